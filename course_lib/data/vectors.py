@@ -1,0 +1,102 @@
+"""Pre-trained word vectors: a text file read once, then memory-mapped for ever after."""
+
+import hashlib
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from tqdm.auto import tqdm
+
+from course_lib.data.catalog import Card, DataError, card
+from course_lib.data.readers import naming
+from course_lib.data.sources import atomic_path, data_root, obtain
+from course_lib.data.vocabulary import RESERVED, Vocabulary
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """``matrix`` (words, dimensions) float32, memory-mapped, and the word of each row."""
+
+    name: str
+    words: pa.Array
+    matrix: np.memmap
+
+    def rows_of(self, words: tuple[str, ...]) -> np.ndarray:
+        """The row of each word, looked up exactly, else lower-cased; -1 where there is none."""
+        exact = pc.index_in(pa.array(words, pa.string()), value_set=self.words)
+        lower = pc.index_in(pa.array([w.lower() for w in words], pa.string()), value_set=self.words)
+        return pc.fill_null(pc.coalesce(exact, lower), -1).to_numpy(zero_copy_only=False)
+
+    def embedding_for(self, vocabulary: Vocabulary, seed: int) -> tuple[torch.Tensor, float]:
+        """Initial embedding ``(len(vocabulary), dimensions)`` and the share of words it covers.
+
+        Words without a vector, and the unknown word, are drawn from a Gaussian with the standard
+        deviation of the vectors that were found; padding is zero.
+        """
+        rows = self.rows_of(vocabulary.words)
+        known = rows >= 0
+        found = np.asarray(self.matrix[rows[known]])
+        generator = torch.Generator().manual_seed(seed)
+        embedding = torch.randn(len(vocabulary), self.matrix.shape[1], generator=generator)
+        embedding *= float(found.std()) if known.any() else 1.0
+        embedding[RESERVED:][torch.from_numpy(known)] = torch.from_numpy(found)
+        embedding[0] = 0
+        return embedding, float(known.mean())
+
+
+def load_vectors(name: str, root: Path | None = None) -> Vectors:
+    """The vectors of that name, fetched and converted on first use; raises ``DataError``."""
+    folder = (root or data_root()) / "prepared" / name
+    if not folder.exists():
+        chosen = card(name)
+        obtained = obtain(chosen, root)
+        (archive,) = obtained.paths
+        convert(archive, obtained.source.reader, folder, chosen)
+    words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
+    matrix = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r").reshape(len(words), -1)
+    return Vectors(name, pa.array(words, pa.string()), matrix)
+
+
+def convert(archive: Path, member: str, folder: Path, card: Card) -> None:
+    """Read ``word value value …`` lines out of a zip into ``folder``; verify the card's content.
+
+    Raises ``DataError`` naming file and line when a line is not a word and as many numbers as the
+    first line has, or when the text is not the one the card promises.
+    """
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        digest = hashlib.sha256()
+        words = []
+        dimensions = None
+        with (
+            naming(archive), zipfile.ZipFile(archive) as zipped, zipped.open(member) as text,
+            (temporary / "vectors.f32").open("wb") as values,
+        ):  # fmt: skip
+            size = zipped.getinfo(member).file_size
+            with tqdm(total=size, unit="B", unit_scale=True, desc=f"{card.name}: read") as bar:
+                for number, line in enumerate(io.BufferedReader(text), start=1):
+                    digest.update(line)
+                    bar.update(len(line))
+                    word, _, rest = line.rstrip(b"\n").partition(b" ")
+                    try:
+                        vector = np.array(rest.split(b" "), dtype=np.float32)
+                        words.append(word.decode("utf-8"))
+                    except ValueError as error:
+                        raise DataError(f"{archive}: {member} line {number}: {error}") from error
+                    dimensions = dimensions or vector.size
+                    if vector.size != dimensions or not word:
+                        raise DataError(
+                            f"{archive}: {member} line {number}: {vector.size} numbers, "
+                            f"expected a word and {dimensions}"
+                        )
+                    values.write(vector.tobytes())
+        if card.content and digest.hexdigest() != card.content:
+            raise DataError(
+                f"{archive}: {member}: sha256 is {digest.hexdigest()}, expected {card.content}"
+            )
+        (temporary / "words.txt").write_text("\n".join(words), encoding="utf-8")

@@ -1,0 +1,433 @@
+"""A run: a validated spec → training → evaluation → a record that says everything about itself.
+
+``python -m course_lib.experiments run --system han --preset report --seed 0`` executes
+``notebooks/experiments/run.ipynb`` with that spec and leaves ``runs/<id>/``.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from accelerate.utils import set_seed
+from safetensors.torch import load_file
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from torch import nn
+
+from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.catalog import CARDS
+from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.sources import atomic_path
+from course_lib.data.vectors import load_vectors
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.metrics.classification import Predictions, classification_metrics
+from course_lib.models.han import HAN, HANConfig
+from course_lib.training import (
+    History,
+    TrainingConfig,
+    choose_device,
+    fit,
+    predict,
+    save_weights,
+    use_threads,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+MAY_BE_ZERO = ("dropout", "penalty", "patience", "max_sentences", "max_words")  # words: no cut
+VALIDATION_SHARE = 0.1  # of the training half; the rows are in random order, so the first ones do
+
+
+class SpecError(ValueError):
+    """A run that cannot be meant; the message names the field and what it may hold."""
+
+
+@dataclass(frozen=True)
+class HANSettings:
+    """All that shapes a HAN run. The defaults are the report's cut and our silent choices."""
+
+    max_sentences: int = 7
+    max_words: int = 30
+    vocabulary: int = 29_936
+    vectors: str = "glove.6B.50d"
+    hidden: int = 50
+    attention: int = 100
+    dropout: float = 0.3
+    hops: int = 1
+    penalty: float = 0.0
+    batch_size: int = 64
+    learning_rate: float = 2e-3
+    epochs: int = 8
+    patience: int = 2
+
+
+@dataclass(frozen=True)
+class TfidfSettings:
+    """TF-IDF over words and word pairs, then logistic regression: what attention has to beat."""
+
+    longest: int = 2
+    minimum_documents: int = 2
+    inverse_regularisation: float = 30.0
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "han": {
+        "report": HANSettings(),
+        "long": HANSettings(max_sentences=25, max_words=50),
+        "small": HANSettings(vectors="none", hidden=16, attention=32, batch_size=32, epochs=4,
+                             learning_rate=5e-3),
+    },
+    "tfidf": {"default": TfidfSettings(), "words": TfidfSettings(longest=1)},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What to run. ``overrides`` change settings of the preset; ``limit`` keeps that many training
+    rows; ``test`` says whether the test half is read, which it should be once per seed."""
+
+    system: str = "han"
+    dataset: str = "imdb"
+    preset: str = "report"
+    overrides: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    device: str = "auto"
+    threads: int = 2
+    limit: int | None = None
+    test: bool = True
+
+    def settings(self) -> Any:
+        """The preset with its overrides; raises ``SpecError`` naming what does not fit."""
+        presets = _choose("system", self.system, PRESETS)
+        settings = _choose("preset", self.preset, presets)
+        types = {item.name: type(getattr(settings, item.name)) for item in fields(settings)}
+        for name, value in self.overrides.items():
+            kind = _choose(f"{self.system} setting", name, types)
+            if not (type(value) is kind or (kind is float and type(value) is int)):
+                raise SpecError(f"{name} takes {kind.__name__}, got {value!r}")
+            if kind is not str and not 0 <= value < math.inf:
+                raise SpecError(f"{name} cannot be negative or infinite, got {value!r}")
+            if value == 0 and name not in MAY_BE_ZERO:
+                raise SpecError(f"{name} cannot be 0")
+            if name == "dropout" and value >= 1:
+                raise SpecError(f"dropout takes a share below 1, got {value!r}")
+        return replace(settings, **self.overrides)
+
+    def validate(self) -> None:
+        """Raise ``SpecError`` for anything that cannot run, before anything starts."""
+        self.settings()
+        datasets = {name: card for name, card in CARDS.items() if card.sizes}
+        rows = sum(_choose("dataset", self.dataset, datasets).sizes["train"])
+        if type(self.seed) is not int or not 0 <= self.seed < 2**32:
+            raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
+        if type(self.threads) is not int or self.threads < 1:
+            raise SpecError(f"threads takes a whole number from 1, got {self.threads!r}")
+        if self.limit is not None and (
+            type(self.limit) is not int or not 20 <= self.limit <= rows
+        ):
+            raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
+
+    @property
+    def id(self) -> str:
+        """A name that differs whenever the result may; overrides enter as a short hash."""
+        parts = [self.system, self.dataset, self.preset]
+        changes = dict(self.overrides)
+        if self.limit is not None:
+            parts.append(f"{self.limit}rows")
+        if not self.test:
+            parts.append("notest")
+        if changes:
+            text = json.dumps(changes, sort_keys=True)
+            parts.append(hashlib.sha256(text.encode()).hexdigest()[:6])
+        return "-".join([*parts, f"s{self.seed}"])
+
+
+def _choose(what: str, name: str, known: dict[str, Any]) -> Any:
+    if name not in known:
+        raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(known))}")
+    return known[name]
+
+
+@dataclass
+class Run:
+    """A finished run: its record, and for a neural system the model and vocabulary that made it."""
+
+    record: dict[str, Any]
+    model: nn.Module | None = None
+    vocabulary: Vocabulary | None = None
+    corpus: Corpus | None = None
+
+
+def run(
+    spec: RunSpec, folder: Path | None = None, after_epoch: Callable[[History], None] | None = None
+) -> Run:
+    """Train and evaluate; with a ``folder`` leave record, weights and vocabulary there.
+
+    Interrupted, it resumes from the folder's last checkpoint. A folder that already holds this
+    spec's record is only read.
+    """
+    spec.validate()
+    if folder and (folder / "record.json").exists():
+        return load_run(folder, spec)
+    threads, device = use_threads(spec.threads), choose_device(spec.device)
+    corpus = load_corpus(spec.dataset)
+    began = time.perf_counter()
+    system = {"han": _run_han, "tfidf": _run_tfidf}[spec.system]
+    done = system(spec, spec.settings(), corpus, device, folder, after_epoch)
+    done.corpus = corpus
+    done.record = {
+        "id": spec.id,
+        "spec": asdict(spec),
+        "settings": asdict(spec.settings()),
+        "data": asdict(corpus.provenance) | {"subset": spec.limit is not None},
+        "environment": describe_environment(device, threads),
+        "seconds": round(time.perf_counter() - began, 1),
+    } | done.record
+    if folder:
+        with atomic_path(folder / "record.json") as temporary:
+            temporary.write_text(json.dumps(done.record, indent=1) + "\n")
+    return done
+
+
+def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
+    """What a rerun would need to match: versions, commit, processor, threads."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+        cwd=REPOSITORY, capture_output=True, text=True,
+    ).stdout.strip()  # fmt: skip
+    return {
+        "device": f"{device.type} ({name})",
+        "threads": threads,
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in VERSIONS},
+        "commit": commit or "unknown",
+    }
+
+
+def split_rows(corpus: Corpus, limit: int | None = None) -> dict[str, Any]:
+    """``train``, ``validation`` (the first tenth of the training half) and ``test`` rows.
+
+    ``limit`` keeps the first so many rows of the training half, validation included.
+    """
+    rows = corpus.splits["train"]
+    rows = rows.select(range(limit)) if limit else rows
+    held_out = round(VALIDATION_SHARE * len(rows))
+    return {
+        "train": rows.select(range(held_out, len(rows))),
+        "validation": rows.select(range(held_out)),
+        "test": corpus.splits["test"],
+    }
+
+
+def build_han(
+    settings: HANSettings, vocabulary: Vocabulary, classes: int, seed: int
+) -> tuple[HAN, float | None]:
+    """An untrained HAN and the share of its vocabulary that the vectors cover (None without)."""
+    set_seed(seed)
+    embedding, coverage = None, None
+    if settings.vectors != "none":
+        embedding, coverage = load_vectors(settings.vectors).embedding_for(vocabulary, seed)
+    config = HANConfig.imdb(
+        len(vocabulary),
+        classes=classes,
+        embedding=embedding.shape[1] if embedding is not None else 50,
+        hidden=settings.hidden,
+        attention=settings.attention,
+        dropout=settings.dropout,
+        hops=settings.hops,
+        penalty=settings.penalty,
+    )
+    return HAN(config, embedding), coverage
+
+
+def _run_han(
+    spec: RunSpec,
+    settings: HANSettings,
+    corpus: Corpus,
+    device: torch.device,
+    folder: Path | None,
+    after_epoch: Callable[[History], None] | None,
+) -> Run:
+    rows = split_rows(corpus, spec.limit)
+    vocabulary = Vocabulary.build(rows["train"], settings.vocabulary)
+    documents = {
+        split: encode_documents(chosen, vocabulary, settings.max_sentences, settings.max_words)
+        for split, chosen in rows.items()
+    }
+    model, coverage = build_han(settings, vocabulary, len(corpus.card.classes), spec.seed)
+    config = TrainingConfig(
+        epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        patience=settings.patience,
+        seed=spec.seed,
+    )
+    history = fit(
+        model,
+        Batches(documents["train"], settings.batch_size, spec.seed),
+        Batches(documents["validation"], 4 * settings.batch_size),
+        config,
+        device,
+        folder / "checkpoints" if folder else None,
+        after_epoch,
+    )
+    words = sum(len(tokens) for tokens in rows["validation"]["tokens"])
+    record = {
+        "sizes": {split: len(chosen) for split, chosen in documents.items()},
+        "vocabulary": {"size": len(vocabulary), "covered_by_vectors": coverage},
+        "share_of_words_kept": len(documents["validation"].words) / max(1, words),
+        "epochs": [asdict(epoch) for epoch in history.epochs],
+        "best_epoch": history.best + 1,
+    }
+    if spec.test:
+        predictions = predict(model, Batches(documents["test"], 256), device, desc="test")
+        record["test"] = classification_metrics(predictions)
+    if folder:
+        vocabulary.save(folder / "vocabulary.txt")
+        save_weights(model.state_dict(), folder / "model.safetensors")
+    return Run(record, model, vocabulary)
+
+
+def _run_tfidf(
+    spec: RunSpec,
+    settings: TfidfSettings,
+    corpus: Corpus,
+    device: torch.device,
+    folder: Path | None,
+    after_epoch: Callable[[History], None] | None,
+) -> Run:
+    rows = split_rows(corpus, spec.limit)
+    classifier = make_pipeline(
+        TfidfVectorizer(
+            ngram_range=(1, settings.longest),
+            min_df=settings.minimum_documents,
+            sublinear_tf=True,
+            dtype=np.float32,
+        ),
+        LogisticRegression(C=settings.inverse_regularisation, max_iter=300, random_state=spec.seed),
+    )
+    began = time.perf_counter()
+    classifier.fit(rows["train"]["text"][:], rows["train"]["label"][:])
+    record = {
+        "sizes": {split: len(chosen) for split, chosen in rows.items()},
+        "fit_seconds": round(time.perf_counter() - began, 1),
+    }
+    for split in ("validation", "test") if spec.test else ("validation",):
+        probabilities = torch.from_numpy(classifier.predict_proba(rows[split]["text"][:]))
+        predictions = Predictions(probabilities, torch.tensor(rows[split]["label"][:]))
+        record[split] = classification_metrics(predictions)
+    return Run(record)
+
+
+def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
+    """A finished run from its folder; ``SpecError`` if it is not the run of ``spec``."""
+    record = json.loads((folder / "record.json").read_text())
+    if spec and record["spec"] != asdict(spec):
+        raise SpecError(
+            f"{folder} holds the run {record['spec']}, asked for {asdict(spec)}; use another folder"
+        )
+    spec = RunSpec(**record["spec"])
+    corpus = load_corpus(spec.dataset)
+    if corpus.provenance.content != record["data"]["content"]:
+        raise SpecError(f"{folder} was made from other data than {spec.dataset} holds now")
+    if not (folder / "model.safetensors").exists():
+        return Run(record, corpus=corpus)
+    vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+    settings = replace(spec.settings(), vectors="none")
+    model, _ = build_han(settings, vocabulary, len(corpus.card.classes), spec.seed)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    return Run(record, model.eval(), vocabulary, corpus)
+
+
+def load_records(folder: Path = REPOSITORY / "results") -> list[dict[str, Any]]:
+    """All committed records, by id."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def execute(spec: RunSpec, publish: bool = False) -> Path:
+    """Run ``run.ipynb`` with the spec through papermill; the run's folder. Does nothing if done.
+
+    ``publish`` copies the record into ``results/``, where it is committed and quoted from.
+    """
+    import papermill  # only needed here, and slow to import
+
+    spec.validate()
+    folder = REPOSITORY / "runs" / spec.id
+    if not (folder / "record.json").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        papermill.execute_notebook(
+            REPOSITORY / "notebooks" / "experiments" / "run.ipynb",
+            folder / "run.ipynb",
+            parameters=asdict(spec),
+            cwd=str(REPOSITORY),
+            kernel_name="python3",
+        )
+    if publish:
+        with atomic_path(REPOSITORY / "results" / f"{spec.id}.json") as temporary:
+            temporary.write_text((folder / "record.json").read_text())
+    return folder
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line: one run, or every run of a group of ``grid.yaml``."""
+    parser = argparse.ArgumentParser(prog="python -m course_lib.experiments", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("run", help="one run")
+    for item in fields(RunSpec):
+        if item.name not in ("overrides", "test"):
+            kind = int if item.name in ("seed", "threads", "limit") else str
+            one.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
+    one.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="override settings")
+    one.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS)
+    group = commands.add_parser(
+        "group", help="all runs of a group of notebooks/experiments/grid.yaml"
+    )
+    group.add_argument("name")
+    for command in (one, group):
+        command.add_argument("--publish", action="store_true", help="copy the records to results/")
+    chosen = vars(parser.parse_args(arguments))
+    publish = chosen.pop("publish")
+    try:
+        if chosen.pop("command") == "run":
+            pairs = (pair.partition("=") for pair in chosen.pop("set"))
+            overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
+            specs = [RunSpec(overrides=overrides, **chosen)]
+        else:
+            specs = group_specs(chosen["name"])
+        for spec in specs:
+            spec.validate()
+        for number, spec in enumerate(specs, start=1):
+            print(f"[{number}/{len(specs)}] {spec.id}", flush=True)
+            print(f"    {execute(spec, publish).relative_to(REPOSITORY)}", flush=True)
+    except SpecError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def group_specs(name: str) -> list[RunSpec]:
+    """The runs of a group: each entry of ``grid.yaml`` once per seed."""
+    grid = yaml.safe_load((REPOSITORY / "notebooks" / "experiments" / "grid.yaml").read_text())
+    return [
+        RunSpec(**{key: value for key, value in entry.items() if key != "seeds"}, seed=seed)
+        for entry in _choose("group", name, grid)
+        for seed in entry.get("seeds", [0])
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""The small parts that every model here is built from. Masks are boolean, True = real."""
+
+import torch
+from torch import Tensor, nn
+
+
+def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+    """Softmax over the real entries alone: exactly 0 elsewhere, all zeros where nothing is real.
+
+    ``scores`` and ``mask`` have the same (or broadcastable) shape. Half-precision scores give
+    float32 weights, so that a row of many small weights still sums to 1.
+    """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    scores = scores.masked_fill(~mask, -torch.inf)
+    # the largest score leaves no exponent above 0; a row without any has -inf, made finite here
+    top = scores.detach().amax(dim, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
+    weights = torch.exp(scores - top)
+    total = weights.sum(dim, keepdim=True)
+    return weights / total.masked_fill(total == 0, 1)
+
+
+class AttentionPooling(nn.Module):
+    """Weighted mean of hidden states, weighted by their match with a learned context vector.
+
+    u = tanh(W h + b); α = softmax(u · c); pooled = Σ α h (Yang et al. 2016, Eq. 5–7; the seed
+    report writes u without b). With several ``hops`` each has a context vector of its own and the
+    hops' weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
+    averaged weights are exactly what pools).
+    """
+
+    def __init__(self, hidden: int, attention: int, hops: int = 1, bias: bool = True) -> None:
+        super().__init__()
+        self.projection = nn.Linear(hidden, attention, bias=bias)
+        self.contexts = nn.Parameter(torch.randn(hops, attention) / attention**0.5)
+
+    def forward(self, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """``h`` ``(n, length, hidden)``, ``mask`` ``(n, length)`` → pooled ``(n, hidden)`` and
+        attention per hop ``(n, hops, length)``."""
+        real = mask.flatten().nonzero().squeeze(1)  # padding is not worth a matrix product
+        u = torch.tanh(self.projection(h.flatten(0, 1).index_select(0, real)))  # (real, attention)
+        scores = u @ self.contexts.T  # (real, hops)
+        padded = scores.new_zeros(mask.numel(), scores.shape[1]).index_copy_(0, real, scores)
+        scores = padded.view(*mask.shape, len(self.contexts)).transpose(1, 2)  # (n, hops, length)
+        alpha = masked_softmax(scores, mask.unsqueeze(1))
+        pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)
+        return pooled.squeeze(1), alpha
+
+
+class WordDropout(nn.Module):
+    """Drops whole vectors of a sequence, not single numbers, and scales up the rest.
+
+    A model that may not lean on one word reads the others (Gal and Ghahramani 2016). It also draws
+    one random number a word instead of one a number, which on a CPU is a tenth of a training step.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``x`` ``(n, length, inputs)`` → the same, with a share ``rate`` of its vectors zero."""
+        if not self.training or self.rate == 0:
+            return x
+        kept = torch.rand(*x.shape[:-1], 1, device=x.device) >= self.rate
+        return x * (kept / (1 - self.rate)).to(x.dtype)
+
+
+def hop_redundancy(alpha: Tensor) -> Tensor:
+    """‖A Aᵀ − I‖²_F of each row's hops: 0 when every hop looks at one place of its own.
+
+    ``alpha`` ``(n, hops, length)`` → ``(n,)`` (Lin et al. 2017, Eq. 8).
+    """
+    overlap = alpha @ alpha.transpose(1, 2)  # (n, hops, hops)
+    identity = torch.eye(alpha.shape[1], device=alpha.device, dtype=alpha.dtype)
+    return (overlap - identity).square().sum((1, 2))

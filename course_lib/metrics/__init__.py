@@ -1,0 +1,1 @@
+"""Floor 2: numbers about predictions and about attention."""

@@ -1,0 +1,1 @@
+"""Floor 2: the four families. Models know tensors, not data."""

@@ -1,0 +1,324 @@
+"""One training loop for every model here: any device, resumable at any moment, best epoch kept."""
+
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from accelerate.utils import set_seed
+from safetensors.torch import load_file, save_file
+from torch import nn
+from tqdm.auto import tqdm
+
+from course_lib.data.batches import Batch, Batches
+from course_lib.data.sources import atomic_path
+from course_lib.metrics.classification import Predictions
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says where it stopped and what to try."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained; ``patience`` epochs without a better validation loss stop it.
+
+    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"no"`` or
+    ``"bf16"``. On the CPUs we measured bfloat16 did not pay (see ``benchmarks/``).
+    """
+
+    epochs: int = 10
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+    patience: int = 2
+    precision: str = "auto"
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch came to: mean losses, accuracies in [0, 1], seconds of training alone."""
+
+    train_loss: float
+    train_accuracy: float
+    validation_loss: float
+    validation_accuracy: float
+    seconds: float
+
+
+@dataclass
+class History:
+    """The epochs so far, and sums of the one under way; saved with every checkpoint."""
+
+    epochs: list[Epoch] = field(default_factory=list)
+    step: int = 0
+    loss: float = 0.0
+    right: int = 0
+    seen: int = 0
+    seconds: float = 0.0
+
+    @property
+    def best(self) -> int:
+        """Index of the epoch with the lowest validation loss; -1 before the first one ends."""
+        losses = [epoch.validation_loss for epoch in self.epochs]
+        return losses.index(min(losses)) if losses else -1
+
+    def state_dict(self) -> dict:
+        """Plain numbers and lists, for accelerate's checkpoint."""
+        return asdict(self)
+
+    def load_state_dict(self, state: dict) -> None:
+        """Take over what ``state_dict`` gave."""
+        epochs = [Epoch(**epoch) for epoch in state["epochs"]]
+        self.__dict__.update(state | {"epochs": epochs})
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """``"auto"`` is the first of cuda, mps, cpu that is there; raises ``TrainingError`` for one
+    that is not."""
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(kind for kind, available in there.items() if available)
+    if not there.get(name.partition(":")[0], False):
+        raise TrainingError(f"device {name!r} is not available here; use 'auto' or 'cpu'")
+    return torch.device(name)
+
+
+def fit(
+    model: nn.Module,
+    train: Batches,
+    validation: Batches,
+    config: TrainingConfig,
+    device: torch.device | None = None,
+    folder: Path | None = None,
+    after_epoch: Callable[[History], None] | None = None,
+) -> History:
+    """Train in place and leave the model with the weights of its best epoch by validation loss.
+
+    With a ``folder`` it checkpoints there; started again with the same arguments after being
+    killed at any moment, it goes on and ends with the same weights, on CPU bit for bit. Without
+    one nothing is written. Raises ``TrainingError`` naming epoch and batch if the loss is no longer
+    finite, or if the checkpoint belongs to another configuration.
+    """
+    device = device or choose_device()
+    set_seed(config.seed)
+    bf16 = config.precision == "bf16" or (
+        config.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported()
+    )
+    AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier fit
+    accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision="bf16" if bf16 else "no")
+    optimizer = torch.optim.Adam(
+        model.parameters(),
+        lr=config.learning_rate,
+        weight_decay=config.weight_decay,
+        fused=device.type in ("cpu", "cuda"),
+    )
+    prepared, optimizer = accelerator.prepare(model, optimizer)
+    history = History()
+    accelerator.register_for_checkpointing(history)
+    data = train.batch_size, train.seed, len(train), len(train.documents.words)
+    identity = repr((config, *data, getattr(model, "config", None)))
+    checkpoints = Checkpoints(accelerator, folder, identity)
+    checkpoints.resume()
+
+    while not _finished(history, config):
+        number = len(history.epochs)
+        _train_epoch(prepared, optimizer, accelerator, train, history, config, checkpoints)
+        predictions = predict(model, validation, device, desc=f"epoch {number + 1} validation")
+        summary = _summary(history, predictions)
+        if not math.isfinite(summary.validation_loss):
+            raise TrainingError(
+                f"validation loss is {summary.validation_loss} after epoch {number + 1}, its last "
+                f"batch {history.step}. A smaller learning rate or clip_norm may help."
+            )
+        history.epochs.append(summary)
+        history.step = history.loss = history.right = history.seen = history.seconds = 0
+        if history.best == number:
+            checkpoints.keep_best(model)
+        checkpoints.save()
+        if after_epoch:
+            after_epoch(history)
+    if history.epochs:
+        checkpoints.load_best(model)
+    return history
+
+
+def _finished(history: History, config: TrainingConfig) -> bool:
+    done = len(history.epochs)
+    return done >= config.epochs or (done > 0 and done - 1 - history.best >= config.patience)
+
+
+def _train_epoch(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    accelerator: Accelerator,
+    train: Batches,
+    history: History,
+    config: TrainingConfig,
+    checkpoints: "Checkpoints",
+) -> None:
+    model.train()
+    number = len(history.epochs)
+    batches = train.epoch(number, skip=history.step)
+    bar = tqdm(batches, f"epoch {number + 1}", total=len(train), initial=history.step, leave=False)
+    for batch in bar:
+        began = time.perf_counter()
+        batch = to_device(batch, accelerator.device)
+        with accelerator.autocast():
+            output = model(batch.tokens, batch.mask)
+        error = nn.functional.cross_entropy(output.logits.float(), batch.labels)
+        loss = error + getattr(output, "penalty", 0.0)
+        if not torch.isfinite(loss):
+            raise TrainingError(
+                f"loss is {loss.item()} in epoch {number + 1}, batch {history.step + 1} of "
+                f"{len(train)} (documents {batch.index[:5].tolist()} …). A smaller learning rate "
+                "or clip_norm may help; the last checkpoint is kept."
+            )
+        optimizer.zero_grad()
+        accelerator.backward(loss)
+        accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
+        optimizer.step()
+        history.step += 1
+        history.seen += len(batch.labels)
+        history.loss += error.item() * len(batch.labels)
+        history.right += int((output.logits.argmax(1) == batch.labels).sum())
+        history.seconds += time.perf_counter() - began
+        bar.set_postfix(
+            loss=f"{history.loss / history.seen:.3f}",
+            accuracy=f"{history.right / history.seen:.3f}",
+        )
+        checkpoints.save_if_due(config.checkpoint_seconds)
+
+
+def _summary(history: History, predictions: Predictions) -> Epoch:
+    probabilities, labels = predictions
+    least = torch.finfo(probabilities.dtype).tiny  # a probability that underflows costs 87, not ∞
+    return Epoch(
+        train_loss=history.loss / history.seen,
+        train_accuracy=history.right / history.seen,
+        validation_loss=nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item(),
+        validation_accuracy=(probabilities.argmax(1) == labels).float().mean().item(),
+        seconds=history.seconds,
+    )
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """The batch with every tensor on the device."""
+    return Batch(*(tensor.to(device, non_blocking=True) for tensor in batch))
+
+
+@torch.inference_mode()
+def predict(
+    model: nn.Module, batches: Batches, device: torch.device | None = None, desc: str = "predict"
+) -> Predictions:
+    """Class probabilities of every document, in the order of the data, with dropout off."""
+    device = device or next(model.parameters()).device
+    model.eval()
+    rows = len(batches.documents)
+    probabilities = None
+    for batch in tqdm(batches.epoch(), desc, total=len(batches), leave=False):
+        logits = model.to(device)(*to_device(batch, device)[:2]).logits
+        if probabilities is None:
+            probabilities = torch.empty(rows, logits.shape[1])
+        probabilities[batch.index] = logits.float().softmax(1).cpu()
+    return Predictions(probabilities, torch.from_numpy(batches.documents.labels))
+
+
+class Checkpoints:
+    """The last complete checkpoint of a training, and its best weights, in one folder.
+
+    A checkpoint is written under a temporary name and renamed when complete, so whatever has the
+    final name can be resumed from.
+    """
+
+    def __init__(self, accelerator: Accelerator, folder: Path | None, identity: str) -> None:
+        self.accelerator = accelerator
+        self.folder = folder
+        self.identity = identity
+        self.saved_at = time.monotonic()
+        self.best: dict[str, torch.Tensor] = {}
+
+    def resume(self) -> None:
+        """Load the last checkpoint, if any; ``TrainingError`` if it is another training's."""
+        complete = self._complete()
+        if complete:
+            with self._naming(complete[-1]):
+                stored = (complete[-1] / "identity.txt").read_text()
+            if stored != self.identity:
+                raise TrainingError(
+                    f"{self.folder} holds a checkpoint of another configuration:\n  {stored}\n"
+                    f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
+                )
+            with self._naming(complete[-1]):
+                self.accelerator.load_state(str(complete[-1]))
+
+    def save_if_due(self, seconds: float) -> None:
+        """Save when that long has passed since the last time."""
+        if self.folder and time.monotonic() - self.saved_at >= seconds:
+            self.save()
+
+    def save(self) -> None:
+        """Write the next checkpoint, then drop the ones before it."""
+        if self.folder:
+            earlier = self._complete()
+            number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
+            with atomic_path(self.folder / f"checkpoint-{number:06d}") as temporary:
+                self.accelerator.save_state(str(temporary))
+                (temporary / "identity.txt").write_text(self.identity)
+            for folder in earlier:
+                shutil.rmtree(folder)
+        self.saved_at = time.monotonic()
+
+    def _complete(self) -> list[Path]:
+        return sorted(self.folder.glob("checkpoint-*")) if self.folder else []
+
+    def keep_best(self, model: nn.Module) -> None:
+        """Remember the weights as the best so far."""
+        state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        if self.folder:
+            save_weights(state, self.folder / "best.safetensors")
+        else:
+            self.best = state
+
+    def load_best(self, model: nn.Module) -> None:
+        """Give the model the best weights back, once an epoch has ended."""
+        if self.folder:
+            best = self.folder / "best.safetensors"
+            with self._naming(best):
+                self.best = load_file(best)
+        model.load_state_dict(self.best)
+
+    @contextmanager
+    def _naming(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise TrainingError(
+                f"{path}: damaged ({error}). Delete {self.folder} and train again."
+            ) from error
+
+
+def save_weights(state: dict[str, torch.Tensor], path: Path) -> None:
+    """Write a state dict as safetensors, whole or not at all."""
+    with atomic_path(path) as temporary:
+        save_file({name: value.contiguous().cpu() for name, value in state.items()}, temporary)
+
+
+def use_threads(threads: int | None) -> int:
+    """Set how many cores torch may use (None: leave it) and say how many it uses now."""
+    if threads:
+        torch.set_num_threads(min(threads, os.cpu_count() or threads))
+    return torch.get_num_threads()
