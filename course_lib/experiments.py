@@ -48,7 +48,7 @@ from course_lib.training import (
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
-MAY_BE_ZERO = ("dropout", "penalty", "patience", "max_sentences", "max_words")  # words: no cut
+MAY_BE_ZERO = ("dropout", "penalty", "patience", "max_sentences", "max_words")  # max 0: no cut
 VALIDATION_SHARE = 0.1  # of the training half; the rows are in random order, so the first ones do
 
 
@@ -70,8 +70,8 @@ class HANSettings:
     hops: int = 1
     penalty: float = 0.0
     batch_size: int = 64
-    learning_rate: float = 2e-3
-    epochs: int = 8
+    learning_rate: float = 3e-3
+    epochs: int = 6
     patience: int = 2
 
 
@@ -136,9 +136,7 @@ class RunSpec:
             raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
         if type(self.threads) is not int or self.threads < 1:
             raise SpecError(f"threads takes a whole number from 1, got {self.threads!r}")
-        if self.limit is not None and (
-            type(self.limit) is not int or not 20 <= self.limit <= rows
-        ):
+        if self.limit is not None and (type(self.limit) is not int or not 20 <= self.limit <= rows):
             raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
 
     @property

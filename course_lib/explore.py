@@ -44,7 +44,8 @@ def read_tokens(run: Run, tokens: Sequence[str], sentence_lengths: Sequence[int]
     ends = np.cumsum(sentence_lengths)
     sentences = [list(tokens[end - size : end]) for end, size in zip(ends, sentence_lengths)]
     settings = run.record["settings"]
-    kept = [words[: settings["max_words"]] for words in sentences[: settings["max_sentences"]]]
+    height, width = settings["max_sentences"] or None, settings["max_words"] or None
+    kept = [words[:width] for words in sentences[:height]]
     batch = encode_sentences(run, kept)
     device = next(run.model.parameters()).device
     run.model.eval()

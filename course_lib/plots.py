@@ -1,12 +1,14 @@
 """The figures of the papers and of the lessons, in one theme. Titles state what a figure found."""
 
-from collections.abc import Sequence
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
-from IPython.display import display
+from IPython.display import Markdown, display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -158,3 +160,8 @@ def show(figure: Figure, alt: str) -> None:
     """Display a figure in the notebook with its description, and close it."""
     display(figure, metadata={"image/png": {"alt": alt}})
     plt.close(figure)
+
+
+def show_source(code: Callable) -> None:
+    """Display the source of a class or function, as it stands in the library."""
+    display(Markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```"))

@@ -1,5 +1,6 @@
 """Tables from committed records, beside the papers' numbers. Nothing here is typed in by hand."""
 
+import argparse
 import re
 import statistics
 import sys
@@ -7,14 +8,21 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from course_lib import plots
 from course_lib.data.sources import atomic_path
-from course_lib.experiments import REPOSITORY, load_records
+from course_lib.experiments import REPOSITORY, load_records, load_run
+from course_lib.explore import read_text
 from course_lib.metrics.classification import sampling_error
 
 # The seed report's own figures (Bredy-Maux and Robach 2022), rounded as it gives them.
 REPORTED = {
     "han-imdb": {"model": "HAN, as reported", "accuracy": 0.85, "f1": 0.82, "cut": "7 × 30"}
 }
+REVIEW = (
+    "I had hoped for more. The first half hour is charming, with a lovely scene at the harbour. "
+    "Then the plot falls apart, and nobody seems to notice. The dialogue is awful and the ending "
+    "is awful. My neighbour fell asleep. Still, the music is good."
+)
 TABLE = re.compile(r"(<!-- results:begin -->\n).*?(<!-- results:end -->)", re.DOTALL)
 
 
@@ -93,6 +101,31 @@ def write_readme(path: Path = REPOSITORY / "README.md") -> None:
         temporary.write_text(filled, encoding="utf-8")
 
 
-if __name__ == "__main__":
+def write_picture(folder: Path, path: Path = REPOSITORY / "results" / "reading.png") -> None:
+    """Draw a review of ours as the model of a finished run reads it (the README's picture)."""
+    plots.use_course_style()
+    reading = read_text(load_run(folder), REVIEW)
+    figure = plots.attention_text(
+        reading.sentences,
+        reading.word_attention,
+        reading.sentence_attention,
+        f"P(positive) = {reading.probability:.2f}",
+    )
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=100)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Refresh the README's table and, given a finished HAN run's folder, its picture."""
+    parser = argparse.ArgumentParser(prog="python -m course_lib.report", description=main.__doc__)
+    parser.add_argument("run", nargs="?", type=Path, help="runs/… to draw the picture from")
+    chosen = parser.parse_args(arguments)
+    if chosen.run:
+        write_picture(chosen.run)
     write_readme()
-    sys.stdout.write(imdb_table() + "\n")
+    print(imdb_table())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -36,6 +36,7 @@ class TrainingConfig:
 
     epochs: int = 10
     learning_rate: float = 1e-3
+    decay: bool = True
     weight_decay: float = 0.0
     clip_norm: float = 1.0
     patience: int = 2
@@ -187,6 +188,7 @@ def _train_epoch(
                 f"{len(train)} (documents {batch.index[:5].tolist()} …). A smaller learning rate "
                 "or clip_norm may help; the last checkpoint is kept."
             )
+        _set_learning_rate(optimizer, config, number + history.step / len(train))
         optimizer.zero_grad()
         accelerator.backward(loss)
         accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
@@ -201,6 +203,15 @@ def _train_epoch(
             accuracy=f"{history.right / history.seen:.3f}",
         )
         checkpoints.save_if_due(config.checkpoint_seconds)
+
+
+def _set_learning_rate(
+    optimizer: torch.optim.Optimizer, config: TrainingConfig, epochs_done: float
+) -> None:
+    """Straight down to zero at the last planned step; a function of the step, so it resumes."""
+    left = 1 - epochs_done / config.epochs if config.decay else 1.0
+    for group in optimizer.param_groups:
+        group["lr"] = config.learning_rate * left
 
 
 def _summary(history: History, predictions: Predictions) -> Epoch:

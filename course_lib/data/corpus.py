@@ -78,7 +78,7 @@ def open_corpus(folder: Path) -> Corpus:
     try:
         provenance = Provenance(**json.loads((folder / "provenance.json").read_text()))
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
-    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
     return Corpus(card(provenance.dataset), splits, provenance)
 

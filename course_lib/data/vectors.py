@@ -57,8 +57,12 @@ def load_vectors(name: str, root: Path | None = None) -> Vectors:
         obtained = obtain(chosen, root)
         (archive,) = obtained.paths
         convert(archive, obtained.source.reader, folder, chosen)
-    words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
-    matrix = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r").reshape(len(words), -1)
+    try:
+        words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
+        values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
+        matrix = values.reshape(len(words), -1)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
     return Vectors(name, pa.array(words, pa.string()), matrix)
 
 

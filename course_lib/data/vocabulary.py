@@ -49,7 +49,8 @@ class Vocabulary:
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
         """Read what ``save`` wrote; raises ``DataError`` if a word stands twice."""
-        words = tuple(path.read_text(encoding="utf-8").split("\n"))
+        text = path.read_text(encoding="utf-8")
+        words = tuple(text.split("\n")) if text else ()
         if len(set(words)) != len(words):
             raise DataError(f"{path}: a word stands twice; delete the file and train again")
         return cls(words)
@@ -72,4 +73,4 @@ class Vocabulary:
                 counts[word] = counts.get(word, 0) + count
         frequent = [word for word, count in counts.items() if count >= minimum]
         frequent.sort(key=lambda word: (-counts[word], word))
-        return cls(tuple(frequent[: None if size is None else size - RESERVED]))
+        return cls(tuple(frequent[: None if size is None else max(0, size - RESERVED)]))

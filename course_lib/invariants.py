@@ -1,0 +1,188 @@
+"""What must hold for any model with attention, ours or yours; each check raises with the numbers.
+
+A model here is anything that maps ``(tokens, mask)`` to an output with ``logits``
+``(batch, classes)``. Tokens and mask are ``(batch, length)`` or ``(batch, sentences, words)``, True
+is real. An ``nn.Module`` is checked in evaluation mode and gets its mode back. Tolerances are for
+float32 on a CPU; on a GPU, or in half precision, pass wider ones.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Model = Callable[[Tensor, Tensor], Any]
+
+
+class InvariantError(AssertionError):
+    """Something that must always hold does not; the message says where and by how much."""
+
+
+def check_attention(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:
+    """Attention is a distribution over the real tokens: 0 on padding, and no token real, no weight.
+
+    ``attention`` ``(…, length)``, ``mask`` of the same or a broadcastable shape. Raises
+    ``InvariantError`` for a number that is not finite, a weight outside [0, 1], a weight on padding
+    or a row that does not sum to 1.
+    """
+    mask = mask.expand_as(attention)
+    wild = ~attention.isfinite()
+    if wild.any():
+        raise InvariantError(f"attention at {_first(wild)} is {attention[wild][0].item()}")
+    padded = (attention != 0) & ~mask
+    if padded.any():
+        heaviest = attention[padded].abs().max().item()
+        raise InvariantError(f"padding has attention, up to {heaviest:.3g}: see {_first(padded)}")
+    outside = (attention < 0) | (attention > 1 + tolerance)
+    if outside.any():
+        weight = attention[outside][0].item()
+        raise InvariantError(f"attention at {_first(outside)} is {weight:.3g}, not in [0, 1]")
+    sums = attention.double().sum(-1)
+    wrong = mask.any(-1) & ((sums - 1).abs() > tolerance)
+    if wrong.any():
+        raise InvariantError(
+            f"{int(wrong.sum())} of {int(mask.any(-1).sum())} rows do not sum to 1: row "
+            f"{_first(wrong)} sums to {sums[wrong][0].item():.6g}"
+        )
+
+
+def check_padding(
+    model: Model, tokens: Tensor, mask: Tensor, extra: int = 3, tolerance: float = 1e-6
+) -> None:
+    """Predictions stay the same with ``extra`` padded words, and sentences where there are any.
+
+    Raises ``InvariantError`` with the largest change of a logit.
+    """
+    axes = {"words": (0, extra)}
+    if tokens.dim() == 3:
+        axes |= {"sentences": (0, 0, 0, extra), "words and sentences": (0, extra, 0, extra)}
+    with _evaluating(model):
+        expected = model(tokens, mask).logits
+        for name, widths in axes.items():
+            padded = (nn.functional.pad(tensor, widths) for tensor in (tokens, mask))
+            _compare(f"{extra} padded {name}", model(*padded).logits, expected, tolerance)
+
+
+def check_neighbours(model: Model, tokens: Tensor, mask: Tensor, tolerance: float = 1e-6) -> None:
+    """A document's prediction is the same alone, in this batch, and in this batch in another order.
+
+    Alone it is padded to its own length only, as it would be in a batch of one.
+    Raises ``InvariantError`` with the largest change of a logit.
+    """
+    with _evaluating(model):
+        expected = model(tokens, mask).logits
+        for row in range(len(tokens)):
+            alone = model(*_trimmed(tokens[row : row + 1], mask[row : row + 1])).logits
+            _compare(f"document {row} alone", alone, expected[row : row + 1], tolerance)
+        places = torch.arange(len(tokens), device=tokens.device)
+        for name, order in {"reversed": places.flip(0), "rotated": places.roll(1)}.items():
+            logits = model(tokens[order], mask[order]).logits
+            _compare(f"the batch {name}", logits, expected[order], tolerance)
+
+
+def check_stateless(model: Model, tokens: Tensor, mask: Tensor, tolerance: float = 1e-6) -> None:
+    """A second call predicts the same, and so does one after another batch.
+
+    Raises ``InvariantError`` with the largest change of a logit.
+    """
+    with _evaluating(model):
+        expected = model(tokens, mask).logits
+        _compare("a second call", model(tokens, mask).logits, expected, tolerance)
+        model(_reversed(tokens, mask), mask)
+        after = model(tokens, mask).logits
+        _compare("a call after another batch", after, expected, tolerance)
+
+
+def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
+    """The loss moves every parameter: each gets a finite gradient that is not zero everywhere.
+
+    Give it documents with several words (and sentences): one word alone always has attention 1,
+    which nothing can move. Raises ``InvariantError`` with the parameters' names.
+    """
+    named = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    # cuDNN's recurrent layers have no backward pass in evaluation mode
+    with _evaluating(model), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        logits = model(tokens, mask).logits
+        labels = torch.arange(len(logits), device=logits.device) % logits.shape[1]
+        loss = nn.functional.cross_entropy(logits, labels)
+        gradients = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+    found = dict(zip(named, gradients, strict=True))
+    unused = [name for name, gradient in found.items() if gradient is None]
+    if unused:
+        raise InvariantError(f"no gradient reaches {', '.join(unused)}")
+    wild = [name for name, gradient in found.items() if not gradient.isfinite().all()]
+    if wild:
+        raise InvariantError(f"loss {loss.item():.3g}: no finite gradient in {', '.join(wild)}")
+    still = [name for name, gradient in found.items() if not gradient.any()]
+    if still:
+        raise InvariantError(f"the gradient is zero everywhere in {', '.join(still)}")
+
+
+def check_permutation(
+    model: Model, tokens: Tensor, mask: Tensor, matters: bool, tolerance: float = 1e-6
+) -> None:
+    """Word order ``matters`` to the model, or, if not, no prediction changes with it.
+
+    The real words of each sentence are reversed. Raises ``InvariantError`` with the largest change
+    of a logit.
+    """
+    with _evaluating(model):
+        expected = model(tokens, mask).logits
+        logits = model(_reversed(tokens, mask), mask).logits
+    if not matters:
+        _compare("each sentence reversed", logits, expected, tolerance)
+    change = (logits - expected).abs().max().item()
+    if matters and not change > tolerance * _scale(expected):
+        raise InvariantError(f"sentences reversed: logits change by {change:.3g}; order is lost")
+
+
+def _reversed(tokens: Tensor, mask: Tensor) -> Tensor:
+    """The real words of each row in reverse, padding where it was."""
+    turned = tokens.clone(memory_format=torch.contiguous_format)
+    for row, real in zip(turned.flatten(0, -2), mask.flatten(0, -2), strict=True):
+        row[real] = row[real].flip(0)
+    return turned
+
+
+def _trimmed(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Without the places at the end of an axis that are padding in every row."""
+    for axis in range(1, mask.dim()):
+        real = mask.movedim(axis, 0).flatten(1).any(1).nonzero()
+        length = int(real.max()) + 1 if len(real) else 1
+        tokens, mask = tokens.narrow(axis, 0, length), mask.narrow(axis, 0, length)
+    return tokens, mask
+
+
+@contextmanager
+def _evaluating(model: Model) -> Iterator[None]:
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    training = [module.training for module in modules]
+    try:
+        for module in modules:
+            module.training = False
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in zip(modules, training, strict=True):
+            module.training = mode
+
+
+def _scale(logits: Tensor) -> float:
+    return max(1.0, logits.abs().max().item())
+
+
+def _compare(what: str, logits: Tensor, expected: Tensor, tolerance: float) -> None:
+    change = (logits - expected).abs()
+    limit = tolerance * _scale(expected)
+    wrong = ~(change <= limit)  # a NaN is wrong, too
+    if wrong.any():
+        raise InvariantError(
+            f"{what}: logits change by up to {change.max().item():.3g} (allowed: {limit:.1g}), "
+            f"first at {_first(wrong)}"
+        )
+
+
+def _first(wrong: Tensor) -> tuple[int, ...]:
+    return tuple(wrong.nonzero()[0].tolist())
