@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -39,6 +40,7 @@ from course_lib.models.han import HAN, HANConfig
 from course_lib.training import (
     History,
     TrainingConfig,
+    TrainingError,
     choose_device,
     fit,
     predict,
@@ -66,12 +68,12 @@ class HANSettings:
     vectors: str = "glove.6B.50d"
     hidden: int = 50
     attention: int = 100
-    dropout: float = 0.3
+    dropout: float = 0.4
     hops: int = 1
     penalty: float = 0.0
     batch_size: int = 64
     learning_rate: float = 3e-3
-    epochs: int = 6
+    epochs: int = 4
     patience: int = 2
 
 
@@ -199,6 +201,19 @@ def run(
         with atomic_path(folder / "record.json") as temporary:
             temporary.write_text(json.dumps(done.record, indent=1) + "\n")
     return done
+
+
+def train_or_load(spec: RunSpec) -> Run:
+    """The run of ``spec`` in ``runs/``, trained unless it is there; a stale one is trained anew."""
+    spec.validate()
+    folder = REPOSITORY / "runs" / spec.id
+    try:
+        return run(spec, folder)
+    except (SpecError, TrainingError) as reason:
+        choose_device(spec.device)  # one that is not here is no reason to throw a run away
+        print(f"Training again, because {reason}")
+        shutil.rmtree(folder, ignore_errors=True)
+        return run(spec, folder)
 
 
 def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
@@ -332,12 +347,18 @@ def _run_tfidf(
 
 
 def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
-    """A finished run from its folder; ``SpecError`` if it is not the run of ``spec``."""
+    """A finished run from its folder, on whatever device and however many threads it was made.
+
+    Raises ``SpecError`` if it is not the run of ``spec`` or its data have changed since.
+    """
     record = json.loads((folder / "record.json").read_text())
-    if spec and record["spec"] != asdict(spec):
-        raise SpecError(
-            f"{folder} holds the run {record['spec']}, asked for {asdict(spec)}; use another folder"
-        )
+    if spec:
+        asked = asdict(spec) | {name: record["spec"][name] for name in ("device", "threads")}
+        if record["spec"] != asked or record["settings"] != asdict(spec.settings()):
+            raise SpecError(
+                f"{folder} holds another run: {record['spec']} with {record['settings']}; asked "
+                f"for {asked} with {asdict(spec.settings())}. Use another folder or delete it."
+            )
     spec = RunSpec(**record["spec"])
     corpus = load_corpus(spec.dataset)
     if corpus.provenance.content != record["data"]["content"]:

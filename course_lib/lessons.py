@@ -177,7 +177,8 @@ class LessonExporter(HTMLExporter):
         "{% block data_png %}<div class='jp-RenderedImage jp-OutputArea-output'>"
         "<img alt='{{ output | get_metadata('alt', 'image/png') or '' | escape_html }}' "
         "src='data:image/png;base64,{{ output.data['image/png'] }}'></div>{% endblock %}"
-        "{% block extra_css %}<style>main { max-width: 60rem; margin: auto; }</style>{% endblock %}"
+        "{% block extra_css %}<style>main { max-width: 60rem; margin: auto; } "
+        "pre { font-family: monospace; font-size: 13px; }</style>{% endblock %}"
     )
 
     @pass_context

@@ -117,7 +117,8 @@ def _wrap(
         column, first = 0, True
         for place, word in enumerate(words):
             word = word if len(word) <= 40 else word[:39] + "…"
-            if line and column + len(word) > columns:
+            width = len(word) if len(word) > 1 else 0  # a full stop may overhang the line
+            if line and column + width > columns:
                 lines.append((sentence if first else None, line))
                 line, column, first = [], 0, False
             line.append((column, word, float(weights[sentence, place]) * len(words)))

@@ -4,6 +4,7 @@ import math
 import os
 import shutil
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -130,7 +131,7 @@ def fit(
     prepared, optimizer = accelerator.prepare(model, optimizer)
     history = History()
     accelerator.register_for_checkpointing(history)
-    data = train.batch_size, train.seed, len(train), len(train.documents.words)
+    data = train.batch_size, train.seed, len(train), zlib.crc32(train.documents.words)
     identity = repr((config, *data, getattr(model, "config", None)))
     checkpoints = Checkpoints(accelerator, folder, identity)
     checkpoints.resume()
@@ -274,6 +275,9 @@ class Checkpoints:
                     f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
                 )
             with self._naming(complete[-1]):
+                # accelerate goes on without random states that it cannot read: look first
+                random_states = f"random_states_{self.accelerator.process_index}.pkl"
+                torch.load(complete[-1] / random_states, weights_only=False)
                 self.accelerator.load_state(str(complete[-1]))
 
     def save_if_due(self, seconds: float) -> None:

@@ -95,7 +95,8 @@ def read_csv(file: IO[bytes], path: Path, member: str, columns: tuple[str, ...])
     except csv.Error as error:
         raise DataError(f"{path}: {member} after line {rows.line_num}: {error}") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: {member} after line {rows.line_num}: not UTF-8") from error
+        byte = file.tell() - len(error.object) + error.start
+        raise DataError(f"{path}: {member}: not UTF-8 at byte {byte}") from error
 
 
 def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_lib.layers import AttentionPooling, WordDropout, hop_redundancy
+from course_lib.layers import AttentionPooling, LockedDropout, hop_redundancy
 from course_lib.models.gru import BidirectionalGRU
 
 
@@ -29,7 +29,7 @@ class HANConfig:
     @classmethod
     def imdb(cls, vocabulary: int, **overrides: object) -> "HANConfig":
         """The report's network; its silent sizes are Yang's, with 50-d GloVe for the embedding."""
-        return cls(vocabulary, **({"dropout": 0.3} | overrides))
+        return cls(vocabulary, **({"dropout": 0.4} | overrides))
 
 
 class HANOutput(NamedTuple):
@@ -50,7 +50,7 @@ class AttentiveEncoder(nn.Module):
         super().__init__()
         self.gru = BidirectionalGRU(inputs, config.hidden)
         self.pooling = AttentionPooling(2 * config.hidden, config.attention, config.hops)
-        self.dropout = WordDropout(config.dropout)
+        self.dropout = LockedDropout(config.dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and

@@ -1,0 +1,107 @@
+"""What several test files share: folders of their own, small archives, no network, a full disk."""
+
+import io
+import os
+import socket
+import subprocess
+import tarfile
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pooch
+import pytest
+from hypothesis import settings
+
+from course_lib.data.sources import data_root
+
+settings.register_profile("course", deadline=None, derandomize=True)
+settings.load_profile("course")
+
+# looked up before any test runs, because own_data_folder hides these settings from the tests
+REAL_FOLDERS = [data_root() / "downloads", Path(os.environ.get("COURSE_DATA_MIRROR", os.devnull))]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_data_folder(tmp_path_factory):
+    """No test reads or writes the real cache, unless it asks for a ``real_file``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        patch.delenv("COURSE_DATA_MIRROR", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def real_file():
+    """The path of a real data file by its name; skips the test where it is not present."""
+
+    def find(filename):
+        for folder in REAL_FOLDERS:
+            if (folder / filename).is_file():
+                return folder / filename
+        pytest.skip(f"{filename} is neither in data/downloads nor in COURSE_DATA_MIRROR")
+
+    return find
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    """Whatever could reach a network fails, and so does the test, even if the failure is caught."""
+    tried = []
+
+    def refuse(*what, **_):
+        tried.append(what)
+        raise OSError("this must work without a network")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(pooch, "retrieve", refuse)
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    yield
+    assert tried == []
+
+
+@pytest.fixture(scope="session")
+def full_disk():
+    """``with full_disk(size):`` no file can grow beyond ``size`` bytes, in child processes too."""
+    resource = pytest.importorskip("resource", reason="file size limits need POSIX")
+
+    @contextmanager
+    def limit(size):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limit
+
+
+@pytest.fixture(scope="session")
+def make_tar():
+    """``make_tar(path, {name: bytes})`` writes a .tar.gz, names taken as they are."""
+
+    def make(path, members):
+        with tarfile.open(path, "w:gz") as archive:
+            for name, data in members.items():
+                entry = tarfile.TarInfo(name)
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_zip():
+    """``make_zip(path, {name: bytes})`` writes a zip or a wheel."""
+
+    def make(path, members):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        return path
+
+    return make

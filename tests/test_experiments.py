@@ -1,0 +1,452 @@
+"""Runs: what a spec may hold, what a run leaves behind, and that the record tells it truly."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from course_lib import experiments
+from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.corpus import load_corpus
+from course_lib.experiments import (
+    PRESETS,
+    REPOSITORY,
+    RunSpec,
+    SpecError,
+    execute,
+    group_specs,
+    load_records,
+    load_run,
+    main,
+    run,
+    split_rows,
+    train_or_load,
+)
+from course_lib.invariants import check_neighbours, check_padding
+from course_lib.metrics.classification import classification_metrics
+from course_lib.training import TrainingError, predict
+
+SPEC = RunSpec(
+    dataset="toy",
+    preset="small",
+    overrides={"epochs": 2, "hidden": 8, "attention": 8},
+    seed=1,
+    device="cpu",
+    threads=1,
+)
+GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def threads_as_before():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("field", "says", "change"),
+    [
+        ("system", "there are: han, tfidf", {"system": "nope"}),
+        ("preset", "there are: long, report, small", {"preset": "nope"}),
+        ("preset", "there are: default, words", {"system": "tfidf", "preset": "report"}),
+        ("dataset", "there are: imdb", {"dataset": "nope"}),
+        ("dataset", "no dataset 'glove.6B.50d'", {"dataset": "glove.6B.50d"}),
+        ("setting", "no han setting 'hiden'; there are: attention", {"overrides": {"hiden": 1}}),
+        ("hidden", "takes int, got 8.0", {"overrides": {"hidden": 8.0}}),
+        ("hidden", "takes int, got '8'", {"overrides": {"hidden": "8"}}),
+        ("hidden", "takes int, got None", {"overrides": {"hidden": None}}),
+        ("epochs", "takes int, got True", {"overrides": {"epochs": True}}),
+        ("dropout", "takes float, got '0.3'", {"overrides": {"dropout": "0.3"}}),
+        ("vectors", "takes str, got 50", {"overrides": {"vectors": 50}}),
+        ("hidden", "cannot be negative", {"overrides": {"hidden": -8}}),
+        ("penalty", "got -0.1", {"overrides": {"penalty": -0.1}}),
+        ("penalty", "got nan", {"overrides": {"penalty": float("nan")}}),
+        ("learning_rate", "got inf", {"overrides": {"learning_rate": float("inf")}}),
+        ("batch_size", "cannot be 0", {"overrides": {"batch_size": 0}}),
+        ("hops", "cannot be 0", {"overrides": {"hops": 0}}),
+        ("dropout", "below 1, got 1", {"overrides": {"dropout": 1}}),
+        ("limit", "20 to 600 training rows, got 19", {"dataset": "toy", "limit": 19}),
+        ("limit", "20 to 600 training rows, got 601", {"dataset": "toy", "limit": 601}),
+        ("limit", "got 30.5", {"limit": 30.5}),
+        ("limit", "got '30'", {"limit": "30"}),
+        ("seed", "got -1", {"seed": -1}),
+        ("seed", "got '0'", {"seed": "0"}),
+        ("seed", "got 0.5", {"seed": 0.5}),
+        ("seed", "got 4294967296", {"seed": 2**32}),
+        ("threads", "got 0", {"threads": 0}),
+    ],
+)
+def test_what_cannot_run_is_refused_by_name_before_anything_starts(
+    monkeypatch, field, says, change
+):
+    monkeypatch.setattr(experiments, "load_corpus", None)
+    spec = RunSpec(**change)
+    for act in (spec.validate, lambda: run(spec)):
+        with pytest.raises(SpecError) as raised:
+            act()
+        assert field in str(raised.value) and says in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        RunSpec(),
+        RunSpec(limit=20),
+        RunSpec(overrides={"learning_rate": 1, "penalty": 0, "dropout": 0.0, "patience": 0}),
+        *(RunSpec(system, "toy", preset) for system in PRESETS for preset in PRESETS[system]),
+    ],
+)
+def test_what_can_run_is_accepted(spec):
+    assert spec.validate() is None
+    for name, value in spec.overrides.items():
+        assert getattr(spec.settings(), name) == value
+
+
+DIFFERENT = [
+    RunSpec(),
+    RunSpec(seed=1),
+    RunSpec(seed=11),
+    RunSpec(preset="long"),
+    RunSpec(dataset="toy"),
+    RunSpec("tfidf", preset="default"),
+    RunSpec("tfidf", preset="words"),
+    RunSpec(limit=1000),
+    RunSpec(limit=2000),
+    RunSpec(test=False),
+    RunSpec(limit=1000, test=False),
+    RunSpec(overrides={"hidden": 60}),
+    RunSpec(overrides={"attention": 60}),
+    RunSpec(overrides={"hidden": 61}),
+    RunSpec(overrides={"hidden": 60, "attention": 60}),
+    RunSpec(overrides={"vectors": "none"}),
+    RunSpec(overrides={"hidden": 60}, limit=1000),
+]
+
+
+def test_ids_differ_when_the_result_may():
+    ids = [spec.id for spec in DIFFERENT]
+    assert len(set(ids)) == len(ids)
+    assert all(Path(name).name == name and " " not in name for name in ids)
+
+
+def test_ids_do_not_depend_on_the_order_of_the_overrides():
+    one = RunSpec(overrides={"hidden": 60, "hops": 2})
+    other = RunSpec(overrides={"hops": 2, "hidden": 60})
+    assert one.id == other.id
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a finished run, and the run."""
+    folder = tmp_path_factory.mktemp("runs") / SPEC.id
+    return folder, run(SPEC, folder)
+
+
+def strict(text):
+    """JSON as the standard has it, without NaN and Infinity."""
+
+    def refuse(name):
+        raise ValueError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_run_leaves_a_record_that_says_everything(finished):
+    folder, done = finished
+    record = strict((folder / "record.json").read_text())
+    assert record == strict(json.dumps(done.record))
+    assert record["id"] == SPEC.id and record["spec"] == asdict(SPEC)
+    assert record["settings"] == asdict(SPEC.settings())
+    provenance = load_corpus("toy").provenance
+    assert record["data"] == asdict(provenance) | {"subset": False}
+    assert len(record["data"]["content"]) == 64 and record["data"]["source"] == "generated"
+    assert record["sizes"] == {"train": 540, "validation": 60, "test": 200}
+    assert record["vocabulary"] == {"size": len(done.vocabulary), "covered_by_vectors": None}
+    assert record["seconds"] > 0
+    environment = record["environment"]
+    assert environment["device"].startswith("cpu") and environment["threads"] == 1
+    assert environment["versions"]["torch"] == torch.__version__
+    assert environment["commit"] and environment["python"]
+    assert [set(epoch) for epoch in record["epochs"]] == 2 * [
+        {"train_loss", "train_accuracy", "validation_loss", "validation_accuracy", "seconds"}
+    ]
+    losses = [epoch["validation_loss"] for epoch in record["epochs"]]
+    assert record["best_epoch"] == 1 + int(np.argmin(losses))
+    assert set(record["test"]) == {"accuracy", "f1", "auc", "confusion", "roc"}
+    assert np.sum(record["test"]["confusion"]) == 200
+
+
+def test_a_run_leaves_the_weights_of_its_model(finished):
+    folder, done = finished
+    weights, state = load_file(folder / "model.safetensors"), done.model.state_dict()
+    assert weights.keys() == state.keys()
+    assert all(torch.equal(weights[name], state[name]) for name in state)
+
+
+def documents_of(done, split="test"):
+    settings = done.record["settings"]
+    return encode_documents(
+        split_rows(done.corpus)[split],
+        done.vocabulary,
+        settings["max_sentences"],
+        settings["max_words"],
+    )
+
+
+def test_a_loaded_run_gives_the_same_predictions_and_they_are_those_of_the_record(finished):
+    folder, done = finished
+    loaded = load_run(folder)
+    assert loaded.vocabulary == done.vocabulary and not loaded.model.training
+    found = predict(loaded.model, Batches(documents_of(loaded), 256))
+    expected = predict(done.model, Batches(documents_of(done), 256))
+    assert torch.equal(found.probabilities, expected.probabilities)
+    assert classification_metrics(found) == done.record["test"]
+    validation = predict(loaded.model, Batches(documents_of(loaded, "validation"), 128))
+    rows = validation.probabilities[torch.arange(60), validation.labels]
+    best = done.record["epochs"][done.record["best_epoch"] - 1]
+    assert -rows.log().mean().item() == pytest.approx(best["validation_loss"], abs=1e-6)
+
+
+def test_a_loaded_model_keeps_its_invariants(finished):
+    folder, done = finished
+    batch = documents_of(done).batch(np.arange(6))
+    for check in (check_padding, check_neighbours):
+        assert check(load_run(folder).model, batch.tokens, batch.mask, tolerance=1e-5) is None
+
+
+def test_a_finished_run_is_only_read(finished, monkeypatch):
+    folder, done = finished
+    monkeypatch.setattr(experiments, "fit", None)
+    times = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    again = run(SPEC, folder)
+    assert again.record == strict(json.dumps(done.record))
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == times
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 2}, {"test": False}, {"limit": 100}, {"overrides": {}}, {"preset": "report"},
+     {"system": "tfidf", "preset": "default", "overrides": {}}],
+)  # fmt: skip
+def test_another_spec_on_the_same_folder_is_refused(finished, change):
+    folder, _ = finished
+    before = (folder / "record.json").read_bytes()
+    with pytest.raises(SpecError, match="holds"):
+        run(replace(SPEC, **change), folder)
+    assert (folder / "record.json").read_bytes() == before
+
+
+def test_a_run_of_a_preset_that_has_changed_is_refused(finished, monkeypatch):
+    folder, _ = finished
+    changed = replace(PRESETS["han"]["small"], learning_rate=0.5)
+    monkeypatch.setitem(PRESETS["han"], "small", changed)
+    with pytest.raises(SpecError, match="holds"):
+        run(SPEC, folder)
+
+
+def test_a_run_on_other_data_is_refused(finished, tmp_path):
+    folder, _ = finished
+    record = strict((folder / "record.json").read_text())
+    record["data"]["content"] = "0" * 64
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    with pytest.raises(SpecError, match="was made from other data than toy"):
+        load_run(tmp_path)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_end(finished, tmp_path):
+    _, done = finished
+
+    def interrupt(history):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(SPEC, tmp_path, after_epoch=interrupt)
+    assert not (tmp_path / "record.json").exists()
+    resumed = run(SPEC, tmp_path)
+    for name, value in done.model.state_dict().items():
+        assert torch.equal(resumed.model.state_dict()[name], value)
+    for found, expected in zip(resumed.record["epochs"], done.record["epochs"], strict=True):
+        assert found | {"seconds": 0} == expected | {"seconds": 0}
+    assert resumed.record["test"] == done.record["test"]
+
+
+def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path):
+    """Same folder, but a penalty that the finished half did not have."""
+
+    def interrupt(history):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(SPEC, tmp_path, after_epoch=interrupt)
+    other = replace(SPEC, overrides=SPEC.overrides | {"penalty": 0.5})
+    with pytest.raises(RuntimeError, match="checkpoint of another configuration"):
+        run(other, tmp_path)
+
+
+def test_a_run_is_trained_once_and_anew_when_its_preset_changed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(experiments, "REPOSITORY", tmp_path)
+    spec = replace(SPEC, limit=50, overrides={"epochs": 1, "hidden": 2})
+    first = train_or_load(spec)
+    assert (tmp_path / "runs" / spec.id / "record.json").exists()
+    assert train_or_load(spec).record == strict(json.dumps(first.record))
+    assert "Training again" not in capsys.readouterr().out
+    changed = replace(PRESETS["han"]["small"], attention=3)
+    monkeypatch.setitem(PRESETS["han"], "small", changed)
+    assert train_or_load(spec).record["settings"]["attention"] == 3
+    assert "Training again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_missing_device_does_not_throw_a_run_away(tmp_path, monkeypatch, started):
+    monkeypatch.setattr(experiments, "REPOSITORY", tmp_path)
+    spec = replace(SPEC, device="abacus")
+    kept = tmp_path / "runs" / spec.id / "checkpoints" / "best.safetensors"
+    if started:
+        kept.parent.mkdir(parents=True)
+        kept.write_bytes(b"a night of training")
+    with pytest.raises(TrainingError, match="device 'abacus' is not available"):
+        train_or_load(spec)
+    assert kept.exists() == started
+
+
+def test_a_run_without_a_folder_writes_nothing_and_a_limit_is_a_subset(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = replace(SPEC, limit=50, test=False, overrides={"epochs": 1, "hidden": 2})
+    done = run(spec)
+    assert done.record["data"]["subset"] and "test" not in done.record
+    assert done.record["sizes"]["train"] == 45 and done.record["sizes"]["validation"] == 5
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("limit", [None, 100])
+def test_validation_rows_are_not_trained_on_and_the_vocabulary_does_not_know_them(limit):
+    corpus = load_corpus("toy")
+    split = split_rows(corpus, limit)
+    together = [*split["validation"]["text"], *split["train"]["text"]]
+    assert together == corpus.splits["train"]["text"][: limit or 600]
+    assert len(split["validation"]) == len(together) / 10
+    assert split["test"]["text"][:] == corpus.splits["test"]["text"][:]
+
+
+def test_the_vocabulary_is_that_of_the_training_rows(finished):
+    _, done = finished
+    train = split_rows(done.corpus)["train"]
+    assert set(done.vocabulary.words) == {word for row in train["tokens"] for word in row}
+
+
+def test_the_simple_baseline_is_right_on_made_up_reviews(tmp_path):
+    spec = RunSpec("tfidf", "toy", "default", device="cpu", threads=1)
+    record = run(spec, tmp_path).record
+    assert record["test"]["accuracy"] > 0.98 and record["test"]["auc"] > 0.99
+    assert record["validation"]["accuracy"] > 0.95
+    assert strict((tmp_path / "record.json").read_text()) == strict(json.dumps(record))
+    assert run(spec, tmp_path).record["test"] == record["test"]
+
+
+def test_records_are_read_by_name(finished, tmp_path):
+    _, done = finished
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(done.record | {"id": name}))
+    assert [record["id"] for record in load_records(tmp_path)] == ["a", "b"]
+
+
+def test_a_finished_run_is_published_as_it_is(finished, tmp_path, monkeypatch):
+    folder, _ = finished
+    monkeypatch.setattr(experiments, "REPOSITORY", tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / SPEC.id).symlink_to(folder)
+    assert execute(SPEC, publish=True) == tmp_path / "runs" / SPEC.id
+    published = tmp_path / "results" / f"{SPEC.id}.json"
+    assert published.read_bytes() == (folder / "record.json").read_bytes()
+
+
+@pytest.mark.skipif(not GRID.exists(), reason="notebooks/experiments/grid.yaml is not there yet")
+def test_every_run_of_the_grid_is_valid_and_has_a_name_of_its_own():
+    specs = [spec for name in yaml.safe_load(GRID.read_text()) for spec in group_specs(name)]
+    assert specs
+    for spec in specs:
+        spec.validate()
+    assert len({spec.id for spec in specs}) == len(specs)
+
+
+def small_grid(folder, monkeypatch):
+    (folder / "notebooks" / "experiments").mkdir(parents=True)
+    text = "pair: [{system: han, dataset: toy, preset: small, seeds: [3, 5]}, {dataset: toy}]\n"
+    (folder / "notebooks" / "experiments" / "grid.yaml").write_text(text)
+    monkeypatch.setattr(experiments, "REPOSITORY", folder)
+
+
+def test_a_group_is_each_entry_once_per_seed(tmp_path, monkeypatch):
+    small_grid(tmp_path, monkeypatch)
+    small = RunSpec("han", "toy", "small")
+    expected = [replace(small, seed=3), replace(small, seed=5), RunSpec(dataset="toy")]
+    assert group_specs("pair") == expected
+    with pytest.raises(SpecError, match="no group 'trio'; there are: pair"):
+        group_specs("trio")
+
+
+@pytest.fixture
+def executed(tmp_path, monkeypatch):
+    """What the command line would have executed."""
+    calls = []
+    small_grid(tmp_path, monkeypatch)
+
+    def note(spec, publish=False):
+        calls.append((spec, publish))
+        return tmp_path / "runs" / spec.id
+
+    monkeypatch.setattr(experiments, "execute", note)
+    return calls
+
+
+def test_the_command_line_makes_the_spec(executed, capsys):
+    arguments = "run --system han --dataset toy --preset small --seed 4 --threads 1 --limit 60"
+    more = "--no-test --publish --set hidden=8 dropout=0.1 vectors=none"
+    assert main([*arguments.split(), *more.split()]) == 0
+    overrides = {"hidden": 8, "dropout": 0.1, "vectors": "none"}
+    spec = RunSpec("han", "toy", "small", overrides, 4, "auto", 1, 60, test=False)
+    assert executed == [(spec, True)]
+    assert spec.id in capsys.readouterr().out
+
+
+def test_the_command_line_runs_a_group(executed):
+    assert main(["group", "pair"]) == 0
+    assert [(spec.preset, spec.seed, publish) for spec, publish in executed] == [
+        ("small", 3, False),
+        ("small", 5, False),
+        ("report", 0, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("run --system nope", "no system 'nope'"),
+        ("run --limit 3", "limit takes 20 to 25000"),
+        ("run --set hidden=many", "hidden takes int, got 'many'"),
+        ("run --set hidden", "hidden takes int, got None"),
+        ("group trio", "no group 'trio'"),
+    ],
+)
+def test_the_command_line_refuses_with_the_reason(executed, capsys, arguments, says):
+    assert main(arguments.split()) == 2
+    assert executed == []
+    assert f"error: {says}" in capsys.readouterr().err
+
+
+def test_the_command_itself_exits_with_two():
+    done = subprocess.run(
+        [sys.executable, "-m", "course_lib.experiments", "run", "--system", "nope"],
+        cwd=REPOSITORY, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "no system 'nope'; there are: han, tfidf" in done.stderr
+    assert "Traceback" not in done.stderr

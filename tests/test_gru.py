@@ -1,0 +1,179 @@
+"""The GRU by its equations, as PyTorch's, and over ragged batches row by row."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import every_device, prefix_mask, row_lengths, seeds
+from torch import nn
+
+from course_lib.models.gru import BidirectionalGRU, GRUCell
+
+sizes = st.integers(1, 5)
+
+
+def numpy_step(cell, x, h):
+    """The report's cell: the reset gate acts before the product, z = 1 takes the new state."""
+    weights = (cell.u.weight, cell.u.bias, cell.w.weight)
+    (u_r, u_z, u_h), (b_r, b_z, b_h), (w_r, w_z, w_h) = (
+        np.split(value.detach().numpy(), 3) for value in weights
+    )
+    sigmoid = lambda a: 1 / (1 + np.exp(-a))  # noqa: E731
+    r = sigmoid(x @ u_r.T + h @ w_r.T + b_r)
+    z = sigmoid(x @ u_z.T + h @ w_z.T + b_z)
+    candidate = np.tanh(x @ u_h.T + (r * h) @ w_h.T + b_h)
+    return (1 - z) * h + z * candidate
+
+
+@settings(max_examples=30)
+@given(batch=sizes, inputs=sizes, hidden=sizes, seed=seeds)
+def test_the_cell_is_the_reports_equations(batch, inputs, hidden, seed):
+    torch.manual_seed(seed)
+    cell = GRUCell(inputs, hidden).double()
+    x, h = torch.randn(batch, inputs).double(), torch.randn(batch, hidden).double()
+    expected = numpy_step(cell, x.numpy(), h.numpy())
+    np.testing.assert_allclose(cell(x, h).detach().numpy(), expected, atol=1e-12)
+
+
+@every_device
+@settings(max_examples=20)
+@given(batch=sizes, length=sizes, inputs=sizes, hidden=sizes, seed=seeds)
+def test_reset_after_is_what_torch_computes(device, batch, length, inputs, hidden, seed):
+    torch.manual_seed(seed)
+    gru = nn.GRU(inputs, hidden, batch_first=True).to(device)
+    cell = GRUCell.from_torch(gru)
+    x, h = torch.randn(batch, length, inputs, device=device), torch.zeros(batch, hidden).to(device)
+    with torch.backends.cudnn.flags(enabled=False):
+        states = gru(x)[0]
+    for step in range(length):
+        h = cell(x[:, step], h)
+        torch.testing.assert_close(h, states[:, step], atol=1e-6, rtol=0)
+
+
+def both_variants(reset_bias=0.0):
+    """The two variants with the same weights, and no bias where only one of them has it."""
+    torch.manual_seed(0)
+    before, after = GRUCell(3, 4), GRUCell(3, 4, reset_after=True)
+    with torch.no_grad():
+        before.u.bias[:4] = reset_bias
+        after.u.load_state_dict(before.u.state_dict())
+        after.w.weight.copy_(before.w.weight)
+        after.w.bias.zero_()
+    return before, after
+
+
+def test_the_two_variants_differ_by_the_place_of_the_reset_gate():
+    before, after = both_variants()
+    x, h = torch.randn(5, 3), torch.randn(5, 4)
+    assert (before(x, h) - after(x, h)).abs().max() > 1e-2
+    torch.testing.assert_close(before(x, 0 * h), after(x, 0 * h))  # nothing to reset
+
+
+def test_the_two_variants_agree_where_the_reset_gate_is_open():
+    before, after = both_variants(reset_bias=50.0)
+    x, h = torch.randn(5, 3), torch.randn(5, 4)
+    torch.testing.assert_close(before(x, h), after(x, h))
+
+
+@pytest.mark.parametrize("reset_after", [False, True])
+def test_a_closed_update_gate_keeps_the_state(reset_after):
+    cell, h = GRUCell(3, 4, reset_after), torch.randn(2, 4)
+    with torch.no_grad():
+        cell.u.bias[4:8] = -100
+    torch.testing.assert_close(cell(torch.randn(2, 3), h), h)
+
+
+def row_by_row(gru, x, lengths):
+    """``nn.GRU`` on each row by itself, without its padding; zeros elsewhere."""
+    width = x.shape[1]
+    return torch.stack(
+        [
+            nn.functional.pad(gru(row[None, :length])[0][0], (0, 0, 0, width - length))
+            if length
+            else x.new_zeros(width, 2 * gru.hidden_size)
+            for row, length in zip(x, lengths, strict=True)
+        ]
+    )
+
+
+@every_device
+@settings(max_examples=30)
+@given(lengths=row_lengths(longest=6, most_rows=5), inputs=sizes, hidden=sizes, seed=seeds)
+def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
+    device, lengths, inputs, hidden, seed
+):
+    torch.manual_seed(seed)
+    ours = BidirectionalGRU(inputs, hidden).double().to(device)
+    reference = deepcopy(ours.gru)
+    mask = prefix_mask(lengths).to(device)
+    x = torch.randn(*mask.shape, inputs, dtype=torch.float64, device=device)
+    x_ours, x_reference = x.clone().requires_grad_(), x.clone().requires_grad_()
+    found = ours(x_ours, mask)
+    expected = row_by_row(reference, x_reference, lengths)
+    torch.testing.assert_close(found, expected, atol=1e-9, rtol=0)
+    assert found[~mask].eq(0).all()
+
+    weight = torch.randn_like(found)
+    (found * weight).sum().backward()
+    if any(lengths):
+        (expected * weight).sum().backward()
+    x_expected = torch.zeros_like(x) if x_reference.grad is None else x_reference.grad
+    torch.testing.assert_close(x_ours.grad, x_expected, atol=1e-9, rtol=0)
+    for (name, value), other in zip(
+        ours.gru.named_parameters(), reference.parameters(), strict=True
+    ):
+        expected_grad = torch.zeros_like(value) if other.grad is None else other.grad
+        torch.testing.assert_close(value.grad, expected_grad, atol=1e-9, rtol=0, msg=name)
+
+
+@pytest.mark.parametrize("lengths", [[3, 1, 0, 2], [2, 2], [0, 3]])
+def test_the_written_out_backward_pass_is_the_gradient(lengths):
+    torch.manual_seed(0)
+    gru, mask = BidirectionalGRU(2, 2).double(), prefix_mask(lengths)
+    names, values = zip(*gru.named_parameters(), strict=True)
+    x = torch.randn(*mask.shape, 2, dtype=torch.float64, requires_grad=True)
+
+    def run(x, *values):
+        return torch.func.functional_call(gru, dict(zip(names, values, strict=True)), (x, mask))
+
+    assert torch.autograd.gradcheck(run, (x, *values))
+
+
+@every_device
+def test_padding_can_hold_anything(device):
+    torch.manual_seed(0)
+    gru, mask = BidirectionalGRU(3, 4).to(device), prefix_mask([2, 5, 0, 3]).to(device)
+    x = torch.randn(4, 5, 3, device=device)
+    junk = x.masked_fill(~mask.unsqueeze(-1), torch.nan).requires_grad_()
+    found = gru(junk, mask)
+    assert torch.equal(found, gru(x, mask))
+    found.sum().backward()
+    assert junk.grad[~mask].eq(0).all()
+    assert all(value.grad.isfinite().all() for value in gru.parameters())
+
+
+@every_device
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_batch_without_any_word_has_zero_states(device, rows):
+    gru = BidirectionalGRU(3, 4).to(device)
+    mask = torch.zeros(rows, 5, dtype=torch.bool, device=device)
+    found = gru(torch.randn(rows, 5, 3, device=device), mask)
+    found.sum().backward()
+    assert found.shape == (rows, 5, 8) and found.eq(0).all()
+
+
+@every_device
+def test_bfloat16_autocast_comes_close_and_trains(device):
+    torch.manual_seed(0)
+    gru, mask = BidirectionalGRU(3, 4).to(device), prefix_mask([2, 5, 0, 3]).to(device)
+    x = torch.randn(4, 5, 3, device=device)
+    with torch.autocast(device, torch.bfloat16):
+        found = gru(x, mask)
+        halved = gru(x.bfloat16(), mask)
+    for states in (found, halved):
+        torch.testing.assert_close(states.float(), gru(x, mask), atol=0.05, rtol=0)
+    found.float().sum().backward()
+    assert all(value.grad.isfinite().all() and value.grad.any() for value in gru.parameters())

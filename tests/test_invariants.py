@@ -1,0 +1,334 @@
+"""Each invariant passes a healthy model and rejects models that are wrong in ways people were."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import WORDS, prefix_mask, ragged_batch, row_lengths, seeds, tiny_han
+from torch import nn
+
+from course_lib.invariants import (
+    InvariantError,
+    check_attention,
+    check_gradients,
+    check_neighbours,
+    check_padding,
+    check_permutation,
+    check_stateless,
+)
+from course_lib.layers import masked_softmax
+from course_lib.models.gru import BidirectionalGRU
+
+
+class Reader(nn.Module):
+    """A healthy classifier of ``(batch, length)``; each subclass below gets one line wrong."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding = nn.Embedding(WORDS, 4, padding_idx=0)
+        self.gru = BidirectionalGRU(4, 3)
+        self.context = nn.Parameter(torch.randn(6))
+        self.dropout = nn.Dropout(0.5)
+        self.classifier = nn.Linear(6, 2)
+
+    def states(self, tokens, mask):
+        return self.gru(self.embedding(tokens), mask)
+
+    def attend(self, scores, mask):
+        return masked_softmax(scores, mask)
+
+    def pool(self, h, attention, mask):
+        return (attention.unsqueeze(1) @ h).squeeze(1)
+
+    def forward(self, tokens, mask):
+        h = self.states(tokens, mask)
+        attention = self.attend(h @ self.context, mask)
+        document = self.dropout(self.pool(h, attention, mask))
+        return SimpleNamespace(logits=self.classifier(document), attention=attention)
+
+
+class BagOfWords(Reader):
+    def states(self, tokens, mask):
+        return self.embedding(tokens).repeat(1, 1, 2)[..., :6]
+
+
+class AxisOfSizeOne(Reader):
+    def attend(self, scores, mask):
+        return scores.unsqueeze(-1).softmax(-1).squeeze(-1) * mask
+
+
+class NoMask(Reader):
+    def attend(self, scores, mask):
+        return scores.softmax(-1)
+
+
+class OverTheBatch(Reader):
+    def attend(self, scores, mask):
+        return masked_softmax(scores, mask, dim=0)
+
+
+class PlainExponential(Reader):
+    def attend(self, scores, mask):
+        weights = (1000 * scores).exp() * mask
+        return weights / weights.sum(-1, keepdim=True)
+
+
+class MaximumOfTheBatch(Reader):
+    """The largest score of all documents is subtracted: a distant document has 0 / 0."""
+
+    def attend(self, scores, mask):
+        scores = 1000 * scores
+        weights = (scores - scores[mask].max()).exp() * mask
+        return weights / weights.sum(-1, keepdim=True)
+
+
+class UniformWhereNothingIsReal(Reader):
+    def attend(self, scores, mask):
+        return scores.masked_fill(~mask, -1e9).softmax(-1)
+
+
+class Negative(Reader):
+    def attend(self, scores, mask):
+        weights = masked_softmax(scores, mask)
+        return torch.cat([weights[:, :1] + 1, weights[:, 1:2] - 1, weights[:, 2:]], 1)
+
+
+class MaximumOverPadding(Reader):
+    def pool(self, h, attention, mask):
+        return h.amax(1)
+
+
+class MeanOverPadding(Reader):
+    def pool(self, h, attention, mask):
+        return h.mean(1)
+
+
+class Carried(Reader):
+    """Starts each batch from where the last one ended."""
+
+    state = 0.0
+
+    def pool(self, h, attention, mask):
+        pooled = super().pool(h, attention, mask) + self.state
+        self.state = pooled.detach().mean(0)
+        return pooled
+
+
+class CarriedOnce(Reader):
+    """Remembers the batch before only when that was another one."""
+
+    last = None
+    state = 0.0
+
+    def forward(self, tokens, mask):
+        if self.last is not None and not torch.equal(self.last, tokens):
+            self.state = self.state + 1
+        self.last = tokens
+        output = super().forward(tokens, mask)
+        return SimpleNamespace(logits=output.logits + self.state)
+
+
+class AlwaysDropping(Reader):
+    def pool(self, h, attention, mask):
+        return nn.functional.dropout(super().pool(h, attention, mask), 0.5)
+
+
+class CompetingDocuments(Reader):
+    def forward(self, tokens, mask):
+        return SimpleNamespace(logits=super().forward(tokens, mask).logits.softmax(0))
+
+
+class KnowsItsPlace(Reader):
+    def forward(self, tokens, mask):
+        logits = super().forward(tokens, mask).logits
+        return SimpleNamespace(logits=logits + torch.arange(len(logits)).unsqueeze(1))
+
+
+class Detached(Reader):
+    def pool(self, h, attention, mask):
+        return super().pool(h, attention.detach(), mask)
+
+
+class HardAttention(Reader):
+    def attend(self, scores, mask):
+        top = masked_softmax(scores, mask)
+        return (top == top.amax(-1, keepdim=True)) * 1.0 + 0 * scores
+
+
+class RootOfNothing(Reader):
+    def pool(self, h, attention, mask):
+        return super().pool(h, attention, mask) + (h * 0).sum(1).sqrt()
+
+
+BATCH = ragged_batch([[5], [2], [4], [3]])
+TOKENS, MASK = (tensor.squeeze(1) for tensor in BATCH)
+HIERARCHY = ragged_batch([[3, 0, 5, 1], [2], [4, 4, 2], []])
+
+
+def fails(check, *arguments, says):
+    with pytest.raises(InvariantError, match=says):
+        check(*arguments)
+
+
+@pytest.mark.parametrize("check", [check_padding, check_neighbours, check_stateless])
+@pytest.mark.parametrize("model", [Reader(), BagOfWords()], ids=["reader", "bag"])
+def test_a_healthy_reader_passes(check, model):
+    assert check(model, TOKENS, MASK) is None
+    assert check(lambda tokens, mask: model.eval()(tokens, mask), TOKENS, MASK) is None
+
+
+@pytest.mark.parametrize("check", [check_padding, check_neighbours, check_stateless])
+def test_a_healthy_hierarchy_passes(check):
+    assert check(tiny_han(), *HIERARCHY) is None
+
+
+def test_gradients_reach_all_of_a_healthy_model():
+    assert check_gradients(Reader(), TOKENS, MASK) is None
+    assert check_gradients(tiny_han(), *HIERARCHY) is None
+
+
+@settings(max_examples=40)
+@given(lengths=row_lengths(longest=6), seed=seeds)
+def test_a_masked_softmax_is_attention(lengths, seed):
+    torch.manual_seed(seed)
+    mask = prefix_mask(lengths)
+    scores = 5 * torch.randn(len(lengths), 2, mask.shape[1])
+    assert check_attention(masked_softmax(scores, mask.unsqueeze(1)), mask.unsqueeze(1)) is None
+
+
+@settings(max_examples=60)
+@given(
+    lengths=row_lengths(shortest=1, longest=6),
+    data=st.data(),
+    change=st.sampled_from([1e-3, -1e-3, 1.0, torch.nan, torch.inf]),
+)
+def test_any_change_of_one_weight_is_noticed(lengths, data, change):
+    mask = prefix_mask(lengths)
+    attention = masked_softmax(torch.zeros(mask.shape), mask)
+    row = data.draw(st.integers(0, mask.shape[0] - 1), "row")
+    place = data.draw(st.integers(0, mask.shape[1] - 1), "place")
+    attention[row, place] += change
+    with pytest.raises(InvariantError, match=rf"\({row}(, {place})?,?\)"):
+        check_attention(attention, mask)
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (AxisOfSizeOne, r"4 of 4 rows do not sum to 1: row \(0,\) sums to 5"),
+        (NoMask, "padding has attention, up to 0.[0-9]+"),
+        (OverTheBatch, "rows do not sum to 1"),
+        (PlainExponential, "is nan"),
+        (MaximumOfTheBatch, "is nan"),
+        (Negative, r"is -0\.[0-9]+, not in \[0, 1\]|is 1\.[0-9]+, not in \[0, 1\]"),
+    ],
+)
+def test_wrong_attention_is_rejected(broken, says):
+    fails(check_attention, broken()(TOKENS, MASK).attention, MASK, says=says)
+
+
+def test_attention_where_nothing_is_real_is_rejected():
+    mask = MASK & (torch.arange(len(MASK)) != 2).unsqueeze(1)
+    attention = UniformWhereNothingIsReal()(TOKENS, mask).attention
+    fails(check_attention, attention, mask, says=r"padding has attention, up to 0.2: see \(2, 0\)")
+
+
+@pytest.mark.parametrize("broken", [NoMask, MaximumOverPadding, MeanOverPadding])
+def test_models_that_read_padding_are_rejected(broken):
+    fails(check_padding, broken(), TOKENS, MASK, says="3 padded words: logits change by up to 0.")
+    fails(check_neighbours, broken(), TOKENS, MASK, says="document 1 alone: logits change")
+
+
+def test_a_hierarchy_that_counts_padded_sentences_is_rejected():
+    han = tiny_han()
+
+    def broken(tokens, mask):
+        return SimpleNamespace(logits=han(tokens, mask).logits / mask.shape[1])
+
+    fails(check_padding, broken, *HIERARCHY, says="3 padded sentences")
+
+
+@pytest.mark.parametrize(
+    "broken", [OverTheBatch, MaximumOfTheBatch, CompetingDocuments, KnowsItsPlace, Carried]
+)
+def test_models_whose_documents_meet_are_rejected(broken):
+    fails(check_neighbours, broken(), TOKENS, MASK, says="document . alone|the batch reversed")
+
+
+def test_a_model_that_likes_the_first_place_is_rejected():
+    """Alone each document stands first; only another order shows it."""
+
+    def broken(tokens, mask):
+        logits = healthy(tokens, mask).logits
+        return SimpleNamespace(logits=logits + (tokens.amax(1) > tokens[0].amax()).unsqueeze(1))
+
+    healthy = Reader().eval()
+    order = TOKENS.amax(1).argsort(descending=True)
+    fails(check_neighbours, broken, TOKENS[order], MASK[order], says="the batch reversed")
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (Carried, "a second call: logits change"),
+        (AlwaysDropping, "a second call: logits change"),
+        (CarriedOnce, "a call after another batch: logits change by up to [12]"),
+    ],
+)
+def test_models_that_remember_are_rejected(broken, says):
+    fails(check_stateless, broken(), TOKENS, MASK, says=says)
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (Detached, "no gradient reaches context"),
+        (HardAttention, "zero everywhere in context"),
+        (RootOfNothing, "no finite gradient in embedding.weight"),
+    ],
+)
+def test_gradients_that_do_not_arrive_are_named(broken, says):
+    fails(check_gradients, broken(), TOKENS, MASK, says=says)
+
+
+def test_frozen_parameters_need_no_gradient():
+    model = Detached()
+    model.context.requires_grad_(False)
+    assert check_gradients(model, TOKENS, MASK) is None
+
+
+def test_word_order_matters_to_a_recurrent_model_alone():
+    assert check_permutation(Reader(), TOKENS, MASK, matters=True) is None
+    assert check_permutation(BagOfWords(), TOKENS, MASK, matters=False) is None
+    assert check_permutation(tiny_han(), *HIERARCHY, matters=True) is None
+    fails(check_permutation, BagOfWords(), TOKENS, MASK, True, says="order is lost")
+    fails(check_permutation, Reader(), TOKENS, MASK, False, says="each sentence reversed: logits")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_padding,
+        check_neighbours,
+        check_stateless,
+        check_gradients,
+        lambda *arguments: check_permutation(*arguments, matters=True),
+    ],
+)
+@pytest.mark.parametrize("model", [Reader(), NoMask(), Carried()], ids=["healthy", "mask", "state"])
+def test_a_check_leaves_modes_gradients_and_inputs_alone(check, model):
+    model.train()
+    model.gru.eval()
+    before = [module.training for module in model.modules()]
+    model.context.grad = torch.ones(6)
+    tokens, mask = TOKENS.clone(), MASK.clone()
+    try:
+        check(model, tokens, mask)
+    except InvariantError:
+        assert type(model) is not Reader
+    assert [module.training for module in model.modules()] == before
+    assert model.context.grad.eq(1).all() and model.classifier.weight.grad is None
+    assert torch.equal(tokens, TOKENS) and torch.equal(mask, MASK)

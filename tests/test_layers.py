@@ -1,0 +1,192 @@
+"""Masked softmax, attention pooling, hop redundancy and word dropout against NumPy and algebra."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from strategies import every_device, prefix_mask, row_lengths, seeds
+
+from course_lib.invariants import check_attention
+from course_lib.layers import AttentionPooling, LockedDropout, hop_redundancy, masked_softmax
+
+shapes = hnp.array_shapes(min_dims=1, max_dims=3, max_side=5)
+
+
+def numpy_softmax(scores, mask):
+    """One row: the formula over the real entries, 0 elsewhere."""
+    weights = np.zeros(len(scores))
+    if mask.any():
+        powers = np.exp(scores[mask] - scores[mask].max())
+        weights[mask] = powers / powers.sum()
+    return weights
+
+
+@every_device
+@settings(max_examples=60)
+@given(data=st.data(), shape=shapes)
+def test_masked_softmax_is_the_softmax_of_the_real_entries(device, data, shape):
+    dim = data.draw(st.integers(-len(shape), len(shape) - 1), "dim")
+    scores = data.draw(hnp.arrays(np.float64, shape, elements=st.floats(-50, 50)), "scores")
+    mask = data.draw(hnp.arrays(bool, shape), "mask")
+    expected = np.empty(shape)
+    for row in np.ndindex(*np.delete(shape, dim)):
+        place = list(row)
+        place.insert(dim % len(shape), slice(None))
+        expected[tuple(place)] = numpy_softmax(scores[tuple(place)], mask[tuple(place)])
+    weights = masked_softmax(
+        torch.from_numpy(scores).to(device), torch.from_numpy(mask).to(device), dim
+    )
+    np.testing.assert_allclose(weights.cpu().numpy(), expected, atol=1e-12)
+    assert (weights.cpu().numpy()[~mask] == 0).all()
+
+
+def test_a_row_without_a_real_entry_is_all_zero_and_moves_nothing():
+    scores = torch.randn(3, 4, requires_grad=True)
+    weights = masked_softmax(scores, torch.zeros(3, 4, dtype=torch.bool))
+    weights.sum().backward()
+    assert weights.eq(0).all() and scores.grad.eq(0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("scores", [[1e4, -1e4, 0], [1e4, 1e4, -1e4], [-1e4] * 3, [1e4] * 3])
+def test_huge_scores_stay_finite(scores, dtype):
+    scores = torch.tensor([scores], dtype=dtype, requires_grad=True)
+    mask = torch.tensor([[True, True, False]])
+    weights = masked_softmax(scores, mask)
+    weights[0, 0].backward()
+    check_attention(weights, mask)
+    assert scores.grad.isfinite().all()
+    expected = numpy_softmax(scores.detach().double().numpy()[0], mask.numpy()[0])
+    np.testing.assert_allclose(weights.detach().numpy()[0], expected, atol=1e-6)
+
+
+def test_half_precision_scores_give_weights_that_sum_to_one():
+    """A thousand weights of about 1/1000, rounded to bfloat16, would be off by a percent."""
+    scores = torch.randn(4, 1000, generator=torch.Generator().manual_seed(0)).bfloat16()
+    mask = torch.ones(4, 1000, dtype=torch.bool)
+    weights = masked_softmax(scores, mask)
+    assert weights.dtype == torch.float32
+    check_attention(weights, mask, tolerance=1e-5)
+
+
+def test_whatever_stands_on_padding_does_not_count():
+    scores, mask = torch.randn(2, 5), prefix_mask([3, 0], 5)
+    junk = scores.masked_fill(~mask, torch.nan)
+    assert torch.equal(masked_softmax(junk, mask), masked_softmax(scores, mask))
+
+
+def test_one_mask_serves_several_rows_of_scores():
+    scores, mask = torch.randn(2, 3, 4), prefix_mask([2, 4])
+    together = masked_softmax(scores, mask.unsqueeze(1))
+    apart = torch.stack([masked_softmax(scores[:, hop], mask) for hop in range(3)], 1)
+    torch.testing.assert_close(together, apart)
+
+
+def test_masked_softmax_gradient():
+    scores = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[1, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0]], dtype=torch.bool)
+    assert torch.autograd.gradcheck(lambda x: masked_softmax(x, mask), scores)
+
+
+def numpy_pooling(pooling, h, mask):
+    """Equations 5 to 7, row by row and hop by hop."""
+    weight = {name: value.detach().cpu().numpy() for name, value in pooling.named_parameters()}
+    contexts = weight["contexts"]
+    pooled = np.zeros((len(h), h.shape[2]))
+    attention = np.zeros((len(h), len(contexts), h.shape[1]))
+    for row, states in enumerate(h):
+        u = np.tanh(states @ weight["projection.weight"].T + weight.get("projection.bias", 0))
+        for hop, context in enumerate(contexts):
+            attention[row, hop] = numpy_softmax(u @ context, mask[row])
+            pooled[row] += attention[row, hop] @ states / len(contexts)
+    return pooled, attention
+
+
+@every_device
+@pytest.mark.parametrize("hops", [1, 3])
+@pytest.mark.parametrize("bias", [True, False])
+@settings(max_examples=20)
+@given(lengths=row_lengths(), seed=seeds)
+def test_attention_pooling_is_its_equations(device, hops, bias, lengths, seed):
+    torch.manual_seed(seed)
+    pooling = AttentionPooling(3, 4, hops, bias).double().to(device)
+    mask = prefix_mask(lengths).to(device)
+    h = torch.randn(*mask.shape, 3, dtype=torch.float64, device=device)
+    pooled, attention = pooling(h, mask)
+    expected = numpy_pooling(pooling, h.cpu().numpy(), mask.cpu().numpy())
+    np.testing.assert_allclose(pooled.detach().cpu().numpy(), expected[0], atol=1e-12)
+    np.testing.assert_allclose(attention.detach().cpu().numpy(), expected[1], atol=1e-12)
+    check_attention(attention, mask.unsqueeze(1))
+
+
+def test_attention_pooling_ignores_what_stands_on_padding():
+    torch.manual_seed(0)
+    pooling, mask = AttentionPooling(3, 4, hops=2), prefix_mask([2, 4, 0, 1])
+    h = torch.randn(4, 4, 3)
+    junk = h.masked_fill(~mask.unsqueeze(-1), 1e6)
+    for found, expected in zip(pooling(junk, mask), pooling(h, mask), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_attention_pooling_gradient(hops):
+    torch.manual_seed(0)
+    pooling, mask = AttentionPooling(3, 2, hops).double(), prefix_mask([3, 0, 1])
+    names, values = zip(*pooling.named_parameters(), strict=True)
+    h = torch.randn(3, 3, 3, dtype=torch.float64, requires_grad=True)
+
+    def pool(h, *values):
+        return torch.func.functional_call(pooling, dict(zip(names, values, strict=True)), (h, mask))
+
+    assert torch.autograd.gradcheck(pool, (h, *values))
+
+
+@settings(max_examples=30)
+@given(hops=st.integers(1, 4), lengths=row_lengths(), seed=seeds)
+def test_hop_redundancy_is_the_penalty_of_lin_et_al(hops, lengths, seed):
+    mask = prefix_mask(lengths)
+    torch.manual_seed(seed)
+    alpha = masked_softmax(torch.randn(len(lengths), hops, mask.shape[1]), mask.unsqueeze(1))
+    expected = [
+        sum(
+            (float(row[a] @ row[b]) - (a == b)) ** 2  # one entry of A Aᵀ − I
+            for a in range(hops)
+            for b in range(hops)
+        )
+        for row in alpha
+    ]
+    np.testing.assert_allclose(hop_redundancy(alpha), expected, atol=1e-5)
+
+
+def test_hops_at_places_of_their_own_are_not_redundant():
+    distinct = torch.eye(5)[None, [4, 0, 2]]
+    assert hop_redundancy(distinct).tolist() == [0]
+    assert hop_redundancy(torch.eye(5)[None, [4, 4]]).tolist() == [2]
+
+
+@every_device
+def test_locked_dropout_drops_features_of_whole_sequences_and_scales_up_the_others(device):
+    torch.manual_seed(0)
+    x = torch.rand(400, 6, 5, device=device) + 1
+    dropped = LockedDropout(0.25)(x)
+    share = dropped / x
+    whole = share.eq(0).all(1) | share.sub(4 / 3).abs().lt(1e-5).all(1)
+    assert whole.all()
+    zero = dropped[:, 0].eq(0).float()
+    assert abs(zero.mean() - 0.25) < 5 * (0.25 * 0.75 / 2000) ** 0.5
+    assert zero.std(0).min() > 0 and zero.std(1).max() > 0  # neither by sequence nor by feature
+
+
+def test_locked_dropout_keeps_the_expectation():
+    torch.manual_seed(0)
+    x = torch.full((10_000, 1, 2), 3.0)
+    standard_error = 3 * (0.6 / 0.4 / 20_000) ** 0.5
+    assert abs(LockedDropout(0.6)(x).mean() - 3) < 5 * standard_error
+
+
+@pytest.mark.parametrize("dropout", [LockedDropout(0.9).eval(), LockedDropout(0)])
+def test_locked_dropout_is_the_identity_in_evaluation_and_at_rate_zero(dropout):
+    x = torch.randn(3, 4, 5)
+    assert torch.equal(dropout(x), x)

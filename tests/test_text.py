@@ -1,0 +1,133 @@
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.data import text as text_module
+from course_lib.data.catalog import PUNKT, Card, DataError, Download, Source
+from course_lib.data.readers import clean
+from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
+
+INSIDE = PUNKT.sources[0].reader
+PARAMETERS = {
+    "abbrev_types.txt": b"dr\nmr\n",
+    "collocations.tab": b"",
+    "ortho_context.tab": b"",
+    "sent_starters.txt": b"",
+}
+
+
+def sentences_of(text, splitter=None):
+    tokens, lengths = tokenise(text, splitter or untrained_punkt())
+    ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
+    assert (ends or [0])[-1] == len(tokens)
+    return [tokens[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+@pytest.fixture
+def punkt_package(tmp_path, make_zip, monkeypatch):
+    """Makes a package with splitter parameters that we made up the one in the catalog."""
+
+    def make(parameters):
+        members = {INSIDE + name: data for name, data in parameters.items()}
+        (tmp_path / "downloads").mkdir()
+        package = make_zip(tmp_path / "downloads" / "punkt.whl", members)
+        digest = f"sha256:{hashlib.sha256(package.read_bytes()).hexdigest()}"
+        source = Source("made-up", INSIDE, (Download(package.name, digest, 1),))
+        card = Card("punkt_tab", "made-up", "", "", "", sources=(source,))
+        monkeypatch.setattr(text_module, "PUNKT", card)
+        return package
+
+    return make
+
+
+def test_sentences_and_words_keep_their_case():
+    assert sentences_of("The END came. I Didn't cry!") == [
+        ["The", "END", "came", "."],
+        ["I", "Did", "n't", "cry", "!"],
+    ]
+
+
+def test_quotes_become_treebank_quotes():
+    assert sentences_of('He said "no".') == [["He", "said", "``", "no", "''", "."]]
+
+
+def test_line_breaks_of_the_source_never_become_words():
+    text = clean("It was <br /><br />Good.<br />Really.")
+    assert text == "It was Good. Really."
+    assert sentences_of(text) == [["It", "was", "Good", "."], ["Really", "."]]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u00a0"])
+def test_text_without_a_word_has_no_sentences(text):
+    assert tokenise(text, untrained_punkt()) == ([], [])
+
+
+@given(st.text())
+def test_no_token_holds_white_space_and_no_sentence_is_empty(text):
+    for sentence in sentences_of(clean(text)):
+        assert sentence
+        assert all(len(token.split()) == 1 and token == token.strip() for token in sentence)
+
+
+@given(st.lists(st.text("abcXYZ,;", min_size=1), min_size=1))
+def test_no_character_is_lost(words):
+    text = " ".join(words)
+    assert "".join(tokenise(text, untrained_punkt()).tokens) == text.replace(" ", "")
+
+
+def test_review_of_100_000_words_keeps_every_word():
+    tokens, lengths = tokenise(
+        "One two three four five six seven eight nine. " * 10_000, untrained_punkt()
+    )
+    assert len(tokens) == 100_000
+    assert lengths == [10] * 10_000
+
+
+def test_word_of_100_000_characters_stays_one_word():
+    assert tokenise("x" * 100_000, untrained_punkt()) == (["x" * 100_000], [1])
+
+
+def test_trained_splitter_knows_the_abbreviations_of_its_package(punkt_package, tmp_path):
+    punkt_package(PARAMETERS)
+    text = "I met Dr. Smith. He left."
+    trained = trained_punkt(fetch_punkt(tmp_path))
+    assert [len(s) for s in sentences_of(text, trained)] == [5, 3]
+    assert [len(s) for s in sentences_of(text)] == [4, 2, 3]
+
+
+def test_splitter_parameters_are_unpacked_once(punkt_package, tmp_path):
+    package = punkt_package(PARAMETERS)
+    folder = fetch_punkt(tmp_path)
+    package.unlink()
+    assert fetch_punkt(tmp_path) == folder
+    assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == PARAMETERS
+
+
+def test_package_without_the_splitter_parameters_is_named_and_leaves_nothing(
+    punkt_package, tmp_path
+):
+    punkt_package({name: PARAMETERS[name] for name in list(PARAMETERS)[:2]})
+    with pytest.raises(DataError, match=r"punkt\.whl: .*ortho_context"):
+        fetch_punkt(tmp_path)
+    assert not [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()]
+
+
+def test_full_disk_while_unpacking_the_splitter_names_the_target(
+    punkt_package, tmp_path, full_disk
+):
+    punkt_package(PARAMETERS | {"ortho_context.tab": b"word\t1\n" * 10_000})
+    with full_disk(50_000), pytest.raises(DataError, match=r"cannot write .*english: File too"):
+        fetch_punkt(tmp_path)
+    assert not [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", [item.filename for item in PUNKT.sources[0].downloads])
+def test_real_splitter_knows_english_abbreviations(real_file, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(name).parent))
+    splitter = trained_punkt(fetch_punkt(tmp_path))
+    assert splitter.tokenize("Mr. Lee met Dr. Smith at 8 p.m. in Washington. He left.") == [
+        "Mr. Lee met Dr. Smith at 8 p.m. in Washington.",
+        "He left.",
+    ]
