@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import set_seed
+from accelerate.utils import load, set_seed
 from safetensors.torch import load_file, save_file
 from torch import nn
 from tqdm.auto import tqdm
@@ -277,7 +277,7 @@ class Checkpoints:
             with self._naming(complete[-1]):
                 # accelerate goes on without random states that it cannot read: look first
                 random_states = f"random_states_{self.accelerator.process_index}.pkl"
-                torch.load(complete[-1] / random_states, weights_only=False)
+                load(complete[-1] / random_states)
                 self.accelerator.load_state(str(complete[-1]))
 
     def save_if_due(self, seconds: float) -> None:

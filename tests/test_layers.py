@@ -62,6 +62,14 @@ def test_huge_scores_stay_finite(scores, dtype):
     np.testing.assert_allclose(weights.detach().numpy()[0], expected, atol=1e-6)
 
 
+def test_documents_far_from_each_other_do_not_disturb_each_other():
+    """Subtracting the maximum of the whole batch leaves 0 / 0 in the second row."""
+    near, far = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.0, 3.0]) - 2000
+    weights = masked_softmax(torch.stack([near, far]), torch.ones(2, 3, dtype=torch.bool))
+    torch.testing.assert_close(weights[1], weights[0])
+    check_attention(weights, torch.ones(2, 3, dtype=torch.bool))
+
+
 def test_half_precision_scores_give_weights_that_sum_to_one():
     """A thousand weights of about 1/1000, rounded to bfloat16, would be off by a percent."""
     scores = torch.randn(4, 1000, generator=torch.Generator().manual_seed(0)).bfloat16()
