@@ -33,7 +33,13 @@ def grouped(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         if "test" in record and not record["data"]["subset"]:
             settings = tuple(sorted(record["settings"].items()))
             groups[record["spec"]["system"], settings].append(record)
-    return [groups[key] for key in sorted(groups, key=str)]
+    return sorted(groups.values(), key=_row_order)
+
+
+def _row_order(group: list[dict[str, Any]]) -> tuple:
+    settings = group[0]["settings"]
+    size = settings.get("max_sentences", settings.get("longest"))
+    return group[0]["spec"]["system"], size, settings.get("hops", 1), settings.get("penalty", 0)
 
 
 def describe(system: str, settings: dict[str, Any]) -> str:
