@@ -96,7 +96,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "small": HANSettings(vectors="none", hidden=16, attention=32, batch_size=32, epochs=4,
                              learning_rate=5e-3),
     },
-    "tfidf": {"default": TfidfSettings(), "words": TfidfSettings(longest=1, inverse_regularisation=10.0)},
+    "tfidf": {
+        "default": TfidfSettings(),
+        "words": TfidfSettings(longest=1, inverse_regularisation=10.0),
+    },
 }  # fmt: skip
 
 

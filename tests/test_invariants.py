@@ -258,16 +258,31 @@ def test_models_whose_documents_meet_are_rejected(broken):
     fails(check_neighbours, broken(), TOKENS, MASK, says="document . alone|the batch reversed")
 
 
-def test_a_model_that_likes_the_first_place_is_rejected():
-    """Alone each document stands first; only another order shows it."""
+def likes_the_first_place(size):
+    return size > size[0]
+
+
+def likes_the_middle(size):
+    return size[1:-1].sum() > size[0] + size[-1]
+
+
+@pytest.mark.parametrize(
+    ("bonus", "ranks", "says"),
+    [
+        (likes_the_first_place, [3, 2, 1, 0], "reversed"),
+        (likes_the_middle, [3, 1, 0, 2], "rotated"),
+    ],
+)
+def test_models_that_mind_the_order_of_documents_are_rejected(bonus, ranks, says):
+    """In the given order, and alone, none gets the bonus."""
+    healthy = Reader().eval()
 
     def broken(tokens, mask):
-        logits = healthy(tokens, mask).logits
-        return SimpleNamespace(logits=logits + (tokens.amax(1) > tokens[0].amax()).unsqueeze(1))
+        given = bonus(tokens.sum(1)).expand(len(tokens)).unsqueeze(1)
+        return SimpleNamespace(logits=healthy(tokens, mask).logits + given)
 
-    healthy = Reader().eval()
-    order = TOKENS.amax(1).argsort(descending=True)
-    fails(check_neighbours, broken, TOKENS[order], MASK[order], says="the batch reversed")
+    order = TOKENS.sum(1).argsort()[ranks]
+    fails(check_neighbours, broken, TOKENS[order], MASK[order], says=f"the batch {says}")
 
 
 @pytest.mark.parametrize(
