@@ -93,6 +93,13 @@ def test_an_epochs_figures_are_those_of_the_model_on_the_data():
         assert accuracy == pytest.approx(((rows > 0.5).mean()), abs=1e-6)
 
 
+def test_dropout_acts_in_every_training_step_and_in_no_validation():
+    model, modes = new_model(), []
+    model.register_forward_pre_hook(lambda *_: modes.append({m.training for m in model.modules()}))
+    fit(model, *data(), replace(CONFIG, epochs=2), CPU)
+    assert modes == 2 * (STEPS * [{True}] + [{False}])
+
+
 def test_predictions_stand_in_the_order_of_the_data():
     model, documents = new_model(), toy_documents("train", 0, 40)
     found = predict(model.train(), Batches(documents, 7))
