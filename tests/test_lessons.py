@@ -85,7 +85,7 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
     picture = new_output("display_data", {"image/png": PIXEL})
     picture.metadata["image/png"] = {"alt": "one pixel"}
     bar = new_output("display_data", {lessons.WIDGET: {}, "text/plain": "50%"})
-    noise = new_output("stream", name="stderr", text="a warning from /home/somebody")
+    noise = new_output("stream", name="stderr", text="a warning of this machine")
     result = new_output("execute_result", {"text/plain": "3"}, execution_count=7)
     injected = new_code_cell("profile = 'lesson'", metadata={"tags": ["injected-parameters"]})
     ours = new_code_cell("1 + 2", outputs=[picture, bar, noise, result], execution_count=7)

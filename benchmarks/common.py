@@ -1,0 +1,69 @@
+"""What the benchmarks share: interleaved rounds, ratios with their spread, one result file."""
+
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm.auto import tqdm
+
+from course_lib.data.sources import atomic_path
+from course_lib.experiments import describe_environment
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def interleave(ways: dict[str, Callable[[int], float]], rounds: int) -> dict[str, list[float]]:
+    """What each way measures, round after round: A B A B …, so that a slow minute hits them all.
+
+    A way is called with the number of the round.
+    """
+    figures = {name: [] for name in ways}
+    with tqdm(total=rounds * len(ways), unit=" measurements") as bar:
+        for number in range(rounds):
+            for name, measure in ways.items():
+                bar.set_description(f"round {number + 1} of {rounds}: {name}")
+                figures[name].append(measure(number))
+                bar.update()
+    return figures
+
+
+def ratio(above: list[float], below: list[float]) -> list[float]:
+    """Round by round, ``above`` over ``below``."""
+    return [first / second for first, second in zip(above, below, strict=True)]
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    """Smallest, middle and largest value, and all of them."""
+    return {
+        "min": min(values),
+        "median": statistics.median(values),
+        "max": max(values),
+        "rounds": values,
+    }
+
+
+def show(rows: dict[str, dict[str, Any]]) -> None:
+    """A table of spreads, one a line."""
+    width = max(map(len, rows))
+    print(f"{'':{width}}  {'min':>10} {'median':>10} {'max':>10}")
+    for name, row in rows.items():
+        print(f"{name:{width}}  {row['min']:10.3f} {row['median']:10.3f} {row['max']:10.3f}")
+
+
+def write(name: str, figures: dict[str, Any], seed: int, content: str, threads: int) -> None:
+    """Leave ``results/NAME.json``: the figures, and what a rerun would need to match."""
+    result = {
+        "benchmark": name,
+        "command": " ".join(["python", f"benchmarks/{name}.py", *sys.argv[1:]]),
+        "seed": seed,
+        "data": {"dataset": "imdb", "content": content},
+        "environment": describe_environment(torch.device("cpu"), threads),
+        "figures": figures,
+    }
+    with atomic_path(RESULTS / f"{name}.json") as temporary:
+        temporary.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"written: benchmarks/results/{name}.json")
