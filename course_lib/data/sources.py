@@ -70,8 +70,10 @@ def atomic_path(target: Path) -> Iterator[Path]:
             shutil.rmtree(workroom, ignore_errors=True)
 
 
-def verify(path: Path, digest: str) -> None:
-    """Raise ``DataError`` unless the file has the digest ``"algorithm:hexadecimal"``."""
+def verify(path: Path, digest: str | None) -> None:
+    """Raise ``DataError`` unless the file has the digest ``"algorithm:hexadecimal"``, if any."""
+    if digest is None:
+        return
     algorithm, expected = digest.split(":")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, algorithm).hexdigest()
