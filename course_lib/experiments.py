@@ -429,7 +429,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if chosen.pop("command") == "run":
             pairs = (pair.partition("=") for pair in chosen.pop("set"))
-            overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
+            overrides = {name: _value(text) for name, _, text in pairs}
             specs = [RunSpec(overrides=overrides, **chosen)]
         else:
             specs = group_specs(chosen["name"])
@@ -442,6 +442,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)  # numbers as Python writes them, 5e-4 too (YAML reads that as text)
+    except ValueError:
+        return text or None
 
 
 def group_specs(name: str) -> list[RunSpec]:

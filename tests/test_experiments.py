@@ -336,9 +336,9 @@ def test_validation_rows_are_not_trained_on_and_the_vocabulary_does_not_know_the
     assert split["test"]["text"][:] == corpus.splits["test"]["text"][:]
 
 
-def test_the_vocabulary_is_that_of_the_training_rows(finished):
-    _, done = finished
-    train = split_rows(done.corpus)["train"]
+def test_the_vocabulary_is_that_of_the_training_rows():
+    done = run(replace(SPEC, limit=20, test=False, overrides={"epochs": 1, "hidden": 2}))
+    train = split_rows(done.corpus, 20)["train"]
     assert set(done.vocabulary.words) == {word for row in train["tokens"] for word in row}
 
 
@@ -450,3 +450,13 @@ def test_the_command_itself_exits_with_two():
     assert done.returncode == 2
     assert "no system 'nope'; there are: han, tfidf" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_overrides_on_the_command_line_are_read_as_numbers(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        experiments, "execute", lambda spec, publish: seen.append(spec) or REPOSITORY
+    )
+    command = ["run", "--set", "learning_rate=5e-4", "epochs=2", "vectors=none"]
+    assert main(command) == 0
+    assert seen[0].overrides == {"learning_rate": 5e-4, "epochs": 2, "vectors": "none"}

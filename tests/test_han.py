@@ -274,3 +274,12 @@ def test_the_trained_model_keeps_its_invariants_and_is_right(trained, read):
     check_padding(trained, batch.tokens[:20], batch.mask[:20], tolerance=1e-5)
     check_neighbours(trained, batch.tokens[:20], batch.mask[:20], tolerance=1e-5)
     assert (output.logits.argmax(1) == batch.labels).float().mean() > 0.9
+
+
+def test_a_batch_of_empty_documents_has_no_penalty():
+    model = HAN(HANConfig(12, hidden=4, attention=5, hops=2, penalty=1.0)).eval()
+    tokens = torch.zeros(2, 3, 4, dtype=torch.long)
+    assert model(tokens, tokens.bool()).penalty == 0
+    tokens[0, 0, :2] = 5
+    alone = model(tokens[:1], tokens[:1] > 0).penalty
+    assert torch.allclose(model(tokens, tokens > 0).penalty, alone)

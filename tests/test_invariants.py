@@ -309,6 +309,12 @@ def test_gradients_that_do_not_arrive_are_named(broken, says):
     fails(check_gradients, broken(), TOKENS, MASK, says=says)
 
 
+def test_gradients_are_those_without_dropout():
+    model = Reader().train()
+    model.dropout.p = 1.0
+    assert check_gradients(model, TOKENS, MASK) is None
+
+
 def test_frozen_parameters_need_no_gradient():
     model = Detached()
     model.context.requires_grad_(False)

@@ -180,6 +180,17 @@ def test_a_confident_mistake_costs_much_but_not_infinity():
     assert 40 < history.epochs[0].validation_loss < 90
 
 
+def test_gradients_are_clipped():
+    """Adam is blind to the gradients' scale until they are far below its epsilon, 1e-8."""
+    moved = []
+    for clip_norm in (1.0, 1e-14):
+        model = new_model()
+        before = model.classifier.weight.detach().clone()
+        fit(model, *data(), replace(CONFIG, epochs=1, clip_norm=clip_norm), CPU)
+        moved.append((model.classifier.weight - before).abs().max().item())
+    assert moved[0] > 1e-3 and moved[1] < 1e-6
+
+
 def test_the_penalty_is_part_of_the_loss():
     models = [tiny_han(vocabulary=len(toy_vocabulary()), hops=2, penalty=p) for p in (0.0, 5.0)]
     for model in models:

@@ -100,6 +100,6 @@ class HAN(nn.Module):
         logits = self.classifier(self.dropout(document))
         penalty = logits.new_zeros(())
         if self.config.penalty:
-            redundancy = hop_redundancy(alpha).mean() + hop_redundancy(beta).mean()
-            penalty = self.config.penalty * redundancy
+            redundancies = (hop_redundancy(alpha), hop_redundancy(beta[real.any(1)]))
+            penalty = self.config.penalty * sum(p.sum() / max(1, len(p)) for p in redundancies)
         return HANOutput(logits, word_attention, sentence_attention, penalty)
