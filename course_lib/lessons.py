@@ -102,9 +102,10 @@ def errors_in(notebook: NotebookNode) -> list[str]:
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """The form we commit: no widget state, no counts, no corpus text, no machine details.
+    """The form we commit: no widget state, no corpus text, no machine details, counts from 1.
 
-    Code and markdown stay as they are; of the outputs, text and pictures that are ours.
+    Code and markdown stay as they are; of the outputs, text and pictures that are ours. The counts
+    are those of a fresh run from top to bottom: nbval refuses outputs of a cell without one.
     """
     notebook = nbformat.from_dict(notebook)
     notebook.metadata = nbformat.from_dict(
@@ -113,7 +114,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
             "language_info": {"name": "python"},
         }
     )
-    kept = []
+    kept, count = [], 0
     for cell in notebook.cells:
         tags = [tag for tag in cell.metadata.get("tags", [])]
         if "injected-parameters" in tags:
@@ -121,8 +122,12 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         ours = {key: cell.metadata[key] for key in ("nbgrader", "jupyter") if key in cell.metadata}
         cell.metadata = nbformat.from_dict(ours | ({"tags": tags} if tags else {}))
         if cell.cell_type == "code":
-            cell.execution_count = None
+            count += 1
+            cell.execution_count = count
             outputs = [] if CORPUS_TEXT in tags else cell.outputs
+            for output in outputs:
+                if "execution_count" in output:
+                    output.execution_count = count
             cell.outputs = [output for output in map(_clean_output, outputs) if output]
         kept.append(cell)
     notebook.cells = kept
@@ -134,8 +139,6 @@ def _clean_output(output: NotebookNode) -> NotebookNode | None:
         return None  # progress bars and warnings of this machine
     if WIDGET in output.get("data", {}):
         return None
-    if "execution_count" in output:
-        output.execution_count = None
     return output
 
 

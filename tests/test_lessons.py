@@ -100,10 +100,10 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
     assert set(clean.metadata) == {"kernelspec", "language_info"}
     assert [cell.source for cell in clean.cells] == ["# Title", "1 + 2", "show(review)"]
     kept = clean.cells[1]
-    assert kept.execution_count is None and not kept.metadata
+    assert kept.execution_count == 1 and not kept.metadata
     assert [output.output_type for output in kept.outputs] == ["display_data", "execute_result"]
     assert kept.outputs[0].metadata["image/png"]["alt"] == "one pixel"
-    assert kept.outputs[1].execution_count is None
+    assert kept.outputs[1].execution_count == 1
     assert clean.cells[2].outputs == [] and clean.cells[2].metadata.tags == ["corpus-text"]
     assert lessons.normalise(clean) == clean
 
