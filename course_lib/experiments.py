@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import platform
-import shutil
 import subprocess
 import sys
 import time
@@ -210,7 +209,7 @@ def run(
 
 
 def train_or_load(spec: RunSpec) -> Run:
-    """The run of ``spec`` in ``runs/``, trained unless it is there; a stale one is trained anew."""
+    """The run of ``spec`` in ``runs/``, trained unless it is there; a stale one is moved aside."""
     spec.validate()
     folder = REPOSITORY / "runs" / spec.id
     try:
@@ -218,7 +217,8 @@ def train_or_load(spec: RunSpec) -> Run:
     except (SpecError, TrainingError) as reason:
         choose_device(spec.device)  # one that is not here is no reason to throw a run away
         print(f"Training again, because {reason}")
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():  # it may have taken hours: keep it
+            folder.rename(folder.with_name(f"{folder.name}.stale-{time.time_ns()}"))
         return run(spec, folder)
 
 

@@ -31,6 +31,7 @@ class TrainingError(RuntimeError):
 class TrainingConfig:
     """How a model is trained; ``patience`` epochs without a better validation loss stop it.
 
+    With ``decay`` the learning rate falls straight to zero over the planned epochs.
     ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"no"`` or
     ``"bf16"``. On the CPUs we measured bfloat16 did not pay (see ``benchmarks/``).
     """
