@@ -93,6 +93,7 @@ class BidirectionalGRU(nn.Module):
         return torch.cat([forward, backward], dim=1)
 
 
+tanh_slope, sigmoid_slope = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
 WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
@@ -101,31 +102,34 @@ class PackedGRU(torch.autograd.Function):
 
     Autograd would keep some ten nodes a step and add up the weights' gradients step by step; here
     the loop holds only what truly depends on the step before, and everything else, the weights'
-    gradients included, is one product over all steps.
+    gradients included, is one product over all steps. What a step computes lies side by side in
+    four blocks, n's W h + b, r, z and n's U x + b, so that what W h enters (the first three) and
+    what U x enters (the last three) are both slices.
     """
 
     @staticmethod
     def forward(ctx, x, w_x, w_h, b_x, b_h, active, reverse):  # noqa: ANN001, ANN205
         """``x`` ``(all steps, inputs)`` packed → hidden states ``(all steps, hidden)``."""
         hidden = w_h.shape[1]
-        from_x = torch.addmm(b_x, x, w_x.T)  # what r, z and n take from the input
-        gates = torch.empty_like(from_x)  # r, z, and the W_hn h + b_hn that r multiplies
+        w_h, b_h = _n_first(w_h), _n_first(b_h)
+        blocks = x.new_empty(len(x), 4 * hidden)
+        blocks[:, :hidden] = b_h[:hidden]
+        from_x = blocks[:, hidden:]
+        torch.addmm(b_x + nn.functional.pad(b_h[hidden:], (0, hidden)), x, w_x.T, out=from_x)
+        wh_n, r, z, x_n = blocks.split(hidden, 1)
         n, h, h_old = x.new_empty(3, len(x), hidden)
         h_old.zero_()
-        r, z, wh_n = gates.split(hidden, 1)
-        columns = (gates, gates[:, : 2 * hidden], from_x[:, : 2 * hidden], from_x[:, 2 * hidden :],
-                   r, z, wh_n, n, h_old, h)  # fmt: skip
+        columns = (blocks[:, : 3 * hidden], blocks[:, hidden : 3 * hidden], r, z, wh_n, x_n, n,
+                   h_old, h)  # fmt: skip
         before = h[:0]
-        for gates_, rz_, x_rz, x_n, r_, z_, wh_n_, n_, old_, h_ in _by_step(
-            columns, active, reverse
-        ):
+        for wh_, rz_, r_, z_, wh_n_, x_n_, n_, old_, h_ in _by_step(columns, active, reverse):
             alive = min(len(before), len(old_))  # the others start here with a zero state
             old_[:alive] = before[:alive]
-            torch.addmm(b_h, old_, w_h.T, out=gates_)
-            rz_.add_(x_rz).sigmoid_()
-            torch.addcmul(x_n, r_, wh_n_, out=n_).tanh_()
+            wh_.addmm_(old_, w_h.T)
+            rz_.sigmoid_()
+            torch.addcmul(x_n_, r_, wh_n_, out=n_).tanh_()
             before = torch.lerp(n_, old_, z_, out=h_)  # (1 − z) n + z h
-        ctx.save_for_backward(x, w_x, w_h, gates, n, h_old)
+        ctx.save_for_backward(x, w_x, w_h, blocks, n, h_old)
         ctx.order = active, reverse
         return h
 
@@ -133,27 +137,39 @@ class PackedGRU(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad):  # noqa: ANN001, ANN205
         """Gradients for the input and the four weights."""
-        x, w_x, w_h, gates, n, h_old = ctx.saved_tensors
+        x, w_x, w_h, blocks, n, h_old = ctx.saved_tensors
         active, reverse = ctx.order
         hidden = w_h.shape[1]
-        r, z, wh_n = gates.split(hidden, 1)
-        d_n = (1 - z).mul_(1 - n * n)  # ∂h/∂(argument of tanh)
-        factors = torch.stack([d_n * wh_n * r * (1 - r), (h_old - n) * z * (1 - z), d_n * r], 1)
-        d_wh = torch.empty_like(gates)  # gradient of W h + b, gate by gate
-        d_h = grad.contiguous().clone()
+        wh_n, r, z, _ = blocks.split(hidden, 1)
+        slopes = torch.empty_like(blocks).unflatten(1, (4, hidden))  # ∂h / ∂ each block
+        s_wh_n, s_r, s_z, s_n = slopes.unbind(1)
+        tanh_slope(1 - z, n, grad_input=s_n)
+        torch.mul(s_n, r, out=s_wh_n)
+        sigmoid_slope(s_n * wh_n, r, grad_input=s_r)
+        sigmoid_slope(h_old - n, z, grad_input=s_z)
+        d_h = grad.clone(memory_format=torch.contiguous_format)
         after = torch.empty_like(d_h)  # what flows on to the state before
-        columns = (d_h, d_h.unsqueeze(1), factors, d_wh.unflatten(1, (3, hidden)), d_wh, z, after)
+        columns = (d_h, d_h.unsqueeze(1), slopes, slopes.flatten(1)[:, : 3 * hidden], z, after)
         carried = after[:0]
-        for d_h_, d_h3, factor, d_gates, d_wh_, z_, after_ in _by_step(
-            columns, active, not reverse
-        ):
+        for d_h_, d_h4, d_blocks, d_wh_, z_, after_ in _by_step(columns, active, not reverse):
             alive = min(len(carried), len(d_h_))
             d_h_[:alive] += carried[:alive]
-            torch.mul(d_h3, factor, out=d_gates)
+            d_blocks.mul_(d_h4)  # from here on these are gradients
             carried = torch.mul(d_h_, z_, out=after_).addmm_(d_wh_, w_h)
-        d_wx = d_wh.clone()
-        torch.mul(d_h, d_n, out=d_wx[:, 2 * hidden :])  # the reset gate acts on W h alone
-        return d_wx @ w_x, d_wx.T @ x, d_wh.T @ h_old, d_wx.sum(0), d_wh.sum(0), None, None
+        d_blocks = slopes.flatten(1)
+        d_wh, d_wx = d_blocks[:, : 3 * hidden], d_blocks[:, hidden:]
+        d_b = d_blocks.sum(0)
+        return (d_wx @ w_x, d_wx.T @ x, _n_last(d_wh.T @ h_old), d_b[hidden:],
+                _n_last(d_b[: 3 * hidden]), None, None)  # fmt: skip
+
+
+def _n_first(weight: Tensor) -> Tensor:
+    """PyTorch's order of the gates, r, z, n, turned into n, r, z."""
+    return weight.roll(len(weight) // 3, 0)
+
+
+def _n_last(weight: Tensor) -> Tensor:
+    return weight.roll(-(len(weight) // 3), 0)
 
 
 def _by_step(
