@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-INK, MUTED, ACCENT, SECOND = "#1d2433", "#667085", "#0b6e8a", "#b5541c"
-ATTENTION = sns.blend_palette(["#ffffff", "#fbe3b4", "#f2a65a", "#e2764f"], as_cmap=True)
+from course_lib.colours import ACCENT, INK, MUTED, SECOND, TINTS
 
 
 def use_course_style() -> None:
@@ -63,7 +62,7 @@ def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure
     left.set_title(f"ROC: area under the curve {metrics['auc']:.3f}")
     matrix = np.array(metrics["confusion"])
     sns.heatmap(
-        matrix, annot=True, fmt=",d", cmap=ATTENTION, vmin=0, cbar=False, square=True, ax=right,
+        matrix, annot=True, fmt=",d", cmap=TINTS, vmin=0, cbar=False, square=True, ax=right,
         xticklabels=classes, yticklabels=classes, linewidths=1, annot_kws={"color": INK},
     )  # fmt: skip
     right.set(xlabel="predicted", ylabel="true")
@@ -74,37 +73,50 @@ def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure
 def attention_text(
     sentences: Sequence[Sequence[str]],
     word_attention: np.ndarray,
-    sentence_attention: np.ndarray,
+    sentence_attention: np.ndarray | None = None,
     title: str = "",
+    labels: Sequence[str] | None = None,
 ) -> Figure:
     """The coloured review: each sentence's share in percent before it, words tinted by weight.
 
-    ``word_attention`` ``(sentences, words)``; ``sentence_attention`` ``(sentences,)``. A word's
-    tint is its weight times the number of words in its sentence, so that 1 is what uniform
-    attention would give and long sentences do not look pale (report, Fig. 6 and 8).
+    ``word_attention`` ``(sentences, words)``; ``sentence_attention`` ``(sentences,)``; ``labels``
+    name the sentences. A word's tint is its weight times the number of words in its sentence, so
+    that 1 is what uniform attention would give and long sentences do not look pale (report, Fig. 6
+    and 8).
     """
     width, line_height, size = 9.5, 0.27, 10
+    names = [_plain(label[:14]) for label in labels] if labels else []
+    edge = -9 if sentence_attention is not None else -0.5
     lines = _wrap(sentences, word_attention, columns=92)
     height = line_height * (len(lines) + 1.6)
     figure, axis = plt.subplots(figsize=(width, height))
-    axis.set(xlim=(-9, 93), ylim=(len(lines) + 0.2, -1.1))
+    left = edge - max(map(len, names), default=0)
+    axis.set(xlim=(left, 93), ylim=(len(lines) + 0.2, -1.1))
     axis.axis("off")
-    strongest = max(float(sentence_attention.max()), 1e-9)
     for row, (sentence, words) in enumerate(lines):
-        if sentence is not None:
-            share = float(sentence_attention[sentence])
-            tint = ATTENTION(0.9 * share / strongest)
-            axis.add_patch(Rectangle((-8.8, row - 0.42), 7.6, 0.84, color=tint, lw=0))
-            axis.text(-1.7, row, f"{share:.1%}", ha="right", va="center", fontsize=size - 1)
+        if sentence is not None and names:
+            axis.text(edge - 0.5, row, names[sentence], ha="right", va="center", fontsize=size - 1)
+        if sentence is not None and sentence_attention is not None:
+            _draw_share(axis, row, sentence_attention, sentence, size - 1)
         for column, word, strength in words:
             box = Rectangle((column - 0.3, row - 0.42), len(word) + 0.6, 0.84,
-                            color=ATTENTION(min(strength / 4, 1.0)), lw=0)  # fmt: skip
+                            color=TINTS(min(strength / 4, 1.0)), lw=0)  # fmt: skip
             axis.add_patch(box)
             axis.text(column, row, _plain(word), va="center", fontsize=size, family="monospace",
                       fontstretch="condensed")  # fmt: skip
-    axis.set_title(title, loc="left", pad=2)
+    axis.set_title(_plain(title), loc="left", pad=2)
     _fit_monospace(figure, axis, size)
     return figure
+
+
+def _draw_share(
+    axis: Axes, row: int, sentence_attention: np.ndarray, sentence: int, size: float
+) -> None:
+    """A sentence's share in percent, tinted by its size next to the largest."""
+    share = float(sentence_attention[sentence])
+    tint = TINTS(0.9 * share / max(float(sentence_attention.max()), 1e-9))
+    axis.add_patch(Rectangle((-8.8, row - 0.42), 7.6, 0.84, color=tint, lw=0))
+    axis.text(-1.7, row, f"{share:.1%}", ha="right", va="center", fontsize=size)
 
 
 def _wrap(

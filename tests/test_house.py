@@ -12,7 +12,7 @@ FLOORS = [
     ("data",),
     ("layers",),
     ("models", "metrics", "invariants"),
-    ("heatmap", "plots"),
+    ("heatmap", "plots", "colours"),
     ("training", "checks", "bugs"),
     ("experiments", "explore", "report", "lessons"),
 ]

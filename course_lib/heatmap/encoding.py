@@ -1,0 +1,118 @@
+"""From weights and tokens to what a browser is sent: checked, cut, quantised, deflated."""
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+MOST_CELLS = 16_000_000  # over all steps; a browser holds each three times, at two to four bytes
+LONGEST_SIDE = 16_384  # of the canvas a matrix is painted on
+LIVE_LEVELS = 65_535  # all that uint16 tells apart
+STATIC_LEVELS = 5_500  # half a level is below 1e-4 of the largest weight, and deflates well
+
+
+def as_weights(weights: Any, name: str = "weights") -> np.ndarray:
+    """A float32 array from torch (any device and dtype, gradients or not), numpy or lists.
+
+    ``ValueError`` names the first weight that is NaN, infinite or negative.
+    """
+    if hasattr(weights, "detach"):
+        weights = weights.detach().cpu().float().numpy()
+    array = np.asarray(weights, dtype=np.float32)
+    good = np.isfinite(array) & (array >= 0)
+    if not good.all():
+        place = np.unravel_index(np.argmin(good), array.shape)
+        where = ", ".join(map(str, place))
+        raise ValueError(
+            f"{name}[{where}] is {array[place]}; attention weights are finite and at least 0. "
+            "Give the weights after the softmax, not the scores"
+        )
+    return array
+
+
+def as_tokens(tokens: Sequence[Any], name: str) -> list[str]:
+    """Tokens as text that can be sent; ``ValueError`` for a string or for no tokens."""
+    if isinstance(tokens, str):
+        raise ValueError(f"{name} is one string; give a list of tokens, such as {name}.split()")
+    found = [str(token).encode("utf-8", "replace").decode("utf-8") for token in tokens]
+    if not found:
+        raise ValueError(f"{name} holds no tokens; there is nothing to show")
+    return found
+
+
+def as_matrices(weights: Any, steps: Sequence[Any] | None) -> tuple[np.ndarray, list[str] | None]:
+    """Weights as ``(steps, rows, columns)`` and the names of the steps, ``None`` for one matrix."""
+    array = as_weights(weights)
+    if array.ndim == 2:
+        if steps is not None:
+            raise ValueError(
+                f"steps names {len(steps)} steps, but weights {array.shape} is one matrix; "
+                "leave steps out, or give weights (steps, rows, columns)"
+            )
+        return array[None], None
+    if array.ndim != 3:
+        raise ValueError(f"weights has shape {array.shape}; it takes (rows, columns) or (steps, …)")
+    if steps is None:
+        raise ValueError(
+            f"weights {array.shape} has {array.shape[0]} steps: name them with steps=[…], "
+            "or give one matrix, weights[0]"
+        )
+    names = as_tokens(steps, "steps")
+    if len(names) != array.shape[0]:
+        raise ValueError(f"steps has {len(names)} names for the {array.shape[0]} steps of weights")
+    return array, names
+
+
+def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], extra: int) -> None:
+    """``ValueError`` unless the tokens fit the sides, and ``extra`` leaves a column of words."""
+    for name, tokens, side, kind in (
+        ("rows", rows, shape[1], "rows"),
+        ("columns", columns, shape[2], "columns"),
+    ):
+        if len(tokens) != side:
+            raise ValueError(f"{name} has {len(tokens)} tokens for the {side} {kind} of weights")
+    if not 0 <= extra < len(columns):
+        raise ValueError(f"extra is {extra}; it takes 0 to {len(columns) - 1} of the last columns")
+
+
+def keep_first(
+    matrices: np.ndarray, rows: list[str], columns: list[str], extra: int, count: int
+) -> tuple[np.ndarray, list[str], list[str], str]:
+    """The first ``count`` rows and columns, all ``extra`` ones, and words that say what was cut."""
+    if count < 1:
+        raise ValueError(f"max_tokens is {count}; it takes 1 or more")
+    words = len(columns) - extra
+    if max(len(rows), words) <= count:
+        return matrices, rows, columns, ""
+    kept = np.r_[: min(count, words), words : len(columns)]
+    cut = f"(the first {count} of {max(len(rows), words)} tokens)"
+    return matrices[:, :count, kept], rows[:count], [columns[i] for i in kept], cut
+
+
+def check_size(shape: tuple[int, ...]) -> None:
+    """``ValueError`` if there are more cells than a browser can hold, with the way out."""
+    cells = int(np.prod(shape))
+    if cells > MOST_CELLS or max(shape[1:]) > LONGEST_SIDE:
+        raise ValueError(
+            f"weights {shape} has {cells:,} cells; a browser holds {MOST_CELLS:,}, and "
+            f"{LONGEST_SIDE:,} on a side. Show the first tokens with max_tokens=1000, "
+            "or give a slice"
+        )
+
+
+def quantise(weights: np.ndarray, levels: int) -> np.ndarray:
+    """uint16 codes from 0 to ``levels``, which stands for the largest weight."""
+    scale = np.float32(levels / max(float(weights.max()), np.finfo(np.float32).tiny))
+    return np.rint(weights * scale).astype(np.uint16)
+
+
+def deflate(codes: np.ndarray) -> bytes:
+    """All high bytes, then all low bytes, in zlib's format.
+
+    Neighbouring weights share no longer patterns than runs of one value, so that looking for more
+    (any strategy but ``Z_RLE``) takes ten times as long and saves nothing.
+    """
+    planes = np.concatenate([(codes >> 8).astype(np.uint8).ravel(), codes.astype(np.uint8).ravel()])
+    packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
+    return packer.compress(planes.data) + packer.flush()

@@ -1,0 +1,87 @@
+"""What needs neither kernel nor network: an isolated frame of HTML, and a picture."""
+
+import base64
+import html
+import io
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from PIL import Image
+
+VIEW = Path(__file__).with_name("view.js")
+PICTURE_LIMIT = 150_000  # bytes of a picture that is committed
+
+# The policy forbids the frame every request; the sandbox keeps it from the page around it.
+_DOCUMENT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
+<title>Attention</title><body style="margin:0;background:#fff">
+<script>
+const unpack = (text) => {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+};
+const bytesOf = (text) => {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+};
+new Response(unpack("PROGRAM")).json().then(({ module, state }) => {
+  globalThis.courseView = [state, bytesOf("DATA")];
+  const script = document.createElement("script");
+  script.type = "module";
+  script.textContent = module + "\\nrenderStatic(...globalThis.courseView);";
+  document.body.append(script);
+}).catch((error) => { document.body.textContent = "This browser cannot show it: " + error; });
+</script></body></html>"""
+
+# The frame cannot be looked into from outside: it tells its height when asked, and when it changes.
+_RESIZE = (
+    "addEventListener('message',e=>{if(e.source===this.contentWindow&&e.data.courseHeight>0)"
+    "this.style.height=Math.min(Math.ceil(e.data.courseHeight),9000)+'px'});"
+    "this.contentWindow.postMessage('height','*')"
+)
+
+
+def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
+    """A self-contained ``<iframe srcdoc>`` that draws ``state`` and ``data`` with the live module.
+
+    ``height`` in CSS pixels holds until the frame has told its own. Module and state are deflated
+    together, so that no token stands in the page as text.
+    """
+    program = json.dumps({"module": VIEW.read_text(encoding="utf-8"), "state": state})
+    document = _DOCUMENT.replace("PROGRAM", _base64(zlib.compress(program.encode(), 9)))
+    document = document.replace("DATA", _base64(data))
+    return (
+        f'<iframe title="{html.escape(name)}" sandbox="allow-scripts" srcdoc="'
+        f'{html.escape(document)}" onload="{html.escape(_RESIZE)}" '
+        f'style="width:100%;height:{height}px;border:0;background:#fff;color-scheme:light">'
+        "</iframe>"
+    )
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def picture(figure: Figure, limit: int = PICTURE_LIMIT) -> bytes:
+    """The figure as PNG of at most ``limit`` bytes, coarser if need be; closes the figure."""
+    for dots, colours in ((130, 256), (110, 128), (90, 64), (70, 32), (50, 16)):
+        data = _palette_png(figure, dots, colours)
+        if len(data) <= limit:
+            break
+    plt.close(figure)
+    return data
+
+
+def _palette_png(figure: Figure, dots: int, colours: int) -> bytes:
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, dpi=dots, bbox_inches="tight", facecolor="white")
+    image = Image.open(drawn).convert("RGB")
+    image.quantize(colours, dither=Image.Dither.NONE).save(packed, "PNG", optimize=True)
+    return packed.getvalue()
