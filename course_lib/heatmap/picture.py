@@ -124,7 +124,10 @@ def _finish(
 ) -> None:
     for side in axis.spines.values():
         side.set_visible(False)
-    bar = figure.colorbar(image, ax=axis, fraction=0.05, pad=0.03, shrink=0.6, aspect=18)
+    flat = figure.get_figheight() < 1.6
+    bar = figure.colorbar(
+        image, ax=axis, fraction=0.05, pad=0.03, shrink=1 if flat else 0.6, aspect=7 if flat else 18
+    )
     bar.outline.set(edgecolor="#98a2b3", linewidth=0.8)
     bar.ax.tick_params(labelsize=7.5, length=2, colors=MUTED)
     bar.set_label("weight ÷ largest of its row" if normalise else "weight", fontsize=8, color=MUTED)

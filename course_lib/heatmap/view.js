@@ -7,59 +7,58 @@
 
 const STYLE = `
 :host, .static { color-scheme: light; display: block; }
-figure { margin: 0; padding: 10px 12px; background: #fff; color: #1d2433; border-radius: 4px;
+figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--ink); border-radius: 4px;
   font: 13px/1.45 system-ui, "Segoe UI", "Noto Sans", sans-serif; box-sizing: border-box;
   max-width: 100%; position: relative; overflow: hidden; }
 figcaption { font-weight: 650; margin-bottom: 4px; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; min-height: 28px; }
-.bar label { display: inline-flex; gap: 6px; align-items: center; color: #475467; }
-.bar output { color: #1d2433; font-weight: 600; max-width: 16em; overflow: hidden;
+.bar label { display: inline-flex; gap: 6px; align-items: center; color: var(--muted); }
+.bar output { color: var(--ink); font-weight: 600; max-width: 16em; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
-button, select, input { font: inherit; color: inherit; accent-color: #0b6e8a; margin: 0; }
-button, select, input[type=number] { background: #fff; border: 1px solid #98a2b3;
-  border-radius: 5px; min-height: 24px; padding: 0 7px; box-sizing: border-box; color: #1d2433; }
+button, select, input { font: inherit; color: inherit; accent-color: var(--accent); margin: 0; }
+button, select, input[type=number] { background: var(--paper); border: 1px solid var(--muted);
+  border-radius: 5px; min-height: 24px; padding: 0 7px; box-sizing: border-box; color: var(--ink); }
 button { min-width: 26px; cursor: pointer; }
-button:hover, select:hover { border-color: #1d2433; }
+button:hover, select:hover { border-color: var(--ink); }
 input[type=number] { width: 5.2em; padding-right: 2px; }
 input[type=range] { width: 170px; }
 .plot { position: relative; margin: 4px 0; width: fit-content; touch-action: pan-y;
   cursor: crosshair; user-select: none; }
 .plot canvas { display: block; }
 .plot canvas + canvas { position: absolute; inset: 0; }
-:focus-visible { outline: 2px solid #0b6e8a; outline-offset: 2px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .foot { display: flex; flex-wrap: wrap; gap: 4px 20px; justify-content: space-between;
   align-items: flex-start; }
 .readout { flex: 1 1 20em; min-height: 2.9em; min-width: 0; overflow-wrap: anywhere; }
 .readout b { font-weight: 650; }
-.muted, .tick { color: #5b6577; }
+.muted, .tick { color: var(--muted); }
 .legend { flex: 0 0 auto; font-size: 12px; }
-.ramp { width: 220px; height: 11px; border: 1px solid #98a2b3; box-sizing: border-box; }
-.ticks { position: relative; height: 1.5em; width: 220px; font-variant-numeric: tabular-nums; }
+.ramp { width: 250px; height: 11px; border: 1px solid var(--muted); box-sizing: border-box; }
+.ticks { position: relative; height: 1.5em; width: 250px; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ticks span { position: absolute; transform: translateX(-50%); }
 .ticks span:first-child { transform: none; }
 .ticks span:last-child { transform: translateX(-100%); }
 .sentence { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; padding: 3px 0; }
 .sentence > .side { display: flex; gap: 8px; }
-.label { color: #475467; width: 7em; overflow: hidden; text-overflow: ellipsis;
+.label { color: var(--muted); width: 7em; overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap; text-align: right; }
-.chip { width: 62px; height: 21px; position: relative; text-align: right; padding: 1px 6px 0 0;
+.chip { width: 62px; height: 22px; position: relative; text-align: right; padding: 1px 6px 0 0;
   box-sizing: border-box; font-variant-numeric: tabular-nums; font-size: 12px;
-  border: 1px solid #d0d5dd; border-radius: 3px; overflow: hidden; background: #fff; }
-.chip i { position: absolute; left: 0; bottom: 0; height: 4px; background: #0b6e8a; }
+  border-radius: 3px; overflow: hidden;
+  background: color-mix(in srgb, var(--muted) 9%, var(--paper)); }
+.chip i { position: absolute; left: 0; bottom: 0; height: 4px; background: var(--accent); }
+.sentence { max-width: 64em; }
 .words { line-height: 1.75; font-size: 14px; overflow-wrap: anywhere; min-width: 0; }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
-.word:hover, .word:focus { outline: 2px solid #1d2433; outline-offset: 0; }
-.word[aria-selected=true] { box-shadow: inset 0 -3px #0b6e8a; }
-.tip { position: absolute; z-index: 1; background: #1d2433; color: #fff; padding: 2px 8px;
+.word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
+.word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }
+.tip { position: absolute; z-index: 1; background: var(--ink); color: var(--paper); padding: 2px 8px;
   border-radius: 4px; font-size: 12px; pointer-events: none; max-width: 90%;
   overflow-wrap: anywhere; }
 .tip:empty { display: none; }
 .static figure { padding: 8px 4px; }
 `;
 
-const INK = "#1d2433";
-const MUTED = "#475467";
-const ACCENT = "#0b6e8a";
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", sans-serif';
 const PLOT = 760; // the longest side of the picture in CSS pixels
 const LARGEST = { width: 34, height: 26 }; // of a cell that is not zoomed
@@ -271,7 +270,7 @@ function layOut(view) {
     canvas.style.height = `${view.height}px`;
     canvas.getContext("2d").setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   }
-  view.foot.style.maxWidth = `${Math.max(view.width, 520)}px`;
+  view.foot.style.maxWidth = `${Math.max(view.width, 640)}px`;
   view.zoom = 1;
   if (view.model.get("zoom") !== 1) setZoom(view, view.model.get("zoom"));
 }
@@ -322,7 +321,7 @@ function runs(axis) {
 
 function drawBase(view) {
   const context = view.base.getContext("2d");
-  context.fillStyle = "#fff";
+  context.fillStyle = view.spec.theme.paper;
   context.fillRect(0, 0, view.width, view.height);
   drawLabels(view, context);
   inPlot(view, context, () => {
@@ -382,7 +381,7 @@ function line(context, x, y, toX, toY) {
 }
 
 function drawFrame(view, context) {
-  context.strokeStyle = "#98a2b3";
+  context.strokeStyle = view.spec.theme.muted;
   context.lineWidth = 1;
   const ends = (axis) => {
     if (!axis.gap) return [[0, axis.length]];
@@ -406,7 +405,7 @@ function drawOutlines(view, context) {
   const [left, right] = visible(across);
   for (let y = top; y < bottom; y++)
     for (let x = left; x < right; x++)
-      if (value(step, ...cellOf(view, y, x)) > spec.outline) outline(view, context, y, x, INK, 2);
+      if (value(step, ...cellOf(view, y, x)) > spec.outline) outline(view, context, y, x, spec.theme.ink, 2);
 }
 
 /** A frame inside a cell, dark on a light line, to be seen on every shade. */
@@ -415,7 +414,7 @@ function outline(view, context, y, x, colour, width) {
   const box = [pixelOf(across, x), pixelOf(down, y), across.cell, down.cell];
   const inset = (by) => [box[0] + by, box[1] + by, box[2] - 2 * by, box[3] - 2 * by];
   context.lineWidth = width + 2;
-  context.strokeStyle = "#fff";
+  context.strokeStyle = view.spec.theme.paper;
   context.strokeRect(...inset(width / 2));
   context.lineWidth = width;
   context.strokeStyle = colour;
@@ -427,8 +426,11 @@ function drawBand(view, context) {
   const band = view.model.get("band");
   if (band === null || !view.square) return;
   const { down, across } = view;
+  const { theme } = view.spec;
   const corner = (row, column) => [pixelOf(across, column), pixelOf(down, row)];
-  for (const [dash, colour, width] of [[[], "#fff", 4], [[6, 3], ACCENT, 2]]) {
+  const strokes = [[[], theme.paper, 4], [[6, 3], theme.accent, 2]];
+  if (down.cell < 6) Object.assign(strokes, [[[], theme.paper, 2.5], [[], theme.accent, 1.5]]);
+  for (const [dash, colour, width] of strokes) {
     context.setLineDash(dash);
     context.strokeStyle = colour;
     context.lineWidth = width;
@@ -465,7 +467,7 @@ function spaced(axis) {
 }
 
 function drawLabels(view, context) {
-  context.fillStyle = MUTED;
+  context.fillStyle = view.spec.theme.muted;
   for (const axis of [view.down, view.across]) {
     const { font, places } = spaced(axis);
     context.font = `${font}px ${FONT}`;
@@ -508,8 +510,9 @@ function fitted(context, text, width) {
 function drawOverlay(view) {
   const context = view.overlay.getContext("2d");
   context.clearRect(0, 0, view.width, view.height);
+  const { theme } = view.spec;
   const pinned = validCell(view, view.model.get("selected"));
-  for (const [cell, colour] of [[pinned, ACCENT], [view.cursor, INK]]) {
+  for (const [cell, colour] of [[pinned, theme.accent], [view.cursor, theme.ink]]) {
     if (!cell) continue;
     const [y, x] = placesOf(view, cell);
     inPlot(view, context, () => {
@@ -524,7 +527,7 @@ function drawOverlay(view) {
 function drawCross(view, context, y, x) {
   const { down, across } = view;
   const [left, top] = [pixelOf(across, x), pixelOf(down, y)];
-  context.strokeStyle = ACCENT;
+  context.strokeStyle = view.spec.theme.accent;
   context.lineWidth = 1;
   context.strokeRect(-1, top, across.length + 2, down.cell);
   context.strokeRect(left, -1, across.cell, down.length + 2);
@@ -540,7 +543,7 @@ function emphasise(view, context, axis, place, colour) {
   else if (view.upright)
     context.fillRect(view.left + middle - axis.cell / 2, 0, axis.cell, view.top - 2);
   else context.fillRect(view.left + middle - half, 0, 2 * half, view.top - 2);
-  context.fillStyle = "#fff";
+  context.fillStyle = view.spec.theme.paper;
   context.font = `${Math.max(11, fontFor(axis.cell))}px ${FONT}`;
   drawLabel(view, context, axis, place, middle);
 }
@@ -1016,7 +1019,7 @@ function mountText(root, model, listen) {
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-    list, make("div", { class: "foot" }, make("span"), textLegend(spec)), view.tip);
+    list, textLegend(spec), view.tip);
   root.append(view.figure);
   const select = () => {
     const [row, column] = model.get("selected") ?? [];
@@ -1029,9 +1032,12 @@ function mountText(root, model, listen) {
   select();
 }
 
-async function mount(root, model, bytes, listen) {
+/** Draws into `root`; the theme's colours are set on the element around it, `host`. */
+async function mount(root, host, model, bytes, listen) {
   root.append(make("style", { textContent: STYLE }));
-  if (model.get("spec").kind === "text") return mountText(root, model, listen);
+  const { kind, theme } = model.get("spec");
+  for (const [name, colour] of Object.entries(theme)) host.style.setProperty(`--${name}`, colour);
+  if (kind === "text") return mountText(root, model, listen);
   return mountHeatmap(root, model, joinPlanes(await inflate(bytes)), listen);
 }
 
@@ -1044,7 +1050,8 @@ async function render({ model, el }) {
     model.on(event, run);
     heard.push([event, run]);
   };
-  const end = await mount(host.attachShadow({ mode: "open" }), model, model.get("data"), listen);
+  const root = host.attachShadow({ mode: "open" });
+  const end = await mount(root, host, model, model.get("data"), listen);
   return () => {
     end?.();
     heard.forEach(([event, run]) => model.off(event, run));
@@ -1073,7 +1080,7 @@ async function renderStatic(state, bytes) {
     parent.postMessage({ courseHeight: document.documentElement.offsetHeight }, "*");
   addEventListener("message", tell);
   new ResizeObserver(tell).observe(document.documentElement);
-  await mount(document.body, model, bytes, model.on);
+  await mount(document.body, document.body, model, bytes, model.on);
 }
 
 export default { render };

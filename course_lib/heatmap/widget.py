@@ -9,10 +9,11 @@ import anywidget
 import traitlets
 
 from course_lib import plots
-from course_lib.colours import ATTENTION_HEX, TINTS_HEX
+from course_lib.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
 from course_lib.heatmap import encoding, picture, static
 
 FORMS = ("live", "static", "png")
+THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
 FRONT_ENDS = (
     "JPY_SESSION_NAME",
     "VSCODE_PID",
@@ -142,6 +143,7 @@ class AttentionHeatmap(_View):
         self._matrices = matrices
         spec = {
             "kind": "heatmap",
+            "theme": THEME,
             "title": title,
             "rows": rows,
             "columns": columns,
@@ -266,6 +268,7 @@ class AttentionText(_View):
             raise ValueError(f"labels has {len(labels)} names for {len(words)} sentences")
         spec = {
             "kind": "text",
+            "theme": THEME,
             "title": title,
             "sentences": words,
             "weights": [
