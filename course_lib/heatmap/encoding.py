@@ -8,6 +8,7 @@ import numpy as np
 
 MOST_CELLS = 16_000_000  # over all steps; a browser holds each three times, at two to four bytes
 LONGEST_SIDE = 16_384  # of the canvas a matrix is painted on
+THOROUGH = 250_000  # cells below which several ways of packing are tried
 LIVE_LEVELS = 65_535  # all that uint16 tells apart
 STATIC_LEVELS = 5_500  # half a level is below 1e-4 of the largest weight, and deflates well
 
@@ -103,16 +104,24 @@ def check_size(shape: tuple[int, ...]) -> None:
 
 def quantise(weights: np.ndarray, levels: int) -> np.ndarray:
     """uint16 codes from 0 to ``levels``, which stands for the largest weight."""
-    scale = np.float32(levels / max(float(weights.max()), np.finfo(np.float32).tiny))
+    scale = np.float32(levels / (float(weights.max()) or 1.0))
     return np.rint(weights * scale).astype(np.uint16)
 
 
 def deflate(codes: np.ndarray) -> bytes:
-    """All high bytes, then all low bytes, in zlib's format.
+    """One byte that says how many bits are low, then all high and all low parts in zlib's format.
 
-    Neighbouring weights share no longer patterns than runs of one value, so that looking for more
-    (any strategy but ``Z_RLE``) takes ten times as long and saves nothing.
+    Attention looks like noise to a packer, so only runs of one value are searched for: longer
+    patterns take ten times as long and save next to nothing. A small matrix is packed in several
+    ways, and the shortest is kept.
     """
-    planes = np.concatenate([(codes >> 8).astype(np.uint8).ravel(), codes.astype(np.uint8).ravel()])
-    packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
-    return packer.compress(planes.data) + packer.flush()
+    splits = (5, 6, 8) if codes.size < THOROUGH else (8,)
+    fitting = [low_bits for low_bits in splits if int(codes.max()) >> low_bits <= 255]
+    return min((_packed(codes, low_bits) for low_bits in fitting), key=len)
+
+
+def _packed(codes: np.ndarray, low_bits: int) -> bytes:
+    parts = [codes >> low_bits, codes & (2**low_bits - 1)]
+    packer = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
+    planes = b"".join(packer.compress(part.astype(np.uint8).tobytes()) for part in parts)
+    return bytes([low_bits]) + planes + packer.flush()

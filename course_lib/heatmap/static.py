@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,11 @@ _RESIZE = (
 def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
     """A self-contained ``<iframe srcdoc>`` that draws ``state`` and ``data`` with the live module.
 
-    ``height`` in CSS pixels holds until the frame has told its own. Module and state are deflated
-    together, so that no token stands in the page as text.
+    ``height`` in CSS pixels holds until the frame has told its own. The module without its comments
+    and the state are deflated together, so that no token stands in the page as text.
     """
-    program = json.dumps({"module": VIEW.read_text(encoding="utf-8"), "state": state})
+    module = re.sub(r"^\s*(//|/\*\*).*\n", "", VIEW.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    program = json.dumps({"module": module, "state": state}, separators=(",", ":"))
     document = _DOCUMENT.replace("PROGRAM", _base64(zlib.compress(program.encode(), 9)))
     document = document.replace("DATA", _base64(data))
     return (

@@ -70,11 +70,13 @@ async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Codes from their high bytes followed by their low bytes, which deflate packs better apart. */
-function joinPlanes(planes) {
-  const count = planes.length / 2;
+/** Codes from what `encoding.deflate` packs: the number of low bits, all high parts, all low parts. */
+async function unpack(bytes) {
+  const data = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
+  const parts = await inflate(data.subarray(1));
+  const count = parts.length / 2;
   const codes = new Uint16Array(count);
-  for (let i = 0; i < count; i++) codes[i] = (planes[i] << 8) | planes[count + i];
+  for (let i = 0; i < count; i++) codes[i] = (parts[i] << data[0]) | parts[count + i];
   return codes;
 }
 
@@ -1038,7 +1040,7 @@ async function mount(root, host, model, bytes, listen) {
   const { kind, theme } = model.get("spec");
   for (const [name, colour] of Object.entries(theme)) host.style.setProperty(`--${name}`, colour);
   if (kind === "text") return mountText(root, model, listen);
-  return mountHeatmap(root, model, joinPlanes(await inflate(bytes)), listen);
+  return mountHeatmap(root, model, await unpack(bytes), listen);
 }
 
 /** Live: within a shadow root, out of reach of the front end's own styles and shortcuts. */

@@ -1,0 +1,382 @@
+"""The views' Python side: what they refuse, what they hold, and the form they choose."""
+
+import base64
+import html
+import io
+import json
+import re
+import zlib
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from ipywidgets import VBox
+from matplotlib.colors import to_rgb
+from PIL import Image
+
+from course_lib.colours import (
+    ACCENT,
+    ATTENTION,
+    ATTENTION_HEX,
+    INK,
+    MUTED,
+    PAPER,
+    TINTS,
+    TINTS_HEX,
+)
+from course_lib.heatmap import AttentionHeatmap, AttentionText
+from course_lib.heatmap.encoding import (
+    LIVE_LEVELS,
+    STATIC_LEVELS,
+    deflate,
+    quantise,
+)
+from course_lib.heatmap.static import PICTURE_LIMIT, VIEW
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture(autouse=True)
+def no_front_end(monkeypatch):
+    for name in ("COURSE_HEATMAP", "JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def attention(*shape, temperature=1.0, seed=0):
+    scores = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return (scores / temperature).softmax(-1)
+
+
+def words(count):
+    return [f"w{i}" for i in range(count)]
+
+
+def unpack(data, shape):
+    """What the browser does, written again."""
+    high, low = np.frombuffer(zlib.decompress(data[1:]), np.uint8).reshape(2, -1).astype(np.uint16)
+    return (high * 2 ** data[0] + low).reshape(shape)
+
+
+def packed(page):
+    """The state and the codes that a static frame holds."""
+    document = html.unescape(re.search(r'srcdoc="([^"]*)"', page)[1])
+    program, data = re.findall(r'"([A-Za-z0-9+/=]{40,})"', document)
+    state = json.loads(zlib.decompress(base64.b64decode(program)))["state"]
+    return state, unpack(base64.b64decode(data), state["spec"]["shape"])
+
+
+@given(
+    st.integers(1, 4), st.integers(1, 9), st.integers(1, 9), st.sampled_from([1e-6, 0.02, 1, 700])
+)
+def test_codes_return_every_weight(steps, rows, columns, largest):
+    weights = np.random.default_rng(rows).random((steps, rows, columns), np.float32) * largest
+    for levels in (LIVE_LEVELS, STATIC_LEVELS):
+        codes = unpack(deflate(quantise(weights, levels)), weights.shape)
+        error = np.abs(codes / levels * weights.max() - weights).max()
+        assert error <= 1e-4 * weights.max()
+
+
+def test_a_matrix_of_zeros_stays_zero():
+    assert not quantise(np.zeros((1, 3, 3), np.float32), LIVE_LEVELS).any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_takes_any_float_with_gradients(dtype):
+    weights = attention(4, 4).to(dtype).requires_grad_()
+    view = AttentionHeatmap(weights, words(4))
+    codes = unpack(view.data, (4, 4))
+    shown = codes / LIVE_LEVELS * view.spec["peak"]
+    np.testing.assert_allclose(shown, weights.detach().float().numpy(), atol=1e-5)
+
+
+def test_numpy_and_torch_are_the_same_to_it():
+    weights = attention(2, 3, 5)
+    made = [
+        AttentionHeatmap(given, words(3), words(5), steps=["a", "b"])
+        for given in (weights, weights.numpy(), weights.tolist())
+    ]
+    assert made[0].data == made[1].data == made[2].data
+    assert made[0].spec == made[1].spec == made[2].spec
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"weights": np.array([[0.5, np.nan], [0, 1]])}, r"weights\[0, 1\] is nan"),
+        ({"weights": np.array([[0.5, 0.5], [np.inf, 1]])}, r"weights\[1, 0\] is inf"),
+        ({"weights": np.array([[0.5, 0.5], [0, -1]])}, r"weights\[1, 1\] is -1"),
+        ({"rows": ["a"]}, "rows has 1 tokens for the 2 rows"),
+        ({"columns": ["a", "b", "c"]}, "columns has 3 tokens for the 2 columns"),
+        ({"rows": []}, "rows holds no tokens"),
+        ({"rows": "ab"}, "rows is one string"),
+        ({"weights": np.zeros(2)}, "weights has shape"),
+        ({"weights": np.zeros((3, 2, 2))}, "has 3 steps: name them with steps="),
+        ({"weights": np.zeros((3, 2, 2)), "steps": ["a"]}, "steps has 1 names for the 3"),
+        ({"steps": ["a"]}, "steps names 1 steps, but weights .* is one matrix"),
+        ({"weights": np.zeros((2, 3)), "columns": words(3), "band": 1}, "band needs a square"),
+        ({"band": 2}, "band is 2; it takes None or 0 to 1"),
+        ({"band": -1}, "band is -1"),
+        ({"extra": 2}, "extra is 2"),
+        ({"scale": "log"}, "scale is 'log'"),
+        ({"max_tokens": 0}, "max_tokens is 0"),
+    ],
+)
+def test_heatmap_says_what_is_wrong(change, says):
+    arguments = {"weights": np.eye(2), "rows": ["a", "b"]} | change
+    with pytest.raises(ValueError, match=says):
+        AttentionHeatmap(**arguments)
+
+
+def test_too_many_cells_are_refused_with_a_way_out():
+    weights = np.broadcast_to(np.float32(0), (17, 1000, 1000))
+    with pytest.raises(ValueError, match=r"17,000,000 cells.*max_tokens=1000, or give a slice"):
+        AttentionHeatmap(weights, words(1000), steps=words(17))
+    view = AttentionHeatmap(weights, words(1000), steps=words(17), max_tokens=100, title="Many")
+    assert view.spec["shape"] == [17, 100, 100]
+    assert view.spec["title"] == "Many (the first 100 of 1000 tokens)"
+
+
+def test_a_long_side_is_refused():
+    with pytest.raises(ValueError, match="16,384 on a side"):
+        AttentionHeatmap(np.zeros((1, 20_000)), ["a"], words(20_000))
+
+
+def test_cutting_keeps_the_summaries():
+    weights = np.arange(2 * 7, dtype=float).reshape(2, 7)
+    columns = [*words(5), "s1", "s2"]
+    view = AttentionHeatmap(weights, words(2), columns, extra=2, max_tokens=3)
+    assert view.spec["columns"] == ["w0", "w1", "w2", "s1", "s2"]
+    codes = unpack(view.data, view.spec["shape"])[0] / LIVE_LEVELS * view.spec["peak"]
+    np.testing.assert_allclose(codes, weights[:, [0, 1, 2, 5, 6]], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"sentences": []}, "sentences is empty"),
+        ({"sentences": [["a"], []]}, r"sentences\[1\] holds no tokens"),
+        ({"sentences": ["ab", ["a"]]}, r"sentences\[0\] is one string"),
+        ({"word_attention": np.ones((1, 2))}, "word_attention has shape"),
+        ({"word_attention": np.ones((2, 1))}, "take .2, 2 or more."),
+        ({"word_attention": np.full((2, 2), np.nan)}, "word_attention.0, 0. is nan"),
+        ({"sentence_attention": np.ones(3)}, "sentence_attention has shape"),
+        ({"sentence_attention": np.array([1, -0.5])}, "sentence_attention.1. is -0.5"),
+        ({"labels": ["x"]}, "labels has 1 names for 2 sentences"),
+        ({"sentences": [["a"] * 20_001, ["b"]]}, "20,002 words; a page holds 20,000"),
+    ],
+)
+def test_text_says_what_is_wrong(change, says):
+    arguments = {"sentences": [["a", "b"], ["c"]], "word_attention": np.ones((2, 2))} | change
+    with pytest.raises(ValueError, match=says):
+        AttentionText(**arguments)
+
+
+def test_text_leaves_padding_out():
+    weights = np.array([[0.25, 0.75], [1.0, 0.0]])
+    view = AttentionText([["a", "b"], ["c"]], weights, torch.tensor([0.4, 0.6]))
+    assert view.spec["weights"] == [[0.25, 0.75], [1.0]]
+    np.testing.assert_allclose(view.spec["shares"], [0.4, 0.6], rtol=1e-6)
+
+
+def test_traits_refuse_what_does_not_exist():
+    view = AttentionHeatmap(attention(2, 3, 3), words(3), steps=["a", "b"])
+    view.step, view.band, view.scale, view.selected = 1, 2, "sqrt", [2, 0]
+    with pytest.raises(ValueError, match="step is 2; it takes 0 to 1"):
+        view.step = 2
+    with pytest.raises(ValueError, match="band is 3"):
+        view.band = 3
+    assert (view.step, view.band) == (1, 2)
+
+
+VIEWS = {
+    "heatmap": lambda: AttentionHeatmap(attention(5, 5), words(5), title="Five"),
+    "text": lambda: AttentionText([["a", "$b"], ["c"]], attention(2, 2), title="Two"),
+}
+
+
+@pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize(
+    ("variables", "holds"),
+    [
+        ({}, {"text/plain", "text/html", "image/png"}),
+        ({"COURSE_HEATMAP": "static"}, {"text/plain", "text/html", "image/png"}),
+        ({"COURSE_HEATMAP": "png"}, {"text/plain", "image/png"}),
+        ({"COURSE_HEATMAP": "live"}, {"text/plain", WIDGET}),
+        ({"JPY_SESSION_NAME": "a.ipynb"}, {"text/plain", WIDGET}),
+        ({"VSCODE_PID": "1"}, {"text/plain", WIDGET}),
+        ({"COLAB_RELEASE_TAG": "x"}, {"text/plain", WIDGET}),
+        (
+            {"JPY_SESSION_NAME": "a.ipynb", "COURSE_HEATMAP": "static"},
+            {"text/plain", "text/html", "image/png"},
+        ),
+    ],
+)
+def test_the_form_follows_the_environment(monkeypatch, make, variables, holds):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    data, metadata = make()._repr_mimebundle_()
+    assert set(data) == holds
+    assert data["text/plain"].startswith("Attention")
+    if "image/png" in holds:
+        assert metadata["image/png"]["alt"] == data["text/plain"]
+        assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).format == "PNG"
+
+
+def test_an_unknown_form_is_refused(monkeypatch):
+    monkeypatch.setenv("COURSE_HEATMAP", "svg")
+    with pytest.raises(ValueError, match="'svg'; it takes one of live, static, png"):
+        VIEWS["text"]()._repr_mimebundle_()
+
+
+def test_nothing_is_sent_before_it_is_shown_or_linked(monkeypatch):
+    sent = mock.Mock(side_effect=lambda **_: mock.Mock(comm_id=f"comm {sent.call_count}"))
+    monkeypatch.setattr("comm.create_comm", sent)
+    view = VIEWS["heatmap"]()
+    view.step, view.scale = 0, "sqrt"
+    view._repr_mimebundle_()
+    assert not sent.called
+    box = VBox([view])  # a container sends the models of its children along with its own
+    assert view.model_id in {f"comm {i}" for i in range(1, sent.call_count + 1)}
+    assert box.model_id != view.model_id
+
+
+def test_static_pages_hold_what_is_shown():
+    weights = attention(2, 6, 6)
+    view = AttentionHeatmap(weights, words(6), steps=["a", "b"], band=1)
+    view.step, view.scale, view.selected = 1, "sqrt", [2, 3]
+    state, codes = packed(view.to_html())
+    assert (state["step"], state["scale"], state["band"]) == (1, "sqrt", 1)
+    assert state["selected"] == [2, 3]
+    assert state["spec"]["rows"] == words(6)
+    shown = codes / state["spec"]["levels"] * state["spec"]["peak"]
+    np.testing.assert_allclose(shown, weights, atol=1e-4 * weights.max())
+
+
+def test_static_pages_are_small():
+    steps = words(6)
+    small = AttentionHeatmap(attention(6, 60, 60), words(60), steps=steps)
+    assert len(small.to_html()) <= 60_000
+    large = AttentionHeatmap(attention(6, 1000, 1000), words(1000), steps=steps)
+    page = large.to_html()
+    assert len(page) <= 8_000_000
+    assert packed(page)[0]["spec"]["precision"] == ""
+
+
+def test_flat_attention_is_told_less_finely_and_says_so():
+    weights = attention(6, 1000, 1000, temperature=4)
+    page = AttentionHeatmap(weights, words(1000), steps=words(6)).to_html()
+    assert len(page) <= 8_000_000
+    state, codes = packed(page)
+    percent = float(re.search(r"± ([\d.]+) %", state["spec"]["precision"])[1])
+    shown = codes / state["spec"]["levels"] * state["spec"]["peak"]
+    error = np.abs(shown - weights.numpy()).max() / weights.max().item()
+    assert 100 * error <= percent * 1.02 < 0.2
+
+
+HOSTILE = ["</iframe>", "</script>", '"]]>', "<img src=x onerror=alert(1)>", "&quot;", "\ud800"]
+
+
+@pytest.mark.parametrize("token", HOSTILE)
+def test_no_token_stands_in_a_static_page(token):
+    pages = [
+        AttentionHeatmap(np.eye(2), [token, "b"], steps=None, title=token).to_html(),
+        AttentionText([[token, "b"]], np.ones((1, 2)), title=token, labels=[token]).to_html(),
+    ]
+    for page in pages:
+        title = re.match(
+            r'<iframe title="([^"<>]*)" sandbox="allow-scripts" srcdoc="[^"<>]*"', page
+        )
+        assert title, "a token broke out of its attribute"
+        assert page.count("<") == 2  # the frame's own tag and its end
+
+
+def test_the_module_can_stand_in_a_script():
+    source = VIEW.read_text(encoding="utf-8")
+    assert "</script" not in source.lower() and "<!--" not in source
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", source)
+    assert not re.search(r"\bfetch\b|XMLHttpRequest|import\s*\(|https?:", source)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda: AttentionHeatmap(attention(6, 1000, 1000), words(1000), steps=words(6)),
+        lambda: AttentionHeatmap(attention(300, 300, temperature=3), words(300), band=4),
+        lambda: AttentionHeatmap(attention(3, 40), words(3), words(40), extra=2, title="$x_1$"),
+        lambda: AttentionHeatmap(np.eye(9), words(9), transpose=True, outline=0.9, normalise=True),
+        lambda: AttentionText([words(400)] * 3, np.full((3, 400), 1 / 400), np.ones(3) / 3),
+    ],
+)
+def test_pictures_are_small_enough_to_commit(view):
+    data = view().to_png()
+    assert len(data) <= PICTURE_LIMIT
+    assert min(Image.open(io.BytesIO(data)).size) > 60
+
+
+def test_a_picture_shows_the_map():
+    view = AttentionHeatmap(np.eye(2), ["a", "b"])
+    pixels = np.array(Image.open(io.BytesIO(view.to_png())).convert("RGB")).reshape(-1, 3)
+    distances = np.abs(pixels - 255 * np.array(to_rgb(ATTENTION_HEX[-1]))).max(1)
+    assert (distances < 4).mean() > 0.05
+
+
+def linear(rgb):
+    rgb = np.asarray(rgb, float)
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(colour):
+    return linear(to_rgb(colour)) @ [0.2126, 0.7152, 0.0722]
+
+
+def lightness(colour):
+    """CIELAB L*, from the luminance."""
+    y = luminance(colour)
+    return 116 * np.cbrt(y) - 16 if y > 0.008856 else 903.3 * y
+
+
+def contrast(first, second):
+    dark, light = sorted([luminance(first), luminance(second)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_zero_is_paper_and_lightness_falls_in_equal_steps():
+    assert ATTENTION_HEX[0] == TINTS_HEX[0] == PAPER
+    steps = -np.diff([lightness(colour) for colour in ATTENTION_HEX[::15]])
+    assert len(ATTENTION_HEX) == 256
+    np.testing.assert_allclose(steps, steps.mean(), atol=0.5)  # 8 bits a channel allow no better
+    assert steps.sum() > 70
+    assert (np.diff([lightness(colour) for colour in ATTENTION_HEX]) < 0.05).all()
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan", "tritan"])
+def test_the_order_survives_colour_blindness(kind):
+    """Simulated on linear RGB after Viénot, Brettel and Mollon 1999."""
+    matrices = {
+        "protan": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
+        "deutan": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
+        "tritan": [[1.01277, 0.13548, -0.14826], [-0.01243, 0.86812, 0.14431],
+                   [0.07589, 0.805, 0.11911]],
+    }  # fmt: skip
+    seen = np.clip(linear([to_rgb(c) for c in ATTENTION_HEX]) @ np.array(matrices[kind]).T, 0, 1)
+    y = seen @ [0.2126, 0.7152, 0.0722]
+    lightnesses = 116 * np.cbrt(y) - 16
+    assert (np.diff(lightnesses[::8]) < -1).all()
+
+
+def test_text_can_be_read_on_its_tints_and_labels_on_paper():
+    assert min(contrast(INK, tint) for tint in TINTS_HEX) >= 4.5
+    for ground in (INK, ACCENT, MUTED):
+        assert contrast(PAPER, ground) >= 4.5
+
+
+def test_python_and_the_view_share_one_map():
+    for colours, in_python in ((ATTENTION_HEX, ATTENTION), (TINTS_HEX, TINTS)):
+        np.testing.assert_allclose(
+            [to_rgb(colour) for colour in colours], in_python.colors, atol=0.5 / 255
+        )
+    assert VIEWS["heatmap"]().spec["colours"] == ATTENTION_HEX
+    assert VIEWS["text"]().spec["tints"] == TINTS_HEX
