@@ -8,7 +8,7 @@ READY := $(ENVIRONMENT)/.ready
 GROUP ?= han
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test data experiments notebooks bench clean
+.PHONY: help course lab test data experiments notebooks students bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
@@ -42,8 +42,11 @@ experiments: $(READY)  ## full runs of a group of notebooks/experiments/grid.yam
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(BIN)/python -m course_lib.lessons notebooks
 
+students: $(READY)  ## copies of the lessons without solutions, in students/
+	$(BIN)/python -m course_lib.lessons students
+
 bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
 	for name in han_epoch tokenise memory; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:  ## remove the environment, runs and site; downloads stay
-	rm -rf $(ENVIRONMENT) runs site data/prepared
+	rm -rf $(ENVIRONMENT) runs site students data/prepared

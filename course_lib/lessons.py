@@ -23,10 +23,12 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.sources import atomic_path
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import REPOSITORY
+from course_lib.students import ExerciseError, write_students
 
 LESSONS = REPOSITORY / "notebooks"
 EXECUTED = REPOSITORY / "runs" / "lessons"
 SITE = REPOSITORY / "site"
+STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PROFILES = ("smoke", "lesson", "full")
@@ -257,11 +259,19 @@ def summary(outcomes: list[Outcome]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command line behind the Makefile."""
     parser = argparse.ArgumentParser(prog="python -m course_lib.lessons", description=__doc__)
-    parser.add_argument("command", choices=("course", "notebooks", "data"))
-    parser.add_argument("lessons", nargs="*", type=Path, help="for notebooks: only these")
+    parser.add_argument("command", choices=("course", "notebooks", "students", "data"))
+    parser.add_argument("lessons", nargs="*", type=Path, help="notebooks, students: only these")
     chosen = parser.parse_args(arguments)
     if chosen.command == "data":
         prepare_data()
+        return 0
+    if chosen.command == "students":
+        try:
+            written = write_students(chosen.lessons or lesson_paths(), STUDENTS)
+        except ExerciseError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        print(*(path.relative_to(REPOSITORY) for path in written), sep="\n")
         return 0
     if chosen.command == "course":
         outcomes = course(profile_from_environment())

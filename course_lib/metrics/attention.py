@@ -1,0 +1,102 @@
+"""Numbers that describe an attention matrix: how sparse it is, how near its weight stays.
+
+All take ``attention`` ``(batch, N, N)``, row i being what token i attends to, and ``mask``
+``(batch, N)``, True = real, and give one value in [0, 1] per document, 0 for an empty one. Only a
+document's own n × n block counts, so padding changes nothing. Where rows are not tokens but
+queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, rows)``.
+"""
+
+import torch
+from torch import Tensor
+
+
+def gini(
+    attention: Tensor, mask: Tensor, normalise: bool = False, row_mask: Tensor | None = None
+) -> Tensor:
+    """Gini coefficient over all n² weights of each document, ``(batch,)``: 0 where all are equal.
+
+    Rows sum to 1, so even one-hot rows reach only 1 − 1/n; ``normalise`` multiplies by n/(n − 1)
+    (Letarte et al. 2018 leave open how they count; PAPERS: matrix-wide, mean over documents).
+    """
+    weights, block = _block(attention, mask, row_mask)
+    value = _gini(weights.flatten(1), block.flatten(1).sum(1))
+    return value * _correction(mask) if normalise else value
+
+
+def row_gini(
+    attention: Tensor, mask: Tensor, normalise: bool = False, row_mask: Tensor | None = None
+) -> Tensor:
+    """Mean over a document's rows of each row's own Gini coefficient, ``(batch,)``."""
+    weights, block = _block(attention, mask, row_mask)
+    value = _mean_of_rows(_gini(weights, block.sum(-1)), block)
+    return value * _correction(mask) if normalise else value
+
+
+def entropy(attention: Tensor, mask: Tensor, row_mask: Tensor | None = None) -> Tensor:
+    """Mean entropy of a document's rows over log n, ``(batch,)``: 1 where attention is uniform."""
+    weights, block = _block(attention, mask, row_mask)
+    rows = torch.special.entr(weights).sum(-1)
+    most = mask.sum(1).clamp(min=2).log()  # one token leaves nothing to be uncertain about
+    return (_mean_of_rows(rows, block) / most).clamp(0, 1)
+
+
+def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
+    """Share of a document's weight with |i − j| ≤ ``bandwidth``, ``(batch,)`` (Letarte et al.)."""
+    if bandwidth < 0:
+        raise ValueError(f"bandwidth takes a whole number from 0, got {bandwidth}")
+    weights, _ = _block(attention, mask, None)
+    place = mask.cumsum(1)
+    near = (place.unsqueeze(2) - place.unsqueeze(1)).abs() <= bandwidth
+    total = weights.sum((1, 2))
+    share = (weights * near).sum((1, 2)) / total.masked_fill(total == 0, 1)
+    return share.clamp(max=1)
+
+
+def uniform_diagonality(lengths: Tensor, bandwidth: int) -> Tensor:
+    """The ``diagonality`` of uniform attention over ``lengths`` ``(batch,)`` tokens, exactly.
+
+    Of the n² pairs, n + Σ_{k ≤ b} 2 (n − k) lie in the band; about (2b + 1)/n for long documents.
+    """
+    n = lengths.to(torch.float32)
+    b = (n - 1).clamp(min=0, max=bandwidth)
+    return (n + 2 * b * n - b * (b + 1)) / n.clamp(min=1).square()
+
+
+def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The weights, 0 outside each document's block, and that block, both ``(batch, rows, N)``."""
+    batch, rows, length = attention.shape
+    if mask.shape != (batch, length):
+        raise ValueError(
+            f"attention {tuple(attention.shape)} needs a mask {(batch, length)}, "
+            f"got {tuple(mask.shape)}"
+        )
+    if row_mask is None and rows != length:
+        raise ValueError(
+            f"attention {tuple(attention.shape)} is not square: pass row_mask {(batch, rows)}"
+        )
+    block = (mask if row_mask is None else row_mask).unsqueeze(2) & mask.unsqueeze(1)
+    weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
+    return weights.masked_fill(~block, 0), block
+
+
+def _gini(weights: Tensor, count: Tensor) -> Tensor:
+    """Σ_i (2i − m − 1) w_(i) / (m Σ w) over the last axis, of which ``count`` = m entries are real.
+
+    All others are 0 and so sort to the front, before the first real rank.
+    """
+    size = weights.shape[-1]
+    m = count.clamp(min=1).unsqueeze(-1)
+    rank = torch.arange(1, size + 1, device=weights.device) - (size - m)
+    spread = (weights.sort(-1).values * ((2 * rank - m - 1) / m)).sum(-1)
+    total = weights.sum(-1)
+    return (spread / total.masked_fill(total == 0, 1)).clamp(0, 1)
+
+
+def _mean_of_rows(values: Tensor, block: Tensor) -> Tensor:
+    real = block.any(-1)
+    return (values * real).sum(1) / real.sum(1).clamp(min=1)
+
+
+def _correction(mask: Tensor) -> Tensor:
+    n = mask.sum(1)
+    return n / (n - 1).clamp(min=1)
