@@ -6,7 +6,28 @@ it is, drawn: yours beside the expected. A function that is not written yet (it 
 ``...``, or raises ``NotImplementedError``) is only reminded of.
 """
 
-from course_lib.checks.attention import check_masked_softmax
+from course_lib.checks.attention import (
+    check_attention_pooling,
+    check_diagonality,
+    check_gini,
+    check_masked_softmax,
+    check_redundancy,
+    check_top_words,
+    check_word_shares,
+)
 from course_lib.checks.core import CheckFailed, check_number
+from course_lib.checks.recurrent import check_gru_step, check_reverse
 
-__all__ = ["CheckFailed", "check_masked_softmax", "check_number"]
+__all__ = [
+    "CheckFailed",
+    "check_attention_pooling",
+    "check_diagonality",
+    "check_gini",
+    "check_gru_step",
+    "check_masked_softmax",
+    "check_number",
+    "check_redundancy",
+    "check_reverse",
+    "check_top_words",
+    "check_word_shares",
+]

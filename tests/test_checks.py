@@ -1,0 +1,633 @@
+"""Every checker accepts right answers, however written, and tells wrong ones apart."""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from course_lib import checks
+from course_lib.checks.attention import (
+    ATTENTION_POOLING,
+    DIAGONALITY,
+    GINI,
+    MASKED_SOFTMAX,
+    REDUNDANCY,
+    TOP_WORDS,
+    WORD_SHARES,
+)
+from course_lib.checks.core import CheckFailed, beside, check, judge
+from course_lib.checks.recurrent import GRU_STEP, REVERSE
+from course_lib.layers import hop_redundancy, masked_softmax
+from course_lib.models.gru import GRUCell
+
+inf = torch.inf
+
+
+def softmax_by_loop(scores, mask):
+    weights = torch.zeros_like(scores)
+    for row, real in enumerate(mask):
+        if real.any():
+            weights[row, real] = scores[row, real].softmax(0)
+    return weights
+
+
+def softmax_by_log(scores, mask):
+    scores = scores.masked_fill(~mask, -1e30)
+    return (scores - scores.logsumexp(-1, keepdim=True)).exp() * mask
+
+
+def softmax_without_mask(scores, mask):
+    return scores.softmax(-1)
+
+
+def softmax_of_zeros(scores, mask):
+    return torch.softmax(scores * mask, dim=-1)
+
+
+def softmax_zeroed_afterwards(scores, mask):
+    return scores.softmax(-1) * mask
+
+
+def softmax_nan(scores, mask):
+    return scores.masked_fill(~mask, -inf).softmax(-1)
+
+
+def softmax_uniform_where_empty(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+
+
+def softmax_down_the_columns(scores, mask):
+    scores = scores.masked_fill(~mask, -inf)
+    return scores.softmax(0).nan_to_num(0)
+
+
+def softmax_over_one(scores, mask):
+    return scores.unsqueeze(-1).softmax(-1).squeeze(-1) * mask
+
+
+def softmax_of_tanh(scores, mask):
+    return softmax_by_loop(scores.tanh(), mask)
+
+
+def softmax_overflowing(scores, mask):
+    weights = scores.exp() * mask
+    total = weights.sum(-1, keepdim=True)
+    return weights / torch.where(mask.any(-1, keepdim=True), total, 1.0)
+
+
+def softmax_minus_the_batch_maximum(scores, mask):
+    weights = (scores - scores.max()).exp() * mask
+    total = weights.sum(-1, keepdim=True)
+    return weights / torch.where(mask.any(-1, keepdim=True), total, 1.0)
+
+
+def softmax_in_place(scores, mask):
+    scores[~mask] = -1e30
+    return scores.softmax(-1) * mask
+
+
+def softmax_in_numpy(scores, mask):
+    return softmax_by_loop(scores, mask).numpy()
+
+
+def softmax_in_doubles(scores, mask):
+    return softmax_by_loop(scores, mask).double()
+
+
+def softmax_with_an_axis_left(scores, mask):
+    return softmax_by_loop(scores, mask).unsqueeze(-1)
+
+
+def softmax_that_stumbles(scores, mask):
+    return scores[mask].view(7, -1)
+
+
+def pooling_by_loop(h, mask, context):
+    alpha = softmax_by_loop(torch.stack([torch.tanh(row) @ context for row in h]), mask)
+    return torch.stack([(a[:, None] * row).sum(0) for a, row in zip(alpha, h)]), alpha
+
+
+def pooling_by_einsum(h, mask, context):
+    alpha = masked_softmax(torch.einsum("bnd,d->bn", h.tanh(), context), mask)
+    return [torch.einsum("bn,bnd->bd", alpha, h), alpha]
+
+
+def pooled(h, alpha):
+    return torch.einsum("bn,bnd->bd", alpha, h), alpha
+
+
+def pooling_of_u(h, mask, context):
+    u = torch.tanh(h)
+    alpha = masked_softmax(u @ context, mask)
+    return (alpha[..., None] * u).sum(1), alpha
+
+
+def pooling_without_mask(h, mask, context):
+    return pooled(h, (h.tanh() @ context).softmax(-1))
+
+
+def pooling_over_one(h, mask, context):
+    scores = h.tanh() @ context.unsqueeze(1)  # (batch, length, 1)
+    return pooled(h, scores.softmax(-1).squeeze(-1) * mask)
+
+
+def pooling_with_tanh_on_the_score(h, mask, context):
+    return pooled(h, masked_softmax(torch.tanh(h.tanh() @ context), mask))
+
+
+def pooling_with_tanh_around_all(h, mask, context):
+    return pooled(h, masked_softmax(torch.tanh(h @ context), mask))
+
+
+def pooling_overflowing(h, mask, context):
+    return pooled(h, softmax_overflowing(h.tanh() @ context, mask))
+
+
+def pooling_minus_the_batch_maximum(h, mask, context):
+    return pooled(h, softmax_minus_the_batch_maximum(h.tanh() @ context, mask))
+
+
+def pooling_of_raw_scores(h, mask, context):
+    return pooled(h, masked_softmax(h @ context, mask))
+
+
+def pooling_by_plain_mean(h, mask, context):
+    return pooled(h, masked_softmax(torch.zeros_like(h[..., 0]), mask))
+
+
+def pooling_by_maximum(h, mask, context):
+    alpha = masked_softmax(h.tanh() @ context, mask)
+    return (alpha[..., None] * h).amax(1), alpha
+
+
+def pooling_alone(h, mask, context):
+    return pooling_by_einsum(h, mask, context)[0]
+
+
+def gru_by_loop(x, h, U, W, b):
+    new = torch.empty_like(h)
+    for row in range(len(x)):
+        r, z = (torch.sigmoid(U[g] @ x[row] + W[g] @ h[row] + b[g]) for g in (0, 1))
+        candidate = torch.tanh(U[2] @ x[row] + W[2] @ (r * h[row]) + b[2])
+        new[row] = (1 - z) * h[row] + z * candidate
+    return new
+
+
+def gru_by_cell(x, h, U, W, b):
+    cell = GRUCell(x.shape[1], h.shape[1])
+    cell.u.weight.data, cell.u.bias.data = U.reshape(-1, x.shape[1]), b.reshape(-1)
+    cell.w.weight.data = W.reshape(-1, h.shape[1])
+    return cell(x, h)
+
+
+def gru_by_einsum(x, h, U, W, b):
+    ux = torch.einsum("ghi,ni->gnh", U, x) + b.unsqueeze(1)
+    r, z = torch.sigmoid(ux[:2] + torch.einsum("ghk,nk->gnh", W[:2], h))
+    return torch.lerp(h, torch.tanh(ux[2] + torch.einsum("hk,nk->nh", W[2], r * h)), z)
+
+
+def gru_like(gates=(0, 1, 2), after=False, flip=False, squash=torch.tanh, bias=1.0, turned=False):
+    def step(x, h, U, W, b):
+        W = W.transpose(1, 2) if turned else W
+        (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = (
+            [w[g] for g in gates] for w in (U, W, bias * b)
+        )
+        r = torch.sigmoid(x @ U_r.T + h @ W_r.T + b_r)
+        z = torch.sigmoid(x @ U_z.T + h @ W_z.T + b_z)
+        past = r * (h @ W_h.T) if after else (r * h) @ W_h.T
+        candidate = squash(x @ U_h.T + past + b_h)
+        return z * h + (1 - z) * candidate if flip else (1 - z) * h + z * candidate
+
+    return step
+
+
+def gru_keeping(old, new):
+    def step(x, h, U, W, b):
+        r, z = (torch.sigmoid(x @ U[g].T + h @ W[g].T + b[g]) for g in (0, 1))
+        candidate = torch.tanh(x @ U[2].T + (r * h) @ W[2].T + b[2])
+        return (h if old else (1 - z) * h) + (candidate if new else z * candidate)
+
+    return step
+
+
+def gini_by_differences(attention):
+    w = attention.flatten()
+    return (w[:, None] - w).abs().mean() / (2 * w.mean())
+
+
+def gini_by_lorenz(attention):
+    w = np.sort(attention.numpy().ravel().astype(float))
+    lorenz = np.concatenate([[0], w.cumsum() / w.sum()])
+    return float(1 - (lorenz[1:] + lorenz[:-1]).mean())
+
+
+def gini_by_ranks(attention):
+    w = attention.flatten().sort().values
+    i = torch.arange(1, len(w) + 1)
+    return 2 * (i * w).sum() / (len(w) * w.sum()) - (len(w) + 1) / len(w)
+
+
+def gini_row_by_row(attention):
+    return torch.stack([gini_by_differences(row) for row in attention]).mean()
+
+
+def gini_normalised(attention):
+    n = len(attention)
+    return gini_by_ranks(attention) * n / max(1, n - 1)
+
+
+def gini_unsorted(attention):
+    w = attention.flatten()
+    i = torch.arange(1, len(w) + 1)
+    return ((2 * i - len(w) - 1) * w).sum() / (len(w) * w.sum())
+
+
+def gini_falling(attention):
+    w = attention.flatten().sort(descending=True).values
+    i = torch.arange(1, len(w) + 1)
+    return ((2 * i - len(w) - 1) * w).sum() / (len(w) * w.sum())
+
+
+def gini_from_zero(attention):
+    w = attention.flatten().sort().values
+    i = torch.arange(len(w))
+    return ((2 * i - len(w) - 1) * w).sum() / (len(w) * w.sum())
+
+
+def gini_impurity(attention):
+    p = attention.flatten() / attention.sum()
+    return 1 - (p**2).sum()
+
+
+def gini_beyond(attention):
+    return 1.5 + gini_by_ranks(attention)
+
+
+def diagonality_by_loop(attention, bandwidth):
+    n, total = len(attention), 0.0
+    for i in range(n):
+        total += float(attention[i, max(0, i - bandwidth) : i + bandwidth + 1].sum())
+    return total / float(attention.sum())
+
+
+def diagonality_by_tri(attention, bandwidth):
+    return attention.tril(bandwidth).triu(-bandwidth).sum() / attention.sum()
+
+
+def diagonality_by_diagonals(attention, bandwidth):
+    n = len(attention)
+    return sum(
+        attention.diagonal(k).sum() for k in range(-bandwidth, bandwidth + 1) if abs(k) < n
+    ) / len(attention)
+
+
+def distance(attention):
+    place = torch.arange(len(attention))
+    return (place[:, None] - place).abs()
+
+
+def reverse_by_gather(x, mask):
+    lengths = mask.sum(1, keepdim=True)
+    place = (lengths - 1 - torch.arange(x.shape[1])).clamp(min=0)
+    return x.gather(1, place.unsqueeze(2).expand_as(x)) * mask.unsqueeze(2)
+
+
+def reverse_by_index(x, mask):
+    turned = torch.zeros_like(x)
+    for row in range(len(x)):
+        turned[row, mask[row]] = x[row, mask[row]].flip(0)
+    return turned
+
+
+def reverse_by_roll(x, mask):
+    shifts = mask.shape[1] - mask.sum(1)
+    rows = [row.flip(0).roll(-int(s), 0) for row, s in zip(x, shifts, strict=True)]
+    return torch.stack(rows)
+
+
+def reverse_repeating_the_first(x, mask):
+    lengths = mask.sum(1, keepdim=True)
+    place = (lengths - 1 - torch.arange(x.shape[1])).clamp(min=0)
+    return x.gather(1, place.unsqueeze(2).expand_as(x))
+
+
+def redundancy_by_loop(alpha):
+    values = []
+    for a in alpha:
+        difference = a @ a.T - torch.eye(len(a))
+        values.append(torch.linalg.matrix_norm(difference) ** 2)
+    return torch.stack(values)
+
+
+def redundancy_by_einsum(alpha):
+    overlap = torch.einsum("nhl,nkl->nhk", alpha, alpha)
+    overlap.diagonal(dim1=1, dim2=2).sub_(1)
+    return torch.einsum("nhk,nhk->n", overlap, overlap)
+
+
+def overlap(alpha):
+    return alpha @ alpha.mT
+
+
+def eye(alpha):
+    return torch.eye(alpha.shape[1])
+
+
+def shares_by_loop(word, sentence):
+    return torch.stack([torch.stack([b * a for a, b in zip(w, s)]) for w, s in zip(word, sentence)])
+
+
+def shares_by_einsum(word, sentence):
+    return torch.einsum("bsw,bs->bsw", word, sentence)
+
+
+def top_by_argsort(words, weights, k):
+    order = torch.argsort(weights, descending=True, stable=True)
+    return [words[int(i)] for i in order[:k]]
+
+
+def top_by_pairs(words, weights, k):
+    pairs = [(-w, i, word) for i, (w, word) in enumerate(zip(weights.tolist(), words))]
+    return [word for _, _, word in sorted(pairs)[:k]]
+
+
+def top_one_by_one(words, weights, k):
+    weights, found = weights.tolist(), []
+    while len(found) < min(k, len(words)):
+        best = weights.index(max(weights))
+        weights[best] = -1
+        found.append(words[best])
+    return found
+
+
+RIGHT = {
+    MASKED_SOFTMAX: (masked_softmax, softmax_by_loop, softmax_by_log),
+    ATTENTION_POOLING: (ATTENTION_POOLING.reference, pooling_by_loop, pooling_by_einsum),
+    GRU_STEP: (gru_by_cell, gru_by_loop, gru_by_einsum),
+    GINI: (gini_by_ranks, gini_by_differences, gini_by_lorenz),
+    DIAGONALITY: (diagonality_by_tri, diagonality_by_loop, diagonality_by_diagonals),
+    REVERSE: (reverse_by_index, reverse_by_gather, reverse_by_roll),
+    REDUNDANCY: (hop_redundancy, redundancy_by_loop, redundancy_by_einsum),
+    WORD_SHARES: (shares_by_einsum, shares_by_loop, lambda a, b: a * b[..., None]),
+    TOP_WORDS: (top_by_argsort, top_by_pairs, top_one_by_one),
+}
+WRONG = {
+    MASKED_SOFTMAX: [
+        (softmax_without_mask, "padding gets weight 0."),
+        (softmax_of_zeros, "exp(0) is 1"),
+        (softmax_zeroed_afterwards, "zero the padding after the softmax, divide by what is left"),
+        (softmax_nan, "a fully masked row gives NaN"),
+        (softmax_uniform_where_empty, "a fully masked row should be all zeros"),
+        (softmax_down_the_columns, "sum to 1 down each column"),
+        (softmax_over_one, "an axis of size 1"),
+        (softmax_of_tanh, "a tanh around the score"),
+        (softmax_overflowing, "overflow: exp(999) is inf"),
+        (softmax_minus_the_batch_maximum, "subtract each row's own maximum"),
+        (softmax_in_place, "the input was changed in place (argument 1)"),
+        (softmax_in_numpy, "is a numpy.ndarray, expected a tensor of shape (1, 1)"),
+        (softmax_in_doubles, "dtype torch.float64, expected torch.float32"),
+        (softmax_with_an_axis_left, "shape (1, 1, 1), expected (1, 1)"),
+        (softmax_that_stumbles, "RuntimeError in your line `return scores[mask].view(7, -1)`"),
+    ],
+    ATTENTION_POOLING: [
+        (pooling_of_u, "you pool tanh(h)"),
+        (pooling_without_mask, "padding gets weight 0."),
+        (pooling_over_one, "an axis of size 1"),
+        (pooling_with_tanh_on_the_score, "there is a tanh around the score"),
+        (pooling_with_tanh_around_all, "it belongs around h"),
+        (pooling_overflowing, "overflow: exp("),
+        (pooling_minus_the_batch_maximum, "subtract each row's own maximum"),
+        (pooling_of_raw_scores, "you score h itself"),
+        (pooling_by_plain_mean, "the context vector does not reach the weights"),
+        (pooling_by_maximum, "alpha is right, but pooled is off"),
+        (pooling_alone, "2 results are expected (pooled, alpha), you returned 1"),
+    ],
+    GRU_STEP: [
+        (gru_like(flip=True), "z has the opposite sense"),
+        (gru_like(after=True), "the reset gate acts after the product"),
+        (gru_like(gates=(1, 0, 2)), "r and z are exchanged"),
+        (gru_like(squash=torch.sigmoid), "goes through a sigmoid"),
+        (gru_like(squash=lambda a: a), "the candidate is not squashed"),
+        (gru_like(bias=0), "the biases b are not used"),
+        (gru_like(turned=True), "W is applied the wrong way round"),
+        (gru_keeping(old=True, new=False), "the old state is kept whole"),
+        (gru_keeping(old=False, new=True), "the candidate is taken whole"),
+        (lambda x, h, U, W, b: h, "h at (0, 0) is"),
+    ],
+    GINI: [
+        (gini_row_by_row, "the mean of each row's own Gini"),
+        (gini_normalised, "times n/(n − 1)"),
+        (gini_unsorted, "the weights are not sorted"),
+        (gini_falling, "sorted from the largest down"),
+        (gini_from_zero, "the ranks start from 0"),
+        (gini_impurity, "Gini's impurity"),
+        (lambda a: gini_by_differences(a) * 2, "twice too large"),
+        (gini_beyond, "lies in [0, 1]"),
+    ],
+    DIAGONALITY: [
+        (lambda a, b: a[distance(a) < b].sum() / a.sum(), "one too narrow"),
+        (lambda a, b: a.tril().triu(-b).sum() / a.sum(), "only tokens before the diagonal"),
+        (lambda a, b: a.triu().tril(b).sum() / a.sum(), "only tokens after the diagonal"),
+        (lambda a, b: (distance(a) <= b).float().mean(), "the share of places"),
+        (lambda a, b: a[distance(a) <= b].sum(), "not yet a share"),
+        (lambda a, b: a[distance(a) <= b].sum() / len(a) ** 2, "you divide by n²"),
+        (lambda a, b: a[distance(a) <= b].mean(), "the mean weight within the band"),
+        (lambda a, b: a.trace() / len(a), "bandwidth is not used"),
+        (lambda a, b: 1 + a.trace(), "lies in [0, 1]"),
+    ],
+    REVERSE: [
+        (lambda x, mask: x.flip(1), "now stands before the words"),
+        (lambda x, mask: x.flip(1) * mask[..., None], "short rows lose their words"),
+        (lambda x, mask: x.flip(2), "each word's numbers"),
+        (lambda x, mask: x.flip(0), "the documents of the batch"),
+        (lambda x, mask: x.clone(), "in the order they came"),
+        (reverse_repeating_the_first, "which is padding: it has"),
+    ],
+    REDUNDANCY: [
+        (lambda a: overlap(a).pow(2).sum((1, 2)), "the identity is not subtracted"),
+        (lambda a: hop_redundancy(a.mT), "you compare places"),
+        (lambda a: torch.linalg.matrix_norm(overlap(a) - eye(a)), "without a root"),
+        (lambda a: (overlap(a) - eye(a)).pow(2).mean((1, 2)), "the mean over pairs"),
+        (lambda a: (overlap(a) - eye(a)).sum((1, 2)), "without being squared"),
+        (lambda a: (overlap(a) - eye(a)).abs().sum((1, 2)), "absolute values"),
+        (lambda a: (overlap(a) * (1 - eye(a))).pow(2).sum((1, 2)), "the diagonal is left out"),
+        (lambda a: hop_redundancy(a).sum(), "shape (), expected (1,)"),
+    ],
+    WORD_SHARES: [
+        (lambda a, b: a, "shares within the sentence"),
+        (lambda a, b: a / b.shape[1], "every sentence gets the same share"),
+        (lambda a, b: a + b[..., None], "a share of a share is a product"),
+        (lambda a, b: b[..., None].expand(a.shape), "its whole sentence's share"),
+        (lambda a, b: (a * b[..., None]).flatten(1).softmax(1).view(a.shape), "one softmax too"),
+        (lambda a, b: a * b[..., None] / b.sum() * 2, "a whole document is 1"),
+        (lambda a, b: a * b.unsqueeze(1), "its new axis at the end"),
+    ],
+    TOP_WORDS: [
+        (lambda w, a, k: [w[i] for i in a.argsort(stable=True)[:k]], "the lightest words"),
+        (lambda w, a, k: top_by_pairs(w[::-1], a.flip(0), k), "yours gives the later"),
+        (
+            lambda w, a, k: [w[i] for i in sorted(a.argsort(descending=True, stable=True)[:k])],
+            "in the order of the text",
+        ),
+        (lambda w, a, k: list(dict.fromkeys(top_by_pairs(w, a, 99)))[:k], "do not merge"),
+        (lambda w, a, k: top_by_pairs(w, a, len(w)), "k is not used"),
+        (lambda w, a, k: w[:k], "the weights are not used"),
+        (lambda w, a, k: tuple(top_by_pairs(w, a, k)), "is a tuple, expected a list"),
+        (lambda w, a, k: a.argsort(descending=True)[:k].tolist(), "words is [0], expected ['thin"),
+    ],
+}
+CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
+EVERY_WRONG = [
+    pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")
+    for checker, cases in WRONG.items()
+    for wrong, says in cases
+]
+
+
+@CHECKERS
+def test_right_answers_pass_however_written(checker):
+    for right in RIGHT[checker]:
+        verdict = judge(checker, right)
+        assert verdict.state == "passed", (right.__name__, verdict.sentence)
+        assert f"{len(checker.cases())} cases" in verdict.sentence
+
+
+@pytest.mark.parametrize(("checker", "wrong", "says"), EVERY_WRONG)
+def test_a_wrong_answer_is_told_what_is_wrong(checker, wrong, says):
+    verdict = judge(checker, wrong)
+    assert verdict.state == "wrong"
+    assert says in verdict.sentence
+    assert f"failing cases (of {len(checker.cases())}): {verdict.trial.case.says}." in (
+        verdict.sentence
+    )
+
+
+@CHECKERS
+def test_different_wrong_answers_get_different_messages(checker):
+    sentences = [
+        judge(checker, wrong).sentence.split(" Smallest of")[0] for wrong, _ in WRONG[checker]
+    ]
+    assert len(sentences) >= 4 and len(set(sentences)) == len(sentences)
+
+
+@CHECKERS
+def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
+    says = [said for _, said in checker.mistakes]
+    assert len(set(says)) == len(says)
+    for mistake, said in checker.mistakes:
+        assert judge(checker, mistake).sentence.startswith(said)
+
+
+@CHECKERS
+def test_cases_are_the_same_each_time_and_none_is_changed(checker):
+    first, second = checker.cases(), checker.cases()
+    assert [case.says for case in first] == [case.says for case in second]
+    assert len({case.says for case in first}) == len(first)
+    for a, b in zip(first, second):
+        for x, y in zip(a.inputs, b.inputs):
+            assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y
+
+
+@CHECKERS
+@pytest.mark.parametrize("empty", [None, ...])
+def test_what_is_not_written_yet_is_open(checker, empty, capsys):
+    def unwritten(*given):
+        raise NotImplementedError
+
+    assert check(checker, lambda *given: empty) is False
+    if len(checker.returns) > 1:
+        assert check(checker, lambda *given: (empty, empty)) is False
+    assert check(checker, unwritten) is False
+    said = capsys.readouterr().out
+    assert said.count(f"○ {checker.name} is still open") >= 2
+    assert said.count(f"Start from {checker.start}") == said.count("○")
+    assert f"it returned {'None' if empty is None else '...'}" in said
+
+
+def test_success_is_one_line(capsys):
+    assert checks.check_masked_softmax(softmax_by_loop) is True
+    assert capsys.readouterr().out == "✓ masked_softmax: 64 cases, from one token to 200\n"
+
+
+def test_the_public_checkers_are_those_tested_here():
+    public = {name for name in checks.__all__ if name.startswith("check_")} - {"check_number"}
+    assert public == {f"check_{checker.name}" for checker in RIGHT}
+    for checker, answers in RIGHT.items():
+        assert getattr(checks, f"check_{checker.name}")(answers[1]) is True
+
+
+def test_a_wrong_answer_raises_one_sentence_and_no_traceback(monkeypatch):
+    shown = []
+    monkeypatch.setattr("course_lib.plots.show", lambda figure, alt: shown.append((figure, alt)))
+    with pytest.raises(CheckFailed, match="✗ masked_softmax: padding gets weight 0") as caught:
+        checks.check_masked_softmax(softmax_without_mask)
+    lines = caught.value._render_traceback_()
+    assert " ".join(lines) == str(caught.value)
+    ((figure, alt),) = shown
+    assert [axis.get_title() for axis in figure.axes] == ["yours: weights", "expected: weights"]
+    assert "padding gets weight" in alt
+
+
+def test_the_drawing_holds_both_answers_on_one_scale():
+    trial = judge(MASKED_SOFTMAX, softmax_without_mask).trial
+    figure = beside(MASKED_SOFTMAX, trial)
+    yours, expected = (axis.images[0] for axis in figure.axes)
+    assert np.allclose(yours.get_array(), trial.yours[0])
+    assert np.allclose(expected.get_array(), trial.expected[0])
+    assert yours.get_clim() == expected.get_clim()
+    written = [text.get_text() for axis in figure.axes for text in axis.texts]
+    assert written == [f"{value:.2f}" for part in (trial.yours, trial.expected)
+                       for value in part[0].flatten().tolist()]  # fmt: skip
+
+
+@pytest.mark.parametrize(("checker", "wrong", "says"), EVERY_WRONG)
+def test_every_wrong_answer_can_be_drawn(checker, wrong, says):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trial = judge(checker, wrong).trial
+        figure = beside(checker, trial)
+        assert (figure is None) == (bool(trial.remark) or checker is TOP_WORDS)
+        if figure:
+            figure.canvas.draw()
+            plt.close(figure)
+
+
+def test_a_large_answer_is_drawn_around_its_first_difference():
+    def late(scores, mask):
+        weights = masked_softmax(scores, mask)
+        if weights.shape[1] == 200:
+            weights[0, 150] += 1
+        return weights
+
+    trial = judge(MASKED_SOFTMAX, late).trial
+    yours = beside(MASKED_SOFTMAX, trial).axes[0].images[0].get_array()
+    assert yours.shape == (1, 12) and yours[0, -1] > 1
+
+
+def test_a_module_is_a_function_too():
+    class Softmax(nn.Module):
+        def forward(self, scores, mask):
+            return softmax_by_loop(scores, mask)
+
+    assert judge(MASKED_SOFTMAX, Softmax()).state == "passed"
+    assert "not its result (got Tensor)" in judge(MASKED_SOFTMAX, torch.ones(2)).sentence
+
+
+def test_numbers(capsys):
+    known = {0.25: "that is the square"}
+    assert checks.check_number("half", 0.5001, 0.5, "1 / 2", mistakes=known) is True
+    assert checks.check_number("half", torch.tensor(0.5), 0.5, "1 / 2") is True
+    for empty in (None, ...):
+        assert checks.check_number("half", empty, 0.5, "1 / 2") is False
+    assert capsys.readouterr().out.count("○ half is still open") == 2
+    with pytest.raises(CheckFailed, match=r"0.25 is not it\. that is the square"):
+        checks.check_number("half", 0.25, 0.5, "1 / 2", mistakes=known)
+    with pytest.raises(CheckFailed, match=r"0.7 is not it\. Try 1 / 2"):
+        checks.check_number("half", 0.7, 0.5, "1 / 2", mistakes=known)
+    with pytest.raises(CheckFailed, match="a number is asked for, got 'x'"):
+        checks.check_number("half", "x", 0.5, "1 / 2")
+    with pytest.raises(CheckFailed, match="nan is not it"):
+        checks.check_number("half", float("nan"), 0.5, "1 / 2")
