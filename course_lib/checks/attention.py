@@ -12,51 +12,51 @@ from course_lib.metrics import attention as metrics
 LENGTHS = (1, 2, 3, 4, 6, 10, 30, 200)
 
 
-def check_masked_softmax(function: Callable[[Tensor, Tensor], Tensor]) -> bool:
+def check_masked_softmax(function: Callable[[Tensor, Tensor], Tensor]) -> None:
     """``f(scores, mask)``, both ``(batch, length)`` → weights that sum to 1 over each row's real
     tokens, exactly 0 elsewhere; a row without a real token is all zeros."""
-    return check(MASKED_SOFTMAX, function)
+    check(MASKED_SOFTMAX, function)
 
 
 def check_attention_pooling(
     function: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> bool:
+) -> None:
     """``f(h, mask, context)`` with ``h`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)``,
     ``context`` ``(hidden,)`` → pooled ``(batch, hidden)`` and attention ``(batch, length)``.
 
     Scores are tanh(h) · context; the weighted mean is of h itself.
     """
-    return check(ATTENTION_POOLING, function)
+    check(ATTENTION_POOLING, function)
 
 
-def check_redundancy(function: Callable[[Tensor], Tensor]) -> bool:
+def check_redundancy(function: Callable[[Tensor], Tensor]) -> None:
     """``f(alpha)``, ``(n, hops, length)`` → ‖A Aᵀ − I‖²_F of each row's hops, ``(n,)``."""
-    return check(REDUNDANCY, function)
+    check(REDUNDANCY, function)
 
 
-def check_word_shares(function: Callable[[Tensor, Tensor], Tensor]) -> bool:
+def check_word_shares(function: Callable[[Tensor, Tensor], Tensor]) -> None:
     """``f(word_attention, sentence_attention)``, ``(batch, sentences, words)`` and ``(batch,
     sentences)`` → each word's share of its whole document, ``(batch, sentences, words)``."""
-    return check(WORD_SHARES, function)
+    check(WORD_SHARES, function)
 
 
-def check_top_words(function: Callable[[list[str], Tensor, int], list[str]]) -> bool:
+def check_top_words(function: Callable[[list[str], Tensor, int], list[str]]) -> None:
     """``f(words, weights, k)`` → list of the k heaviest words, the heaviest first.
 
     Of two that weigh the same the earlier comes first; fewer than k words come all.
     """
-    return check(TOP_WORDS, function)
+    check(TOP_WORDS, function)
 
 
-def check_gini(function: Callable[[Tensor], Tensor]) -> bool:
+def check_gini(function: Callable[[Tensor], Tensor]) -> None:
     """``f(attention)``, ``(n, n)`` of one document → the Gini coefficient of its n² weights."""
-    return check(GINI, function)
+    check(GINI, function)
 
 
-def check_diagonality(function: Callable[[Tensor, int], Tensor]) -> bool:
+def check_diagonality(function: Callable[[Tensor, int], Tensor]) -> None:
     """``f(attention, bandwidth)``, ``(n, n)`` of one document → its share of weight with
     |i − j| ≤ bandwidth."""
-    return check(DIAGONALITY, function)
+    check(DIAGONALITY, function)
 
 
 def about_weights(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
+import seaborn as sns
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -17,6 +18,7 @@ from course_lib import plots
 
 TOLERANCE = 1e-4  # two right answers to scores of 1000 differ by this much in float32
 DRAWN = 12  # columns and rows of a drawn answer
+SIGNED = sns.blend_palette(["#7fb8c8", "#ffffff", "#e2764f"], as_cmap=True)
 
 
 class CheckFailed(AssertionError):
@@ -109,8 +111,8 @@ def judge(checker: Checker, function: Callable) -> Verdict:
     return Verdict("wrong", f"{sentence} {where}", failed[0])
 
 
-def check(checker: Checker, function: Callable) -> bool:
-    """Tell the learner how the function does: True if right, False if still open.
+def check(checker: Checker, function: Callable) -> None:
+    """Tell the learner in one line that the function is right, or still open.
 
     Raises ``CheckFailed``, after drawing both answers, if it is wrong.
     """
@@ -123,7 +125,6 @@ def check(checker: Checker, function: Callable) -> bool:
         if verdict.trial and (figure := beside(checker, verdict.trial)):
             plots.show(figure, f"Your answer beside the expected one. {verdict.sentence}")
         raise CheckFailed(f"✗ {checker.name}: {verdict.sentence}")
-    return verdict.state == "passed"
 
 
 def check_number(
@@ -133,21 +134,21 @@ def check_number(
     start: str,
     tolerance: float = 1e-3,
     mistakes: dict[float, str] | None = None,
-) -> bool:
+) -> None:
     """For an exercise whose answer is one number; ``mistakes`` maps wrong ones to what went wrong.
 
-    Returns and raises as ``check`` does.
+    Prints and raises as ``check`` does.
     """
     if _is_open((answer,)):
-        print(f"○ {name} is still open: it is {answer!r}. Start from {start}")
-        return False
+        print(f"○ {name} is still open. Start from {start}")
+        return
     try:
         value = float(answer)
     except (TypeError, ValueError):
         raise CheckFailed(f"✗ {name}: a number is asked for, got {answer!r}.") from None
     if abs(value - expected) <= tolerance:
         print(f"✓ {name}: {value:.4g}")
-        return True
+        return
     known = [says for wrong, says in (mistakes or {}).items() if abs(value - wrong) <= tolerance]
     raise CheckFailed(f"✗ {name}: {value:.4g} is not it. {known[0] if known else f'Try {start}'}")
 
@@ -284,7 +285,7 @@ def beside(checker: Checker, trial: Trial) -> Figure | None:
               for title, values in panels.items()}  # fmt: skip
     values = torch.cat([panel[panel.isfinite()] for panel in panels.values()])
     limit = max(values.abs().max().item() if len(values) else 0.0, 1e-9)
-    scale = {"vmin": -limit, "vmax": limit, "cmap": "RdBu_r"}
+    scale = {"vmin": -limit, "vmax": limit, "cmap": SIGNED}
     if not (values < 0).any():
         scale |= {"vmin": 0, "cmap": plots.ATTENTION}
     rows, columns = panels["expected"].shape
@@ -298,7 +299,7 @@ def beside(checker: Checker, trial: Trial) -> Figure | None:
         axis.spines[:].set_visible(False)
         for row in range(rows):
             for column in range(columns):
-                number = panel[row, column].item()
+                number = panel[row, column].item() + 0.0  # not −0.00
                 axis.text(column, row, f"{number:.2f}", ha="center", va="center", fontsize=8)
     figure.tight_layout()
     return figure

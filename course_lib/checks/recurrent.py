@@ -10,20 +10,20 @@ from course_lib.checks.core import Case, Checker, Trial, check, generator, plura
 from course_lib.models.gru import GRUCell
 
 
-def check_gru_step(function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+def check_gru_step(function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
     """``f(x, h, U, W, b)`` → next state ``(batch, hidden)``, by the report's equations.
 
     ``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)``; ``U`` ``(3, hidden, inputs)``, ``W``
     ``(3, hidden, hidden)`` and ``b`` ``(3, hidden)`` hold r, z and candidate, in that order, so
     that ``U_r, U_z, U_h = U``.
     """
-    return check(GRU_STEP, function)
+    check(GRU_STEP, function)
 
 
-def check_reverse(function: Callable[[Tensor, Tensor], Tensor]) -> bool:
+def check_reverse(function: Callable[[Tensor, Tensor], Tensor]) -> None:
     """``f(x, mask)``, ``(batch, length, inputs)`` and ``(batch, length)`` with the real words first
     → the same, the real words of each row in reverse, zeros on padding."""
-    return check(REVERSE, function)
+    check(REVERSE, function)
 
 
 def _gru_step(
