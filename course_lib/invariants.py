@@ -2,10 +2,14 @@
 
 A model here is anything that maps ``(tokens, mask)`` to an output with ``logits``
 ``(batch, classes)``. Tokens and mask are ``(batch, length)`` or ``(batch, sentences, words)``, True
-is real. An ``nn.Module`` is checked in evaluation mode and gets its mode back. Tolerances are for
-float32 on a CPU; on a GPU, or in half precision, pass wider ones.
+is real. An ``nn.Module`` is checked in evaluation mode and gets its mode back. A pooling is a
+module that maps ``(h, mask)``, ``(n, length, hidden)`` and ``(n, length)``, to what it pooled
+``(n, hidden)`` and its attention, ``(n, length)`` or per hop ``(n, hops, length)``. Tolerances are
+for float32 on a CPU; on a GPU, or in half precision, pass wider ones.
 """
 
+import copy
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -58,7 +62,7 @@ def check_padding(
     axes = {"words": (0, extra)}
     if tokens.dim() == 3:
         axes |= {"sentences": (0, 0, 0, extra), "words and sentences": (0, extra, 0, extra)}
-    with _evaluating(model):
+    with evaluating(model):
         expected = model(tokens, mask).logits
         for name, widths in axes.items():
             padded = (nn.functional.pad(tensor, widths) for tensor in (tokens, mask))
@@ -71,7 +75,7 @@ def check_neighbours(model: Model, tokens: Tensor, mask: Tensor, tolerance: floa
     Alone it is padded to its own length only, as it would be in a batch of one.
     Raises ``InvariantError`` with the largest change of a logit.
     """
-    with _evaluating(model):
+    with evaluating(model):
         expected = model(tokens, mask).logits
         for row in range(len(tokens)):
             alone = model(*_trimmed(tokens[row : row + 1], mask[row : row + 1])).logits
@@ -87,7 +91,7 @@ def check_stateless(model: Model, tokens: Tensor, mask: Tensor, tolerance: float
 
     Raises ``InvariantError`` with the largest change of a logit.
     """
-    with _evaluating(model):
+    with evaluating(model):
         expected = model(tokens, mask).logits
         _compare("a second call", model(tokens, mask).logits, expected, tolerance)
         model(_reversed(tokens, mask), mask)
@@ -103,7 +107,7 @@ def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
     """
     named = {name: value for name, value in model.named_parameters() if value.requires_grad}
     # cuDNN's recurrent layers have no backward pass in evaluation mode
-    with _evaluating(model), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+    with evaluating(model), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         logits = model(tokens, mask).logits
         labels = torch.arange(len(logits), device=logits.device) % logits.shape[1]
         loss = nn.functional.cross_entropy(logits, labels)
@@ -128,7 +132,7 @@ def check_permutation(
     The real words of each sentence are reversed. Raises ``InvariantError`` with the largest change
     of a logit.
     """
-    with _evaluating(model):
+    with evaluating(model):
         expected = model(tokens, mask).logits
         logits = model(_reversed(tokens, mask), mask).logits
     if not matters:
@@ -136,6 +140,133 @@ def check_permutation(
     change = (logits - expected).abs().max().item()
     if matters and not change > tolerance * _scale(expected):
         raise InvariantError(f"sentences reversed: logits change by {change:.3g}; order is lost")
+
+
+def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:
+    """What a pooling gives is Σ α h, the weighted mean of the states, by the attention it shows.
+
+    Raises ``InvariantError`` with the largest difference.
+    """
+    with evaluating(pooling):
+        pooled, alpha = _pooled(pooling, h, mask)
+        mean = (alpha.mean(1, keepdim=True).to(h.dtype) @ h).squeeze(1)
+    if pooled.shape != mean.shape:
+        raise InvariantError(f"pooled has shape {tuple(pooled.shape)}, Σ α h {tuple(mean.shape)}")
+    wrong = ~((pooled - mean).abs() <= tolerance * _scale(mean))
+    if wrong.any():
+        difference = (pooled - mean).abs().max().item()
+        raise InvariantError(
+            f"pooled differs from Σ α h by up to {difference:.3g}, first at {_first(wrong)}"
+        )
+
+
+def check_concentration(pooling: nn.Module, hidden: int, factor: float = 20.0) -> None:
+    """With parameters ``factor`` times as large some two weights of a row differ by more than e².
+
+    Attention that cannot do that can never leave a word out. It is tried on random states in
+    (−1, 1), of size ``hidden``. Raises ``InvariantError`` with the largest ratio of two weights.
+    """
+    device = next(pooling.parameters()).device
+    h = 2 * torch.rand(8, 16, hidden, generator=torch.Generator().manual_seed(0)) - 1
+    mask = torch.ones(8, 16, dtype=torch.bool, device=device)
+    with evaluating(pooling):
+        alpha = _pooled(_scaled(pooling, factor), h.to(device), mask)[1]
+    ratio = alpha.amax(-1) / alpha.amin(-1)
+    if (ratio <= math.e**2 * (1 + 1e-4)).all():  # false for a NaN, which is not this check's matter
+        raise InvariantError(
+            f"with parameters × {factor:g} the largest ratio of two weights is still "
+            f"{ratio.max().item():.3g}, at most e² = 7.39: attention cannot concentrate"
+        )
+
+
+def check_extremes(pooling: nn.Module, h: Tensor, mask: Tensor, factor: float = 1000.0) -> None:
+    """With parameters ``factor`` times as large, each row alone still has finite attention.
+
+    Raises ``InvariantError`` naming the first row that has not.
+    """
+    with evaluating(pooling):
+        large = _scaled(pooling, factor)
+        for row in range(len(h)):
+            alpha = _alone(large, h, mask, row)
+            if not alpha.isfinite().all():
+                raise InvariantError(
+                    f"with parameters × {factor:g} the attention of row {row}, alone, is "
+                    f"{alpha[~alpha.isfinite()][0].item()}"
+                )
+
+
+def check_rows(
+    pooling: nn.Module, h: Tensor, mask: Tensor, factor: float = 1000.0, tolerance: float = 1e-5
+) -> None:
+    """A row has the same attention alone and among other rows; with parameters ``factor`` times as
+    large it is at least as finite.
+
+    Raises ``InvariantError`` naming the first row that differs.
+    """
+    with evaluating(pooling):
+        for scale in (1.0, factor):
+            scaled = _scaled(pooling, scale)
+            together = _pooled(scaled, h, mask)[1]
+            for row in range(len(h)):
+                alone = _alone(scaled, h, mask, row)
+                among = together[row, :, : alone.shape[-1]]
+                wrong = alone.isfinite() & ~among.isfinite()
+                if scale == 1:  # large scores magnify what another order of summation changes
+                    wrong |= (alone - among).abs() > tolerance
+                if wrong.any():
+                    place = _first(wrong)
+                    raise InvariantError(
+                        f"with parameters × {scale:g} row {row} has a weight of "
+                        f"{alone[place].item():.3g} alone and {among[place].item():.3g} among the "
+                        f"others, at place {place[-1]}"
+                    )
+
+
+def _alone(pooling: nn.Module, h: Tensor, mask: Tensor, row: int) -> Tensor:
+    """The attention ``(hops, length)`` of one row, padded to its own length only."""
+    real = mask[row].nonzero()
+    length = int(real.max()) + 1 if len(real) else 1
+    return _pooled(pooling, h[row : row + 1, :length], mask[row : row + 1, :length])[1][0]
+
+
+def check_both_directions(
+    encoder: Callable[[Tensor, Tensor], Tensor], x: Tensor, mask: Tensor, tolerance: float = 1e-6
+) -> None:
+    """Each end of a sequence knows of the other: the first state of the last input, and vice versa.
+
+    ``encoder`` maps ``x`` ``(n, length, inputs)`` and ``mask`` ``(n, length)``, real places first,
+    to states ``(n, length, features)``. Raises ``InvariantError`` naming the direction that is not
+    read, ``ValueError`` if no row has two real places.
+    """
+    rows = (mask.sum(1) > 1).nonzero().squeeze(1)
+    if not len(rows):
+        raise ValueError("check_both_directions needs a row of at least two real places")
+    x, mask = x[rows], mask[rows]
+    row, first, last = torch.arange(len(x)), torch.zeros_like(rows), mask.sum(1) - 1
+    with evaluating(encoder):
+        expected = encoder(x, mask)
+        for changed, seen, says in (
+            (last, first, "the first state does not know of the last input: nothing reads back"),
+            (first, last, "the last state does not know of the first input: nothing reads on"),
+        ):
+            other = x.clone()
+            other[row, changed] = 1 - 2 * other[row, changed]
+            change = (encoder(other, mask) - expected)[row, seen].abs().amax(1)
+            if not (change > tolerance).any():
+                raise InvariantError(f"{says} (largest change {change.max().item():.3g})")
+
+
+def _pooled(pooling: nn.Module, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """What it pooled, and its attention as ``(n, hops, length)``."""
+    pooled, alpha = pooling(h, mask)
+    return pooled, alpha if alpha.dim() == 3 else alpha.unsqueeze(1)
+
+
+def _scaled(module: nn.Module, factor: float) -> nn.Module:
+    large = copy.deepcopy(module)
+    for parameter in large.parameters():
+        parameter.mul_(factor)
+    return large
 
 
 def _reversed(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -156,7 +287,8 @@ def _trimmed(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def evaluating(model: Model) -> Iterator[None]:
+    """Evaluation mode without gradients for a while; afterwards each module has its mode back."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     training = [module.training for module in modules]
     try:

@@ -12,13 +12,18 @@ from torch import nn
 from course_lib.invariants import (
     InvariantError,
     check_attention,
+    check_both_directions,
+    check_concentration,
+    check_extremes,
     check_gradients,
     check_neighbours,
     check_padding,
     check_permutation,
+    check_pooling,
+    check_rows,
     check_stateless,
 )
-from course_lib.layers import masked_softmax
+from course_lib.layers import AttentionPooling, masked_softmax
 from course_lib.models.gru import BidirectionalGRU
 
 
@@ -353,3 +358,116 @@ def test_a_check_leaves_modes_gradients_and_inputs_alone(check, model):
     assert [module.training for module in model.modules()] == before
     assert model.context.grad.eq(1).all() and model.classifier.weight.grad is None
     assert torch.equal(tokens, TOKENS) and torch.equal(mask, MASK)
+
+
+class Pool(nn.Module):
+    """A pooling of one's own: attention without hops, a lambda for the softmax."""
+
+    def __init__(self, weigh=masked_softmax, bend=lambda h: h):
+        super().__init__()
+        self.context = nn.Parameter(torch.linspace(-1, 1, 4))
+        self.weigh, self.bend = weigh, bend
+
+    def forward(self, h, mask):
+        alpha = self.weigh(h @ self.context, mask)
+        return self.bend((alpha.unsqueeze(1) @ h).squeeze(1)), alpha
+
+
+def states(lengths, hidden=4):
+    mask = prefix_mask(lengths)
+    h = torch.randn(*mask.shape, hidden, generator=torch.Generator().manual_seed(0))
+    return h.tanh() * mask.unsqueeze(2), mask
+
+
+def plain_exponential(scores, mask):
+    weights = scores.exp().masked_fill(~mask, 0)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def shifted_by_the_batch(scores, mask):
+    weights = (scores - scores[mask].max()).exp() * mask
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def over_the_rows(scores, mask):
+    return masked_softmax(scores, mask, dim=0)
+
+
+def pooling_checks(pooling, h, mask):
+    for check in (check_pooling, check_extremes, check_rows):
+        check(pooling, h, mask)
+    check_concentration(pooling, h.shape[-1])
+
+
+@settings(max_examples=20)
+@given(lengths=row_lengths(longest=6), seed=seeds, hops=st.integers(1, 3))
+def test_the_librarys_pooling_keeps_all_that_poolings_must(lengths, seed, hops):
+    torch.manual_seed(seed)
+    pooling_checks(AttentionPooling(4, 12, hops), *states(lengths))
+    pooling_checks(Pool(), *states(lengths))
+
+
+H, REAL = states([5, 2, 4, 3])
+
+
+@pytest.mark.parametrize(
+    ("bend", "says"),
+    [
+        (torch.tanh, "pooled differs from Σ α h by up to 0.[0-9]+"),
+        (lambda pooled: 2 * pooled, "pooled differs"),
+        (lambda pooled: pooled / 0, "pooled differs"),
+        (lambda pooled: pooled[:, :2], r"pooled has shape \(4, 2\), Σ α h \(4, 4\)"),
+    ],
+)
+def test_what_is_not_the_mean_is_rejected(bend, says):
+    fails(check_pooling, Pool(bend=bend), H, REAL, says=says)
+
+
+@pytest.mark.parametrize(
+    "weigh",
+    [
+        lambda scores, mask: masked_softmax(scores.tanh(), mask),
+        lambda scores, mask: mask * 1.0,
+        lambda scores, mask: masked_softmax(0 * scores, mask),
+    ],
+)
+def test_attention_that_cannot_concentrate_is_rejected(weigh):
+    fails(check_concentration, Pool(weigh), 4, says="is still (1|7.39), at most e²")
+
+
+def test_attention_that_overflows_is_rejected_row_by_row():
+    fails(check_extremes, Pool(plain_exponential), H, REAL, says="of row ., alone, is nan")
+    assert check_extremes(Pool(shifted_by_the_batch), H, REAL) is None
+    assert check_rows(Pool(plain_exponential), H, REAL) is None
+
+
+def test_attention_that_depends_on_other_rows_is_rejected():
+    says = "× 1000 row . has a weight of .* alone and nan among the others"
+    fails(check_rows, Pool(shifted_by_the_batch), H, REAL, says=says)
+    fails(check_rows, Pool(over_the_rows), H, REAL, says="× 1 row 0 has a weight of 1 alone")
+
+
+def test_encoders_that_read_one_way_only_are_rejected():
+    torch.manual_seed(0)
+    gru = BidirectionalGRU(4, 3)
+
+    def forward(x, mask):
+        return gru(x, mask)[..., :3]
+
+    def backward(x, mask):
+        return gru(x, mask)[..., 3:]
+
+    assert check_both_directions(gru, H, REAL) is None
+    fails(check_both_directions, forward, H, REAL, says="nothing reads back")
+    fails(check_both_directions, backward, H, REAL, says="nothing reads on")
+    fails(check_both_directions, lambda x, mask: x, H, REAL, says="nothing reads back")
+    with pytest.raises(ValueError, match="at least two real places"):
+        check_both_directions(gru, *states([1, 0]))
+
+
+def test_pooling_checks_leave_the_pooling_alone():
+    pooling = AttentionPooling(4, 5).train()
+    before = {name: value.clone() for name, value in pooling.state_dict().items()}
+    pooling_checks(pooling, H, REAL)
+    assert pooling.training
+    assert all(torch.equal(before[name], value) for name, value in pooling.state_dict().items())

@@ -1,0 +1,113 @@
+"""Each specimen of the museum fails exactly the invariants it should, and the healthy one none."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from strategies import WORDS, ragged_batch, toy_batches, toy_vocabulary
+
+from course_lib.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, Specimen, diagnose, probe
+from course_lib.invariants import check_neighbours, check_padding
+from course_lib.layers import AttentionPooling
+from course_lib.models.han import HAN, HANConfig
+from course_lib.training import TrainingConfig, fit
+
+CONFIG = HANConfig(vocabulary=WORDS, embedding=4, hidden=16, attention=10)
+ALL = {
+    "attention", "padding", "neighbours", "stateless", "word order", "gradients", "pooling",
+    "concentration", "extremes", "rows", "both directions",
+}  # fmt: skip
+every_specimen = pytest.mark.parametrize("specimen", MUSEUM, ids=lambda specimen: specimen.wrong)
+
+
+def built(specimen: Specimen, seed=0, config=CONFIG):
+    torch.manual_seed(seed)
+    return specimen.build(config)
+
+
+@every_specimen
+@pytest.mark.parametrize("seed", range(4))
+def test_a_specimen_fails_exactly_what_it_should(specimen, seed):
+    found = diagnose(built(specimen, seed), *probe(WORDS, seed))
+    assert {name for name, says in found.items() if says} == specimen.caught_by
+    missing = {"attention", "pooling", "concentration", "extremes", "rows"}
+    assert set(found) == (ALL - missing if "max pooling" in specimen.wrong else ALL)
+
+
+def test_the_museum_is_whole_and_tells_nothing_by_its_names():
+    assert len(MUSEUM) == 10 and HEALTHY in MUSEUM
+    assert [specimen.name for specimen in MUSEUM] == [f"specimen {n}" for n in range(1, 11)]
+    assert len({specimen.wrong for specimen in MUSEUM}) == 10
+    for specimen in MUSEUM:
+        assert bool(specimen.reported) == bool(specimen.caught_by) == (specimen is not HEALTHY)
+    assert set().union(*(specimen.caught_by for specimen in MUSEUM)) == ALL - {"word order"}
+
+
+def test_the_open_pooling_is_the_librarys():
+    torch.manual_seed(0)
+    pooling = AttentionPooling(6, 5)
+    h, mask = torch.randn(3, 4, 6), torch.arange(4) < torch.tensor([[4], [2], [0]])
+    expected = pooling(h, mask)
+    pooling.__class__ = Pooling
+    for ours, theirs in zip(pooling(h, mask), expected, strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-6)
+
+
+@every_specimen
+def test_all_start_from_the_same_weights(specimen):
+    if specimen.build is MaxPooling:
+        return
+    if "projection" in specimen.wrong:  # its attention is as wide as its states
+        assert built(specimen).words.pooling.projection.out_features == 2 * CONFIG.hidden
+        return
+    healthy = built(HEALTHY).state_dict()
+    sick = built(specimen).state_dict()
+    assert healthy.keys() == sick.keys()
+    assert all(torch.equal(healthy[name], sick[name]) for name in healthy)
+
+
+def test_with_a_mask_the_maximum_is_healthy():
+    torch.manual_seed(0)
+    healthy = MaxPooling(CONFIG, masked=True).eval()
+    tokens, mask = probe(WORDS)
+    check_padding(healthy, tokens, mask)
+    check_neighbours(healthy, tokens, mask)
+    assert healthy(tokens, mask).logits.isfinite().all()
+
+
+@every_specimen
+def test_every_specimen_trains(specimen):
+    config = HANConfig(len(toy_vocabulary()), embedding=8, hidden=8, attention=16)
+    model = built(specimen, config=config)
+    training = TrainingConfig(epochs=4, learning_rate=1e-2)
+    history = fit(model, toy_batches(seed=0), toy_batches("test"), training, torch.device("cpu"))
+    assert history.epochs[history.best].validation_accuracy > 0.9
+
+
+def test_a_model_of_ones_own_is_diagnosed_by_what_it_shows():
+    tokens, mask = probe(WORDS)
+
+    def counts(tokens, mask):
+        return SimpleNamespace(logits=tokens.sum((1, 2)).float()[:, None] * torch.ones(2))
+
+    found = diagnose(counts, tokens, mask)
+    assert set(found) == {"padding", "neighbours", "stateless", "word order"}
+    assert {name for name, says in found.items() if says} == {"word order"}
+
+
+def test_other_batches_do_too():
+    batch = ragged_batch([[3, 5], [2], [4, 4, 2], []], seed=1)
+    assert not any(diagnose(built(HEALTHY), *batch).values())
+
+
+def test_hops_are_diagnosed():
+    torch.manual_seed(0)
+    model = HAN(HANConfig(vocabulary=WORDS, embedding=4, hidden=8, attention=10, hops=3))
+    assert not any(diagnose(model, *probe(WORDS)).values())
+
+
+def test_diagnosing_leaves_modes_and_hooks_alone():
+    model = built(HEALTHY).train()
+    diagnose(model, *probe(WORDS))
+    assert all(module.training for module in model.modules())
+    assert not any(module._forward_pre_hooks for module in model.modules())
