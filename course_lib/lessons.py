@@ -31,6 +31,7 @@ SITE = REPOSITORY / "site"
 STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed
 WIDGET = "application/vnd.jupyter.widget-view+json"
+TRACEBACK = "Traceback (most recent call last)"
 PROFILES = ("smoke", "lesson", "full")
 
 
@@ -60,16 +61,45 @@ def prepare_data() -> None:
             load_vectors(name)
 
 
-def execute(lesson: Path, output: Path, profile: str) -> Outcome:
-    """Execute a lesson through papermill; the executed copy is kept even when a cell fails."""
+class ParameterError(ValueError):
+    """A parameter that the notebook does not have, or a profile that does not exist."""
+
+
+def parameter_names(notebook: Path) -> list[str]:
+    """The names that the cell tagged ``parameters`` sets, one assignment per line."""
+    return list(papermill.inspect_notebook(str(notebook)))
+
+
+def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
+    """Raise ``ParameterError`` for what papermill would only warn of, or not notice."""
+    known = parameter_names(notebook)
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        raise ParameterError(
+            f"{notebook.name} has no parameter {', '.join(unknown)}; "
+            f"its parameters cell sets {', '.join(known) or 'none'}"
+        )
+    profile = parameters.get("profile", PROFILES[0])
+    if profile not in PROFILES:
+        raise ParameterError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")
+
+
+def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outcome:
+    """Execute a lesson through papermill; the executed copy is kept even when a cell fails.
+
+    ``parameters`` are further ones beside the profile; one that the lesson does not have is an
+    error of the outcome, and nothing is run.
+    """
     output.parent.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     failure: list[str] = []
+    parameters = {"profile": profile} | parameters
     try:
+        check_parameters(lesson, parameters)
         papermill.execute_notebook(
             lesson,
             output,
-            parameters={"profile": profile},
+            parameters=parameters,
             cwd=str(lesson.parent),
             kernel_name="python3",
             progress_bar={"desc": lesson.stem},
@@ -85,22 +115,31 @@ def execute(lesson: Path, output: Path, profile: str) -> Outcome:
 def errors_in(notebook: NotebookNode) -> list[str]:
     """Every error among a notebook's outputs, those captured inside widgets included.
 
-    An error in a widget's callback ends up in an output widget's state, where papermill does not
-    look.
+    An error in a widget's callback ends up in an output widget's state, or as a traceback on
+    stderr, and papermill looks at neither.
     """
-    found = []
-    for index, cell in enumerate(notebook.cells):
-        for output in cell.get("outputs", []):
-            if output["output_type"] == "error":
-                found.append(f"cell {index}: {output['ename']}: {output['evalue']}")
+    places = [(f"cell {index}", cell) for index, cell in enumerate(notebook.cells)]
     states = notebook.metadata.get("widgets", {}).get(
         "application/vnd.jupyter.widget-state+json", {}
     )
     for model in states.get("state", {}).values():
-        for output in model.get("state", {}).get("outputs", []):
-            if output["output_type"] == "error":
-                found.append(f"inside a widget: {output['ename']}: {output['evalue']}")
-    return found
+        places.append(("inside a widget", model.get("state", {})))
+    return [
+        f"{place}: {error}"
+        for place, holder in places
+        for output in holder.get("outputs", [])
+        if (error := _error_of(output))
+    ]
+
+
+def _error_of(output: dict[str, Any]) -> str | None:
+    if output["output_type"] == "error":
+        return f"{output['ename']}: {output['evalue']}"
+    if output["output_type"] == "stream" and output["name"] == "stderr":
+        text = "".join(output["text"])
+        if TRACEBACK in text:
+            return f"on stderr: {text.strip().splitlines()[-1]}"
+    return None
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:

@@ -1,17 +1,22 @@
 """The tool that runs and publishes notebooks, tried on small broken ones."""
 
 import re
+from dataclasses import fields
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_lib import lessons
+from course_lib.experiments import RunSpec
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
     "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+PARAMETERS = new_code_cell("profile = 'lesson'\nseed = 0", metadata={"tags": ["parameters"]})
 
 
 def notebook(*cells):
@@ -52,7 +57,7 @@ def test_errors_are_found_in_cells_and_inside_widgets():
 
 
 def test_a_failing_lesson_is_reported_and_its_executed_copy_kept(tmp_path):
-    source = write(notebook(new_code_cell("1 / 0")), tmp_path / "01_broken.ipynb")
+    source = write(notebook(PARAMETERS, new_code_cell("1 / 0")), tmp_path / "01_broken.ipynb")
     outcome = lessons.execute(source, tmp_path / "out" / source.name, "smoke")
     assert "ZeroDivisionError" in outcome.errors[0]
     assert lessons.errors_in(nbformat.read(tmp_path / "out" / source.name, as_version=4))
@@ -67,18 +72,103 @@ def test_an_error_inside_a_widget_callback_fails_the_lesson(tmp_path):
         "with out:\n"
         "    raise KeyError('only in the widget')"
     )
-    source = write(notebook(cell), tmp_path / "02_widget.ipynb")
+    source = write(notebook(PARAMETERS, cell), tmp_path / "02_widget.ipynb")
     outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
     assert any("only in the widget" in error for error in outcome.errors)
 
 
-def test_a_good_lesson_gets_its_profile(tmp_path):
-    parameters = new_code_cell("profile = 'lesson'", metadata={"tags": ["parameters"]})
-    source = write(notebook(parameters, new_code_cell("print(profile)")), tmp_path / "03_ok.ipynb")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import logging\ntry:\n    1 / 0\nexcept ZeroDivisionError as error:\n"
+        "    logging.getLogger('widget').exception('in a callback')",
+        "import sys, traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n"
+        "    traceback.print_exc()",
+        "import ipywidgets\nfrom IPython.display import display\nout = ipywidgets.Output()\n"
+        "display(out)\nwith out:\n    import traceback\n    try:\n        1 / 0\n"
+        "    except ZeroDivisionError:\n        traceback.print_exc()",
+    ],
+)
+def test_a_traceback_that_was_only_printed_is_found(code, tmp_path):
+    source = write(notebook(PARAMETERS, new_code_cell(code)), tmp_path / "02_log.ipynb")
     outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
+    assert len(outcome.errors) == 1
+    assert "on stderr: ZeroDivisionError: division by zero" in outcome.errors[0]
+
+
+def test_a_callback_that_fails_is_found(tmp_path):
+    cell = new_code_cell(
+        "import ipywidgets\n"
+        "slider = ipywidgets.IntSlider()\n"
+        "ipywidgets.interact(lambda x: 1 / (1 - x), x=slider)\n"
+        "slider.value = 1"
+    )
+    source = write(notebook(PARAMETERS, cell), tmp_path / "02_slider.ipynb")
+    outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
+    assert any("ZeroDivisionError: division by zero" in error for error in outcome.errors)
+
+
+def test_warnings_and_progress_bars_are_no_errors(tmp_path):
+    cell = new_code_cell(
+        "import sys, warnings\nwarnings.warn('soon')\nprint('50 %', file=sys.stderr)"
+    )
+    source = write(notebook(PARAMETERS, cell), tmp_path / "02_noise.ipynb")
+    assert lessons.execute(source, tmp_path / "out.ipynb", "smoke").errors == []
+
+
+def test_a_dead_kernel_is_reported(tmp_path):
+    cell = new_code_cell("import os\nos._exit(3)")
+    source = write(notebook(PARAMETERS, cell), tmp_path / "02_dead.ipynb")
+    outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
+    assert len(outcome.errors) == 1 and "DeadKernelError" in outcome.errors[0]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": []}'])
+def test_a_file_that_is_no_notebook_is_reported(text, tmp_path):
+    source = tmp_path / "02_text.ipynb"
+    source.write_text(text)
+    outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
+    assert len(outcome.errors) == 1 and outcome.lesson == "02_text"
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+@pytest.mark.parametrize(
+    ("cells", "profile", "further", "says"),
+    [
+        ([PARAMETERS], "smoke", {"sed": 1}, "02_p.ipynb has no parameter sed; .* profile, seed"),
+        ([PARAMETERS], "quick", {}, "no profile 'quick'; there are smoke, lesson, full"),
+        ([new_code_cell("profile = 1")], "smoke", {}, "no parameter profile; .* sets none"),
+        (
+            [new_code_cell("profil = 1", metadata={"tags": ["parameters"]})],
+            "smoke",
+            {},
+            "no parameter profile; its parameters cell sets profil$",
+        ),
+    ],
+)
+def test_a_mistyped_parameter_starts_nothing(cells, profile, further, says, tmp_path):
+    ran = tmp_path / "ran"
+    cells = [*cells, new_code_cell(f"open({str(ran)!r}, 'w')")]
+    source = write(notebook(*cells), tmp_path / "02_p.ipynb")
+    outcome = lessons.execute(source, tmp_path / "out.ipynb", profile, **further)
+    assert len(outcome.errors) == 1 and re.search(says, outcome.errors[0])
+    assert not ran.exists() and not (tmp_path / "out.ipynb").exists()
+
+
+def test_every_lesson_has_a_profile_and_the_run_has_its_spec():
+    for path in lessons.lesson_paths():
+        lessons.check_parameters(path, {"profile": "smoke", "seed": 0})
+    run = lessons.LESSONS / "experiments" / "run.ipynb"
+    assert lessons.parameter_names(run) == [item.name for item in fields(RunSpec)]
+
+
+def test_a_good_lesson_gets_its_profile(tmp_path):
+    cell = new_code_cell("print(profile, seed)")
+    source = write(notebook(PARAMETERS, cell), tmp_path / "03_ok.ipynb")
+    outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke", seed=7)
     assert outcome.errors == []
     executed = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    assert executed.cells[-1].outputs[0].text == "smoke\n"
+    assert executed.cells[-1].outputs[0].text == "smoke 7\n"
 
 
 def test_normalise_keeps_what_is_ours_and_drops_the_rest():
