@@ -1,0 +1,223 @@
+"""Gini, diagonality and entropy against closed forms and independent formulas."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import every_device, prefix_mask, row_lengths, seeds
+
+from course_lib.layers import masked_softmax
+from course_lib.metrics.attention import (
+    diagonality,
+    entropy,
+    gini,
+    row_gini,
+    uniform_diagonality,
+)
+
+METRICS = [
+    gini,
+    row_gini,
+    entropy,
+    lambda attention, mask: diagonality(attention, mask, 1),
+    lambda attention, mask: gini(attention, mask, normalise=True),
+    lambda attention, mask: row_gini(attention, mask, normalise=True),
+]
+lengths = row_lengths(longest=7)
+
+
+def attention_of(lengths, seed=0, sharpness=2.0, width=None):
+    """Random attention over documents of these lengths, padded."""
+    mask = prefix_mask(lengths, width)
+    source = torch.Generator().manual_seed(seed)
+    scores = sharpness * torch.randn(*mask.shape, mask.shape[1], generator=source)
+    return masked_softmax(scores, mask.unsqueeze(1)) * mask.unsqueeze(2), mask
+
+
+def blocks(attention, mask):
+    """Each document's own n × n block, in NumPy and double precision."""
+    return [a[real][:, real].double().numpy() for a, real in zip(attention, mask, strict=True)]
+
+
+def gini_by_differences(weights):
+    """Mean absolute difference of all pairs over twice the mean, Gini's own definition."""
+    w = weights.ravel()
+    return np.abs(w[:, None] - w).mean() / (2 * w.mean()) if w.size else 0.0
+
+
+def entropy_by_logs(block):
+    n = len(block)
+    if n < 2:
+        return 0.0
+    return float(np.mean([-sum(p * np.log(p) for p in row if p > 0) for row in block]) / np.log(n))
+
+
+def diagonality_by_loop(block, bandwidth):
+    n = len(block)
+    near = sum(block[i, j] for i in range(n) for j in range(n) if abs(i - j) <= bandwidth)
+    return near / block.sum() if n else 0.0
+
+
+def one(matrix):
+    """A single document of all real tokens."""
+    matrix = torch.as_tensor(matrix, dtype=torch.float32)
+    return matrix.unsqueeze(0), torch.ones(1, len(matrix), dtype=torch.bool)
+
+
+@settings(max_examples=60)
+@given(lengths=lengths, seed=seeds, sharpness=st.sampled_from([0.0, 1.0, 5.0]))
+def test_all_agree_with_independent_formulas(lengths, seed, sharpness):
+    attention, mask = attention_of(lengths, seed, sharpness)
+    found = blocks(attention, mask)
+    for metric, formula in [
+        (gini, gini_by_differences),
+        (row_gini, lambda b: np.mean([gini_by_differences(row) for row in b]) if len(b) else 0),
+        (entropy, entropy_by_logs),
+        *[
+            (
+                lambda a, m, b=b: diagonality(a, m, b),
+                lambda block, b=b: diagonality_by_loop(block, b),
+            )
+            for b in (0, 1, 3, 20)
+        ],
+    ]:
+        values = metric(attention, mask)
+        assert values.shape == (len(lengths),)
+        assert np.allclose(values, [formula(block) for block in found], atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 50])
+def test_closed_forms(n):
+    uniform = one(torch.full((n, n), 1 / n))
+    columns = one(torch.nn.functional.one_hot(torch.arange(n) * 0, n))
+    scattered = one(torch.eye(n)[torch.randperm(n)])
+    for metric in (gini, row_gini):
+        assert metric(*uniform).item() == pytest.approx(0, abs=1e-6)
+        for sparsest in (columns, scattered):
+            assert metric(*sparsest).item() == pytest.approx(1 - 1 / n, abs=1e-6)
+            expected = 1 if n > 1 else 0
+            assert metric(*sparsest, normalise=True).item() == pytest.approx(expected, abs=1e-6)
+    assert entropy(*uniform).item() == pytest.approx(1 if n > 1 else 0, abs=1e-6)
+    assert entropy(*columns).item() == 0
+    assert diagonality(*one(torch.eye(n)), bandwidth=0).item() == 1
+    far = one(torch.eye(n).flip(0))
+    assert diagonality(*far, bandwidth=0).item() == pytest.approx((n % 2) / n)
+
+
+def test_rows_that_differ_tell_the_two_ginis_apart():
+    """Uniform in each row over its own two places: together 8 equal weights among 16."""
+    matrix = torch.eye(2).repeat_interleave(2, 0).repeat_interleave(2, 1) / 2
+    mixed = torch.cat([torch.full((2, 4), 1 / 4), torch.eye(4)[:2]])
+    assert gini(*one(matrix)).item() == pytest.approx(0.5)
+    assert row_gini(*one(matrix)).item() == pytest.approx(0.5)
+    assert row_gini(*one(mixed)).item() == pytest.approx(0.75 / 2)
+    assert gini(*one(mixed)).item() == pytest.approx(gini_by_differences(mixed.numpy()))
+
+
+@settings(max_examples=40)
+@given(lengths=lengths, seed=seeds, extra=st.integers(1, 4))
+def test_padding_changes_nothing(lengths, seed, extra):
+    attention, mask = attention_of(lengths, seed)
+    padding = torch.nn.functional.pad
+    wide, wide_mask = padding(attention, (0, extra, 0, extra), value=0.7), padding(mask, (0, extra))
+    for metric in METRICS:
+        assert torch.allclose(metric(wide, wide_mask), metric(attention, mask), atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(lengths=lengths, seed=seeds)
+def test_all_lie_in_0_to_1_and_documents_do_not_meet(lengths, seed):
+    attention, mask = attention_of(lengths, seed, 8.0)
+    for metric in METRICS:
+        values = metric(attention, mask)
+        assert values.ge(0).all() and values.le(1 + 1e-6).all()
+        assert values[~mask.any(1)].eq(0).all()
+        alone = [metric(a[None], m[None]) for a, m in zip(attention, mask, strict=True)]
+        assert torch.allclose(torch.cat(alone), values, atol=1e-6)
+
+
+@settings(max_examples=30)
+@given(n=st.integers(1, 8), seed=seeds)
+def test_the_order_of_tokens_matters_to_diagonality_alone(n, seed):
+    attention, mask = attention_of([n], seed)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    for metric in (gini, row_gini, entropy):
+        shuffled = attention[:, order][:, :, order]
+        assert torch.allclose(metric(shuffled, mask), metric(attention, mask), atol=1e-6)
+        columns = attention[:, :, order]
+        assert torch.allclose(metric(columns, mask), metric(attention, mask), atol=1e-6)
+
+
+@settings(max_examples=30)
+@given(lengths=lengths, seed=seeds)
+def test_diagonality_rises_with_the_bandwidth_to_1(lengths, seed):
+    attention, mask = attention_of(lengths, seed)
+    values = torch.stack([diagonality(attention, mask, b) for b in range(9)])
+    assert (values.diff(dim=0) >= -1e-6).all()
+    assert torch.allclose(values[-1], mask.any(1).float())  # shorter than the band
+
+
+@settings(max_examples=30)
+@given(lengths=lengths, bandwidth=st.integers(0, 9))
+def test_the_uniform_line_is_exact(lengths, bandwidth):
+    attention, mask = attention_of(lengths, sharpness=0.0)
+    expected = uniform_diagonality(torch.tensor(lengths), bandwidth)
+    assert torch.allclose(diagonality(attention, mask, bandwidth), expected, atol=1e-6)
+
+
+def test_the_uniform_line_nears_its_rule_of_thumb():
+    exact = uniform_diagonality(torch.tensor([10, 1000]), 2)
+    assert exact.tolist() == pytest.approx([44 / 100, 4994 / 1e6])
+    assert abs(exact[1].item() - 5 / 1000) < 1e-5 < abs(exact[0].item() - 5 / 10)
+
+
+def test_real_tokens_need_not_come_first():
+    attention, mask = attention_of([3, 4], width=4)
+    holes = torch.tensor([[True, False, True, True, False], [True, True, False, True, True]])
+    scattered = torch.zeros(2, 5, 5)
+    for row in range(2):
+        place = holes[row].nonzero().squeeze(1)
+        n = len(place)
+        scattered[row, place[:, None], place] = attention[row, :n, :n]
+    for metric in METRICS:
+        assert torch.allclose(metric(scattered, holes), metric(attention, mask), atol=1e-6)
+
+
+def test_rows_may_be_queries_of_their_own():
+    mask = prefix_mask([3, 5, 0])
+    scores = torch.randn(3, 2, 5, generator=torch.Generator().manual_seed(0))
+    alpha = masked_softmax(scores, mask.unsqueeze(1))
+    rows = torch.tensor([[True, True], [True, False], [False, False]])
+    expected = [gini_by_differences(alpha[0, :, :3].numpy()),
+                gini_by_differences(alpha[1, :1].numpy()), 0]  # fmt: skip
+    assert np.allclose(gini(alpha, mask, row_mask=rows), expected, atol=1e-6)
+    assert np.allclose(row_gini(alpha, mask, row_mask=rows)[1], expected[1], atol=1e-6)
+    for metric in (gini, row_gini, entropy):
+        with pytest.raises(ValueError, match=r"\(3, 2, 5\) is not square: pass row_mask \(3, 2\)"):
+            metric(alpha, mask)
+    with pytest.raises(ValueError, match=r"needs a mask \(3, 5\), got \(3, 4\)"):
+        gini(alpha, mask[:, :4])
+    with pytest.raises(ValueError, match="bandwidth takes a whole number from 0, got -1"):
+        diagonality(alpha, mask, -1)
+
+
+@every_device
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_precisions_and_devices(dtype, device):
+    attention, mask = attention_of([60, 200])
+    given_ = attention.to(device, dtype), mask.to(device)
+    rounded = given_[0].cpu().float()
+    for metric in METRICS:
+        values = metric(*given_)
+        assert values.device.type == device
+        assert values.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+        assert torch.allclose(values.cpu().float(), metric(rounded, mask), atol=1e-4)
+
+
+def test_a_long_document_is_still_exact():
+    attention, mask = attention_of([900])
+    exact = torch.stack([metric(attention.double(), mask) for metric in METRICS]).float()
+    assert torch.allclose(
+        torch.stack([metric(attention, mask) for metric in METRICS]), exact, atol=1e-5
+    )
