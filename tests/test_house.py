@@ -14,7 +14,7 @@ FLOORS = [
     ("models", "metrics", "invariants"),
     ("heatmap", "plots", "colours"),
     ("training", "checks", "bugs"),
-    ("experiments", "explore", "report", "students", "lessons"),
+    ("experiments", "explore", "report", "students", "lessons", "museum"),
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SOURCES = sorted((REPOSITORY / "course_lib").rglob("*.py"))

@@ -1,0 +1,50 @@
+"""The record of the trained specimens, on made-up reviews."""
+
+import json
+
+from course_lib import museum
+from course_lib.bugs import HEALTHY, MUSEUM
+from course_lib.data.corpus import load_corpus
+from course_lib.experiments import load_records
+from course_lib.museum import MuseumSpec, train_museum
+
+TOY = MuseumSpec("toy", rows=200, epochs=1, vectors="none")
+PAIR = (HEALTHY, MUSEUM[0])
+
+
+def accuracies(record):
+    return [entry["accuracy"] for entry in record["specimens"]]
+
+
+def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(museum, "train_museum", lambda spec: train_museum(spec, PAIR))
+    path = tmp_path / "museum" / "specimens.json"
+    arguments = ["--dataset", "toy", "--rows", "200", "--epochs", "1", "--vectors", "none"]
+    assert museum.main([*arguments, "--output", str(path)]) == 0
+    record = json.loads(path.read_text())
+    assert record["command"] == f"python -m course_lib.museum {' '.join(arguments)}"
+    assert record["sizes"] == {"train": 200, "validation": 60}
+    assert record["data"]["content"] == load_corpus("toy").provenance.content
+    assert {"commit", "device", "threads", "versions"} <= set(record["environment"])
+    assert [entry["name"] for entry in record["specimens"]] == [each.name for each in PAIR]
+    assert all(0 <= value <= 1 for value in accuracies(record))
+    assert accuracies(record) == accuracies(train_museum(TOY, PAIR))
+    assert "accuracy" in capsys.readouterr().out
+
+
+def test_the_order_of_specimens_changes_nothing():
+    assert accuracies(train_museum(TOY, PAIR)) == accuracies(train_museum(TOY, PAIR[::-1]))[::-1]
+
+
+def test_a_specimen_that_cannot_be_trained_is_recorded(monkeypatch):
+    def broken(*given):
+        raise museum.TrainingError("loss is nan in epoch 1")
+
+    monkeypatch.setattr(museum, "fit", broken)
+    entry = train_museum(TOY, PAIR)["specimens"][0]
+    assert entry["accuracy"] is None and entry["error"] == "loss is nan in epoch 1"
+
+
+def test_the_museums_record_is_no_run():
+    assert museum.RECORD.parent.parent.name == "results"
+    assert all("spec" in record and "system" in record["spec"] for record in load_records())
