@@ -180,6 +180,8 @@ def _clean_output(output: NotebookNode) -> NotebookNode | None:
         return None  # progress bars and warnings of this machine
     if WIDGET in output.get("data", {}):
         return None
+    if "image/png" in output.get("data", {}):
+        output.data.pop("text/html", None)  # a heatmap's page of its own: the site shows it
     return output
 
 
