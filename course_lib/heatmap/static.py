@@ -43,7 +43,7 @@ new Response(unpack("PROGRAM")).json().then(({ module, state }) => {
 
 # The frame cannot be looked into from outside: it tells its height when asked, and when it changes.
 _RESIZE = (
-    "addEventListener('message',e=>{if(e.source===this.contentWindow&&e.data.courseHeight>0)"
+    "window.addEventListener('message',e=>{if(e.source===this.contentWindow&&e.data.courseHeight>0)"
     "this.style.height=Math.min(Math.ceil(e.data.courseHeight),9000)+'px'});"
     "this.contentWindow.postMessage('height','*')"
 )

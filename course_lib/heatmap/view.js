@@ -13,7 +13,7 @@ figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--i
 figcaption { font-weight: 650; margin-bottom: 4px; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; min-height: 28px; }
 .bar label { display: inline-flex; gap: 6px; align-items: center; color: var(--muted); }
-.bar output { color: var(--ink); font-weight: 600; max-width: 16em; overflow: hidden;
+.bar .name { color: var(--ink); font-weight: 600; max-width: 16em; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
 button, select, input { font: inherit; color: inherit; accent-color: var(--accent); margin: 0; }
 button, select, input[type=number] { background: var(--paper); border: 1px solid var(--muted);
@@ -410,17 +410,18 @@ function drawOutlines(view, context) {
       if (value(step, ...cellOf(view, y, x)) > spec.outline) outline(view, context, y, x, spec.theme.ink, 2);
 }
 
-/** A frame inside a cell, dark on a light line, to be seen on every shade. */
+/** A frame within a cell, with a light line inside it, to be seen on every shade. */
 function outline(view, context, y, x, colour, width) {
   const { down, across } = view;
-  const box = [pixelOf(across, x), pixelOf(down, y), across.cell, down.cell];
-  const inset = (by) => [box[0] + by, box[1] + by, box[2] - 2 * by, box[3] - 2 * by];
-  context.lineWidth = width + 2;
-  context.strokeStyle = view.spec.theme.paper;
-  context.strokeRect(...inset(width / 2));
+  const [left, top] = [pixelOf(across, x), pixelOf(down, y)];
+  const inset = (by) => [left + by, top + by, across.cell - 2 * by, down.cell - 2 * by];
   context.lineWidth = width;
   context.strokeStyle = colour;
   context.strokeRect(...inset(width / 2));
+  if (Math.min(across.cell, down.cell) < 4 * width) return;
+  context.lineWidth = 1;
+  context.strokeStyle = view.spec.theme.paper;
+  context.strokeRect(...inset(width + 0.5));
 }
 
 /** Both borders of |row − column| ≤ band, in steps where cells are large enough to see them. */
@@ -759,7 +760,7 @@ function stepControl(view) {
   const slider = make("input", {
     type: "range", min: 0, max: spec.steps.length - 1, step: 1, "aria-label": "Step",
   });
-  const name = make("output");
+  const name = make("span", { class: "name" });
   slider.addEventListener("input", () => change(model, "step", Number(slider.value)));
   view.updates.push(() => {
     const step = currentStep(view);

@@ -1,0 +1,590 @@
+"""The views in Chromium: what they show, say and answer to, static and live."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_rgb
+
+from course_lib.colours import ATTENTION_HEX, PAPER, TINTS_HEX
+from course_lib.heatmap import AttentionHeatmap, AttentionText
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    '"]]>',
+    "</script>",
+    "</iframe><svg onload=alert(3)>",
+    "שלום עולם",
+    "👩‍👩‍👧‍👦🎬",
+    "x" * 10_000,
+    "",
+    "$a_1$\n\t",
+]
+
+# For a grid of points: the cell that hover names, its weight and rank, and the colour drawn there.
+SCAN = """(plot, spacing) => {
+  const readout = plot.getRootNode().querySelector(".readout");
+  const canvas = plot.querySelector("canvas");
+  const box = plot.getBoundingClientRect();
+  const scale = canvas.width / box.width;
+  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const found = [];
+  for (let y = 1; y < box.height; y += spacing)
+    for (let x = 1; x < box.width; x += spacing) {
+      plot.dispatchEvent(new PointerEvent("pointermove", {clientX: box.x + x, clientY: box.y + y}));
+      const at = 4 * (Math.floor(y * scale) * canvas.width + Math.floor(x * scale));
+      found.push([x, y, readout.textContent, Array.from(pixels.data.slice(at, at + 3))]);
+    }
+  plot.dispatchEvent(new PointerEvent("pointerleave"));
+  return found;
+}"""
+FACTS = re.compile(r"(.*) \[(\d+)\] → (.*) \[(\d+)\]weight ([\d.]+), rank (\d+) of (\d+)", re.S)
+
+
+def words(count):
+    return [f"w{i}" for i in range(count)]
+
+
+def attention(*shape, seed=0):
+    scores = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return scores.softmax(-1).numpy()
+
+
+def scan(scope, spacing=4):
+    """By cell: row token, column token, weight, rank, and the median colour drawn there."""
+    cells = {}
+    for *_, text, colour in scope.locator(".plot").evaluate(SCAN, spacing):
+        match = FACTS.match(text)
+        if match:
+            row, i, column, j, weight, rank, _ = match.groups()
+            facts = (row, column, float(weight), int(rank))
+            cells.setdefault((int(i), int(j)), (facts, []))[1].append(colour)
+    return {cell: (*facts, np.median(seen, axis=0)) for cell, (facts, seen) in cells.items()}
+
+
+def shade(share, colours=ATTENTION_HEX):
+    return 255 * np.array(to_rgb(colours[round(share * (len(colours) - 1))]))
+
+
+def check_scan(scope, weights, largest, rows, columns):
+    found = scan(scope)
+    assert set(found) == set(np.ndindex(weights.shape))
+    for (i, j), (row, column, weight, rank, colour) in found.items():
+        assert (row, column) == (rows[i], columns[j])
+        assert abs(weight - weights[i, j]) <= 1e-4 * largest
+        assert rank == 1 + (weights[i] > weights[i, j]).sum()
+        assert np.abs(colour - shade(weights[i, j] / largest)).max() <= 4
+
+
+def test_pixels_and_readout_are_the_array(open_static):
+    weights = attention(2, 6, 9)
+    view = AttentionHeatmap(weights, words(6), list("abcdefghi"), steps=["first", "second"])
+    frame = open_static(view)
+    check_scan(frame, weights[0], weights.max(), words(6), "abcdefghi")
+    frame.get_by_role("slider", name="Step").press("ArrowRight")
+    assert frame.locator(".name").inner_text() == "second"
+    check_scan(frame, weights[1], weights.max(), words(6), "abcdefghi")
+
+
+def test_a_known_matrix_pixel_by_pixel(open_static):
+    weights = np.array([[0, 1, 0.5], [0.25, 0, 0], [0, 0, 0.75]])
+    frame = open_static(AttentionHeatmap(weights, words(3)))
+    found = {cell: facts[-1] for cell, facts in scan(frame, 3).items()}
+    np.testing.assert_allclose(found[0, 0], 255 * np.array(to_rgb(PAPER)))
+    np.testing.assert_allclose(found[0, 1], shade(1), atol=1)
+    np.testing.assert_allclose(found[0, 2], shade(0.5), atol=2)
+    np.testing.assert_allclose(found[1, 0], shade(0.25), atol=2)
+
+
+def test_square_root_and_normalised_colours(open_static):
+    weights = np.array([[0.04, 0.16], [0.64, 0]])
+    frame = open_static(AttentionHeatmap(weights, words(2)))
+    frame.get_by_role("combobox", name="Colour scale").select_option("sqrt")
+    found = scan(frame)
+    np.testing.assert_allclose(found[0, 0][-1], shade(0.25), atol=2)
+    np.testing.assert_allclose(found[0, 1][-1], shade(0.5), atol=2)
+    assert "square-root scale" in frame.locator(".legend").inner_text()
+    frame.get_by_role("checkbox", name="each row ÷ its maximum").check()
+    found = scan(frame)
+    np.testing.assert_allclose(found[0, 0][-1], shade(0.5), atol=2)
+    np.testing.assert_allclose(found[0, 1][-1], shade(1), atol=2)
+    assert found[0, 1][2] == pytest.approx(0.16, abs=1e-4)
+    assert "weight ÷ largest of its row" in frame.locator(".legend").inner_text()
+
+
+def test_transposed_tables_keep_the_coordinates_of_the_array(open_static):
+    weights = attention(3, 5)
+    view = AttentionHeatmap(weights, words(3), list("abcde"), transpose=True, outline=0.3)
+    frame = open_static(view)
+    plot = frame.locator(".plot")
+    plot.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        plot.press(key)
+    assert "w1 [1] → c [2]" in frame.locator(".readout").inner_text()
+    seen = {cell: facts[2] for cell, facts in scan(frame).items()}
+    assert seen == {cell: pytest.approx(weights[cell], abs=1e-4) for cell in seen}
+    assert len(seen) == 15
+
+
+def test_outlines_frame_the_cells_above_and_no_others(open_static):
+    weights = np.array([[0.96, 0.2, 0.94], [0.1, 1, 0]])
+    frames = [
+        open_static(AttentionHeatmap(weights, words(2), words(3), outline=limit))
+        for limit in (None, 0.95)
+    ]
+    plain, outlined = [
+        {
+            tuple(point[:2]): (point[2], point[3])
+            for point in frame.locator(".plot").evaluate(SCAN, 2)
+        }
+        for frame in frames
+    ]
+    changed = {plain[at][0] for at in plain if plain[at][1] != outlined[at][1]}
+    cells = {
+        tuple(map(int, FACTS.match(text).group(2, 4))) for text in changed if FACTS.match(text)
+    }
+    assert cells == {(0, 0), (1, 1)}
+
+
+def test_summaries_stand_apart(open_static):
+    weights = attention(3, 6)
+    columns = [*"abcd", "s1", "s2"]
+    points = {}
+    for extra in (0, 2):
+        frame = open_static(AttentionHeatmap(weights, words(3), columns, extra=extra))
+        points[extra] = frame.locator(".plot").evaluate(SCAN, 2)
+        check_scan(frame, weights, weights.max(), words(3), columns)
+    spans = {}
+    for extra, found in points.items():
+        places = {name: [x for x, _, text, _ in found if f"→ {name} " in text] for name in columns}
+        spans[extra] = min(places["s1"]) - max(places["d"])
+    assert spans[2] >= spans[0] + 6
+
+
+def test_the_band_is_marked_and_its_share_told(open_static):
+    weights = attention(6, 6)
+    frame = open_static(AttentionHeatmap(weights, words(6), band=1))
+    i, j = np.indices(weights.shape)
+    bar = frame.locator(".bar")
+    for band in (1, 3):
+        box = frame.get_by_role("spinbutton", name="Band")
+        box.fill(str(band))
+        share = weights[abs(i - j) <= band].sum() / weights.sum()
+        assert f"holds {share:.1%}".replace("%", " %") in bar.inner_text()
+    marked = frame.locator(".plot").evaluate(SCAN, 2)
+    box.fill("")
+    assert "holds" not in bar.inner_text()
+    plain = frame.locator(".plot").evaluate(SCAN, 2)
+    changed = {old[2] for old, new in zip(marked, plain, strict=True) if old[3] != new[3]}
+    cells = [tuple(map(int, FACTS.match(t).group(2, 4))) for t in changed if FACTS.match(t)]
+    distances = {abs(row - column) for row, column in cells}
+    assert {3, 4} <= distances <= {2, 3, 4, 5}  # beside the line, and where its steps have corners
+
+
+def test_no_band_control_without_a_square(open_static):
+    frame = open_static(AttentionHeatmap(attention(3, 4), words(3), words(4)))
+    assert frame.get_by_role("spinbutton").count() == 0
+
+
+def under(frame, x, y):
+    frame.page.mouse.move(x, y)
+    frame.page.mouse.move(x + 1, y)
+    return frame.locator(".readout").inner_text().split("\n")[0]
+
+
+def test_the_wheel_zooms_about_the_pointer_and_dragging_moves(open_static):
+    frame = open_static(AttentionHeatmap(attention(16, 16), words(16)))
+    box = frame.locator(".plot").bounding_box()
+    x, y = box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4
+    before = under(frame, x, y)
+    for _ in range(4):
+        frame.page.mouse.wheel(0, -100)
+    frame.page.wait_for_timeout(100)
+    assert under(frame, x, y) == before
+    assert len(scan(frame, 8)) < 16 * 16 / 2
+    frame.page.mouse.down()
+    frame.page.mouse.move(x - 60, y - 60, steps=4)
+    frame.page.mouse.up()
+    moved = under(frame, x - 60, y - 60)
+    assert moved == before
+    assert "pinned" not in frame.locator(".readout").inner_text()
+    frame.get_by_role("button", name="Show all").click()
+    assert under(frame, x, y) == before
+    assert len(scan(frame, 8)) == 256
+
+
+def test_a_page_scrolls_past_a_resting_pointer(open_static):
+    frame = open_static(AttentionHeatmap(attention(16, 16), words(16)))
+    box = frame.locator(".plot").bounding_box()
+    frame.page.mouse.move(box["x"] + 300, box["y"] + 300)
+    frame.page.wait_for_timeout(1700)
+    frame.page.mouse.wheel(0, 300)
+    frame.page.wait_for_timeout(150)
+    assert len(scan(frame, 8)) == 256
+
+
+def test_a_click_pins_and_a_second_one_frees(open_static):
+    frame = open_static(AttentionHeatmap(attention(5, 5), words(5)))
+    box = frame.locator(".plot").bounding_box()
+    x, y = box["x"] + box["width"] - 20, box["y"] + box["height"] - 15
+    frame.page.mouse.click(x, y)
+    assert "pinned" in frame.locator(".readout").inner_text()
+    frame.locator(".legend").hover()
+    frame.get_by_text("pinned").wait_for()
+    frame.page.mouse.click(x, y)
+    frame.locator(".legend").hover()
+    frame.get_by_text("Arrow keys move").wait_for()
+
+
+FOCUSED = """() => {
+  const element = document.activeElement;
+  const ring = getComputedStyle(element).outlineStyle;
+  return [element.className || element.getAttribute("aria-label") || element.type, ring];
+}"""
+
+
+def test_every_control_is_reached_by_tab_and_used_by_keyboard(open_static):
+    weights = attention(3, 7, 7)
+    frame = open_static(AttentionHeatmap(weights, words(7), steps=["a", "b", "c"]))
+    keyboard, readout = frame.page.keyboard, frame.locator(".readout")
+    reached = []
+    for _ in range(8):
+        keyboard.press("Tab")
+        reached.append(frame.evaluate(FOCUSED))
+    names = [name for name, _ in reached]
+    assert names[:3] == ["Step", "Colour scale", "checkbox"]
+    assert names[3].startswith("Band")
+    assert names[4:] == ["Zoom out", "Zoom in", "Show all", "plot"]
+    assert {ring for _, ring in reached} == {"solid"}
+
+    for keys, cell in [
+        ([], (0, 0)),
+        (["ArrowRight", "ArrowDown", "ArrowDown"], (2, 1)),
+        (["End"], (2, 6)),
+        (["PageDown", "Home"], (6, 0)),
+        (["ArrowDown", "ArrowLeft"], (6, 0)),
+        (["PageUp", "ArrowRight"], (0, 1)),
+    ]:
+        for key in keys:
+            keyboard.press(key)
+        text = readout.inner_text()
+        assert f"w{cell[0]} [{cell[0]}] → w{cell[1]} [{cell[1]}]" in text
+        shown = float(re.search(r"weight ([\d.]+)", text)[1])
+        assert shown == pytest.approx(weights[0][cell], abs=1e-4)
+    keyboard.press("Enter")
+    assert "pinned" in readout.inner_text()
+    keyboard.press("Escape")
+    assert "pinned" not in readout.inner_text()
+    for _ in range(5):
+        keyboard.press("+")
+    assert len(scan(frame, 5)) < 49
+    keyboard.press("0")
+    assert len(scan(frame, 5)) == 49
+    keyboard.press("Shift+Tab")
+    assert "Arrow keys move" in readout.inner_text()
+
+
+def accessible(frame):
+    """Chromium's own tree of a frame: (role, name) of all it does not ignore."""
+    session = frame.page.context.new_cdp_session(frame)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    return [
+        (node["role"]["value"], node.get("name", {}).get("value", ""), node)
+        for node in nodes
+        if not node["ignored"]
+    ]
+
+
+def properties(node):
+    return {entry["name"]: entry["value"].get("value") for entry in node["properties"]}
+
+
+def test_the_heatmap_in_the_accessibility_tree(open_static):
+    view = AttentionHeatmap(attention(2, 4, 4), words(4), steps=["a", "b"], title="Who sees whom")
+    frame = open_static(view)
+    nodes = accessible(frame)
+    named = {(role, name) for role, name, _ in nodes}
+    assert {
+        ("slider", "Step"),
+        ("combobox", "Colour scale"),
+        ("checkbox", "each row ÷ its maximum"),
+        ("button", "Zoom in"),
+        ("button", "Zoom out"),
+        ("button", "Show all"),
+        ("group", "Who sees whom"),
+    } <= named
+    [plot] = [name for role, name, _ in nodes if role == "application"]
+    assert plot.startswith("Who sees whom: 4 rows by 4 columns. Arrow keys move")
+    [status] = [node for role, _, node in nodes if role == "status"]
+    assert properties(status)["live"] == "polite"
+    frame.locator(".plot").focus()
+    frame.locator(".plot").press("ArrowRight")
+    said = "".join(name for role, name, _ in accessible(frame) if role == "StaticText")
+    assert "w0 [0] → w1 [1]" in said and "rank" in said
+
+
+def test_text_in_the_accessibility_tree(open_static):
+    weights = np.array([[0.75, 0.25], [1, 0]])
+    view = AttentionText([["so", "good"], ["really"]], weights, [0.4, 0.6], title="A review")
+    named = {(role, name) for role, name, _ in accessible(open_static(view))}
+    assert {
+        ("listbox", "A review: words by weight"),
+        ("option", "so: weight 0.75, 1.50× uniform"),
+        ("option", "really: weight 1, 1.00× uniform"),
+        ("group", "Sentence 2"),
+    } <= named
+
+
+def test_words_are_tinted_and_tell_their_weight(open_static):
+    weights = np.array([[0.5, 0.3, 0.2, 0], [0.9, 0.1, 0, 0]])
+    sentences = [["not", "a", "film", "."], ["loved", "it"]]
+    view = AttentionText(sentences, weights, [0.25, 0.75], labels=["first", "second"])
+    frame = open_static(view)
+    assert frame.locator(".chip").all_inner_texts() == ["25.0%", "75.0%"]
+    assert frame.locator(".label").all_inner_texts() == ["first", "second"]
+    options = frame.locator(".word")
+    place = 0
+    for sentence, row in zip(sentences, weights, strict=True):
+        for word, weight in zip(sentence, row):
+            option = options.nth(place)
+            assert option.inner_text() == word
+            colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
+            wanted = shade(min(weight * len(sentence), 4) / 4, TINTS_HEX)
+            assert np.abs(np.array(re.findall(r"\d+", colour)[:3], float) - wanted).max() <= 1
+            option.hover()
+            fact = f"weight {weight:g}, {weight * len(sentence):.2f}× uniform"
+            assert frame.locator(".tip").inner_text() == fact
+            place += 1
+
+
+def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
+    sentences = [words(40), ["last"]]
+    frame = open_static(AttentionText(sentences, np.full((2, 40), 1 / 40)), width=600)
+    keyboard = frame.page.keyboard
+    focused = "() => document.activeElement.textContent"
+    keyboard.press("Tab")
+    assert frame.evaluate(focused) == "w0"
+    assert "1.00× uniform" in frame.locator(".tip").inner_text()
+    for key, word in [("ArrowRight", "w1"), ("End", "last"), ("ArrowLeft", "w39"), ("Home", "w0")]:
+        keyboard.press(key)
+        assert frame.evaluate(focused) == word
+    keyboard.press("ArrowDown")
+    below = frame.evaluate("() => document.activeElement.getClientRects()[0].top")
+    assert below > frame.locator(".word").first.bounding_box()["y"] - 1000
+    assert frame.evaluate(focused) not in ("w0", "w1", "last")
+    keyboard.press("Enter")
+    assert frame.locator("[aria-selected=true]").count() == 1
+    keyboard.press("ArrowUp")
+    assert frame.evaluate(focused) == "w0"
+    keyboard.press("Tab")
+    assert frame.evaluate("() => document.activeElement.className") != "word"
+    keyboard.press("Shift+Tab")
+    assert frame.evaluate(focused) == "w0"
+
+
+def visible_form(token):
+    if token == "":
+        return "(empty)"
+    token = re.sub(r"\s", " ", token)
+    return token if len(token) <= 60 else "x" * 59 + "…"
+
+
+def check_hostile_heatmap(scope):
+    found = scan(scope)
+    assert len(found) == len(HOSTILE) ** 2
+    for (i, j), (row, column, *_) in found.items():
+        assert (row, column) == (visible_form(HOSTILE[i]), visible_form(HOSTILE[j]))
+    assert scope.locator(".plot").bounding_box()["width"] < 700
+    assert scope.locator("figcaption").inner_text() == HOSTILE[1]
+
+
+def check_hostile_text(scope):
+    shown = scope.locator(".word").all_text_contents()
+    for token, text in zip(HOSTILE, shown, strict=True):
+        assert text == visible_form(token) or text == "x" * 79 + "…"
+    figure = scope.locator("figure").last.bounding_box()
+    widest = max(word.bounding_box()["width"] for word in scope.locator(".word").all())
+    assert widest <= figure["width"] < 1400
+    assert scope.locator("img, script:not([type]), svg, iframe").count() <= 1  # the frame's starter
+
+
+def hostile_heatmap():
+    return AttentionHeatmap(
+        attention(10, 10), HOSTILE, steps=None, title=HOSTILE[1], outline=0.5, band=2
+    )
+
+
+def hostile_text():
+    return AttentionText([HOSTILE], attention(1, 10), [1], title=HOSTILE[0], labels=[HOSTILE[7]])
+
+
+def test_hostile_tokens_are_text_static(open_static):
+    check_hostile_heatmap(open_static(hostile_heatmap()))
+    frame = open_static(hostile_text())
+    check_hostile_text(frame)
+    assert frame.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_hostile_steps_are_text(open_static):
+    view = AttentionHeatmap(attention(10, 2, 2), words(2), steps=HOSTILE)
+    frame = open_static(view)
+    for token in HOSTILE:
+        assert frame.locator(".name").text_content() == visible_form(token)
+        frame.get_by_role("slider", name="Step").press("ArrowRight")
+    assert frame.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+LABELS = """() => {
+  globalThis.labels = [];
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const place = this.getTransform().transformPoint({ x, y });
+    const along = this.textAlign === "right" ? "y" : "x";
+    labels.push([along, place[along], parseFloat(this.font), text]);
+    return draw.apply(this, arguments);
+  };
+}"""
+
+
+@pytest.mark.parametrize(("count", "every"), [(12, 1), (60, 1), (80, 1), (200, None), (1000, None)])
+def test_labels_never_overlap(open_static, browser, count, every):
+    frame = open_static(AttentionHeatmap(attention(count, count), words(count)), width=1100)
+    frame.evaluate(LABELS)
+    frame.locator("select").select_option("sqrt")  # draws anew
+    labels = frame.evaluate("labels")
+    for side in "xy":
+        places = [(place, font, text) for along, place, font, text in labels if along == side]
+        gaps = np.diff([place for place, *_ in places])
+        assert (gaps >= max(font for _, font, _ in places)).all()
+        assert min(font for _, font, _ in places) >= 9
+        if every == 1:
+            assert [text for *_, text in places] == words(count)
+        else:
+            assert 20 < len(places) < count
+
+
+def test_the_frame_is_as_tall_as_its_content_at_any_width(open_static):
+    for view in (
+        AttentionHeatmap(attention(30, 30), words(30)),
+        AttentionText([words(200)], attention(1, 200)),
+    ):
+        frame = open_static(view)
+        for width in (1000, 420):
+            frame.page.set_viewport_size({"width": width, "height": 900})
+            frame.page.wait_for_timeout(200)
+            height = frame.evaluate("() => document.documentElement.offsetHeight")
+            assert abs(frame.page.locator("iframe").bounding_box()["height"] - height) <= 1
+            assert frame.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_thousand_words_with_steps_from_a_file(open_static):
+    weights = attention(6, 1000, 1000)
+    frame = open_static(AttentionHeatmap(weights, words(1000), steps=words(6)))
+    frame.get_by_role("slider", name="Step").press("End")
+    assert frame.locator(".name").inner_text() == "w5"
+    plot = frame.locator(".plot")
+    plot.focus()
+    for key in ("End", "PageDown"):
+        plot.press(key)
+    text = frame.locator(".readout").inner_text()
+    assert "w999 [999] → w999 [999]" in text
+    shown = float(re.search(r"weight ([\d.]+)", text)[1])
+    assert shown == pytest.approx(weights[5, 999, 999], abs=1e-4 * float(weights.max()))
+
+
+CELLS = [
+    """import time
+import numpy as np
+from ipywidgets import IntSlider, VBox, jslink
+from course_lib.heatmap import AttentionHeatmap, AttentionText
+from tests.browser.test_views import attention, hostile_heatmap, hostile_text, words
+weights = attention(4, 6, 6)
+heatmap = AttentionHeatmap(weights, words(6), steps=["a", "b", "c", "d"])
+heatmap""",
+    """slider = IntSlider(max=3, description="outside")
+jslink((slider, "value"), (heatmap, "step"))
+VBox([slider])""",
+    "text = AttentionText([['so', 'good']], np.array([[0.75, 0.25]]), [1.0]); text",
+    "hostile_heatmap()",
+    "hostile_text()",
+    "time.sleep(4)",
+    "print(heatmap.selected, heatmap.step, heatmap.zoom > 1, heatmap.scale, text.selected)",
+    "heatmap.step, heatmap.selected, heatmap.zoom, heatmap.normalise = 2, [5, 4], 1.0, True",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    opened = open_notebook(CELLS)
+    for number in range(5):
+        opened.run(number)
+    opened.cell(4).locator(".word").first.wait_for()
+    yield opened
+    assert opened.watched.wrong == []
+
+
+def test_live_pixels_and_readout_are_the_array(notebook):
+    weights = attention(4, 6, 6)
+    check_scan(notebook.cell(0), weights[0], weights.max(), words(6), words(6))
+
+
+def test_live_hostile_tokens_are_text(notebook):
+    check_hostile_heatmap(notebook.cell(3))
+    check_hostile_text(notebook.cell(4))
+
+
+def test_live_views_keep_their_paper_on_a_dark_page(notebook):
+    assert notebook.page.locator("body[data-jp-theme-light=false]").count() == 1
+    for number in (0, 2):
+        figure = notebook.cell(number).locator("figure")
+        colour = figure.evaluate("element => getComputedStyle(element).backgroundColor")
+        assert colour == "rgb(255, 255, 255)"
+
+
+def test_linked_sliders_need_no_kernel(notebook):
+    name = notebook.cell(0).locator(".name")
+    notebook.start(5)
+    notebook.page.wait_for_timeout(300)
+    handle = notebook.cell(1).locator(".noUi-handle")
+    handle.focus()
+    handle.press("ArrowRight")
+    notebook.page.wait_for_timeout(100)
+    assert name.inner_text() == "b"
+    notebook.cell(0).get_by_role("slider", name="Step").press("ArrowRight")
+    notebook.page.wait_for_timeout(100)
+    assert name.inner_text() == "c"
+    assert notebook.cell(1).locator(".widget-readout").inner_text() == "2"
+    assert notebook.cell(5).locator(".jp-InputArea-prompt").inner_text() == "[*]:"  # still busy
+    notebook.finish(5)
+
+
+def test_live_traits_reach_the_kernel_and_come_back(notebook):
+    plot = notebook.cell(0).locator(".plot")
+    cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
+    notebook.cell(0).get_by_role("combobox").select_option("sqrt")
+    plot.focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter", "+", "b", "d", "d"):
+        plot.press(key)
+    word = notebook.cell(2).locator(".word").nth(1)
+    word.click()
+    notebook.page.wait_for_timeout(400)
+    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
+    assert notebook.run(6).strip() == "[1, 2] 2 True sqrt [0, 1]"
+    notebook.run(7)
+    assert notebook.cell(0).locator(".name").inner_text() == "c"
+    assert "w5 [5] → w4 [4]" in notebook.cell(0).locator(".readout").inner_text()
+    assert "÷ largest of its row" in notebook.cell(0).locator(".legend").inner_text()
+    assert len(scan(notebook.cell(0))) == 36
+
+
+def test_a_saved_notebook_holds_no_widget_state(notebook):
+    notebook.page.keyboard.press("Control+s")
+    notebook.page.wait_for_timeout(1000)
+    saved = json.loads(notebook.path.read_text())
+    assert "widgets" not in saved["metadata"]
+    [output] = saved["cells"][0]["outputs"]
+    assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert notebook.path.stat().st_size < 10_000
