@@ -12,7 +12,7 @@ FLOORS = [
     ("data",),
     ("layers",),
     ("models", "metrics", "invariants"),
-    ("heatmap", "plots", "colours"),
+    ("heatmap", "plots", "drawings", "colours"),
     ("training", "checks", "bugs"),
     ("experiments", "explore", "report", "students", "lessons", "museum"),
 ]

@@ -1,0 +1,200 @@
+"""How data flows through the models, drawn: boxes compute, wires carry, a dot is a branch."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+from matplotlib.path import Path
+
+from course_lib.colours import ACCENT, INK, MUTED, PAPER, SECOND, TINTS
+
+PALE, PALE_SECOND = "#e3f0f4", "#f8e9df"  # the two leading colours behind dark text
+RADIUS = 0.19
+Point = tuple[float, float]
+
+
+def gru_cell(reset_after: bool = False) -> Figure:
+    """One step of a GRU as the seed report writes it (PAPERS §0): h and x in, the next h out.
+
+    With ``reset_after`` as ``nn.GRU`` has it: W_h stands before the reset gate, not behind it. The
+    gate z keeps the report's sense in both, z = 1 takes the candidate.
+    """
+    axis = _canvas(9.6, 4.3)
+    top, middle, gates, h_rail, x_rail = 3.85, 2.68, 1.75, 0.8, 0.25
+    at_z, at_r, at_reset, at_candidate = 2.15, 4.2, 5.6, 8.35
+    ceiling, floor = gates + 0.4, gates - 0.4  # of the boxes with the gates
+
+    wire(axis, [(0.55, top), (at_z - RADIUS, top)], ACCENT)
+    wire(axis, [(at_z + RADIUS, top), (at_candidate - RADIUS, top)], ACCENT)
+    wire(axis, [(at_candidate + RADIUS, top), (9.1, top)], ACCENT)
+    wire(
+        axis, [(0.85, top), (0.85, h_rail), (at_reset, h_rail), (at_reset, gates - RADIUS)], ACCENT
+    )
+    joint(axis, (0.85, top), ACCENT)
+    wire(axis, [(0.55, x_rail), (at_candidate, x_rail), (at_candidate, floor)], SECOND)
+    for x in (at_z, at_r):
+        wire(axis, [(x - 0.25, h_rail), (x - 0.25, floor)], ACCENT)
+        wire(axis, [(x + 0.25, x_rail), (x + 0.25, floor)], SECOND, over=True)
+        joint(axis, (x - 0.25, h_rail), ACCENT)
+        joint(axis, (x + 0.25, x_rail), SECOND)
+
+    wire(axis, [(at_z, ceiling), (at_z, 3.07)], tip=False)
+    wire(axis, [(at_z, 3.41), (at_z, top - RADIUS)])
+    wire(axis, [(at_z, middle), (at_candidate - RADIUS, middle)])
+    joint(axis, (at_z, middle))
+    wire(axis, [(at_candidate, ceiling), (at_candidate, middle - RADIUS)])
+    wire(axis, [(at_candidate, middle + RADIUS), (at_candidate, top - RADIUS)])
+    wire(axis, [(at_r + 0.7, gates), (at_reset - RADIUS, gates)])
+    wire(axis, [(at_reset + RADIUS, gates), (at_candidate - 0.75, gates)])
+
+    box(axis, (at_z, gates), r"$\sigma$", r"$U_z x + W_z h + b_z$", size=(1.4, 0.8))
+    box(axis, (at_r, gates), r"$\sigma$", r"$U_r x + W_r h + b_r$", size=(1.4, 0.8))
+    box(axis, (at_candidate, gates), r"$\tanh$", r"$\cdots + U_h x + b_h$", size=(1.5, 0.8),
+        fill=PALE_SECOND)  # fmt: skip
+    product = (at_reset, 1.17) if reset_after else (7.05, gates)
+    box(axis, product, "$W_h$", size=(0.5, 0.36), fill=PAPER)
+    box(axis, (at_z, 3.24), "$1-$", size=(0.5, 0.34), fill=PAPER)
+    for place in ((at_z, top), (at_reset, gates), (at_candidate, middle)):
+        operator(axis, place, r"$\circ$")
+    operator(axis, (at_candidate, top), "$+$")
+
+    label(axis, (0.3, top), "$h_{t-1}$", ACCENT)
+    label(axis, (9.3, top), "$h_t$", ACCENT)
+    label(axis, (0.37, x_rail), "$x_t$", SECOND)
+    label(axis, (4.9, middle + 0.18), "$z_t$: how much of the candidate is taken")
+    label(axis, (5.12, gates + 0.18), "$r_t$")
+    label(axis, (at_candidate + 0.24, 2.32), r"$\hat{h}_t$")
+    label(axis, (4.9, top + 0.2), r"$(1-z_t) \circ h_{t-1}$: what stays of the old state")
+    label(axis, (at_candidate + 0.42, 3.3), r"$z_t \circ \hat{h}_t$")
+    if reset_after:
+        label(axis, (6.6, gates + 0.2), r"$r_t \circ (W_h h_{t-1})$")
+    else:
+        label(axis, (6.3, gates + 0.28), r"$r_t \circ h_{t-1}$")
+    return axis.figure
+
+
+def han() -> Figure:
+    """The hierarchical attention network (Yang et al. 2016): words make sentences, sentences make
+    the document, by the same two steps."""
+    axis = _canvas(9.6, 7.3)
+    words, alpha = ("the", "leads", "are", "wonderful"), (0.08, 0.2, 0.07, 0.65)
+    centre, beside = 5.2, 1.2
+    columns = [centre + 1.5 * (place - 1.5) for place in range(4)]
+    for x, word in zip(columns, words, strict=True):
+        label(axis, (x, 0.15), word, MUTED, style="italic")
+    label(axis, (beside, 0.15), "sentence $i = 2$", MUTED)
+    label(axis, (beside, 0.55), "word vectors", MUTED)
+    _reading_floor(axis, 0.55, columns, "$x_{{i{}}}$", "$h_{{i{}}}$", r"$\alpha_{{i{}}}$", alpha,
+                   centre)  # fmt: skip
+    label(axis, (beside, 1.38), "read by a GRU,\nboth ways", MUTED)
+    label(axis, (beside, 2.67), "weighed by the match\nof state and $c_w$", MUTED)
+    label(axis, (centre + 1.3, 3.38), r"$s_i = \Sigma_t\, \alpha_{it} h_{it}$")
+
+    wire(axis, [(centre, 3.27 + RADIUS), (centre, 3.73)], width=1.6)
+    label(axis, (beside, 3.9), "sentence vectors", MUTED)
+    sentences = [centre + 1.5 * (place - 1) for place in range(3)]
+    _reading_floor(axis, 3.9, sentences, "$s_{}$", "$h_{}$", r"$\beta_{}$", (0.25, 0.55, 0.2),
+                   centre)  # fmt: skip
+    label(axis, (beside, 4.73), "read by a GRU,\nboth ways", MUTED)
+    label(axis, (beside, 6.02), "weighed by the match\nof state and $c_s$", MUTED)
+    label(axis, (centre - 1.3, 6.73), r"$v = \Sigma_i\, \beta_i h_i$")
+
+    top = 6.62
+    wire(axis, [(centre + RADIUS, top), (centre + 0.95, top)], width=1.6)
+    box(axis, (centre + 1.2, top), "$v$", size=(0.5, 0.36))
+    wire(axis, [(centre + 1.45, top), (centre + 1.9, top)])
+    box(axis, (centre + 2.65, top), "linear, softmax", size=(1.5, 0.36), fill=PAPER, text=10)
+    wire(axis, [(centre + 3.4, top), (centre + 3.85, top)])
+    label(axis, (centre + 4.05, top), "$p$")
+    return axis.figure
+
+
+def _reading_floor(
+    axis: Axes, bottom: float, columns: Sequence[float], vector: str, state: str, weight: str,
+    shares: Sequence[float], centre: float,
+) -> None:  # fmt: skip
+    """Vectors, a GRU both ways, states, weights and their sum, which stands 2.72 above."""
+    vectors, ahead, back, states, weights, total = (
+        bottom + height for height in (0, 0.6, 1.05, 1.6, 2.12, 2.72)
+    )
+    for here, there in pairwise(columns):
+        wire(axis, [(here - 0.02, ahead), (there - 0.42, ahead)], ACCENT)
+        wire(axis, [(there + 0.02, back), (here + 0.42, back)], SECOND)
+    for name, (x, share) in enumerate(zip(columns, shares, strict=True), start=1):
+        for side, row in ((-0.22, ahead), (0.22, back)):
+            wire(axis, [(x + side, vectors + 0.17), (x + side, row - 0.16)], over=True)
+            wire(axis, [(x + side, row + 0.16), (x + side, states - 0.17)], over=True)
+        box(axis, (x - 0.22, ahead), "→", size=(0.4, 0.32), text=10)
+        box(axis, (x + 0.22, back), "←", size=(0.4, 0.32), fill=PALE_SECOND, text=10)
+        box(axis, (x, vectors), vector.format(name), size=(0.84, 0.34))
+        box(axis, (x, states), state.format(name), size=(0.84, 0.34))
+        wire(axis, [(x, states + 0.17), (x, weights - 0.17)])
+        wire(axis, [(x, weights + 0.17), (centre, total)], width=0.6 + 5 * share, tip=False)
+        box(axis, (x, weights), weight.format(name), size=(0.84, 0.34), fill=TINTS(share))
+    operator(axis, (centre, total), r"$\Sigma$")
+
+
+def _canvas(width: float, height: float) -> Axes:
+    """Empty paper whose units are inches, the origin at the lower left."""
+    figure = plt.figure(figsize=(width, height))
+    axis = figure.add_axes((0, 0, 1, 1))
+    axis.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    axis.axis("off")
+    return axis
+
+
+def box(
+    axis: Axes, centre: Point, name: str, says: str = "", *, size: Point = (0.6, 0.36),
+    fill: str | tuple = PALE, text: float = 12,
+) -> None:  # fmt: skip
+    """A box that computes: its name, and below it, smaller, what it computes with."""
+    (x, y), (width, height) = centre, size
+    axis.add_patch(
+        FancyBboxPatch(
+            (x - width / 2 + 0.05, y - height / 2 + 0.05), width - 0.1, height - 0.1,
+            boxstyle="round,pad=0.05", facecolor=fill, edgecolor=INK, linewidth=1, zorder=3,
+        )
+    )  # fmt: skip
+    label(axis, (x, y + (0.15 if says else 0)), name, size=text + 2 * bool(says))
+    if says:
+        label(axis, (x, y - 0.19), says, size=9.5)
+
+
+def operator(axis: Axes, centre: Point, sign: str) -> None:
+    """A circle where two wires meet: ∘, + or Σ."""
+    axis.add_patch(Circle(centre, RADIUS, facecolor=PAPER, edgecolor=INK, linewidth=1, zorder=3))
+    label(axis, centre, sign, size=20 if sign == r"$\circ$" else 14)
+
+
+def wire(
+    axis: Axes, points: Sequence[Point], colour: str = INK, *, width: float = 1.3,
+    over: bool = False, tip: bool = True,
+) -> None:  # fmt: skip
+    """A wire through points, with an arrow's tip; ``over`` leads it visibly over another one."""
+    path = Path(list(points))
+    style = {"mutation_scale": 11, "shrinkA": 0, "shrinkB": 0, "joinstyle": "round"}
+    if over:
+        axis.plot(*zip(*points), color=PAPER, linewidth=5, zorder=2.1, solid_capstyle="butt")
+    axis.add_patch(
+        FancyArrowPatch(
+            path=path, arrowstyle="-|>" if tip else "-", color=colour, linewidth=width, fill=False,
+            zorder=2.2 if over else 2, **style,
+        )
+    )  # fmt: skip
+
+
+def joint(axis: Axes, place: Point, colour: str = INK) -> None:
+    """A dot where a wire branches; wires that cross without one do not touch."""
+    axis.add_patch(Circle(place, 0.05, color=colour, zorder=3))
+
+
+def label(
+    axis: Axes, place: Point, text: str, colour: str = INK, *, size: float = 11, **style: str
+) -> None:
+    """Words or a symbol, centred."""
+    axis.text(
+        *place, text, ha="center", va="center", color=colour, fontsize=size, zorder=4, **style
+    )
