@@ -29,9 +29,12 @@ class TrainingError(RuntimeError):
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained; ``patience`` epochs without a better validation loss stop it.
+    """How a model is trained; ``patience`` epochs without a better validation figure stop it.
 
-    With ``decay`` the learning rate falls straight to zero over the planned epochs.
+    ``best_by`` (``"loss"`` or ``"accuracy"``) says which validation figure keeps an epoch. With
+    ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
+    of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
+    without ``momentum``, which is SGD's alone. ``clip_norm`` 0 clips nothing.
     ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"no"`` or
     ``"bf16"``. On the CPUs we measured bfloat16 did not pay (see ``benchmarks/``).
     """
@@ -42,6 +45,10 @@ class TrainingConfig:
     weight_decay: float = 0.0
     clip_norm: float = 1.0
     patience: int = 2
+    best_by: str = "loss"
+    optimizer: str = "adam"
+    momentum: float = 0.0
+    embedding_rate: float = 1.0
     precision: str = "auto"
     seed: int = 0
     checkpoint_seconds: float = 60.0
@@ -68,12 +75,17 @@ class History:
     right: int = 0
     seen: int = 0
     seconds: float = 0.0
+    best_by: str = "loss"
 
     @property
     def best(self) -> int:
-        """Index of the epoch with the lowest validation loss; -1 before the first one ends."""
-        losses = [epoch.validation_loss for epoch in self.epochs]
-        return losses.index(min(losses)) if losses else -1
+        """Index of the first epoch with the lowest validation loss, or the highest accuracy, as
+        ``best_by`` says; -1 before the first one ends."""
+        if self.best_by == "accuracy":
+            figures = [-epoch.validation_accuracy for epoch in self.epochs]
+        else:
+            figures = [epoch.validation_loss for epoch in self.epochs]
+        return figures.index(min(figures)) if figures else -1
 
     def state_dict(self) -> dict:
         """Plain numbers and lists, for accelerate's checkpoint."""
@@ -109,7 +121,7 @@ def fit(
     folder: Path | None = None,
     after_epoch: Callable[[History], None] | None = None,
 ) -> History:
-    """Train in place and leave the model with the weights of its best epoch by validation loss.
+    """Train in place and leave the model with the weights of its best epoch by ``best_by``.
 
     With a ``folder`` it checkpoints there; started again with the same arguments after being
     killed at any moment, it goes on and ends with the same weights, on CPU bit for bit. Without
@@ -123,14 +135,8 @@ def fit(
     )
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier fit
     accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision="bf16" if bf16 else "no")
-    optimizer = torch.optim.Adam(
-        model.parameters(),
-        lr=config.learning_rate,
-        weight_decay=config.weight_decay,
-        fused=device.type in ("cpu", "cuda"),
-    )
-    prepared, optimizer = accelerator.prepare(model, optimizer)
-    history = History()
+    prepared, optimizer = accelerator.prepare(model, make_optimizer(model, config, device))
+    history = History(best_by=config.best_by)
     accelerator.register_for_checkpointing(history)
     data = train.batch_size, train.seed, len(train), zlib.crc32(train.documents.words)
     identity = repr((config, *data, getattr(model, "config", None)))
@@ -157,6 +163,36 @@ def fit(
     if history.epochs:
         checkpoints.load_best(model)
     return history
+
+
+OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
+
+
+def make_optimizer(
+    model: nn.Module, config: TrainingConfig, device: torch.device
+) -> torch.optim.Optimizer:
+    """The optimiser that ``config`` names, its groups marked with their share of the rate.
+
+    Raises ``ValueError`` listing ``OPTIMIZERS`` for a name that is none of them.
+    """
+    groups = [{"params": list(model.parameters()), "rate": 1.0}]
+    if config.embedding_rate != 1 or config.momentum:
+        tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
+        known = set(map(id, tables))
+        groups = [
+            {"params": [p for p in model.parameters() if id(p) not in known], "rate": 1.0},
+            {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
+        ]
+    shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+    if config.optimizer in ("adam", "amsgrad"):
+        fused = device.type in ("cpu", "cuda")
+        amsgrad = config.optimizer == "amsgrad"
+        return torch.optim.Adam(groups, **shared, amsgrad=amsgrad, fused=fused)
+    if config.optimizer == "adadelta":
+        return torch.optim.Adadelta(groups, **shared)
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, **shared, momentum=config.momentum)
+    raise ValueError(f"no optimizer {config.optimizer!r}; there are: {', '.join(OPTIMIZERS)}")
 
 
 def _finished(history: History, config: TrainingConfig) -> bool:
@@ -193,7 +229,8 @@ def _train_epoch(
         _set_learning_rate(optimizer, config, number + history.step / len(train))
         optimizer.zero_grad()
         accelerator.backward(loss)
-        accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
+        if config.clip_norm:
+            accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
         history.step += 1
         history.seen += len(batch.labels)
@@ -213,7 +250,7 @@ def _set_learning_rate(
     """Straight down to zero at the last planned step; a function of the step, so it resumes."""
     left = 1 - epochs_done / config.epochs if config.decay else 1.0
     for group in optimizer.param_groups:
-        group["lr"] = config.learning_rate * left
+        group["lr"] = config.learning_rate * left * group["rate"]
 
 
 def _summary(history: History, predictions: Predictions) -> Epoch:

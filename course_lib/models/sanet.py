@@ -1,0 +1,189 @@
+"""Self-attention network (Letarte, Paradis, Giguère and Laviolette 2018).
+
+Words and positions → linear → blocks of single-head self-attention and a feed-forward layer →
+maximum over the words → linear classifier.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers import masked_softmax, positions
+
+
+@dataclass(frozen=True)
+class SANetConfig:
+    """Sizes of a SANet. ``attention=False`` is its baseline: feed-forward layers instead.
+
+    The last four are choices that the lesson switches: the paper has positions, does not divide the
+    scores by √d, and must have masked the padding before the maximum; ``sparse`` gives the
+    embedding gradients of the batch's own rows alone, which needs an optimiser without momentum.
+    """
+
+    vocabulary: int
+    classes: int = 2
+    embedding: int = 100
+    hidden: int = 128
+    blocks: int = 1
+    dropout: float = 0.1
+    attention: bool = True
+    positions: bool = True
+    scaled: bool = False
+    masked_pooling: bool = True
+    sparse: bool = False
+
+    @classmethod
+    def base(cls, vocabulary: int, **overrides: object) -> "SANetConfig":
+        """One block of 128 units over 100-d vectors."""
+        return cls(vocabulary, **overrides)
+
+    @classmethod
+    def big(cls, vocabulary: int, **overrides: object) -> "SANetConfig":
+        """Two blocks of 256 units over 200-d vectors."""
+        return cls(vocabulary, **({"embedding": 200, "hidden": 256, "blocks": 2} | overrides))
+
+
+class SANetOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; ``pooled_from`` ``(batch, hidden)``, the place of the word
+    that each pooled dimension comes from, −1 in a document without any; ``attention``
+    ``(batch, blocks, length, length)``, each real word's row sums to 1, None unless asked for."""
+
+    logits: Tensor
+    pooled_from: Tensor
+    attention: Tensor | None
+
+
+class SelfAttention(nn.Module):
+    """softmax(X W_QK Xᵀ) X W_V: one head, one matrix for queries and keys, unscaled."""
+
+    def __init__(self, hidden: int, scaled: bool = False) -> None:
+        super().__init__()
+        self.w_qk = nn.Linear(hidden, hidden, bias=False)
+        self.w_v = nn.Linear(hidden, hidden, bias=False)
+        self.scale = hidden**-0.5 if scaled else 1.0
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``; nothing of
+        size length² is kept."""
+        # a document without words attends to its padding instead of dividing 0 by 0: it is masked
+        # out when pooled
+        keys = (mask | ~mask.any(1, keepdim=True))[:, None, None, :]
+        q, k, v = (part.unsqueeze(1) for part in (self.w_qk(x), x, self.w_v(x)))
+        attended = nn.functional.scaled_dot_product_attention(
+            q, k.to(q.dtype), v, attn_mask=keys, scale=self.scale
+        )
+        return attended.squeeze(1)
+
+    def weights(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, length, length)``: how much each real word (row) attends to each."""
+        scores = self.w_qk(x) @ x.mT * self.scale
+        return masked_softmax(scores, mask[:, None, :] & mask[:, :, None])
+
+    def forward_with_weights(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What ``forward`` gives for real words, and the weights behind it."""
+        alpha = self.weights(x, mask)
+        return alpha.to(x.dtype) @ self.w_v(x), alpha
+
+
+class FeedForward(nn.Module):
+    """max(0, x W_1 + b_1) W_2 + b_2, word by word."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(hidden, hidden)
+        self.w_2 = nn.Linear(hidden, hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(…, hidden)`` → the same shape."""
+        return self.w_2(torch.relu(self.w_1(x)))
+
+
+class Block(nn.Module):
+    """x ← LayerNorm(x + Dropout(SelfAtt(x))); x ← LayerNorm(x + Dropout(FFN(x)))."""
+
+    def __init__(self, config: SANetConfig) -> None:
+        super().__init__()
+        hidden = config.hidden
+        self.mixer = (
+            SelfAttention(hidden, config.scaled) if config.attention else FeedForward(hidden)
+        )
+        self.feed_forward = FeedForward(hidden)
+        self.norms = nn.ModuleList([nn.LayerNorm(hidden), nn.LayerNorm(hidden)])
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, mask: Tensor, attention: bool) -> tuple[Tensor, Tensor | None]:
+        """``x`` ``(batch, length, hidden)`` → the same, and the attention if asked for."""
+        alpha = None
+        if isinstance(self.mixer, FeedForward):
+            mixed = self.mixer(x)
+        elif attention:
+            mixed, alpha = self.mixer.forward_with_weights(x, mask)
+        else:
+            mixed = self.mixer(x, mask)
+        x = self.norms[0](x + self.dropout(mixed))
+        return self.norms[1](x + self.dropout(self.feed_forward(x))), alpha
+
+
+class SANet(nn.Module):
+    """Every word attends to every word; the largest value of each dimension decides."""
+
+    def __init__(self, config: SANetConfig, embedding: Tensor | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(
+            config.vocabulary, config.embedding, padding_idx=0, sparse=config.sparse
+        )
+        if embedding is not None:
+            if embedding.shape != self.embedding.weight.shape:
+                expected = tuple(self.embedding.weight.shape)
+                raise ValueError(f"embedding is {tuple(embedding.shape)}, config says {expected}")
+            self.embedding.weight.data.copy_(embedding)
+        self.projection = nn.Linear(config.embedding, config.hidden)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.blocks)])
+        self.classifier = nn.Linear(config.hidden, config.classes)
+
+    def forward(self, tokens: Tensor, mask: Tensor, attention: bool = False) -> SANetOutput:
+        """Token ids and mask ``(batch, length)``; ``attention`` says whether to return it.
+
+        A document without words gets the logits of a zero vector.
+        """
+        x = self.embedding(tokens)
+        if self.config.positions:
+            x = x + positions(x.shape[1], x.shape[2]).to(x)
+        x = self.projection(x)
+        matrices = []
+        for block in self.blocks:
+            x, alpha = block(x, mask, attention)
+            matrices.append(alpha)
+        pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
+        wanted = attention and self.config.attention
+        return SANetOutput(
+            self.classifier(pooled), pooled_from, torch.stack(matrices, 1) if wanted else None
+        )
+
+
+def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor, Tensor]:
+    """The largest value of each dimension over the real words, and where it stands.
+
+    ``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → ``(batch, hidden)`` twice;
+    0 and −1 where no word is real. ``masked=False`` lets padding compete, as in a public
+    implementation: then a prediction depends on what else is in the batch.
+    """
+    candidates = x.masked_fill(~mask.unsqueeze(2), -torch.inf) if masked else x
+    values, places = candidates.max(1)
+    empty = ~mask.any(1, keepdim=True)
+    return values.masked_fill(empty, 0), places.masked_fill(empty, -1)
+
+
+def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
+    """How many of the pooled dimensions come from each word, as a share: ``(batch, length)``.
+
+    The paper names a CAM-like attention over single words as future work; this is its plainest
+    form. Rows sum to 1 where a word is real.
+    """
+    counts = pooled_from.new_zeros(mask.shape, dtype=torch.float32)
+    real = (pooled_from >= 0).float()
+    counts.scatter_add_(1, pooled_from.clamp(min=0), real)
+    return counts / pooled_from.shape[1]

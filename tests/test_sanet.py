@@ -1,0 +1,217 @@
+"""SANet: the paper's equations in NumPy, the invariants, and where the maximum comes from."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import WORDS, every_device, prefix_mask, row_lengths, seeds
+
+from course_lib import invariants
+from course_lib.invariants import InvariantError
+from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
+
+TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
+variants = pytest.mark.parametrize(
+    "settings",
+    [{}, {"attention": False}, {"blocks": 2}, {"scaled": True}, {"positions": False}],
+    ids=str,
+)
+
+
+def tiny_sanet(seed=0, **settings):
+    torch.manual_seed(seed)
+    return SANet(SANetConfig(**TINY | settings)).eval()
+
+
+def batch(lengths, seed=0, width=None):
+    mask = prefix_mask(lengths, width)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
+
+
+def by_the_paper(model, words):
+    """Logits, places of the maxima and attention of one document, in float64 NumPy."""
+    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
+    width, config = weights["embedding.weight"].shape[1], model.config
+    x = weights["embedding.weight"][words]
+    if config.positions:
+        for place in range(len(words)):
+            for i in range(width):
+                angle = place / 10000 ** (2 * (i // 2) / width)
+                x[place, i] += np.sin(angle) if i % 2 == 0 else np.cos(angle)
+    x = x @ weights["projection.weight"].T + weights["projection.bias"]
+    matrices = []
+
+    def feed_forward(x, name):
+        hidden = np.maximum(0, x @ weights[f"{name}.w_1.weight"].T + weights[f"{name}.w_1.bias"])
+        return hidden @ weights[f"{name}.w_2.weight"].T + weights[f"{name}.w_2.bias"]
+
+    def norm(x, name):
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+    for number in range(config.blocks):
+        name = f"blocks.{number}"
+        if config.attention:
+            scores = x @ weights[f"{name}.mixer.w_qk.weight"].T @ x.T
+            if config.scaled:
+                scores = scores / np.sqrt(config.hidden)
+            exponents = np.exp(scores - scores.max(1, keepdims=True))
+            matrices.append(exponents / exponents.sum(1, keepdims=True))
+            mixed = matrices[-1] @ x @ weights[f"{name}.mixer.w_v.weight"].T
+        else:
+            mixed = feed_forward(x, f"{name}.mixer")
+        x = norm(x + mixed, f"{name}.norms.0")
+        x = norm(x + feed_forward(x, f"{name}.feed_forward"), f"{name}.norms.1")
+    logits = x.max(0) @ weights["classifier.weight"].T + weights["classifier.bias"]
+    return logits, x.argmax(0), np.array(matrices)
+
+
+@variants
+@given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
+def test_the_forward_pass_is_the_papers(settings, lengths, seed):
+    model = tiny_sanet(seed % 7, **settings)
+    tokens, mask = batch(lengths, seed)
+    with torch.inference_mode():
+        output = model(tokens, mask, attention=True)
+    for row, length in enumerate(lengths):
+        logits, places, matrices = by_the_paper(model, tokens[row, :length].numpy())
+        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
+        if len(set(tokens[row, :length].tolist())) == length:  # equal words may tie
+            np.testing.assert_array_equal(output.pooled_from[row], places)
+        if model.config.attention:
+            found = output.attention[row, :, :length, :length]
+            np.testing.assert_allclose(found, matrices, atol=1e-5)
+
+
+@variants
+@every_device
+@given(lengths=row_lengths(longest=9), seed=seeds)
+def test_both_attention_paths_agree(settings, device, lengths, seed):
+    model = tiny_sanet(seed % 7, **settings).to(device)
+    tokens, mask = (part.to(device) for part in batch(lengths, seed))
+    with torch.inference_mode():
+        fused, shown = model(tokens, mask), model(tokens, mask, attention=True)
+    assert fused.attention is None
+    torch.testing.assert_close(fused.logits, shown.logits, atol=1e-5, rtol=1e-5)
+    assert (shown.attention is None) == (not model.config.attention)
+
+
+def test_both_paths_have_the_same_gradients():
+    tokens, mask = batch([5, 1, 9, 0], 3)
+    gradients = []
+    for attention in (False, True):
+        model = tiny_sanet(1, dropout=0.0)
+        model(tokens, mask, attention=attention).logits.square().sum().backward()
+        gradients.append({name: value.grad for name, value in model.named_parameters()})
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][name], atol=1e-5, rtol=1e-4)
+
+
+@variants
+@every_device
+@given(lengths=row_lengths(longest=9), seed=seeds)
+def test_invariants_hold(settings, device, lengths, seed):
+    model = tiny_sanet(seed % 7, **settings).to(device)
+    tokens, mask = (part.to(device) for part in batch(lengths, seed))
+    tolerance = 1e-6 if device == "cpu" else 1e-5
+    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
+    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
+    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
+    output = model(tokens, mask, attention=True)
+    assert output.logits.isfinite().all()
+    if model.config.attention:
+        real = mask[:, None, :, None] & mask[:, None, None, :]
+        invariants.check_attention(output.attention, real.expand_as(output.attention))
+
+
+@variants
+def test_gradients_reach_every_parameter(settings):
+    tokens, mask = batch([7, 4, 9, 6], 5)
+    invariants.check_gradients(tiny_sanet(2, **settings), tokens, mask)
+
+
+@pytest.mark.parametrize("attention", [True, False])
+def test_word_order_matters_through_positions_alone(attention):
+    tokens, mask = batch([7, 4, 9], 5)
+    invariants.check_permutation(tiny_sanet(attention=attention), tokens, mask, matters=True)
+    blind = tiny_sanet(attention=attention, positions=False)
+    invariants.check_permutation(blind, tokens, mask, matters=False, tolerance=1e-5)
+
+
+def test_unmasked_pooling_depends_on_the_neighbours():
+    """What a public implementation does, and why the maximum is masked here."""
+    model = tiny_sanet(masked_pooling=False)
+    tokens, mask = batch([2, 9], 1)
+    with pytest.raises(InvariantError, match="alone"):
+        invariants.check_neighbours(model, tokens, mask)
+
+
+def test_the_baseline_has_the_same_shapes_and_no_attention():
+    names = {name: value.shape for name, value in tiny_sanet().state_dict().items()}
+    baseline = {name: v.shape for name, v in tiny_sanet(attention=False).state_dict().items()}
+    assert {name for name in names if "mixer" not in name} == {
+        name for name in baseline if "mixer" not in name
+    }
+    assert not any("w_qk" in name or "w_v" in name for name in baseline)
+    tokens, mask = batch([3, 2], 0)
+    assert tiny_sanet(attention=False)(tokens, mask).logits.shape == (2, 3)
+
+
+def test_presets_are_the_papers():
+    base, big = SANetConfig.base(100), SANetConfig.big(100)
+    assert (base.blocks, base.embedding, base.hidden, base.dropout) == (1, 100, 128, 0.1)
+    assert (big.blocks, big.embedding, big.hidden, big.dropout) == (2, 200, 256, 0.1)
+    assert base.attention and base.positions and not base.scaled
+    assert not SANetConfig.base(100, attention=False).attention
+
+
+@given(lengths=row_lengths(longest=6), seed=seeds)
+def test_the_masked_maximum_is_numpys_over_real_words(lengths, seed):
+    mask = prefix_mask(lengths)
+    x = torch.randn(*mask.shape, 5, generator=torch.Generator().manual_seed(seed))
+    values, places = masked_maximum(x, mask)
+    for row, length in enumerate(lengths):
+        if length:
+            np.testing.assert_array_equal(values[row], x[row, :length].numpy().max(0))
+            np.testing.assert_array_equal(places[row], x[row, :length].numpy().argmax(0))
+        else:
+            assert not values[row].any() and (places[row] == -1).all()
+
+
+@given(lengths=row_lengths(longest=6), seed=seeds)
+def test_pooled_word_attention_counts_dimensions(lengths, seed):
+    tokens, mask = batch(lengths, seed)
+    output = tiny_sanet()(tokens, mask)
+    shares = pooled_word_attention(output.pooled_from, mask)
+    invariants.check_attention(shares, mask)
+    for row in range(len(lengths)):
+        for place in range(mask.shape[1]):
+            share = (output.pooled_from[row] == place).float().mean()
+            assert shares[row, place] == pytest.approx(share.item())
+
+
+def test_sparse_gradients_are_the_dense_ones():
+    tokens, mask = batch([5, 9], 3)
+    dense, sparse = tiny_sanet(1), tiny_sanet(1, sparse=True)
+    for model in (dense, sparse):
+        model(tokens, mask).logits.square().sum().backward()
+    assert sparse.embedding.weight.grad.is_sparse
+    torch.testing.assert_close(sparse.embedding.weight.grad.to_dense(), dense.embedding.weight.grad)
+
+
+def test_an_embedding_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"embedding is \(3, 3\), config says \(12, 6\)"):
+        SANet(SANetConfig(**TINY), torch.zeros(3, 3))
+
+
+@given(st.integers(0, 3))
+def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(blocks):
+    model = tiny_sanet(blocks=blocks)
+    tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)
+    logits = model(tokens, mask).logits
+    logits.sum().backward()
+    assert logits.isfinite().all()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
