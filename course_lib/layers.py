@@ -46,6 +46,43 @@ class AttentionPooling(nn.Module):
         return pooled.squeeze(1), alpha
 
 
+class BilinearAttention(nn.Module):
+    """What each query attends to: softmax over the keys of q W h (Tutek and Šnajder 2018, IRAM).
+
+    With the tokens themselves as queries it is the softmax(X W_QK Xᵀ) of SANet (Letarte et al.
+    2018). Neither divides by √d; ``scaled`` divides by the root of the keys' size.
+    """
+
+    def __init__(self, queries: int, keys: int, scaled: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(queries, keys))
+        self.divisor = keys**0.5 if scaled else 1.0
+        nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, q: Tensor, h: Tensor, mask: Tensor) -> Tensor:
+        """``q`` ``(n, rows, queries)``, ``h`` ``(n, length, keys)`` and ``mask`` of the keys
+        ``(n, length)``, or ``(n, rows, length)`` if rows see different ones → attention
+        ``(n, rows, length)``."""
+        scores = q @ self.weight @ h.transpose(1, 2) / self.divisor
+        return masked_softmax(scores, mask.unsqueeze(1) if mask.dim() == 2 else mask)
+
+
+def positions(length: int, width: int) -> Tensor:
+    """Sinusoidal positions ``(length, width)`` in [−1, 1], to be added to word vectors.
+
+    PE(p, 2i) = sin(p / 10000^{2i/d}), PE(p, 2i+1) = cos of the same angle, so that a step of k
+    places turns each pair by a fixed angle (Vaswani et al. 2017, §3.5; SANet uses them). The last
+    sine of an odd ``width`` has no cosine. ``ValueError`` for a negative length or no width.
+    """
+    if length < 0 or width < 1:
+        raise ValueError(f"positions needs length ≥ 0 and width ≥ 1, got {length} and {width}")
+    feature = torch.arange(width)
+    # float32 would lose the fast angles of far places
+    wavelength = 10000 ** ((feature - feature % 2).double() / width)
+    angle = torch.arange(length).unsqueeze(1) / wavelength
+    return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(torch.get_default_dtype())
+
+
 class LockedDropout(nn.Module):
     """Dropout whose mask is the same at every place of a sequence (Gal and Ghahramani 2016).
 

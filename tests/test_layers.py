@@ -1,4 +1,6 @@
-"""Masked softmax, attention pooling, hop redundancy and word dropout against NumPy and algebra."""
+"""Softmax, poolings, bilinear attention, positions and dropout against NumPy and algebra."""
+
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +11,14 @@ from hypothesis.extra import numpy as hnp
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
 from course_lib.invariants import check_attention
-from course_lib.layers import AttentionPooling, LockedDropout, hop_redundancy, masked_softmax
+from course_lib.layers import (
+    AttentionPooling,
+    BilinearAttention,
+    LockedDropout,
+    hop_redundancy,
+    masked_softmax,
+    positions,
+)
 
 shapes = hnp.array_shapes(min_dims=1, max_dims=3, max_side=5)
 
@@ -149,6 +158,93 @@ def test_attention_pooling_gradient(hops):
         return torch.func.functional_call(pooling, dict(zip(names, values, strict=True)), (h, mask))
 
     assert torch.autograd.gradcheck(pool, (h, *values))
+
+
+@every_device
+@pytest.mark.parametrize("scaled", [True, False])
+@settings(max_examples=20)
+@given(lengths=row_lengths(), rows=st.integers(1, 3), seed=seeds)
+def test_bilinear_attention_is_its_equation(device, scaled, lengths, rows, seed):
+    torch.manual_seed(seed)
+    attend = BilinearAttention(4, 3, scaled).double().to(device)
+    mask = prefix_mask(lengths).to(device)
+    q = torch.randn(len(lengths), rows, 4, dtype=torch.float64, device=device)
+    h = torch.randn(*mask.shape, 3, dtype=torch.float64, device=device)
+    attention = attend(q, h, mask)
+    check_attention(attention, mask.unsqueeze(1))
+    W = attend.weight.detach().cpu().numpy()
+    for n in range(len(lengths)):
+        for row in range(rows):
+            scores = [q[n, row].cpu().numpy() @ W @ key.cpu().numpy() for key in h[n]]
+            scores = np.array(scores) / (math.sqrt(3) if scaled else 1)
+            expected = numpy_softmax(scores, mask[n].cpu().numpy())
+            found = attention[n, row].detach().cpu().numpy()
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_bilinear_attention_over_the_tokens_themselves_agrees_with_pytorch():
+    torch.manual_seed(0)
+    attend, x, mask = (
+        BilinearAttention(5, 5, scaled=True),
+        torch.randn(3, 6, 5),
+        prefix_mask([6, 2, 4]),
+    )
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        x @ attend.weight, x, x, attn_mask=mask.unsqueeze(1)
+    )
+    torch.testing.assert_close(attend(x, x, mask) @ x, expected)
+
+
+def test_rows_of_bilinear_attention_may_see_different_keys():
+    """IRAM's step t sees the summaries of the steps before it, and no others."""
+    torch.manual_seed(0)
+    attend, q, h = BilinearAttention(4, 3), torch.randn(1, 2, 4), torch.randn(1, 5, 3)
+    mask = prefix_mask([4, 5]).unsqueeze(0)
+    attention = attend(q, h, mask)
+    check_attention(attention, mask)
+    for row, length in enumerate((4, 5)):
+        alone = attend(q[:, row : row + 1], h[:, :length], torch.ones(1, length, dtype=torch.bool))
+        torch.testing.assert_close(attention[:, row : row + 1, :length], alone)
+
+
+def test_bilinear_attention_gradient():
+    torch.manual_seed(0)
+    attend, mask = BilinearAttention(2, 3).double(), prefix_mask([3, 0, 1])
+    q = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
+    h = torch.randn(3, 3, 3, dtype=torch.float64, requires_grad=True)
+
+    def attention(q, h, weight):
+        return torch.func.functional_call(attend, {"weight": weight}, (q, h, mask))
+
+    assert torch.autograd.gradcheck(attention, (q, h, attend.weight))
+
+
+@pytest.mark.parametrize(("length", "width"), [(0, 4), (1, 1), (7, 2), (40, 9), (1000, 100)])
+def test_positions_are_the_formula_entry_by_entry(length, width):
+    expected = [
+        [
+            (math.cos if feature % 2 else math.sin)(place / 10000 ** (2 * (feature // 2) / width))
+            for feature in range(width)
+        ]
+        for place in range(length)
+    ]
+    found = positions(length, width)
+    assert found.shape == (length, width) and found.dtype == torch.float32
+    np.testing.assert_allclose(found.numpy(), np.array(expected).reshape(length, width), atol=1e-6)
+
+
+@given(width=st.integers(1, 20).map(lambda half: 2 * half), step=st.integers(0, 30))
+def test_dot_products_of_positions_depend_on_their_distance_alone(width, step):
+    code = positions(60, width).double()
+    overlap = (code[step:] * code[: 60 - step]).sum(1)
+    expected = sum(math.cos(step / 10000 ** (2 * i / width)) for i in range(width // 2))
+    np.testing.assert_allclose(overlap, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("length", "width"), [(-1, 4), (3, 0)])
+def test_positions_of_no_size_are_refused(length, width):
+    with pytest.raises(ValueError, match=f"length ≥ 0 and width ≥ 1, got {length} and {width}"):
+        positions(length, width)
 
 
 @settings(max_examples=30)
