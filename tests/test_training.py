@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,6 +149,91 @@ def test_it_stops_early_and_keeps_the_best_epoch(tmp_path, on_disk):
     loss = torch.nn.functional.nll_loss(probabilities.log(), labels).item()
     assert loss == min(losses)
     assert loss != losses[-1]
+
+
+def test_the_best_epoch_may_be_chosen_by_accuracy():
+    figures = [(0.6, 0.7), (0.5, 0.8), (0.4, 0.8), (0.3, 0.75)]
+    epochs = [Epoch(0.0, 0.0, loss, accuracy, 0.0) for loss, accuracy in figures]
+    assert History(epochs, best_by="accuracy").best == 1
+    assert History(epochs).best == 3
+
+
+class OneWord(torch.nn.Module):
+    """An embedding and a classifier of its mean: small enough to update by hand."""
+
+    def __init__(self, sparse=False):
+        super().__init__()
+        torch.manual_seed(3)
+        self.embedding = torch.nn.Embedding(len(toy_vocabulary()), 4, sparse=sparse)
+        self.classifier = torch.nn.Linear(4, 2)
+
+    def forward(self, tokens, mask):
+        summed = (self.embedding(tokens) * mask.unsqueeze(-1)).sum((1, 2))
+        logits = self.classifier(summed / mask.sum((1, 2)).unsqueeze(1))
+        return SimpleNamespace(logits=logits)
+
+
+SGD = replace(CONFIG, optimizer="sgd", momentum=0.9, embedding_rate=0.1, clip_norm=0.0, epochs=1,
+              decay=False)  # fmt: skip
+
+
+def by_hand(model, train, config):
+    """Two-group SGD as PyTorch defines it: v = 0.9 v + g and w −= rate · v; plain for the words."""
+    velocity = {name: 0.0 for name, _ in model.named_parameters()}
+    for number in range(config.epochs):
+        for batch in train.epoch(number):
+            model.zero_grad()
+            logits = model(batch.tokens, batch.mask).logits
+            torch.nn.functional.cross_entropy(logits, batch.labels).backward()
+            for name, parameter in model.named_parameters():
+                words = name.startswith("embedding")
+                kept, rate = (0.0, 0.1) if words else (0.9, 1.0)
+                velocity[name] = kept * velocity[name] + parameter.grad
+                with torch.no_grad():
+                    parameter -= rate * config.learning_rate * velocity[name]
+    return model.state_dict()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sgd_with_momentum_spares_the_embedding(sparse):
+    model, (train, validation) = OneWord(sparse), data()
+    expected = by_hand(OneWord(), train, SGD)
+    fit(model, train, validation, SGD, CPU)
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(value, expected[name])
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta", "sgd"])
+def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
+    config = replace(CONFIG, optimizer=optimizer, epochs=2,
+                     learning_rate={"adadelta": 5.0, "sgd": 1.0}.get(optimizer, 2e-2))  # fmt: skip
+    straight = new_model()
+    history = fit(straight, *data(), config, CPU)
+    assert history.epochs[-1].train_loss < history.epochs[0].train_loss
+    resumed = new_model()
+    with pytest.raises(KeyboardInterrupt):
+        fit(resumed, *data(), config, CPU, tmp_path, after_epoch=_interrupt)
+    again = new_model(seed=5)
+    fit(again, *data(), config, CPU, tmp_path)
+    assert same_weights(straight.state_dict(), again.state_dict())
+
+
+def _interrupt(history):
+    raise KeyboardInterrupt
+
+
+def test_an_unknown_optimizer_is_named():
+    with pytest.raises(ValueError, match="no optimizer 'adagrad'; there are: adam, amsgrad"):
+        fit(new_model(), *data(), replace(CONFIG, optimizer="adagrad"), CPU)
+
+
+def test_clip_norm_zero_clips_nothing():
+    weights = []
+    for clip_norm in (0.0, 1e9):
+        model = new_model()
+        fit(model, *data(), replace(CONFIG, clip_norm=clip_norm, epochs=1), CPU)
+        weights.append(model.state_dict())
+    assert same_weights(*weights)
 
 
 def test_the_best_epoch_is_the_first_of_the_lowest():
