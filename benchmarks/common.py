@@ -54,13 +54,20 @@ def show(rows: dict[str, dict[str, Any]]) -> None:
         print(f"{name:{width}}  {row['min']:10.3f} {row['median']:10.3f} {row['max']:10.3f}")
 
 
-def write(name: str, figures: dict[str, Any], seed: int, content: str, threads: int) -> None:
+def write(
+    name: str,
+    figures: dict[str, Any],
+    seed: int,
+    content: str,
+    threads: int,
+    dataset: str = "imdb",
+) -> None:
     """Leave ``results/NAME.json``: the figures, and what a rerun would need to match."""
     result = {
         "benchmark": name,
         "command": " ".join(["python", f"benchmarks/{name}.py", *sys.argv[1:]]),
         "seed": seed,
-        "data": {"dataset": "imdb", "content": content},
+        "data": {"dataset": dataset, "content": content},
         "environment": describe_environment(torch.device("cpu"), threads),
         "figures": figures,
     }

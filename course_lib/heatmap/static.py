@@ -22,18 +22,19 @@ _DOCUMENT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8">
  content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
 <title>Attention</title><body style="margin:0;background:#fff">
 <script>
-const unpack = (text) => {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-};
 const bytesOf = (text) => {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
   return bytes;
 };
-new Response(unpack("PROGRAM")).json().then(({ module, state }) => {
-  globalThis.courseView = [state, bytesOf("DATA")];
+const inflate = (bytes) =>
+  new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+const program = inflate(bytesOf("PROGRAM")).json();
+const data = bytesOf("DATA");
+const parts = data.length ? inflate(data.subarray(1)).arrayBuffer() : null;
+program.then(({ module, state }) => {
+  globalThis.courseView = [state, data[0], parts];
   const script = document.createElement("script");
   script.type = "module";
   script.textContent = module + "\\nrenderStatic(...globalThis.courseView);";

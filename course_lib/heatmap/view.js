@@ -67,17 +67,23 @@ const CHARACTERS = 60; // shown of a token, at most
 
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  return new Response(stream).arrayBuffer();
 }
 
-/** Codes from what `encoding.deflate` packs: the number of low bits, all high parts, all low parts. */
-async function unpack(bytes) {
-  const data = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength);
-  const parts = await inflate(data.subarray(1));
+/** Codes from all their high parts followed by all their low parts, of so many bits. */
+function join(lowBits, buffer) {
+  const parts = new Uint8Array(buffer);
   const count = parts.length / 2;
   const codes = new Uint16Array(count);
-  for (let i = 0; i < count; i++) codes[i] = (parts[i] << data[0]) | parts[count + i];
+  for (let i = 0; i < count; i++) codes[i] = (parts[i] << lowBits) | parts[count + i];
   return codes;
+}
+
+/** Codes from what `encoding.deflate` packs: the number of low bits, then the parts. */
+async function unpack(view) {
+  if (view.byteLength === 0) return null;
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  return join(bytes[0], await inflate(bytes.subarray(1)));
 }
 
 /** What the other parts ask of the weights; `step` picks the matrix. */
@@ -1036,12 +1042,12 @@ function mountText(root, model, listen) {
 }
 
 /** Draws into `root`; the theme's colours are set on the element around it, `host`. */
-async function mount(root, host, model, bytes, listen) {
+function mount(root, host, model, codes, listen) {
   root.append(make("style", { textContent: STYLE }));
   const { kind, theme } = model.get("spec");
   for (const [name, colour] of Object.entries(theme)) host.style.setProperty(`--${name}`, colour);
   if (kind === "text") return mountText(root, model, listen);
-  return mountHeatmap(root, model, await unpack(bytes), listen);
+  return mountHeatmap(root, model, codes, listen);
 }
 
 /** Live: within a shadow root, out of reach of the front end's own styles and shortcuts. */
@@ -1054,7 +1060,7 @@ async function render({ model, el }) {
     heard.push([event, run]);
   };
   const root = host.attachShadow({ mode: "open" });
-  const end = await mount(root, host, model, model.get("data"), listen);
+  const end = mount(root, host, model, await unpack(model.get("data")), listen);
   return () => {
     end?.();
     heard.forEach(([event, run]) => model.off(event, run));
@@ -1076,14 +1082,15 @@ function staticModel(state) {
 }
 
 /** Static: in the body of a frame, which tells the page around it how tall it is. */
-async function renderStatic(state, bytes) {
+async function renderStatic(state, lowBits, parts) {
   document.body.className = "static";
   const model = staticModel(state);
   const tell = () =>
     parent.postMessage({ courseHeight: document.documentElement.offsetHeight }, "*");
   addEventListener("message", tell);
   new ResizeObserver(tell).observe(document.documentElement);
-  await mount(document.body, document.body, model, bytes, model.on);
+  const codes = parts && join(lowBits, await parts);
+  mount(document.body, document.body, model, codes, model.on);
 }
 
 export default { render };

@@ -1,0 +1,314 @@
+"""The heatmap in JupyterLab and from a file, beside seaborn in an Output widget and BertViz.
+
+All in one headless Chromium, in turns. Times are taken inside the page: from the key press to the
+first frame with the picture, from moving the slider to the frame after the new picture.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from common import interleave, ratio, show, spread, write
+
+from course_lib.experiments import REPOSITORY
+from course_lib.heatmap import AttentionHeatmap
+from course_lib.training import use_threads
+
+sys.path.insert(0, str(REPOSITORY / "tests" / "browser"))
+import lab
+
+SIZES = (60, 200, 1000)
+STEPS = 6
+VIEWER = "bertviz==1.4.1"
+VIEWER_SIZES = (60, 200)  # at 1000 it holds every weight as a line of its own
+PATIENCE = 20_000  # milliseconds before a picture counts as not shown
+
+SETUP = """
+import sys, time
+sys.path.append({viewer!r})
+import matplotlib.pyplot as plt, seaborn as sns, torch
+from IPython.display import display
+from ipywidgets import IntSlider, Output, VBox
+from course_lib.heatmap import AttentionHeatmap
+torch.manual_seed({seed})
+words = [f"w{{i}}" for i in range(1000)]
+weights = {{n: torch.randn({steps}, n, n).softmax(-1) for n in {sizes}}}
+names = [f"step {{i}}" for i in range({steps})]
+
+def ours(n):
+    return AttentionHeatmap(weights[n], words[:n], steps=names)
+
+def seaborn(n):
+    output, slider = Output(), IntSlider(max={steps} - 1)
+    def draw(change=None):
+        with output:
+            output.clear_output(wait=True)
+            figure, axis = plt.subplots(figsize=(7, 6))
+            labels = words[:n] if n <= 60 else "auto"
+            sns.heatmap(weights[n][slider.value], ax=axis, xticklabels=labels, yticklabels=labels)
+            plt.show()
+    slider.observe(draw, "value")
+    draw()
+    return VBox([slider, output])
+
+def bertviz(n):
+    from bertviz import head_view
+    head_view([matrix[None, None] for matrix in weights[n]], words[:n])
+""".strip()
+
+# What counts as painted: our canvas holds a colour, a picture has loaded, a viewer drew a shape.
+WATCH = """([index, kind]) => {
+  const cell = document.querySelectorAll(".jp-Notebook .jp-Cell")[index];
+  const canvas = () => [...cell.querySelectorAll("[data-lm-suppress-shortcuts]")]
+    .map((host) => host.shadowRoot?.querySelector("canvas")).filter(Boolean);
+  const drawn = (one) => one.width > 300 && one.getContext("2d")
+    .getImageData(one.width / 2, 0, 1, one.height).data.some((value) => value < 200);
+  const found = () => kind === "ours" ? canvas().filter(drawn)
+    : kind === "seaborn" ? [...cell.querySelectorAll("img")].filter((one) => one.naturalWidth > 0)
+    : [...cell.querySelectorAll("[id^=bertviz] svg *")];
+  const old = new Set([...canvas(), ...cell.querySelectorAll("img, svg *")]);
+  globalThis.painted = new Promise((resolve) => {
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      const began = performance.now();
+      const look = () => {
+        if (found().some((one) => !old.has(one))) {
+          requestAnimationFrame(() => resolve((performance.now() - began) / 1000));
+        } else if (performance.now() - began > PATIENCE) resolve(null);
+        else requestAnimationFrame(look);
+      };
+      look();
+    }, { capture: true, once: false });
+  });
+}""".replace("PATIENCE", str(PATIENCE))
+
+OUR_STEP = """async (plot) => {
+  const slider = plot.getRootNode().querySelector("input[type=range]");
+  const frame = () => new Promise(requestAnimationFrame);
+  const times = [];
+  for (const step of [1, 2, 3, 4, 5, 0]) {
+    await frame();
+    const began = performance.now();
+    slider.value = step;
+    slider.dispatchEvent(new Event("input"));
+    await frame();
+    await frame();
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b)[3] / 1000;
+}"""
+
+HOVER = """(plot) => {
+  const box = plot.getBoundingClientRect();
+  const times = [];
+  for (let i = 0; i < 300; i++) {
+    const [x, y] = [100 + (i * 37) % (box.width - 110), 80 + (i * 53) % (box.height - 90)];
+    const began = performance.now();
+    plot.dispatchEvent(new PointerEvent("pointermove", {clientX: box.x + x, clientY: box.y + y}));
+    plot.getRootNode().querySelector(".readout").getBoundingClientRect();
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(0.95 * times.length)] / 1000;
+}"""
+
+NEW_PICTURE = """(cell) => {
+  const old = cell.querySelector("img");
+  globalThis.stepped = new Promise((resolve) => {
+    document.addEventListener("keydown", () => {
+      const began = performance.now();
+      const look = () => {
+        const now = cell.querySelector("img");
+        if (now && now !== old && now.naturalWidth > 0)
+          requestAnimationFrame(() => resolve((performance.now() - began) / 1000));
+        else requestAnimationFrame(look);
+      };
+      look();
+    }, { capture: true, once: true });
+  });
+}"""
+
+
+def install_viewer(folder: Path) -> bool:
+    """The established viewer in a folder of its own; whether that worked."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    done = subprocess.run([*command, str(folder), VIEWER], capture_output=True, text=True)
+    if done.returncode:
+        print(f"{VIEWER} cannot be installed, it is left out: {done.stderr.strip()[-300:]}")
+    return done.returncode == 0
+
+
+@contextmanager
+def open_browser() -> Any:
+    """Chromium as the tests start it."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=lab.chromium(), args=[*lab.QUIET, "--mute-audio"]
+        )
+        yield browser
+        browser.close()
+
+
+class Live:
+    """A notebook with one cell for each way and size."""
+
+    def __init__(self, browser: Any, address: str, folder: Path, viewer: Path, seed: int) -> None:
+        self.cells = [(way, n) for n in SIZES for way in ("ours", "seaborn")]
+        self.cells += [("bertviz", n) for n in VIEWER_SIZES]
+        setup = SETUP.format(viewer=str(viewer), seed=seed, steps=STEPS, sizes=SIZES)
+        context = browser.new_context(viewport={"width": 1400, "height": 1300})
+        sources = [setup, *(f"{way}({n})" for way, n in self.cells)]
+        self.notebook = lab.open_notebook(context, address, folder, sources)
+        self.page = self.notebook.page
+        self.notebook.run(0)
+
+    def cell(self, way: str, n: int) -> int:
+        """The number of the cell that shows ``n`` tokens this way."""
+        return 1 + self.cells.index((way, n))
+
+    def first_paint(self, way: str, n: int) -> float | None:
+        """Seconds from Shift+Enter to the frame with the picture; ``None`` if it stays blank."""
+        index = self.cell(way, n)
+        self.notebook.cell(index).locator(".cm-content").click()
+        self.page.evaluate(WATCH, [index, way])
+        self.page.keyboard.press("Shift+Enter")
+        seconds = self.page.evaluate("painted")
+        self.notebook.finish(index)
+        return seconds
+
+    def step(self, way: str, n: int) -> float:
+        """Seconds from moving the slider to the frame after the new picture."""
+        cell = self.notebook.cell(self.cell(way, n))
+        cell.scroll_into_view_if_needed()
+        if way == "ours":
+            return cell.locator(".plot").evaluate(OUR_STEP)
+        handle = cell.locator(".noUi-handle")
+        handle.focus()
+        cell.evaluate(NEW_PICTURE)
+        handle.press("ArrowRight")
+        return self.page.evaluate("stepped")
+
+    def hover(self, n: int) -> float:
+        """Seconds of script and layout for a move of the pointer, 95 of 100 moves."""
+        cell = self.notebook.cell(self.cell("ours", n))
+        cell.scroll_into_view_if_needed()
+        return cell.locator(".plot").evaluate(HOVER)
+
+
+def static_view(n: int, steps: int, seed: int) -> str:
+    """A frame with diffuse attention: the softmax of normal scores."""
+    weights = torch.randn(steps, n, n, generator=torch.Generator().manual_seed(seed)).softmax(-1)
+    names = [f"step {i}" for i in range(steps)]
+    return AttentionHeatmap(weights, [f"w{i}" for i in range(n)], steps=names).to_html()
+
+
+def static_paint(browser: Any, path: Path) -> float:
+    """Seconds from opening the file, offline, to the frame in which the canvas is drawn."""
+    context = browser.new_context(viewport={"width": 1100, "height": 1100}, offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri(), wait_until="commit")
+    opened = page.evaluate("performance.timeOrigin")
+    frame = page.locator("iframe").element_handle().content_frame()
+    painted = frame.evaluate(
+        """() => new Promise((resolve) => {
+          const look = () => {
+            const canvas = document.querySelector("canvas");
+            if (canvas && canvas.width > 300)
+              requestAnimationFrame(() => resolve(performance.timeOrigin + performance.now()));
+            else requestAnimationFrame(look);
+          };
+          look();
+        })"""
+    )
+    context.close()
+    return (painted - opened) / 1000
+
+
+def measure_static(browser: Any, folder: Path, rounds: int, seed: int) -> dict[str, Any]:
+    """Bytes and seconds to paint of frames with six steps and, at 60, with one."""
+    found = {}
+    for n, steps in ((60, 1), *((n, STEPS) for n in SIZES)):
+        page = static_view(n, steps, seed)
+        path = folder / f"static{n}x{steps}.html"
+        path.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{page}", encoding="utf-8")
+        seconds = [static_paint(browser, path) for _ in range(rounds)]
+        found[f"{n}, {steps} step{'s' * (steps > 1)}"] = {
+            "bytes": len(page.encode()),
+            "paint_seconds": spread(seconds),
+        }
+    return found
+
+
+def measure_live(live: Live, rounds: int, with_viewer: bool) -> dict[str, Any]:
+    """First paint, slider step and hover of every way and size."""
+    both = [(way, n) for way, n in live.cells if way != "bertviz"]
+    for way, n in both:  # the first figure of a kernel loads fonts and modules
+        live.first_paint(way, n)
+    paint = interleave(
+        {f"{way} {n}": lambda _, way=way, n=n: live.first_paint(way, n) for way, n in both}, rounds
+    )
+    step = interleave(
+        {f"{way} {n}": lambda _, way=way, n=n: live.step(way, n) for way, n in both}, rounds
+    )
+    hover = interleave({f"ours {n}": lambda _, n=n: live.hover(n) for n in SIZES}, rounds)
+    figures = {
+        "first_paint_seconds": {name: spread(values) for name, values in paint.items()},
+        "slider_step_seconds": {name: spread(values) for name, values in step.items()},
+        "hover_seconds": {name: spread(values) for name, values in hover.items()},
+        "first_paint_ratio_to_seaborn": {
+            str(n): spread(ratio(paint[f"ours {n}"], paint[f"seaborn {n}"])) for n in SIZES
+        },
+        "slider_step_ratio_to_seaborn": {
+            str(n): spread(ratio(step[f"ours {n}"], step[f"seaborn {n}"])) for n in SIZES
+        },
+    }
+    if with_viewer:
+        figures["viewer"] = {
+            "name": VIEWER,
+            "first_paint_seconds": {str(n): live.first_paint("bertviz", n) for n in VIEWER_SIZES},
+            "patience_seconds": PATIENCE / 1000,
+            "addresses_asked_for": sorted(
+                {url.split("?")[0] for url in live.notebook.watched.asked if "127.0.0.1" not in url
+                 and url.startswith("http")}
+            ),
+        }  # fmt: skip
+    return figures
+
+
+def main() -> None:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    if lab.chromium() is None:
+        parser.error(f"needs one of {', '.join(lab.CHROMIUM)}")
+    threads = use_threads(2)
+    with tempfile.TemporaryDirectory() as scratch, open_browser() as browser:
+        folder = Path(scratch)
+        with_viewer = install_viewer(folder / "viewer")
+        static = measure_static(browser, folder, chosen.rounds, chosen.seed)
+        with lab.running_lab(folder) as (address, notebooks):
+            live = Live(browser, address, notebooks, folder / "viewer", chosen.seed)
+            figures = measure_live(live, chosen.rounds, with_viewer) | {"static": static}
+    table = {
+        f"{kind.removesuffix('_seconds')}, {name}": row
+        for kind in ("first_paint_seconds", "slider_step_seconds", "hover_seconds")
+        for name, row in figures[kind].items()
+    }
+    table |= {f"static paint, {name}": row["paint_seconds"] for name, row in static.items()}
+    show(table)
+    for name, row in static.items():
+        print(f"static, {name}: {row['bytes']:,} bytes")
+    print(figures.get("viewer", ""))
+    write("heatmap", figures, chosen.seed, "softmax of normal scores", threads, "generated")
+
+
+if __name__ == "__main__":
+    main()
