@@ -242,7 +242,7 @@ def check_both_directions(
     if not len(rows):
         raise ValueError("check_both_directions needs a row of at least two real places")
     x, mask = x[rows], mask[rows]
-    row, first, last = torch.arange(len(x)), torch.zeros_like(rows), mask.sum(1) - 1
+    row, first, last = torch.arange(len(x), device=x.device), 0 * rows, mask.sum(1) - 1
     with evaluating(encoder):
         expected = encoder(x, mask)
         for changed, seen, says in (
