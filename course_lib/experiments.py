@@ -198,7 +198,8 @@ def run(
         "id": spec.id,
         "spec": asdict(spec),
         "settings": asdict(spec.settings()),
-        "data": asdict(corpus.provenance) | {"subset": spec.limit is not None},
+        "data": asdict(corpus.provenance)
+        | {"subset": corpus.provenance.subset or spec.limit is not None},
         "environment": describe_environment(device, threads),
         "seconds": round(time.perf_counter() - began, 1),
     } | done.record

@@ -53,9 +53,9 @@ class Outcome:
 
 
 def prepare_data() -> None:
-    """Fetch and prepare every dataset and vector file of the catalog."""
+    """Fetch and prepare the datasets and vectors of the catalog, but for those on demand."""
     for name, card in CARDS.items():
-        if card.sizes:
+        if card.sizes and not card.on_demand:
             load_corpus(name)
         elif name.startswith("glove"):
             load_vectors(name)

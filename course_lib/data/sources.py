@@ -70,6 +70,18 @@ def atomic_path(target: Path) -> Iterator[Path]:
             shutil.rmtree(workroom, ignore_errors=True)
 
 
+def check_space(folder: Path, needed: int) -> None:
+    """Raise ``DataError`` unless the disk of ``folder`` has room for ``needed`` bytes."""
+    present = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    free = shutil.disk_usage(present).free
+    if free < needed:
+        raise DataError(
+            f"{folder}: preparing takes about {needed / 1e9:.1f} GB for a while, and "
+            f"{free / 1e9:.1f} GB are free. Free some space, or set COURSE_DATA_DIR to a folder on "
+            "another disk."
+        )
+
+
 def verify(path: Path, digest: str | None) -> None:
     """Raise ``DataError`` unless the file has the digest ``"algorithm:hexadecimal"``, if any."""
     if digest is None:
