@@ -22,8 +22,9 @@ from tqdm.auto import tqdm
 from course_lib.data.batches import Batches, Documents, encode_documents
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import HANSettings, build_han, split_rows
+from course_lib.experiments import split_rows
 from course_lib.models.han import HAN
+from course_lib.systems import HANSettings, build_network
 from course_lib.training import TrainingConfig, predict, use_threads
 
 SETTINGS = HANSettings()
@@ -254,7 +255,8 @@ def main() -> None:
     }
 
     def make() -> HAN:
-        return build_han(SETTINGS, vocabulary, len(corpus.card.classes), chosen.seed)[0]
+        classes = len(corpus.card.classes)
+        return build_network("han", SETTINGS, vocabulary, classes, chosen.seed)[0]
 
     figures = time_rounds(
         make, documents["train"], chosen.seed, chosen.rounds, chosen.batches, chosen.bf16

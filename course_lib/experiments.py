@@ -14,34 +14,35 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import torch
 import yaml
-from accelerate.utils import set_seed
 from safetensors.torch import load_file
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from torch import nn
 
-from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.batches import Batches, Documents
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import atomic_path
-from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions, classification_metrics
-from course_lib.models.han import HAN, HANConfig
+from course_lib.systems import MAY_BE_ZERO, NETWORKS, PRESETS, Network, TfidfSettings, build_network
 from course_lib.training import (
     History,
     TrainingConfig,
     TrainingError,
     choose_device,
     fit,
+    measure,
     predict,
     save_weights,
     use_threads,
@@ -49,57 +50,12 @@ from course_lib.training import (
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
-MAY_BE_ZERO = ("dropout", "penalty", "patience", "max_sentences", "max_words")  # max 0: no cut
+LOOKED_AT = 32  # documents at once whose attention is held in full
 VALIDATION_SHARE = 0.1  # of the training half; the rows are in random order, so the first ones do
 
 
 class SpecError(ValueError):
     """A run that cannot be meant; the message names the field and what it may hold."""
-
-
-@dataclass(frozen=True)
-class HANSettings:
-    """All that shapes a HAN run. The defaults are the report's cut and our silent choices."""
-
-    max_sentences: int = 7
-    max_words: int = 30
-    vocabulary: int = 29_936
-    vectors: str = "glove.6B.50d"
-    hidden: int = 50
-    attention: int = 100
-    dropout: float = 0.4
-    hops: int = 1
-    penalty: float = 0.0
-    batch_size: int = 64
-    learning_rate: float = 3e-3
-    epochs: int = 4
-    patience: int = 2
-
-
-@dataclass(frozen=True)
-class TfidfSettings:
-    """TF-IDF over words and word pairs, then logistic regression: what attention has to beat.
-
-    The regularisation was chosen by validation loss among 1, 3, 10, 30 and 100.
-    """
-
-    longest: int = 2
-    minimum_documents: int = 2
-    inverse_regularisation: float = 30.0
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "han": {
-        "report": HANSettings(),
-        "long": HANSettings(max_sentences=25, max_words=50),
-        "small": HANSettings(vectors="none", hidden=16, attention=32, batch_size=32, epochs=4,
-                             learning_rate=5e-3),
-    },
-    "tfidf": {
-        "default": TfidfSettings(),
-        "words": TfidfSettings(longest=1, inverse_regularisation=10.0),
-    },
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -126,12 +82,14 @@ class RunSpec:
             kind = _choose(f"{self.system} setting", name, types)
             if not (type(value) is kind or (kind is float and type(value) is int)):
                 raise SpecError(f"{name} takes {kind.__name__}, got {value!r}")
+            if kind is bool:
+                continue
             if kind is not str and not 0 <= value < math.inf:
                 raise SpecError(f"{name} cannot be negative or infinite, got {value!r}")
             if value == 0 and name not in MAY_BE_ZERO:
                 raise SpecError(f"{name} cannot be 0")
-            if name == "dropout" and value >= 1:
-                raise SpecError(f"dropout takes a share below 1, got {value!r}")
+            if name in ("dropout", "validation_share") and value >= 1:
+                raise SpecError(f"{name} takes a share below 1, got {value!r}")
         return replace(settings, **self.overrides)
 
     def validate(self) -> None:
@@ -191,7 +149,7 @@ def run(
     threads, device = use_threads(spec.threads), choose_device(spec.device)
     corpus = load_corpus(spec.dataset)
     began = time.perf_counter()
-    system = {"han": _run_han, "tfidf": _run_tfidf}[spec.system]
+    system = _run_network if spec.system in NETWORKS else _run_tfidf
     done = system(spec, spec.settings(), corpus, device, folder, after_epoch)
     done.corpus = corpus
     done.record = {
@@ -239,14 +197,16 @@ def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
     }
 
 
-def split_rows(corpus: Corpus, limit: int | None = None) -> dict[str, Any]:
-    """``train``, ``validation`` (the first tenth of the training half) and ``test`` rows.
+def split_rows(
+    corpus: Corpus, limit: int | None = None, share: float = VALIDATION_SHARE
+) -> dict[str, Any]:
+    """``train``, ``validation`` (the first ``share`` of the training half) and ``test`` rows.
 
     ``limit`` keeps the first so many rows of the training half, validation included.
     """
     rows = corpus.splits["train"]
     rows = rows.select(range(limit)) if limit else rows
-    held_out = round(VALIDATION_SHARE * len(rows))
+    held_out = round(share * len(rows))
     return {
         "train": rows.select(range(held_out, len(rows))),
         "validation": rows.select(range(held_out)),
@@ -254,46 +214,29 @@ def split_rows(corpus: Corpus, limit: int | None = None) -> dict[str, Any]:
     }
 
 
-def build_han(
-    settings: HANSettings, vocabulary: Vocabulary, classes: int, seed: int
-) -> tuple[HAN, float | None]:
-    """An untrained HAN and the share of its vocabulary that the vectors cover (None without)."""
-    set_seed(seed)
-    embedding, coverage = None, None
-    if settings.vectors != "none":
-        embedding, coverage = load_vectors(settings.vectors).embedding_for(vocabulary, seed)
-    config = HANConfig.imdb(
-        len(vocabulary),
-        classes=classes,
-        embedding=embedding.shape[1] if embedding is not None else 50,
-        hidden=settings.hidden,
-        attention=settings.attention,
-        dropout=settings.dropout,
-        hops=settings.hops,
-        penalty=settings.penalty,
-    )
-    return HAN(config, embedding), coverage
-
-
-def _run_han(
+def _run_network(
     spec: RunSpec,
-    settings: HANSettings,
+    settings: Any,
     corpus: Corpus,
     device: torch.device,
     folder: Path | None,
     after_epoch: Callable[[History], None] | None,
 ) -> Run:
-    rows = split_rows(corpus, spec.limit)
-    vocabulary = Vocabulary.build(rows["train"], settings.vocabulary)
+    network = NETWORKS[spec.system]
+    rows = split_rows(corpus, spec.limit, getattr(settings, "validation_share", VALIDATION_SHARE))
+    seen = [rows[split] for split in network.vocabulary_of]
+    vocabulary = Vocabulary.build(datasets.concatenate_datasets(seen), settings.vocabulary)
     documents = {
-        split: encode_documents(chosen, vocabulary, settings.max_sentences, settings.max_words)
-        for split, chosen in rows.items()
+        split: network.encode(chosen, vocabulary, settings) for split, chosen in rows.items()
     }
-    model, coverage = build_han(settings, vocabulary, len(corpus.card.classes), spec.seed)
+    classes = len(corpus.card.classes)
+    model, coverage = build_network(spec.system, settings, vocabulary, classes, spec.seed)
+    shared = {item.name for item in fields(TrainingConfig)} & {
+        item.name for item in fields(settings)
+    }
     config = TrainingConfig(
-        epochs=settings.epochs,
-        learning_rate=settings.learning_rate,
-        patience=settings.patience,
+        **network.training,
+        **{name: getattr(settings, name) for name in shared},
         seed=spec.seed,
     )
     history = fit(
@@ -316,10 +259,26 @@ def _run_han(
     if spec.test:
         predictions = predict(model, Batches(documents["test"], 256), device, desc="test")
         record["test"] = classification_metrics(predictions)
+    if network.look and getattr(settings, "attention", True):
+        split = "test" if spec.test else "validation"
+        untrained, _ = build_network(spec.system, settings, vocabulary, classes, spec.seed)
+        record["attention"] = {
+            "split": split,
+            "trained": _attention_means(network, model, documents[split], device),
+            "untrained": _attention_means(network, untrained, documents[split], device),
+        }
     if folder:
         vocabulary.save(folder / "vocabulary.txt")
         save_weights(model.state_dict(), folder / "model.safetensors")
     return Run(record, model, vocabulary)
+
+
+def _attention_means(
+    network: Network, model: nn.Module, documents: Documents, device: torch.device
+) -> dict[str, float]:
+    look = partial(network.look, model)
+    _, figures = measure(model, Batches(documents, LOOKED_AT), look, device, "attention")
+    return {name: values.double().mean().item() for name, values in figures.items()}
 
 
 def _run_tfidf(
@@ -373,9 +332,11 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     if not (folder / "model.safetensors").exists():
         return Run(record, corpus=corpus)
     vocabulary = Vocabulary.load(folder / "vocabulary.txt")
-    settings = replace(spec.settings(), vectors="none")
-    model, _ = build_han(settings, vocabulary, len(corpus.card.classes), spec.seed)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
+    state = load_file(folder / "model.safetensors")
+    model = NETWORKS[spec.system].build(
+        spec.settings(), len(vocabulary), len(corpus.card.classes), state["embedding.weight"]
+    )
+    model.load_state_dict(state)
     return Run(record, model.eval(), vocabulary, corpus)
 
 

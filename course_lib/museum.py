@@ -21,9 +21,10 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.sources import atomic_path
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import REPOSITORY, HANSettings, describe_environment, split_rows
+from course_lib.experiments import REPOSITORY, describe_environment, split_rows
 from course_lib.metrics.classification import sampling_error
 from course_lib.models.han import HANConfig
+from course_lib.systems import HANSettings
 from course_lib.training import TrainingConfig, TrainingError, choose_device, fit, use_threads
 
 RECORD = REPOSITORY / "results" / "museum" / "specimens.json"

@@ -91,8 +91,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "big": SANetSettings(embedding=200, hidden=256, blocks=2, learning_rate=0.005),
         "baseline-big": SANetSettings(embedding=200, hidden=256, blocks=2, learning_rate=0.005,
                                       attention=False),
-        "small": SANetSettings(vectors="none", embedding=32, hidden=32, batch_size=32, epochs=6,
-                               learning_rate=0.05),
+        "small": SANetSettings(vectors="none", embedding=32, hidden=32, batch_size=32, epochs=12,
+                               learning_rate=0.02, embedding_rate=1.0),
     },
     "tfidf": {
         "default": TfidfSettings(),

@@ -270,21 +270,41 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
     return Batch(*(tensor.to(device, non_blocking=True) for tensor in batch))
 
 
-@torch.inference_mode()
 def predict(
     model: nn.Module, batches: Batches, device: torch.device | None = None, desc: str = "predict"
 ) -> Predictions:
     """Class probabilities of every document, in the order of the data, with dropout off."""
+    return measure(model, batches, lambda *inputs: (model(*inputs).logits, {}), device, desc)[0]
+
+
+Look = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, dict[str, torch.Tensor]]]
+
+
+@torch.inference_mode()
+def measure(
+    model: nn.Module,
+    batches: Batches,
+    look: Look,
+    device: torch.device | None = None,
+    desc: str = "measure",
+) -> tuple[Predictions, dict[str, torch.Tensor]]:
+    """``predict``, and figures of every document, ``(documents,)`` each, in the same pass.
+
+    ``look(tokens, mask)`` gives a batch's logits and its figures, ``(batch,)`` each, by name.
+    """
     device = device or next(model.parameters()).device
-    model.eval()
+    model.to(device).eval()
     rows = len(batches.documents)
-    probabilities = None
+    found: dict[str, torch.Tensor] = {}
     for batch in tqdm(batches.epoch(), desc, total=len(batches), leave=False):
-        logits = model.to(device)(*to_device(batch, device)[:2]).logits
-        if probabilities is None:
-            probabilities = torch.empty(rows, logits.shape[1])
-        probabilities[batch.index] = logits.float().softmax(1).cpu()
-    return Predictions(probabilities, torch.from_numpy(batches.documents.labels))
+        logits, figures = look(*to_device(batch, device)[:2])
+        figures = {"": logits.float().softmax(1)} | figures  # the nameless one: probabilities
+        for name, values in figures.items():
+            if name not in found:
+                found[name] = torch.empty(rows, *values.shape[1:])
+            found[name][batch.index] = values.float().cpu()
+    labels = torch.from_numpy(batches.documents.labels)
+    return Predictions(found.pop("", torch.empty(0)), labels), found
 
 
 class Checkpoints:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from course_lib import experiments
 from course_lib.data.batches import Batches, encode_documents
 from course_lib.data.corpus import load_corpus
 from course_lib.experiments import (
-    PRESETS,
     REPOSITORY,
     RunSpec,
     SpecError,
@@ -30,8 +30,10 @@ from course_lib.experiments import (
     train_or_load,
 )
 from course_lib.invariants import check_neighbours, check_padding
+from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
-from course_lib.training import TrainingError, predict
+from course_lib.systems import NETWORKS, PRESETS
+from course_lib.training import TrainingError, measure, predict
 
 SPEC = RunSpec(
     dataset="toy",
@@ -54,10 +56,10 @@ def threads_as_before():
 @pytest.mark.parametrize(
     ("field", "says", "change"),
     [
-        ("system", "there are: han, tfidf", {"system": "nope"}),
+        ("system", "there are: han, sanet, tfidf", {"system": "nope"}),
         ("preset", "there are: long, report, small", {"preset": "nope"}),
         ("preset", "there are: default, words", {"system": "tfidf", "preset": "report"}),
-        ("dataset", "there are: imdb", {"dataset": "nope"}),
+        ("dataset", "there are: ag_news, amazon_full", {"dataset": "nope"}),
         ("dataset", "no dataset 'glove.6B.50d'", {"dataset": "glove.6B.50d"}),
         ("setting", "no han setting 'hiden'; there are: attention", {"overrides": {"hiden": 1}}),
         ("hidden", "takes int, got 8.0", {"overrides": {"hidden": 8.0}}),
@@ -351,6 +353,35 @@ def test_the_simple_baseline_is_right_on_made_up_reviews(tmp_path):
     assert run(spec, tmp_path).record["test"] == record["test"]
 
 
+def test_a_sanet_learns_and_its_attention_is_measured_beside_an_untrained_one(tmp_path):
+    spec = RunSpec("sanet", "toy", "small", overrides={"blocks": 2})
+    done = run(spec, tmp_path)
+    assert done.record["test"]["accuracy"] > 0.9
+    assert done.record["sizes"] == {"train": 480, "validation": 120, "test": 200}
+    figures = done.record["attention"]
+    assert figures["split"] == "test"
+    assert figures["trained"].keys() == figures["untrained"].keys()
+    for name, value in figures["trained"].items():
+        assert 0 <= value <= 1
+        same = value == pytest.approx(figures["untrained"][name], abs=1e-6)
+        assert same == ("uniform" in name)  # which depends on the lengths alone
+    rows = done.corpus.splits["test"]
+    documents = NETWORKS["sanet"].encode(rows, done.vocabulary, spec.settings())
+    batches = Batches(documents, 32)
+    for model in (done.model, load_run(tmp_path, spec).model):
+        found = classification_metrics(predict(model, batches))
+        assert found["accuracy"] == done.record["test"]["accuracy"]
+    output = done.model(*documents.batch(np.arange(5))[:2], attention=True)
+    by_hand = gini(output.attention[:, 1], documents.batch(np.arange(5)).mask)
+    _, streamed = measure(done.model, batches, partial(NETWORKS["sanet"].look, done.model))
+    torch.testing.assert_close(streamed["block 2 gini"][:5], by_hand, atol=1e-4, rtol=0)
+
+
+def test_a_baseline_without_attention_has_none_to_measure():
+    done = run(RunSpec("sanet", "toy", "small", overrides={"attention": False, "epochs": 1}))
+    assert "attention" not in done.record
+
+
 def test_records_are_read_by_name(finished, tmp_path):
     _, done = finished
     for name in ("b", "a"):
@@ -448,7 +479,7 @@ def test_the_command_itself_exits_with_two():
         cwd=REPOSITORY, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "no system 'nope'; there are: han, tfidf" in done.stderr
+    assert "no system 'nope'; there are: han, sanet, tfidf" in done.stderr
     assert "Traceback" not in done.stderr
 
 

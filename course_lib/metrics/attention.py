@@ -9,6 +9,8 @@ queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, ro
 import torch
 from torch import Tensor
 
+BANDWIDTHS = (1, 2, 3, 4, 5)  # the paper's
+
 
 def gini(
     attention: Tensor, mask: Tensor, normalise: bool = False, row_mask: Tensor | None = None
@@ -50,6 +52,22 @@ def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
     total = weights.sum((1, 2))
     share = (weights * near).sum((1, 2)) / total.masked_fill(total == 0, 1)
     return share.clamp(max=1)
+
+
+def describe(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """Every figure that is quoted of a square attention, each ``(batch,)``, and beside each
+    diagonality what uniform attention over as many tokens would have."""
+    figures = {
+        "gini": gini(attention, mask),
+        "gini normalised": gini(attention, mask, normalise=True),
+        "row gini": row_gini(attention, mask),
+        "entropy": entropy(attention, mask),
+    }
+    for bandwidth in BANDWIDTHS:
+        figures[f"diagonality {bandwidth}"] = diagonality(attention, mask, bandwidth)
+        uniform = uniform_diagonality(mask.sum(1), bandwidth)
+        figures[f"uniform diagonality {bandwidth}"] = uniform
+    return figures
 
 
 def uniform_diagonality(lengths: Tensor, bandwidth: int) -> Tensor:

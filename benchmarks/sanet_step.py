@@ -1,0 +1,226 @@
+"""A training step of SANet: ours against the obvious way and against PyTorch's encoder.
+
+Time at 128 × 48 tokens: ours has the fused attention and gradients of the batch's own words alone;
+the obvious way, written out below, keeps the softmax and updates every word vector; PyTorch's
+encoder layer has the same width and one head. Memory at 128 × 1000 tokens, each in a process of its
+own (Linux only).
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from itertools import cycle
+from typing import Any
+
+import torch
+from common import interleave, ratio, show, spread, write
+from memory import STATUS, PeakMemory
+from torch import Tensor, nn
+
+from course_lib.data.batches import Batches
+from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.experiments import split_rows
+from course_lib.layers import positions
+from course_lib.models.sanet import SANet
+from course_lib.systems import NETWORKS, SANetSettings
+from course_lib.training import TrainingConfig, make_optimizer, use_threads
+
+LENGTH, LONG, BATCH, WORDS = 48, 1000, 128, 40_000
+SETTINGS = SANetSettings(max_tokens=LENGTH, vocabulary=WORDS, vectors="none")
+WARM_UP = 5
+
+
+class ObviousBlock(nn.Module):
+    """The paper's block, written down as it stands."""
+
+    def __init__(self, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.w_qk = nn.Linear(hidden, hidden, bias=False)
+        self.w_v = nn.Linear(hidden, hidden, bias=False)
+        self.w_1, self.w_2 = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+        self.norm_1, self.norm_2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, length, hidden)`` → the same."""
+        scores = torch.matmul(self.w_qk(x), x.transpose(1, 2))
+        alpha = scores.masked_fill(~mask.unsqueeze(1), -1e9).softmax(-1)
+        x = self.norm_1(x + self.dropout(torch.matmul(alpha, self.w_v(x))))
+        return self.norm_2(x + self.dropout(self.w_2(torch.relu(self.w_1(x)))))
+
+
+class TorchBlock(nn.Module):
+    """One layer of PyTorch's transformer encoder, of the same width."""
+
+    def __init__(self, hidden: int, dropout: float) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(hidden, 1, hidden, dropout, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``(batch, length, hidden)`` → the same."""
+        return self.encoder(x, src_key_padding_mask=~mask)
+
+
+class PlainNetwork(nn.Module):
+    """What surrounds a block of either kind: words and positions below it, the maximum above."""
+
+    def __init__(self, block: type[nn.Module], settings: SANetSettings) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, settings.embedding, padding_idx=0)
+        self.projection = nn.Linear(settings.embedding, settings.hidden)
+        self.block = block(settings.hidden, settings.dropout)
+        self.classifier = nn.Linear(settings.hidden, 2)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(batch, length)`` → logits ``(batch, 2)``."""
+        x = self.embedding(tokens)
+        x = self.projection(x + positions(x.shape[1], x.shape[2]))
+        x = self.block(x, mask).masked_fill(~mask.unsqueeze(2), -1e9)
+        return self.classifier(x.max(1).values)
+
+
+def load_twin(ours: SANet, obvious: PlainNetwork, tokens: Tensor, mask: Tensor) -> None:
+    """Give the obvious way our weights; ``AssertionError`` if it computes anything else."""
+    places = {"norms.0": "norm_1", "norms.1": "norm_2", "mixer.": "", "feed_forward.": ""}
+    state = {}
+    for name, value in ours.state_dict().items():
+        name = name.replace("blocks.0", "block")
+        for old, new in places.items():
+            name = name.replace(old, new)
+        state[name] = value
+    obvious.load_state_dict(state)
+    with torch.inference_mode():
+        expected = ours.eval()(tokens, mask).logits
+        torch.testing.assert_close(obvious.eval()(tokens, mask), expected, rtol=1e-4, atol=1e-5)
+
+
+def stepper(model: nn.Module, sparse: bool) -> Callable[[Any], float]:
+    """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
+    network = NETWORKS["sanet"].training
+    config = TrainingConfig(
+        **network | {"momentum": SETTINGS.momentum, "embedding_rate": SETTINGS.embedding_rate},
+        learning_rate=SETTINGS.learning_rate,
+    )
+    optimizer = make_optimizer(model, config, torch.device("cpu"))
+    model.train()
+
+    def step(batch: Any) -> float:
+        began = time.perf_counter()
+        output = model(batch.tokens, batch.mask)
+        logits = output.logits if sparse else output
+        nn.functional.cross_entropy(logits, batch.labels).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return time.perf_counter() - began
+
+    return step
+
+
+def ways(seed: int) -> dict[str, tuple[nn.Module, bool]]:
+    """The three networks, and whether ours it is."""
+    torch.manual_seed(seed)
+    ours = NETWORKS["sanet"].build(SETTINGS, WORDS, 2, None)
+    return {
+        "obvious": (PlainNetwork(ObviousBlock, SETTINGS), False),
+        "ours": (ours, True),
+        "nn.TransformerEncoder": (PlainNetwork(TorchBlock, SETTINGS), False),
+    }
+
+
+def batches(corpus: Corpus, length: int, count: int, seed: int) -> list[Any]:
+    """That many batches of reviews cut to ``length`` tokens."""
+    rows = split_rows(corpus, max(1000, count * BATCH * 2))["train"]
+    vocabulary = Vocabulary.build(rows, WORDS)
+    encoded = NETWORKS["sanet"].encode(rows, vocabulary, replace(SETTINGS, max_tokens=length))
+    return [batch for _, batch in zip(range(count), Batches(encoded, BATCH, seed).epoch())]
+
+
+def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any]:
+    """Milliseconds of a step of every way, and its ratio to the obvious one, round by round."""
+    data = batches(corpus, LENGTH, steps, seed)
+    networks = ways(seed)
+    load_twin(networks["ours"][0], networks["obvious"][0], *data[0][:2])
+    measures = {}
+    for name, (model, sparse) in networks.items():
+        step, forever = stepper(model, sparse), cycle(data)
+        for _ in range(WARM_UP):
+            step(next(forever))
+        measures[name] = lambda _, step=step: 1e3 * sum(map(step, data)) / len(data)
+    found = interleave(measures, rounds)
+    return {
+        "step_milliseconds": {name: spread(values) for name, values in found.items()},
+        "ratio_to_obvious": spread(ratio(found["ours"], found["obvious"])),
+        "ratio_to_encoder": spread(ratio(found["ours"], found["nn.TransformerEncoder"])),
+        "parameters": {
+            name: sum(p.numel() for p in model.parameters())
+            for name, (model, _) in networks.items()
+        },
+        "parameters_of_block": {
+            name: sum(
+                p.numel()
+                for p in getattr(model, "block", getattr(model, "blocks", None)).parameters()
+            )
+            for name, (model, _) in networks.items()
+        },
+    }
+
+
+def memory_of(name: str, corpus: Corpus, seed: int) -> dict[str, float]:
+    """What a training step at 128 × 1000 holds in a process of its own, before and at its peak."""
+    command = [sys.executable, __file__, "--child", name, f"--seed={seed}"]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(output)
+
+
+def main() -> None:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20, help="training steps of a round")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    threads = use_threads(chosen.threads)
+    corpus = load_corpus("imdb")
+    if chosen.child:
+        (batch,) = batches(corpus, LONG, 1, chosen.seed)
+        random = torch.Generator().manual_seed(chosen.seed)  # all 1000 places real in most rows
+        tokens = torch.randint(2, WORDS, (BATCH, LONG), generator=random)
+        batch = batch._replace(tokens=tokens, mask=torch.ones(BATCH, LONG, dtype=torch.bool))
+        step = stepper(*ways(chosen.seed)[chosen.child])
+        with PeakMemory() as memory:
+            step(batch)
+        print(json.dumps({"start": memory.start_megabytes, "peak": memory.peak_megabytes}))
+        return
+    figures = time_steps(corpus, chosen.rounds, chosen.steps, chosen.seed)
+    figures |= {"settings": asdict(SETTINGS), "batch": BATCH, "tokens": LENGTH}
+    table = {f"ms a step, {name}": row for name, row in figures["step_milliseconds"].items()}
+    table["ours / obvious"] = figures["ratio_to_obvious"]
+    table["ours / nn.TransformerEncoder"] = figures["ratio_to_encoder"]
+    if STATUS.exists():
+        found = interleave(
+            {name: lambda _, name=name: memory_of(name, corpus, chosen.seed) for name in ways(0)}, 1
+        )
+        rises = {name: [row["peak"] - row["start"] for row in rows] for name, rows in found.items()}
+        figures["memory"] = {
+            "tokens": LONG,
+            "rise_megabytes": {name: spread(values) for name, values in rises.items()},
+            "ratio_to_obvious": spread(ratio(rises["ours"], rises["obvious"])),
+        }
+        for name, row in figures["memory"]["rise_megabytes"].items():
+            table[f"MB that a long step adds, {name}"] = row
+        table["the same, ours / obvious"] = figures["memory"]["ratio_to_obvious"]
+    show(table)
+    print("parameters of the block:", figures["parameters_of_block"])
+    write("sanet_step", figures, chosen.seed, corpus.provenance.content, threads)
+
+
+if __name__ == "__main__":
+    main()
