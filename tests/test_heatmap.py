@@ -307,7 +307,7 @@ def test_the_module_can_stand_in_a_script():
         lambda: AttentionHeatmap(attention(300, 300, temperature=3), words(300), band=4),
         lambda: AttentionHeatmap(attention(3, 40), words(3), words(40), extra=2, title="$x_1$"),
         lambda: AttentionHeatmap(np.eye(9), words(9), transpose=True, outline=0.9, normalise=True),
-        lambda: AttentionText([words(400)] * 3, np.full((3, 400), 1 / 400), np.ones(3) / 3),
+        lambda: AttentionText([words(150)] * 3, np.full((3, 150), 1 / 150), np.ones(3) / 3),
     ],
 )
 def test_pictures_are_small_enough_to_commit(view):
