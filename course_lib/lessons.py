@@ -5,6 +5,8 @@ import html
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,18 @@ def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
     profile = parameters.get("profile", PROFILES[0])
     if profile not in PROFILES:
         raise ParameterError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")
+
+
+@contextmanager
+def _views_shown(form: str) -> Iterator[None]:
+    """Views show themselves in that form, in whatever program we run; ``COURSE_HEATMAP`` wins."""
+    before = os.environ.get("COURSE_HEATMAP")
+    os.environ["COURSE_HEATMAP"] = before or form
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COURSE_HEATMAP"]
 
 
 def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outcome:
@@ -190,7 +204,8 @@ def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
     outcomes = []
     for lesson in lessons:
         executed = EXECUTED / lesson.name
-        outcome = execute(lesson, executed, "lesson")
+        with _views_shown("png"):
+            outcome = execute(lesson, executed, "lesson")
         if not outcome.errors:
             notebook = normalise(nbformat.read(executed, as_version=4))
             with atomic_path(lesson) as temporary:
@@ -265,7 +280,8 @@ def course(profile: str) -> list[Outcome]:
     outcomes = []
     for lesson in lesson_paths():
         executed = EXECUTED / lesson.name
-        outcomes.append(execute(lesson, executed, profile))
+        with _views_shown("static"):
+            outcomes.append(execute(lesson, executed, profile))
         if executed.exists():
             export_html(executed, SITE / f"{lesson.stem}.html")
     items = "\n".join(

@@ -1,5 +1,6 @@
 """The tool that runs and publishes notebooks, tried on small broken ones."""
 
+import os
 import re
 from dataclasses import fields
 
@@ -196,6 +197,32 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
     assert kept.outputs[1].execution_count == 1
     assert clean.cells[2].outputs == [] and clean.cells[2].metadata.tags == ["corpus-text"]
     assert lessons.normalise(clean) == clean
+
+
+VIEW = """
+from course_lib.heatmap import AttentionHeatmap
+AttentionHeatmap([[1.0, 0.0], [0.25, 0.75]], ["a", "<b>"])
+"""
+
+
+def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("JPY_SESSION_NAME", "as if started from a notebook")
+    source = write(notebook(PARAMETERS, new_code_cell(VIEW)), tmp_path / "01_view.ipynb")
+    monkeypatch.setattr(lessons, "lesson_paths", lambda: [source])
+    monkeypatch.setattr(lessons, "EXECUTED", tmp_path / "executed")
+    monkeypatch.setattr(lessons, "SITE", tmp_path / "site")
+    (outcome,) = lessons.course("smoke")
+    assert outcome.errors == []
+    page = (tmp_path / "site" / "01_view.html").read_text(encoding="utf-8")
+    assert "<iframe" in page and "srcdoc=" in page
+    (outcome,) = lessons.publish_notebooks([source])
+    assert outcome.errors == []
+    (output,) = nbformat.read(source, as_version=4).cells[-1].outputs
+    assert output.data.keys() == {"text/plain", "image/png"}
+    assert len(output.data["image/png"]) < 150_000 * 4 / 3
+    assert "COURSE_HEATMAP" not in os.environ
 
 
 def test_committed_lessons_are_in_normal_form():
