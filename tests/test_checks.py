@@ -19,7 +19,7 @@ from course_lib.checks.attention import (
     WORD_SHARES,
 )
 from course_lib.checks.core import CheckFailed, beside, check, judge
-from course_lib.checks.recurrent import GRU_STEP, REVERSE
+from course_lib.checks.recurrent import BLEND, GRU_STEP, LAST_STATE, REPORT_WEIGHTS, REVERSE
 from course_lib.layers import hop_redundancy, masked_softmax
 from course_lib.models.gru import GRUCell
 
@@ -314,6 +314,105 @@ def reverse_repeating_the_first(x, mask):
     return x.gather(1, place.unsqueeze(2).expand_as(x))
 
 
+def blend_by_difference(h, candidate, z):
+    return h + z * (candidate - h)
+
+
+def report_weights_by_chunks(weight, bias):
+    (r, z, n), (b_r, b_z, b_n) = weight.chunk(3), bias.chunk(3)
+    return torch.stack([r, -z, n]), torch.stack([b_r, -b_z, b_n])
+
+
+def report_weights_by_cell(weight, bias):
+    gru = nn.GRU(weight.shape[1], len(bias) // 3)
+    gru.weight_ih_l0.data, gru.bias_ih_l0.data = weight, bias
+    u = GRUCell.from_torch(gru).u
+    return list(part.reshape(3, -1, *part.shape[1:]) for part in (u.weight, u.bias))
+
+
+def turned_weights(change):
+    """A wrong conversion: ``change`` of PyTorch's stacked weights and of its stacked biases."""
+
+    def convert(weight, bias):
+        return tuple(change(part.view(3, -1, *part.shape[1:])) for part in (weight, bias))
+
+    return convert
+
+
+def times(*signs):
+    return turned_weights(
+        lambda part: part * torch.tensor(signs).view(3, *[1] * (part.dim() - 1)).float()
+    )
+
+
+def every_third_row(weight, bias):
+    return tuple(torch.stack([part[0::3], -part[1::3], part[2::3]]) for part in (weight, bias))
+
+
+def last_state_by_where(x, mask, U, W, b):
+    h = torch.zeros(len(x), W.shape[1])
+    for step in range(x.shape[1]):
+        h = torch.where(mask[:, step, None], gru_by_einsum(x[:, step], h, U, W, b), h)
+    return h
+
+
+def last_state_row_by_row(x, mask, U, W, b):
+    found = []
+    for row, real in zip(x, mask, strict=True):
+        h = torch.zeros(1, W.shape[1])
+        for word in row[real]:
+            h = gru_by_loop(word[None], h, U, W, b)
+        found.append(h[0])
+    return torch.stack(found)
+
+
+def last_state_of_packed(x, mask, U, W, b):
+    cell = GRUCell(x.shape[2], W.shape[1])
+    cell.u.weight.data, cell.u.bias.data = U.reshape(-1, x.shape[2]), b.reshape(-1)
+    cell.w.weight.data = W.reshape(-1, W.shape[1])
+    h = torch.zeros(len(x), W.shape[1])
+    for step in range(x.shape[1]):
+        real = mask[:, step]
+        if real.any():
+            h = h.index_put((real,), cell(x[real, step], h[real]))
+    return h
+
+
+def every_state(x, U, W, b):
+    states = [torch.zeros(len(x), W.shape[1])]
+    for step in range(x.shape[1]):
+        states.append(gru_by_einsum(x[:, step], states[-1], U, W, b))
+    return torch.stack(states, 1)
+
+
+def state_at(place):
+    """A wrong last state: that after ``place(mask)`` words."""
+
+    def run(x, mask, U, W, b):
+        return every_state(x, U, W, b)[torch.arange(len(x)), place(mask)]
+
+    return run
+
+
+def last_state_of_zeroed_words(x, mask, U, W, b):
+    return every_state(x * mask[..., None], U, W, b)[:, -1]
+
+
+def last_state_wiped_by_padding(x, mask, U, W, b):
+    return every_state(x, U, W, b)[:, -1] * mask[:, -1, None]
+
+
+def last_state_mean(x, mask, U, W, b):
+    states = every_state(x, U, W, b)[:, 1:]
+    return torch.stack(
+        [s[m].mean(0) if m.any() else 0 * s[0] for s, m in zip(states, mask, strict=True)]
+    )
+
+
+def last_state_from_behind(x, mask, U, W, b):
+    return last_state_by_where(reverse_by_roll(x, mask), mask, U, W, b)
+
+
 def redundancy_by_loop(alpha):
     values = []
     for a in alpha:
@@ -366,7 +465,14 @@ def top_one_by_one(words, weights, k):
 RIGHT = {
     MASKED_SOFTMAX: (masked_softmax, softmax_by_loop, softmax_by_log),
     ATTENTION_POOLING: (ATTENTION_POOLING.reference, pooling_by_loop, pooling_by_einsum),
+    BLEND: (BLEND.reference, blend_by_difference, torch.lerp),
     GRU_STEP: (gru_by_cell, gru_by_loop, gru_by_einsum),
+    REPORT_WEIGHTS: (
+        REPORT_WEIGHTS.reference,
+        report_weights_by_chunks,
+        report_weights_by_cell,
+    ),
+    LAST_STATE: (last_state_by_where, last_state_row_by_row, last_state_of_packed),
     GINI: (gini_by_ranks, gini_by_differences, gini_by_lorenz),
     DIAGONALITY: (diagonality_by_tri, diagonality_by_loop, diagonality_by_diagonals),
     REVERSE: (reverse_by_index, reverse_by_gather, reverse_by_roll),
@@ -416,6 +522,45 @@ WRONG = {
         (gru_keeping(old=True, new=False), "the old state is kept whole"),
         (gru_keeping(old=False, new=True), "the candidate is taken whole"),
         (lambda x, h, U, W, b: h, "h at (0, 0) is"),
+    ],
+    BLEND: [
+        (lambda h, new, z: torch.lerp(new, h, z), "z has the opposite sense"),
+        (lambda h, new, z: h + z * new, "the old state is kept whole"),
+        (lambda h, new, z: (1 - z) * h + new, "the candidate is taken whole"),
+        (lambda h, new, z: z * h + z * new, "both are weighed by z"),
+        (lambda h, new, z: h - z * h, "the candidate does not enter"),
+        (lambda h, new, z: z * new, "the old state does not enter"),
+        (lambda h, new, z: torch.where(z > 0.5, new, h), "you switch"),
+        (lambda h, new, z: torch.lerp(h, new, z.mean(1, keepdim=True)), "all units share one z"),
+        (lambda h, new, z: (h + new) / 2, "h at (0, 0) is"),
+    ],
+    REPORT_WEIGHTS: [
+        (times(1, 1, 1), "z's weights change sign"),
+        (times(-1, 1, 1), "r has changed its sign"),
+        (times(1, 1, -1), "the candidate has changed its sign"),
+        (times(-1, -1, -1), "everything has changed its sign"),
+        (lambda w, b: (times(1, -1, 1)(w, b)[0], b.view(3, -1)), "z's bias kept its sign"),
+        (
+            lambda w, b: (times(1, 1, 1)(w, b)[0], times(1, -1, 1)(w, b)[1]),
+            "z's weights kept their sign",
+        ),
+        (turned_weights(lambda part: torch.stack([part[0], 1 - part[1], part[2]])), "1 − weight"),
+        (
+            turned_weights(lambda part: torch.stack([-part[1], part[0], part[2]])),
+            "r and z are exchanged",
+        ),
+        (every_third_row, "every third row"),
+        (lambda w, b: w.view(3, -1, w.shape[1]), "you returned 1"),
+    ],
+    LAST_STATE: [
+        (lambda x, mask, U, W, b: every_state(x, U, W, b)[:, -1], "the padding is read"),
+        (last_state_of_zeroed_words, "a padded word of zeros still moves the state"),
+        (last_state_wiped_by_padding, "padding wipes the state"),
+        (state_at(lambda mask: mask.sum(1).min()), "where the shortest row ends"),
+        (state_at(lambda mask: (mask.sum(1) - 1).clamp(min=0)), "n words make n steps"),
+        (last_state_from_behind, "from the last word to the first"),
+        (last_state_mean, "the mean of the states"),
+        (lambda x, mask, U, W, b: every_state(x, U, W, b)[:, 1:], "shape (1, 1, 1), expected"),
     ],
     GINI: [
         (gini_row_by_row, "the mean of each row's own Gini"),

@@ -16,17 +16,26 @@ from course_lib.checks.attention import (
     check_word_shares,
 )
 from course_lib.checks.core import CheckFailed, check_number
-from course_lib.checks.recurrent import check_gru_step, check_reverse
+from course_lib.checks.recurrent import (
+    check_blend,
+    check_gru_step,
+    check_last_state,
+    check_report_weights,
+    check_reverse,
+)
 
 __all__ = [
     "CheckFailed",
     "check_attention_pooling",
+    "check_blend",
     "check_diagonality",
     "check_gini",
     "check_gru_step",
+    "check_last_state",
     "check_masked_softmax",
     "check_number",
     "check_redundancy",
+    "check_report_weights",
     "check_reverse",
     "check_top_words",
     "check_word_shares",

@@ -1,4 +1,4 @@
-"""Checkers of the exercises on recurrent networks: one step of a GRU, reading backwards."""
+"""Checkers of the exercises on recurrent networks: a GRU's step and weights, order, padding."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,11 @@ from torch.func import functional_call
 
 from course_lib.checks.core import Case, Checker, Trial, check, generator, plural, ragged
 from course_lib.models.gru import GRUCell
+
+
+def check_blend(function: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+    """``f(h, candidate, z)``, all ``(batch, hidden)`` → ``(1 − z) ∘ h + z ∘ candidate``."""
+    check(BLEND, function)
 
 
 def check_gru_step(function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
@@ -20,10 +25,77 @@ def check_gru_step(function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], 
     check(GRU_STEP, function)
 
 
+def check_report_weights(
+    function: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> None:
+    """``f(weight, bias)`` of an ``nn.GRU``, ``(3 · hidden, inputs)`` and ``(3 · hidden,)`` → the
+    report's ``U`` ``(3, hidden, inputs)`` and ``b`` ``(3, hidden)``, in whose sense z = 1 takes the
+    candidate."""
+    check(REPORT_WEIGHTS, function)
+
+
+def check_last_state(
+    function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor],
+) -> None:
+    """``f(x, mask, U, W, b)`` → each row's state after its last real word, ``(batch, hidden)``.
+
+    ``x`` ``(batch, length, inputs)``, ``mask`` ``(batch, length)`` with the real words first, the
+    weights as for ``check_gru_step``; from a zero state, which a row without any word keeps.
+    """
+    check(LAST_STATE, function)
+
+
 def check_reverse(function: Callable[[Tensor, Tensor], Tensor]) -> None:
     """``f(x, mask)``, ``(batch, length, inputs)`` and ``(batch, length)`` with the real words first
     → the same, the real words of each row in reverse, zeros on padding."""
     check(REVERSE, function)
+
+
+def _blend(h: Tensor, candidate: Tensor, z: Tensor) -> Tensor:
+    return (1 - z) * h + z * candidate
+
+
+def _blend_cases() -> list[Case]:
+    cases = []
+    for batch, hidden in ((1, 1), (1, 2), (2, 3), (4, 5), (16, 50)):
+        for says, pull in (("gates half open", 1.0), ("gates fully open or shut", 200.0)):
+            source = generator(batch, hidden)
+            h, candidate, z = (torch.randn(batch, hidden, generator=source) for _ in range(3))
+            size = f"{plural(batch, 'row')}, hidden size {hidden}"
+            given = (h.tanh(), candidate.tanh(), torch.sigmoid(pull * z))
+            cases.append(Case(f"{size}, {says}", given))
+    return cases
+
+
+BLEND = Checker(
+    name="blend",
+    reference=_blend,
+    cases=_blend_cases,
+    returns=("h",),
+    start="where z is 0 the answer is h, where it is 1 the candidate, and in between a mixture.",
+    span="from one unit to 50",
+    mistakes=(
+        (lambda h, new, z: z * h + (1 - z) * new,
+         "z has the opposite sense: in the report z = 1 takes the candidate (nn.GRU keeps the old "
+         "state)."),
+        (lambda h, new, z: h + z * new,
+         "the old state is kept whole: it should be weighed by 1 − z, or the state grows without "
+         "bound."),
+        (lambda h, new, z: (1 - z) * h + new,
+         "the candidate is taken whole: it should be weighed by z."),
+        (lambda h, new, z: z * (h + new),
+         "both are weighed by z: what the candidate does not take, 1 − z, belongs to the old "
+         "state."),
+        (lambda h, new, z: (1 - z) * h,
+         "the candidate does not enter: add z ∘ candidate."),
+        (lambda h, new, z: z * new,
+         "the old state does not enter: add (1 − z) ∘ h."),
+        (lambda h, new, z: torch.where(z > 0.5, new, h),
+         "you switch: a gate is between 0 and 1 and mixes, so that a gradient passes through it."),
+        (lambda h, new, z: _blend(h, new, z.mean(1, keepdim=True).expand_as(z)),
+         "all units share one z: each unit has its own."),
+    ),
+)  # fmt: skip
 
 
 def _gru_step(
@@ -158,4 +230,133 @@ REVERSE = Checker(
          "the words come back in the order they came."),
     ),
     diagnoses=(_about_reverse,),
+)  # fmt: skip
+
+
+def _report_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    sign = torch.tensor([1.0, -1.0, 1.0])
+    return _stacked(weight) * sign.view(3, 1, 1), _stacked(bias) * sign.view(3, 1)
+
+
+def _stacked(weight: Tensor) -> Tensor:
+    """PyTorch's three gates, one below the other, with an axis of their own."""
+    return weight.unflatten(0, (3, -1))
+
+
+def _report_weights_cases() -> list[Case]:
+    cases = []
+    for inputs, hidden in ((1, 1), (2, 1), (1, 2), (3, 2), (4, 5), (50, 50)):
+        source = generator(inputs, hidden)
+        weight = torch.randn(3 * hidden, inputs, generator=source)
+        bias = torch.randn(3 * hidden, generator=source)
+        cases.append(Case(f"{plural(inputs, 'input')}, hidden size {hidden}", (weight, bias)))
+    return cases
+
+
+def _signed(weight: Tensor, bias: Tensor, *sign: float) -> tuple[Tensor, Tensor]:
+    signs = torch.tensor(sign)
+    return _stacked(weight) * signs.view(3, 1, 1), _stacked(bias) * signs.view(3, 1)
+
+
+def _interleaved(weight: Tensor) -> Tensor:
+    return weight.unflatten(0, (-1, 3)).transpose(0, 1).contiguous()
+
+
+REPORT_WEIGHTS = Checker(
+    name="report_weights",
+    reference=_report_weights,
+    cases=_report_weights_cases,
+    returns=("U", "b"),
+    start="1 − σ(a) = σ(−a): which of the three gates has to change its sign?",
+    span="from one unit to 50",
+    mistakes=(
+        (lambda weight, bias: _signed(weight, bias, 1, 1, 1),
+         "the weights are PyTorch's: its z keeps the old state, the report's takes the new one, so "
+         "z's weights change sign."),
+        (lambda weight, bias: _signed(weight, bias, -1, 1, 1),
+         "r has changed its sign, not z: PyTorch's order is r, z, n."),
+        (lambda weight, bias: _signed(weight, bias, 1, 1, -1),
+         "the candidate has changed its sign, not z: PyTorch's order is r, z, n."),
+        (lambda weight, bias: _signed(weight, bias, -1, -1, -1),
+         "everything has changed its sign: z alone is read in the opposite sense."),
+        (lambda weight, bias: (_report_weights(weight, bias)[0], _stacked(bias)),
+         "U is right, but z's bias kept its sign: −(U x + b) needs both."),
+        (lambda weight, bias: (_stacked(weight), _report_weights(weight, bias)[1]),
+         "b is right, but z's weights kept their sign: −(U x + b) needs both."),
+        (lambda weight, bias: tuple(
+            torch.stack([part[0], 1 - part[1], part[2]]) for part in _signed(weight, bias, 1, 1, 1)
+        ),
+         "1 − weight is not it: the 1 − stands before the sigmoid's value, 1 − σ(a) = σ(−a)."),
+        (lambda weight, bias: tuple(part[[1, 0, 2]] for part in _report_weights(weight, bias)),
+         "r and z are exchanged: the report's order is that of PyTorch, r, z, candidate."),
+        (lambda weight, bias: _report_weights(
+            _interleaved(weight).flatten(0, 1), _interleaved(bias).flatten()
+        ),
+         "every third row is taken: the gates lie in three blocks of hidden rows, one below the "
+         "other."),
+    ),
+)  # fmt: skip
+
+
+def _states(x: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    """All states ``(batch, length + 1, hidden)`` from a zero one on, padding read like words."""
+    states = [x.new_zeros(len(x), W.shape[1])]
+    for word in x.unbind(1):
+        states.append(_wrong_step(word, states[-1], U, W, b))
+    return torch.stack(states, 1)
+
+
+def _state_after(count: Tensor, x: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    """Each row's state after ``count`` words."""
+    return _states(x, U, W, b)[torch.arange(len(x)), count]
+
+
+def _last_state(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    return _state_after(mask.sum(1), x, U, W, b)
+
+
+def _last_state_cases() -> list[Case]:
+    cases = []
+    for rows, length, inputs, hidden in ((1, 1, 1, 1), (1, 2, 1, 1), (1, 3, 2, 2), (2, 3, 2, 2),
+                                         (3, 5, 2, 3), (8, 30, 6, 10)):  # fmt: skip
+        source = generator(rows, length, inputs, hidden)
+        shapes = ((rows, length, inputs), (3, hidden, inputs), (3, hidden, hidden), (3, hidden))
+        x, U, W, b = (torch.randn(shape, generator=source) for shape in shapes)
+        full = torch.ones(rows, length, dtype=torch.bool)
+        empty = ragged(rows, length) & (torch.arange(rows) != 0).unsqueeze(1)
+        size = f"{plural(rows, 'row')} of {plural(length, 'word')}"
+        for says, mask in (("all real", full), ("some padded", ragged(rows, length)),
+                           ("the first row without any real one", empty)):  # fmt: skip
+            cases.append(Case(f"{size}, {says}, numbers on the padding", (x, mask, U, W, b)))
+    return cases
+
+
+LAST_STATE = Checker(
+    name="last_state",
+    reference=_last_state,
+    cases=_last_state_cases,
+    returns=("h",),
+    start="h = torch.zeros(len(x), W.shape[1]), and a loop over the words, x[:, t] and mask[:, t].",
+    span="from one word to 30",
+    mistakes=(
+        (lambda x, mask, U, W, b: _states(x, U, W, b)[:, -1],
+         "the padding is read: short rows end in a state that saw what is not there."),
+        (lambda x, mask, U, W, b: _states(x * mask.unsqueeze(2), U, W, b)[:, -1],
+         "a padded word of zeros still moves the state, by W h and b: the step must not happen at "
+         "all."),
+        (lambda x, mask, U, W, b: _states(x, U, W, b)[:, -1] * mask[:, -1:],
+         "padding wipes the state: rows that end early come out as zeros. Where nothing is real, "
+         "the old state stays."),
+        (lambda x, mask, U, W, b: _state_after(mask.sum(1).min().expand(len(x)), x, U, W, b),
+         "you stop where the shortest row ends: the longer ones are not read to their end."),
+        (lambda x, mask, U, W, b: _state_after((mask.sum(1) - 1).clamp(min=0), x, U, W, b),
+         "your state is the one before the last word: n words make n steps."),
+        (lambda x, mask, U, W, b: _last_state(_reverse(x, mask), mask, U, W, b),
+         "you read from the last word to the first: start at word 0."),
+        (lambda x, mask, U, W, b: (
+            (_states(x, U, W, b)[:, 1:] * mask.unsqueeze(2)).sum(1)
+            / mask.sum(1, keepdim=True).clamp(min=1)
+        ),
+         "you return the mean of the states: the last one is asked for."),
+    ),
 )  # fmt: skip
