@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib import plots
+from course_lib.colours import ATTENTION
 
 TOLERANCE = 1e-4  # two right answers to scores of 1000 differ by this much in float32
 DRAWN = 12  # columns and rows of a drawn answer
@@ -287,7 +288,7 @@ def beside(checker: Checker, trial: Trial) -> Figure | None:
     limit = max(values.abs().max().item() if len(values) else 0.0, 1e-9)
     scale = {"vmin": -limit, "vmax": limit, "cmap": SIGNED}
     if not (values < 0).any():
-        scale |= {"vmin": 0, "cmap": plots.ATTENTION}
+        scale |= {"vmin": 0, "cmap": ATTENTION}
     rows, columns = panels["expected"].shape
     size = (2 * max(1.6, 0.62 * columns) + 1, max(1.0, 0.45 * rows) + 0.6)
     figure, axes = plt.subplots(1, 2, figsize=size)
