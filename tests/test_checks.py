@@ -20,6 +20,7 @@ from course_lib.checks.attention import (
 )
 from course_lib.checks.core import CheckFailed, beside, check, judge
 from course_lib.checks.recurrent import BLEND, GRU_STEP, LAST_STATE, REPORT_WEIGHTS, REVERSE
+from course_lib.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
 from course_lib.layers import hop_redundancy, masked_softmax
 from course_lib.models.gru import GRUCell
 
@@ -462,6 +463,121 @@ def top_one_by_one(words, weights, k):
     return found
 
 
+def attend_by_loop(q, k, v, mask):
+    alpha = torch.zeros(len(q), q.shape[1], k.shape[1])
+    for row, real in enumerate(mask):
+        for i in range(q.shape[1]):
+            if real.any():
+                scores = (k[row, real] * q[row, i]).sum(1) / q.shape[2] ** 0.5
+                alpha[row, i, real] = scores.softmax(0)
+    return torch.einsum("bij,bjv->biv", alpha, v), alpha
+
+
+def attend_by_torch(q, k, v, mask):
+    n = q.shape[1]
+    hidden = mask.unsqueeze(1).expand(-1, n, -1)
+    sdpa = nn.functional.scaled_dot_product_attention
+    values = (v, torch.eye(n).expand(len(q), n, n))  # over the identity, attention gives itself
+    output, alpha = (sdpa(q, k, value, attn_mask=hidden).nan_to_num(0) for value in values)
+    return [output, alpha]
+
+
+def attend(scale=lambda q: q.shape[-1] ** -0.5, dim=-1, axis=1, exchange=False, weigh=None):
+    def function(q, k, v, mask):
+        q, k = (k, q) if exchange else (q, k)
+        scores = q @ k.mT * scale(q)
+        if weigh:
+            alpha = weigh(scores, mask.unsqueeze(1).expand_as(scores))
+        else:
+            alpha = masked_softmax(scores, mask.unsqueeze(axis), dim)
+        return alpha @ v, alpha
+
+    return function
+
+
+def attend_mixing_by_columns(q, k, v, mask):
+    alpha = attend()(q, k, v, mask)[1]
+    return alpha.mT @ v, alpha
+
+
+def attend_squeezing(q, k, v, mask):
+    alpha = attend()(q, k, v, mask)[1]
+    return 2 * (alpha @ v), alpha
+
+
+def order_by_trying(function, x):
+    kinds = {"invariant", "equivariant"}
+    before = function(x)
+    for _ in range(20):
+        order = torch.randperm(len(x))
+        after = function(x[order])
+        if not torch.allclose(after, before, atol=1e-5):
+            kinds.discard("invariant")
+        if len(before) != len(x) or not torch.allclose(after, before[order], atol=1e-5):
+            kinds.discard("equivariant")
+    return kinds.pop() if kinds else "neither"
+
+
+def order_by_swaps(function, x):
+    """Swaps of neighbours make every order."""
+    before, same, along = function(x), True, True
+    for i in range(len(x) - 1):
+        order = list(range(len(x)))
+        order[i], order[i + 1] = order[i + 1], order[i]
+        after = function(x[order])
+        same &= bool((after - before).abs().max() < 1e-5)
+        along &= len(before) == len(x) and bool((after - before[order]).abs().max() < 1e-5)
+    return "invariant" if same else "equivariant" if along else "neither"
+
+
+def order_in_doubles(function, x):
+    x = x.double()
+    before, orders = function(x), [torch.randperm(len(x)) for _ in range(30)]
+    if all(torch.allclose(function(x[order]), before, atol=1e-6) for order in orders):
+        return "invariant"
+    if len(before) == len(x) and all(
+        torch.allclose(function(x[order]), before[order], atol=1e-6) for order in orders
+    ):
+        return "equivariant"
+    return "neither"
+
+
+def order_of_one(order, close=lambda a, b: torch.allclose(a, b, atol=1e-5)):
+    def kind(function, x):
+        p = order(len(x))
+        before, after = function(x), function(x[p])
+        if close(after, before):
+            return "invariant"
+        return "equivariant" if len(before) == len(x) and close(after, before[p]) else "neither"
+
+    return kind
+
+
+def shuffled(n):
+    return torch.randperm(n, generator=torch.Generator().manual_seed(n))
+
+
+def order_without_shuffling_the_result(function, x):
+    same = torch.allclose(function(x[shuffled(len(x))]), function(x), atol=1e-5)
+    return "invariant" if same else "neither"
+
+
+def order_by_shape(function, x):
+    return "equivariant" if function(x).shape == x.shape else "invariant"
+
+
+def uniform_by_pairs(n, b):
+    return sum(abs(i - j) <= b for i in range(n) for j in range(n)) / n**2
+
+
+def uniform_by_matrix(n, b):
+    return diagonality_by_tri(torch.full((n, n), 1 / n), b)
+
+
+def uniform_by_distances(n, b):
+    return (n + sum(2 * (n - k) for k in range(1, min(b, n - 1) + 1))) / n**2
+
+
 RIGHT = {
     MASKED_SOFTMAX: (masked_softmax, softmax_by_loop, softmax_by_log),
     ATTENTION_POOLING: (ATTENTION_POOLING.reference, pooling_by_loop, pooling_by_einsum),
@@ -479,6 +595,9 @@ RIGHT = {
     REDUNDANCY: (hop_redundancy, redundancy_by_loop, redundancy_by_einsum),
     WORD_SHARES: (shares_by_einsum, shares_by_loop, lambda a, b: a * b[..., None]),
     TOP_WORDS: (top_by_argsort, top_by_pairs, top_one_by_one),
+    SELF_ATTENTION: (attend(), attend_by_loop, attend_by_torch),
+    ORDER: (order_by_trying, order_by_swaps, order_in_doubles),
+    UNIFORM_DIAGONALITY: (uniform_by_distances, uniform_by_pairs, uniform_by_matrix),
 }
 WRONG = {
     MASKED_SOFTMAX: [
@@ -623,6 +742,56 @@ WRONG = {
         (lambda w, a, k: tuple(top_by_pairs(w, a, k)), "is a tuple, expected a list"),
         (lambda w, a, k: a.argsort(descending=True)[:k].tolist(), "words is [0], expected ['thin"),
     ],
+    SELF_ATTENTION: [
+        (attend(scale=lambda q: 1), "not divided by √d"),
+        (attend(scale=lambda q: 1 / q.shape[-1]), "you divide by d;"),
+        (attend(scale=lambda q: q.shape[1] ** -0.5), "the root of n"),
+        (attend(scale=lambda q: q.shape[-1] ** 0.5), "you multiply by √d"),
+        (attend(exchange=True), "queries and keys are exchanged"),
+        (attend(dim=1), "your columns sum to 1"),
+        (attend(axis=2), "the mask is laid over the queries"),
+        (attend(weigh=softmax_without_mask), "padding gets weight 0."),
+        (attend(weigh=softmax_zeroed_afterwards), "divide by what is left"),
+        (attend(weigh=softmax_of_zeros), "exp(0) is 1"),
+        (attend(weigh=softmax_nan), "a fully masked row gives NaN"),
+        (attend(weigh=softmax_uniform_where_empty), "a fully masked row should be all zeros"),
+        (attend(weigh=softmax_overflowing), "overflow: exp("),
+        (attend_mixing_by_columns, "not alphaᵀ"),
+        (attend_squeezing, "output at"),
+        (lambda q, k, v, mask: attend()(q, k, v, mask)[1], "you returned 1"),
+    ],
+    ORDER: [
+        (order_of_one(lambda n: torch.arange(n).flip(0)), "reversing is one shuffle of many"),
+        (order_of_one(torch.arange), "the identity is no shuffle"),
+        (order_without_shuffling_the_result, "function(x)[order], too"),
+        (order_by_shape, "the shape decides"),
+        (order_of_one(shuffled, torch.equal), "torch.equal is too strict"),
+        (
+            order_of_one(shuffled, lambda a, b: torch.allclose(a.sum(), b.sum(), atol=1e-4)),
+            "you compare sums",
+        ),
+        (lambda f, x: order_by_swaps(f, x).title(), "the answers are "),
+        (lambda f, x: order_by_swaps(f, x) == "invariant", "kind is a bool, expected a str"),
+        (
+            order_of_one(lambda n: [0, *range(n - 1, 0, -1)]),
+            "another shuffle of the rows shows that it is neither",
+        ),
+        (lambda f, x: "neither", "says 'neither', but it is invariant"),
+    ],
+    UNIFORM_DIAGONALITY: [
+        (lambda n, b: (2 * b + 1) / n, "a share is never above 1"),
+        (lambda n, b: min((2 * b + 1) / n, 1.0), "cut at 1"),
+        (lambda n, b: sum(n - k for k in range(b + 1) if k < n) / n**2, "only one side"),
+        (lambda n, b: uniform_by_pairs(n, b - 1), "one too narrow"),
+        (lambda n, b: uniform_by_pairs(n, b) * n, "there are n² pairs"),
+        (
+            lambda n, b: (n + sum(4 * (n - k) for k in range(1, b + 1) if k < n)) / n**2,
+            "counts every pair beside the diagonal twice",
+        ),
+        (lambda n, b: (n + 2 * n * b - b * (b + 1)) / n**2, "distances end at n − 1"),
+        (lambda n, b: torch.tensor([uniform_by_pairs(n, b)]), "shape (1,), expected ()"),
+        (lambda n, b: 0.3, "diagonality is 0.3, expected 1"),
+    ],
 }
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
@@ -735,7 +904,7 @@ def test_every_wrong_answer_can_be_drawn(checker, wrong, says):
         warnings.simplefilter("error")
         trial = judge(checker, wrong).trial
         figure = beside(checker, trial)
-        assert (figure is None) == (bool(trial.remark) or checker is TOP_WORDS)
+        assert (figure is None) == (bool(trial.remark) or checker in (TOP_WORDS, ORDER))
         if figure:
             figure.canvas.draw()
             plt.close(figure)

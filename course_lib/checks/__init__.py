@@ -23,6 +23,11 @@ from course_lib.checks.recurrent import (
     check_report_weights,
     check_reverse,
 )
+from course_lib.checks.self_attention import (
+    check_order,
+    check_self_attention,
+    check_uniform_diagonality,
+)
 
 __all__ = [
     "CheckFailed",
@@ -34,9 +39,12 @@ __all__ = [
     "check_last_state",
     "check_masked_softmax",
     "check_number",
+    "check_order",
     "check_redundancy",
     "check_report_weights",
     "check_reverse",
+    "check_self_attention",
     "check_top_words",
+    "check_uniform_diagonality",
     "check_word_shares",
 ]

@@ -78,7 +78,7 @@ def _nan(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
             "you divide by it. Make such a row all zeros."
         )
     top, highest = scores[row].max().item(), scores.max().item()
-    if top < highest - 80:
+    if top < highest - 80 and not wild[scores.amax(-1).argmax()]:
         return (
             f"row {row} becomes NaN because its largest score is {top:.0f} and the batch's is "
             f"{highest:.0f}: subtract each row's own maximum, not the batch's."
