@@ -1,4 +1,4 @@
-"""Look inside one document: what a trained model predicts for it, and what it attended to."""
+"""One document: what a trained model predicts for it, and what it attended to."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,13 +18,15 @@ class Reading(NamedTuple):
     """One document as the model saw it, cut included.
 
     ``sentences`` are its words; ``word_attention`` ``(sentences, words)`` and
-    ``sentence_attention`` ``(sentences,)`` what it attended to; ``probability`` of class 1.
+    ``sentence_attention`` ``(sentences,)`` what it attended to; ``probability`` of class 1;
+    ``left_out``, how many words lay beyond the cut.
     """
 
     sentences: list[list[str]]
     word_attention: np.ndarray
     sentence_attention: np.ndarray
     probability: float
+    left_out: int = 0
 
 
 def read_text(run: Run, text: str) -> Reading:
@@ -57,6 +59,7 @@ def read_tokens(run: Run, tokens: Sequence[str], sentence_lengths: Sequence[int]
         _numpy(output.word_attention[0, :count]),
         _numpy(output.sentence_attention[0, :count]),
         float(output.logits[0].float().softmax(0)[1]),
+        len(tokens) - sum(map(len, kept)),
     )
 
 

@@ -1,0 +1,333 @@
+"""Views to look around with: page through documents, or type a text, and see the attention."""
+
+import base64
+import html
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import ipywidgets as widgets
+import traitlets
+
+from course_lib.data.batches import Batches, encode_documents
+from course_lib.experiments import Run
+from course_lib.explore.reading import Reading, read_row, read_text
+from course_lib.heatmap import AttentionText
+from course_lib.heatmap.widget import shown_form
+from course_lib.metrics.classification import Predictions
+from course_lib.training import predict
+
+MOST_DOCUMENTS = 5_000  # in one menu
+MOST_CHARACTERS = 20_000  # of a text that somebody typed
+UNSURE = 0.6  # a prediction of less confidence is not sure
+EXCERPT = 44  # characters of a document in the menu
+BATCH_SIZE = 256
+WIDE = widgets.Layout(width="100%", max_width="52rem")
+
+
+def explore_documents(
+    run: Run,
+    rows: Any,
+    show: Callable[[Run, dict], widgets.Widget] | None = None,
+    predictions: Predictions | None = None,
+) -> "DocumentView":
+    """A view of documents to page through, each with label, prediction and attention.
+
+    ``rows`` are some of the corpus's (``split_rows``). ``show(run, row)`` makes the widget for one
+    document; by default its words tinted by attention. ``predictions`` are computed for all rows at
+    once, with a progress bar, unless given. ``ValueError`` without any row, or with more than a
+    menu holds.
+    """
+    count = len(rows)
+    if not 0 < count <= MOST_DOCUMENTS:
+        raise ValueError(
+            f"rows holds {count:,} documents; a menu takes 1 to {MOST_DOCUMENTS:,}. "
+            "Give a part of them, such as rows.select(range(500))"
+        )
+    if predictions is None:
+        predictions = _predict(run, rows)
+    show = show or _show_row
+    return DocumentView(rows, predictions, run.corpus.card.classes, lambda row: show(run, row))
+
+
+def explore_text(
+    run: Run, text: str = "", show: Callable[[Run, str], widgets.Widget] | None = None
+) -> "TextView":
+    """A view in which you type a text and read what the run's model makes of it.
+
+    ``text`` stands there to begin with; ``show(run, text)`` makes the widget for a text, by default
+    its words tinted by attention.
+    """
+    show = show or _show_text
+    return TextView(lambda typed: show(run, typed), text)
+
+
+def show_reading(reading: Reading, classes: Sequence[str], title: str = "") -> widgets.Widget:
+    """A reading's words tinted by attention; titled with the probability of class 1, what lies
+    beyond the model's cut, and ``title``."""
+    parts = [f"P({classes[1]}) = {reading.probability:.2f}", title]
+    if reading.left_out:
+        parts.append(f"not read, beyond the model's cut: {_words(reading.left_out)}")
+    title = ", ".join(filter(None, parts))
+    if not reading.sentences:
+        return _sentence(f"There is no word to look at. {title}")
+    return AttentionText(
+        reading.sentences, reading.word_attention, reading.sentence_attention, title=title
+    )
+
+
+class _Explorer(widgets.VBox):
+    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages."""
+
+    def __init__(self, controls: Sequence[widgets.Widget]) -> None:
+        self._says = widgets.HTML()
+        self._stage = widgets.VBox(layout=widgets.Layout(width="100%"))
+        super().__init__([*controls, self._says, self._stage])
+
+    def _put(self, shown: widgets.Widget) -> None:
+        """Let the stage hold this widget alone; ``show`` may hand the same one out again."""
+        before = self._stage.children
+        if before != (shown,):
+            self._stage.children = (shown,)
+            for widget in (part for old in before for part in tree(old)):
+                widget.close()
+
+    def _say(self, text: str) -> None:
+        self._said = text
+        self._says.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
+
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        """What to show where nothing can be clicked: captions and widgets."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        form = shown_form()
+        if form == "live":
+            return super()._repr_mimebundle_(**kwargs)
+        stills = self._stills()
+        bundle = {"text/plain": "\n".join(caption for caption, _ in stills)}
+        if picture := next(filter(None, map(_picture, (shown for _, shown in stills))), None):
+            bundle["image/png"] = base64.b64encode(picture).decode("ascii")
+        if form == "static":
+            bundle["text/html"] = "".join(
+                f"<p><b>{html.escape(caption)}</b></p>{_page(shown)}" for caption, shown in stills
+            )
+        return bundle, {"image/png": {"alt": stills[0][0]}}
+
+
+class DocumentView(_Explorer):
+    """Documents to page through: a menu, previous, next, the next mistake, and a filter.
+
+    Trait ``index``: the place in the rows of the document that is shown; it can be observed and
+    set.
+    """
+
+    index = traitlets.Int(0)
+
+    def __init__(
+        self,
+        rows: Any,
+        predictions: Predictions,
+        classes: Sequence[str],
+        show: Callable[[dict], widgets.Widget],
+    ) -> None:
+        self._rows, self._show = rows, show
+        confidence, guess = predictions.probabilities.max(1)
+        self._confidence, right = confidence.tolist(), (guess == predictions.labels).tolist()
+        self._mistakes = [place for place, is_right in enumerate(right) if not is_right]
+        self._about = [
+            f"{'✓' if is_right else '✗'} {classes[label]}"
+            + ("" if is_right else f", predicted {classes[guessed]}")
+            + f", {sure:.0%} sure"
+            for is_right, label, guessed, sure in zip(
+                right, predictions.labels.tolist(), guess.tolist(), self._confidence, strict=True
+            )
+        ]
+        every = range(len(self._about))
+        unsure = [place for place in every if self._confidence[place] < UNSURE]
+        self._kinds = [list(every), self._mistakes, unsure]
+        self._places = self._kinds[0]
+        self._excerpts = [_excerpt(row["tokens"]) for row in rows]
+        names = (
+            f"all {len(every):,}",
+            f"mistakes ({len(self._mistakes):,})",
+            f"less than {UNSURE:.0%} sure ({len(unsure):,})",
+        )
+        self._filter = widgets.Dropdown(
+            options=[(name, kind) for kind, name in enumerate(names)], description="show"
+        )
+        self._menu = widgets.Dropdown(options=self._options(), description="document", layout=WIDE)
+        buttons = {
+            "◀ previous": lambda _: self._step(-1),
+            "next ▶": lambda _: self._step(1),
+            "next mistake ▶": lambda _: self._next_mistake(),
+        }
+        self._buttons = [widgets.Button(description=name) for name in buttons]
+        for button, act in zip(self._buttons, buttons.values(), strict=True):
+            button.on_click(act)
+        self._buttons[-1].disabled = not self._mistakes
+        super().__init__([widgets.HBox([self._filter, *self._buttons]), self._menu])
+        self._filter.observe(self._narrow, "value")
+        self._menu.observe(self._pick, "value")
+        self._turn()
+
+    @traitlets.validate("index")
+    def _check_index(self, proposal: dict[str, Any]) -> int:
+        place, count = proposal["value"], len(self._about)
+        if not 0 <= place < count:
+            raise ValueError(f"index is {place}; it takes 0 to {count - 1}")
+        return place
+
+    @traitlets.observe("index")
+    def _turn(self, _: Any = None) -> None:
+        """Show the document that ``index`` says, whatever the filter."""
+        if self.index not in self._places:
+            self._filter.index = 0
+        self._menu.value = self.index
+        self._say(f"Document {self.index} of {len(self._about)}: {self._about[self.index]}")
+        self._put(self._show(self._rows[self.index]))
+
+    def _pick(self, change: dict[str, Any]) -> None:
+        if change["new"] is not None:
+            self.index = change["new"]
+
+    def _narrow(self, change: dict[str, Any]) -> None:
+        self._places = self._kinds[change["new"]]
+        self._menu.unobserve(self._pick, "value")  # new options choose their first one
+        self._menu.options = self._options()
+        self._menu.observe(self._pick, "value")
+        if not self._places:
+            self._say("There is none among these documents.")
+        elif self.index in self._places:
+            self._menu.value = self.index
+        else:
+            self.index = self._places[0]
+
+    def _options(self) -> list[tuple[str, int]]:
+        return [
+            (f"{place} {self._about[place]}: {self._excerpts[place]}", place)
+            for place in self._places
+        ]
+
+    def _step(self, way: int) -> None:
+        if self._places:
+            at = self._places.index(self.index) if self.index in self._places else 0
+            self.index = self._places[(at + way) % len(self._places)]
+
+    def _next_mistake(self) -> None:
+        later = [place for place in self._mistakes if place > self.index]
+        self.index = (later or self._mistakes)[0]
+
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        """This document, the mistake that was surest, and the least sure prediction."""
+        sure = self._confidence.__getitem__
+        chosen = {self.index: "", min(self._places, key=sure, default=self.index): "least sure: "}
+        if self._mistakes:
+            chosen.setdefault(max(self._mistakes, key=sure), "surest mistake: ")
+        return [
+            (
+                f"{what}document {place} of {len(self._about)}: {self._about[place]}",
+                self._stage.children[0] if place == self.index else self._show(self._rows[place]),
+            )
+            for place, what in chosen.items()
+        ]
+
+
+class TextView(_Explorer):
+    """A box to type a text into, a button, and what the model makes of the text.
+
+    ``read(text)`` makes the widget for a text of at least one word.
+    """
+
+    def __init__(self, read: Callable[[str], widgets.Widget], text: str = "") -> None:
+        self._read = read
+        self._box = widgets.Textarea(
+            text, placeholder="Type a review, then press Read it", rows=4, layout=WIDE
+        )
+        self._button = widgets.Button(description="Read it", button_style="primary")
+        self._button.on_click(lambda _: self.read())
+        super().__init__([self._box, self._button])
+        self.read()
+
+    @property
+    def text(self) -> str:
+        """What stands in the box; set it and call ``read``."""
+        return self._box.value
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._box.value = text
+
+    def read(self) -> None:
+        """Read the text as the button does; without a word in it, say so and show nothing."""
+        text = self.text
+        if not text.strip():
+            self._say("There is nothing to read yet: type at least one word.")
+            self._put(widgets.HTML())
+            return
+        self._say(
+            f"Only the first {MOST_CHARACTERS:,} of {len(text):,} characters are read."
+            if len(text) > MOST_CHARACTERS
+            else ""
+        )
+        self._put(self._read(text[:MOST_CHARACTERS]))
+
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        said = self._said or "The text in the box, as the model reads it"
+        return [(said, self._stage.children[0])]
+
+
+def tree(widget: widgets.Widget) -> Iterator[widgets.Widget]:
+    """The widget, its children and theirs."""
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from tree(child)
+
+
+def _predict(run: Run, rows: Any) -> Predictions:
+    settings = run.record["settings"]
+    documents = encode_documents(
+        rows, run.vocabulary, settings["max_sentences"], settings["max_words"]
+    )
+    return predict(run.model, Batches(documents, BATCH_SIZE), desc="reading")
+
+
+def _show_row(run: Run, row: dict) -> widgets.Widget:
+    classes = run.corpus.card.classes
+    return show_reading(read_row(run, row), classes, f"labelled {classes[row['label']]}")
+
+
+def _show_text(run: Run, text: str) -> widgets.Widget:
+    return show_reading(read_text(run, text), run.corpus.card.classes)
+
+
+def _sentence(text: str) -> widgets.HTML:
+    return widgets.HTML(f"<p>{html.escape(text)}</p>")
+
+
+def _words(count: int) -> str:
+    return "1 word" if count == 1 else f"{count:,} words"
+
+
+def _excerpt(tokens: Sequence[str]) -> str:
+    """A document's first words on one line, kept apart from what stands before them.
+
+    What could turn the direction of the rest of the line is left out; the isolates keep the
+    direction of the words themselves inside.
+    """
+    start = " ".join(tokens[:EXCERPT])
+    start = "".join(character for character in start if character.isprintable())
+    return "\u2068" + (start if len(start) <= EXCERPT else start[: EXCERPT - 1] + "…") + "\u2069"
+
+
+def _picture(shown: widgets.Widget) -> bytes | None:
+    """The picture of the first part that has one."""
+    return next((part.to_png() for part in tree(shown) if hasattr(part, "to_png")), None)
+
+
+def _page(shown: widgets.Widget) -> str:
+    """What needs no kernel: frames of heatmaps and texts, and plain HTML; controls are left out."""
+    return "".join(
+        part.to_html() if hasattr(part, "to_html") else part.value
+        for part in tree(shown)
+        if hasattr(part, "to_html") or isinstance(part, widgets.HTML)
+    )
