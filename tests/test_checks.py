@@ -1,5 +1,6 @@
 """Every checker accepts right answers, however written, and tells wrong ones apart."""
 
+import math
 import warnings
 
 import matplotlib.pyplot as plt
@@ -19,12 +20,139 @@ from course_lib.checks.attention import (
     WORD_SHARES,
 )
 from course_lib.checks.core import CheckFailed, beside, check, judge
+from course_lib.checks.documents import (
+    EFFECTIVE_WORDS,
+    PADDING_CHANGE,
+    SENTENCES_IN_PLACE,
+    SMALLEST_F1,
+)
 from course_lib.checks.recurrent import BLEND, GRU_STEP, LAST_STATE, REPORT_WEIGHTS, REVERSE
 from course_lib.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
 from course_lib.layers import hop_redundancy, masked_softmax
 from course_lib.models.gru import GRUCell
 
 inf = torch.inf
+
+
+def effective_by_loop(weights):
+    return math.exp(-sum(w * math.log(w) for w in weights.tolist() if w))
+
+
+def effective_by_product(weights):
+    return 1 / (weights**weights).prod()  # exp(−Σ w log w), and 0⁰ is 1
+
+
+def effective_of_the_real(weights):
+    weights = weights[weights > 0]
+    return torch.exp(-(weights * weights.log()).sum())
+
+
+def place_by_loop(s, mask):
+    placed, vectors = torch.zeros(*mask.shape[:2], s.shape[1]), iter(s)
+    for document, sentences in enumerate(mask):
+        for sentence, words in enumerate(sentences):
+            if words.any():
+                placed[document, sentence] = next(vectors)
+    return placed
+
+
+def place_by_index(s, mask):
+    placed = s.new_zeros(mask.shape[0] * mask.shape[1], s.shape[1])
+    placed[mask.flatten(0, 1).any(1).nonzero().squeeze(1)] = s
+    return placed.unflatten(0, mask.shape[:2])
+
+
+def place_by_scatter(s, mask):
+    real = mask.any(2).unsqueeze(2)
+    return torch.zeros(*real.shape[:2], s.shape[1]).masked_scatter(real, s)
+
+
+def place_from_the_first(s, mask):
+    placed = torch.zeros(mask.shape[0] * mask.shape[1], s.shape[1])
+    placed[: len(s)] = s
+    return placed.view(*mask.shape[:2], -1)
+
+
+def place_at_the_front(s, mask):
+    parts = s.split(mask.any(2).sum(1).tolist())
+    return torch.stack(
+        [torch.cat([part, torch.zeros(mask.shape[1] - len(part), s.shape[1])]) for part in parts]
+    )
+
+
+def place_by_number(s, mask):
+    return place_by_scatter(s, mask.transpose(0, 1)).transpose(0, 1)
+
+
+def place_into(value):
+    def place(s, mask):
+        real = mask.any(2).unsqueeze(2)
+        return torch.where(real, place_by_scatter(s, mask), value)
+
+    return place
+
+
+def place_with_the_mean(s, mask):
+    return place_into(s.sum())(s, mask)
+
+
+def place_whole_sentences(s, mask):
+    placed = torch.zeros(*mask.shape[:2], s.shape[1])
+    placed[mask.all(2)] = s
+    return placed
+
+
+def f1_of(tp, fp, fn):
+    return 2 * tp / max(1, 2 * tp + fp + fn)
+
+
+def f1_by_trying(positive, negative, wrong):
+    kinds = [
+        (fn, wrong - fn) for fn in range(wrong + 1) if fn <= positive and wrong - fn <= negative
+    ]
+    return min(f1_of(positive - fn, fp, fn) for fn, fp in kinds)
+
+
+def f1_by_formula(positive, negative, wrong):
+    return max(0.0, 2 * (positive - wrong) / (2 * positive - wrong)) if wrong < positive else 0.0
+
+
+def f1_by_tensors(positive, negative, wrong):
+    fn = torch.arange(max(0, wrong - negative), min(wrong, positive) + 1)
+    tp = positive - fn
+    return (2 * tp / (2 * tp + wrong).clamp(min=1)).min()
+
+
+def change_by_pad(predict, tokens, mask):
+    wide = torch.nn.functional.pad(tokens, (0, 3, 0, 2))
+    wide_mask = torch.nn.functional.pad(mask, (0, 3, 0, 2), value=False)
+    return (predict(wide, wide_mask) - predict(tokens, mask)).abs().max()
+
+
+def change_by_zeros(predict, tokens, mask, sentences=2, words=3, real=False, first=False):
+    documents, height, width = tokens.shape
+    wide = tokens.new_zeros(documents, height + sentences, width + words)
+    wide_mask = torch.full(wide.shape, real)
+    place = (
+        slice(None),
+        slice(sentences, None) if first else slice(height),
+        slice(words, None) if first else slice(width),
+    )
+    wide[place], wide_mask[place] = tokens, mask
+    return float((predict(wide, wide_mask) - predict(tokens, mask)).abs().max())
+
+
+def change_by_cat(predict, tokens, mask):
+    wide, wide_mask = tokens, mask
+    for axis, size in ((1, 2), (2, 3)):
+        more = torch.zeros_like(wide.narrow(axis, 0, 1)).repeat_interleave(size, axis)
+        wide, wide_mask = torch.cat([wide, more], axis), torch.cat([wide_mask, more.bool()], axis)
+    return torch.dist(predict(wide, wide_mask), predict(tokens, mask), p=inf)
+
+
+def logit_differences(predict, tokens, mask):
+    padding = torch.nn.ConstantPad3d((0, 3, 0, 2, 0, 0), 0)
+    return predict(padding(tokens), padding(mask)) - predict(tokens, mask)
 
 
 def softmax_by_loop(scores, mask):
@@ -579,6 +707,10 @@ def uniform_by_distances(n, b):
 
 
 RIGHT = {
+    EFFECTIVE_WORDS: (effective_of_the_real, effective_by_loop, effective_by_product),
+    SENTENCES_IN_PLACE: (place_by_scatter, place_by_loop, place_by_index),
+    SMALLEST_F1: (f1_by_trying, f1_by_formula, f1_by_tensors),
+    PADDING_CHANGE: (change_by_pad, change_by_zeros, change_by_cat),
     MASKED_SOFTMAX: (masked_softmax, softmax_by_loop, softmax_by_log),
     ATTENTION_POOLING: (ATTENTION_POOLING.reference, pooling_by_loop, pooling_by_einsum),
     BLEND: (BLEND.reference, blend_by_difference, torch.lerp),
@@ -600,6 +732,54 @@ RIGHT = {
     UNIFORM_DIAGONALITY: (uniform_by_distances, uniform_by_pairs, uniform_by_matrix),
 }
 WRONG = {
+    EFFECTIVE_WORDS: [
+        (lambda w: torch.special.entr(w).sum(), "the entropy itself"),
+        (lambda w: torch.exp(torch.xlogy(w, w).sum()), "the sign of the entropy is lost"),
+        (lambda w: torch.exp(-(w * w.clamp(min=1e-30).log2()).sum()), "base 2"),
+        (lambda w: 1 / (w @ w), "1/Σw²"),
+        (lambda w: (w > 0).sum().float(), "two of 0.99 and 0.01 are not two"),
+        (lambda w: 1 / w.max(), "looks at one word alone"),
+        (lambda w: torch.exp(-(w * w.log()).sum()), "0 · log 0 is NaN"),
+        (lambda w: torch.exp(torch.special.entr(w).sum()) / len(w), "between 1 and all"),
+        (lambda w: torch.special.entr(w).exp(), "shape (1,), expected ()"),
+    ],
+    SENTENCES_IN_PLACE: [
+        (place_from_the_first, "one after the other from the first place"),
+        (place_at_the_front, "moved to its front"),
+        (place_by_number, "all first sentences, then to all second"),
+        (place_into(torch.nan), "hold NaN"),
+        (place_into(1.0), "hold ones"),
+        (lambda s, mask: place_by_loop(s.flip(0), mask), "from last to first"),
+        (place_with_the_mean, "a place without a sentence is not zero"),
+        (place_whole_sentences, "in your line `placed[mask.all(2)] = s`"),
+        (lambda s, mask: place_by_loop(s, mask)[mask.any(2)], "expected (1, 1, 2)"),
+    ],
+    SMALLEST_F1: [
+        (
+            lambda p, n, e: max(
+                f1_of(p - fn, e - fn, fn) for fn in range(min(e, p) + 1) if e - fn <= n
+            ),
+            "the largest F1",
+        ),
+        (lambda p, n, e: 1 - e / (p + n), "that is the accuracy"),
+        (lambda p, n, e: f1_of(p - e // 2, e - e // 2, e // 2), "equally between the two kinds"),
+        (lambda p, n, e: max(0, p - e) / p, "that is the recall"),
+        (
+            lambda p, n, e: 2 * (p - e) / (2 * (p - e) + e) if e < 2 * p else 0.0,
+            "a negative number of true positives",
+        ),
+        (lambda p, n, e: 0.8235, "f1 is 0.8235, expected 1"),
+    ],
+    PADDING_CHANGE: [
+        (lambda f, t, m: change_by_zeros(f, t, m, sentences=0), "you add words only"),
+        (lambda f, t, m: change_by_zeros(f, t, m, words=0), "you add sentences only"),
+        (lambda f, t, m: change_by_zeros(f, t, m, 3, 2), "the words, comes first"),
+        (lambda f, t, m: logit_differences(f, t, m).max(), "take the absolute value"),
+        (lambda f, t, m: logit_differences(f, t, m).abs().mean(), "you take the mean"),
+        (lambda f, t, m: change_by_zeros(f, t, m, real=True), "are marked as real"),
+        (lambda f, t, m: change_by_zeros(f, t, m, first=True), "you put the padding in front"),
+        (lambda f, t, m: logit_differences(f, t, m).abs(), "shape (1, 2), expected ()"),
+    ],
     MASKED_SOFTMAX: [
         (softmax_without_mask, "padding gets weight 0."),
         (softmax_of_zeros, "exp(0) is 1"),

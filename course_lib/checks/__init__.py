@@ -16,6 +16,12 @@ from course_lib.checks.attention import (
     check_word_shares,
 )
 from course_lib.checks.core import CheckFailed, check_number
+from course_lib.checks.documents import (
+    check_effective_words,
+    check_padding_change,
+    check_sentences_in_place,
+    check_smallest_f1,
+)
 from course_lib.checks.recurrent import (
     check_blend,
     check_gru_step,
@@ -34,16 +40,20 @@ __all__ = [
     "check_attention_pooling",
     "check_blend",
     "check_diagonality",
+    "check_effective_words",
     "check_gini",
     "check_gru_step",
     "check_last_state",
     "check_masked_softmax",
     "check_number",
     "check_order",
+    "check_padding_change",
     "check_redundancy",
     "check_report_weights",
     "check_reverse",
     "check_self_attention",
+    "check_sentences_in_place",
+    "check_smallest_f1",
     "check_top_words",
     "check_uniform_diagonality",
     "check_word_shares",
