@@ -110,6 +110,46 @@ def test_no_padding_beyond_the_longest_sentence_and_the_most_sentences_of_the_ba
         assert batch.tokens.shape == (len(texts), most, longest)
 
 
+@given(CORPORA, LIMITS, SIZES, SEEDS)
+def test_flat_documents_are_one_sequence_cut_at_its_end(corpus, max_tokens, size, seed):
+    documents = encode_documents(rows_of(corpus), VOCABULARY, flat=True, max_tokens=max_tokens)
+    expected = [[i for sentence in text for i in sentence][:max_tokens] for text in cut(corpus)]
+    assert documents.lengths.tolist() == [len(text) for text in expected]
+    seen = []
+    for batch in Batches(documents, size, seed).epoch():
+        places = batch.index.tolist()
+        seen += places
+        texts = [expected[i] for i in places]
+        assert batch.tokens.shape == (len(texts), max([len(text) for text in texts] + [1]))
+        assert torch.equal(batch.mask, batch.tokens != 0)
+        assert (batch.mask.int().diff(dim=1) <= 0).all()
+        rows = zip(batch.tokens, batch.mask, strict=True)
+        assert [tokens[mask].tolist() for tokens, mask in rows] == texts
+        assert batch.labels.tolist() == [corpus[i][1] for i in places]
+    assert sorted(seen) == list(range(len(corpus)))
+
+
+@given(CORPORA, SIZES, SEEDS)
+def test_flat_batches_come_in_the_order_of_those_with_sentences(corpus, size, seed):
+    orders = [
+        indices(
+            Batches(encode_documents(rows_of(corpus), VOCABULARY, flat=flat), size, seed).epoch()
+        )
+        for flat in (False, True)
+    ]
+    assert orders[0] == orders[1]
+
+
+def test_cut_of_the_other_kind_is_refused():
+    rows = rows_of([([["a", "b"]], 0)])
+    for cuts in ({"max_sentences": 1}, {"max_words": 1}):
+        with pytest.raises(ValueError, match="cut them by max_tokens"):
+            encode_documents(rows, VOCABULARY, flat=True, **cuts)
+    with pytest.raises(ValueError, match="max_tokens cuts flat documents"):
+        encode_documents(rows, VOCABULARY, max_tokens=1)
+    assert encode_documents(rows, VOCABULARY, flat=True, max_tokens=0).lengths.tolist() == [2]
+
+
 @given(CORPORA, SIZES, SEEDS)
 def test_number_of_batches_is_known_and_only_one_is_smaller(corpus, size, seed):
     batches = Batches(encode_documents(rows_of(corpus), VOCABULARY), size, seed)

@@ -1,8 +1,10 @@
 import csv
+import dataclasses
 import hashlib
 import io
 import json
 import random
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -162,8 +164,82 @@ def test_unobtainable_corpus_leaves_no_prepared_folder(two_sources, no_network):
     assert not (two_sources / "root").exists()
 
 
+@pytest.fixture
+def whole_and_subset(tmp_path, make_tar, monkeypatch, no_trained_splitter):
+    """A card of 40 rows with an archive of them and one of 8, and a mirror folder for each."""
+    rows = [(i % 4 + 1, f"Item {i}", "Good.") for i in range(40)]
+    sizes, sources = {}, {}
+    for name, kept in (("whole", rows), ("subset", rows[:8])):
+        (tmp_path / name).mkdir()
+        data = "".join(f'"{label}","{title}","{text}"\n' for label, title, text in kept).encode()
+        files = {f"ag_news_csv/{split}.csv": data for split in ("train", "test")}
+        archive = make_tar(tmp_path / name / f"{name}.tgz", files)
+        sizes[name] = {split: (len(kept) // 4,) * 4 for split in ("train", "test")}
+        promised = {"sizes": sizes[name]} if name == "subset" else {}
+        sources[name] = Source(name, "ag_news", downloads(archive), **promised)
+    card = made_up_card(
+        [], classes=tuple("abcd"), sizes=sizes["whole"], sources=tuple(sources.values())
+    )
+    monkeypatch.setitem(catalog.CARDS, "made-up", card)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("mirror", "rows"), [("whole", 40), ("subset", 8)])
+def test_subset_is_recorded_as_one_and_kept_apart(whole_and_subset, monkeypatch, mirror, rows):
+    root = whole_and_subset / "root"
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(whole_and_subset / mirror))
+    for _ in range(2):  # prepared, then opened
+        loaded = load_corpus("made-up", root=root)
+        assert loaded.provenance.subset == (mirror == "subset")
+        assert {len(split) for split in loaded.splits.values()} == {rows}
+    folder = {"whole": "made-up-v1", "subset": "made-up-subset-v1"}[mirror]
+    assert [path.name for path in (root / "prepared").iterdir()] == [folder]
+
+
+def test_whole_dataset_goes_before_a_prepared_subset(whole_and_subset, monkeypatch):
+    root, archive = whole_and_subset / "root", "whole.tgz"
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(whole_and_subset / "subset"))
+    load_corpus("made-up", root=root)
+    (root / "prepared" / "made-up-subset-v1").rename(root / "kept")
+    (root / "downloads" / archive).write_bytes((whole_and_subset / "whole" / archive).read_bytes())
+    load_corpus("made-up", root=root)
+    (root / "kept").rename(root / "prepared" / "made-up-subset-v1")
+    assert not load_corpus("made-up", root=root).provenance.subset
+
+
+def test_subset_with_other_counts_than_its_own_is_refused(whole_and_subset, monkeypatch):
+    card = catalog.CARDS["made-up"]
+    whole, subset = card.sources
+    wrong = dataclasses.replace(subset, sizes={"train": (2, 2, 2, 2), "test": (2, 2, 3, 1)})
+    monkeypatch.setitem(catalog.CARDS, "made-up", dataclasses.replace(card, sources=(whole, wrong)))
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(whole_and_subset / "subset"))
+    with pytest.raises(DataError, match=r"test has \(2, 2, 2, 2\).*says \(2, 2, 3, 1\)"):
+        load_corpus("made-up", root=whole_and_subset / "root")
+    assert list((whole_and_subset / "root" / "prepared").iterdir()) == []
+
+
+def test_corpus_prepared_before_subsets_were_recorded_is_whole(prepared):
+    written = json.loads((prepared / "provenance.json").read_text())
+    del written["subset"]
+    (prepared / "provenance.json").write_text(json.dumps(written))
+    assert open_corpus(prepared).provenance.subset is False
+
+
+def test_disk_without_room_is_named_before_anything_is_read(whole_and_subset, monkeypatch):
+    root = whole_and_subset / "root"
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(whole_and_subset / "whole"))
+    monkeypatch.setitem(READERS, "ag_news", lambda path: pytest.fail("it was read"))
+    size = (whole_and_subset / "whole" / "whole.tgz").stat().st_size
+    monkeypatch.setattr(corpus, "SPACE", 7_000_000_000 / size)
+    usage = shutil.disk_usage(whole_and_subset)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=6_500_000_000))
+    with pytest.raises(DataError, match=r"prepared: .* about 7\.0 GB .* 6\.5 GB are free"):
+        load_corpus("made-up", root=root)
+    assert not (root / "prepared").exists()
+
+
 def test_unknown_corpus_is_an_error_that_lists_the_names(tmp_path):
-    with pytest.raises(DataError, match="imdb, toy"):
+    with pytest.raises(DataError, match="imdb, toy, huffpost, ag_news, "):
         load_corpus("imbd", root=tmp_path)
 
 

@@ -328,6 +328,14 @@ def test_a_run_without_a_folder_writes_nothing_and_a_limit_is_a_subset(tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_run_on_a_subset_says_so_without_a_limit(monkeypatch):
+    toy = load_corpus("toy")
+    subset = replace(toy, provenance=replace(toy.provenance, subset=True))
+    monkeypatch.setattr(experiments, "load_corpus", lambda name: subset)
+    done = run(RunSpec("tfidf", "toy", "words", test=False))
+    assert done.record["data"]["subset"] is True
+
+
 @pytest.mark.parametrize("limit", [None, 100])
 def test_validation_rows_are_not_trained_on_and_the_vocabulary_does_not_know_them(limit):
     corpus = load_corpus("toy")
