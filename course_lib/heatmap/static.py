@@ -30,8 +30,8 @@ const bytesOf = (text) => {
 };
 const inflate = (bytes) =>
   new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
-const program = inflate(bytesOf("PROGRAM")).json();
-const data = bytesOf("DATA");
+const program = inflate(bytesOf("{PROGRAM}")).json();
+const data = bytesOf("{DATA}");
 const parts = data.length ? inflate(data.subarray(1)).arrayBuffer() : null;
 program.then(({ module, state }) => {
   globalThis.courseView = [state, data[0], parts];
@@ -58,8 +58,8 @@ def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
     """
     module = re.sub(r"^\s*(//|/\*\*).*\n", "", VIEW.read_text(encoding="utf-8"), flags=re.MULTILINE)
     program = json.dumps({"module": module, "state": state}, separators=(",", ":"))
-    document = _DOCUMENT.replace("PROGRAM", _base64(zlib.compress(program.encode(), 9)))
-    document = document.replace("DATA", _base64(data))
+    document = _DOCUMENT.replace("{PROGRAM}", _base64(zlib.compress(program.encode(), 9)))
+    document = document.replace("{DATA}", _base64(data))  # braces: base64 has none
     return (
         f'<iframe title="{html.escape(name)}" sandbox="allow-scripts" srcdoc="'
         f'{html.escape(document)}" onload="{html.escape(_RESIZE)}" '
