@@ -41,6 +41,7 @@ from course_lib.training import (
     TrainingConfig,
     TrainingError,
     choose_device,
+    choose_precision,
     fit,
     measure,
     predict,
@@ -255,6 +256,7 @@ def _run_network(
         "share_of_words_kept": len(documents["validation"].words) / max(1, words),
         "epochs": [asdict(epoch) for epoch in history.epochs],
         "best_epoch": history.best + 1,
+        "precision": choose_precision(config.precision, device),
     }
     if spec.test:
         predictions = predict(model, Batches(documents["test"], 256), device, desc="test")

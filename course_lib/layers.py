@@ -83,6 +83,23 @@ def positions(length: int, width: int) -> Tensor:
     return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(torch.get_default_dtype())
 
 
+class Dropout(nn.Dropout):
+    """The usual dropout; on a CPU its mask is drawn four numbers at a time.
+
+    PyTorch draws a random number for each entry there, which costs a fifth of a training step. We
+    cut 64 random bits into four numbers of 16, so the rate holds to 2⁻¹⁷.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape → the same, each entry zero with probability ``p``, the others ÷ (1 − p)."""
+        if not self.training or self.p == 0 or x.device.type != "cpu":
+            return super().forward(x)
+        draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        numbers = draws.view(torch.int16)[: x.numel()].view(x.shape)
+        kept = numbers >= round(self.p * 2**16) - 2**15
+        return x * kept.to(x.dtype) / (1 - self.p)
+
+
 class LockedDropout(nn.Module):
     """Dropout whose mask is the same at every place of a sequence (Gal and Ghahramani 2016).
 

@@ -181,7 +181,13 @@ NETWORKS = {
     "sanet": Network(
         encode_for_sanet,
         build_sanet,
-        {"optimizer": "sgd", "decay": False, "clip_norm": 0.0, "best_by": "accuracy"},
+        {
+            "optimizer": "sgd",
+            "decay": False,
+            "clip_norm": 0.0,
+            "best_by": "accuracy",
+            "precision": "native",
+        },
         vocabulary_of=("train", "validation"),
         look=look_at_sanet,
     ),

@@ -35,8 +35,9 @@ class TrainingConfig:
     ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
     of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
     without ``momentum``, which is SGD's alone. ``clip_norm`` 0 clips nothing.
-    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"no"`` or
-    ``"bf16"``. On the CPUs we measured bfloat16 did not pay (see ``benchmarks/``).
+    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
+    a CPU that multiplies it natively: that pays where batches have few different shapes, see
+    ``benchmarks/``), ``"no"`` or ``"bf16"``.
     """
 
     epochs: int = 10
@@ -112,6 +113,19 @@ def choose_device(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
+def choose_precision(asked: str, device: torch.device) -> str:
+    """``"bf16"`` or ``"no"``: what ``TrainingConfig.precision`` means on this device."""
+    if asked in ("bf16", "no"):
+        return asked
+    native = asked == "native" and device.type == "cpu"
+    if device.type == "cuda":
+        native = torch.cuda.is_bf16_supported()
+    elif native:
+        processor = torch.cpu.get_capabilities()
+        native = any(processor.get(name) for name in ("avx512_bf16", "amx_bf16"))
+    return "bf16" if native else "no"
+
+
 def fit(
     model: nn.Module,
     train: Batches,
@@ -130,11 +144,9 @@ def fit(
     """
     device = device or choose_device()
     set_seed(config.seed)
-    bf16 = config.precision == "bf16" or (
-        config.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported()
-    )
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier fit
-    accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision="bf16" if bf16 else "no")
+    precision = choose_precision(config.precision, device)
+    accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
     prepared, optimizer = accelerator.prepare(model, make_optimizer(model, config, device))
     history = History(best_by=config.best_by)
     accelerator.register_for_checkpointing(history)

@@ -14,6 +14,7 @@ from course_lib.invariants import check_attention
 from course_lib.layers import (
     AttentionPooling,
     BilinearAttention,
+    Dropout,
     LockedDropout,
     hop_redundancy,
     masked_softmax,
@@ -294,3 +295,30 @@ def test_locked_dropout_keeps_the_expectation():
 def test_locked_dropout_is_the_identity_in_evaluation_and_at_rate_zero(dropout):
     x = torch.randn(3, 4, 5)
     assert torch.equal(dropout(x), x)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+def test_dropout_takes_its_share_and_keeps_the_mean(rate):
+    torch.manual_seed(4)
+    x = torch.full((401, 37, 7), 3.0, requires_grad=True)  # not a multiple of four
+    y = Dropout(rate)(x)
+    kept = y != 0
+    error = (rate * (1 - rate) / x.numel()) ** 0.5
+    assert kept.float().mean().item() == pytest.approx(1 - rate, abs=5 * error)
+    torch.testing.assert_close(y[kept], torch.full_like(y[kept], 3 / (1 - rate)))
+    neighbours = (kept[:, :, 1:] & kept[:, :, :-1]).float().mean().item()
+    assert neighbours == pytest.approx((1 - rate) ** 2, abs=0.01)  # drawn independently
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, y.detach() / 3)
+
+
+def test_dropout_is_off_in_evaluation_and_repeats_from_a_seed():
+    x = torch.randn(5, 3)
+    assert torch.equal(Dropout(0.5).eval()(x), x)
+    assert torch.equal(Dropout(0.0)(x), x)
+    draws = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        draws.append(Dropout(0.5)(x))
+    assert torch.equal(*draws)
+    assert Dropout(0.5)(x.bfloat16()).dtype == torch.bfloat16

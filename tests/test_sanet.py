@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import WORDS, every_device, prefix_mask, row_lengths, seeds
 
 from course_lib import invariants
 from course_lib.invariants import InvariantError
+from course_lib.models import sanet
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
@@ -88,8 +90,9 @@ def test_the_forward_pass_is_the_papers(settings, lengths, seed):
 
 @variants
 @every_device
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lengths=row_lengths(longest=9), seed=seeds)
-def test_both_attention_paths_agree(settings, device, lengths, seed):
+def test_both_attention_paths_agree(always_fused, settings, device, lengths, seed):
     model = tiny_sanet(seed % 7, **settings).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     with torch.inference_mode():
@@ -99,7 +102,13 @@ def test_both_attention_paths_agree(settings, device, lengths, seed):
     assert (shown.attention is None) == (not model.config.attention)
 
 
-def test_both_paths_have_the_same_gradients():
+@pytest.fixture
+def always_fused(monkeypatch):
+    """Short documents, too, go the way of long ones."""
+    monkeypatch.setattr(sanet, "SHORT", 0)
+
+
+def test_both_paths_have_the_same_gradients(always_fused):
     tokens, mask = batch([5, 1, 9, 0], 3)
     gradients = []
     for attention in (False, True):
@@ -147,6 +156,14 @@ def test_unmasked_pooling_depends_on_the_neighbours():
     tokens, mask = batch([2, 9], 1)
     with pytest.raises(InvariantError, match="alone"):
         invariants.check_neighbours(model, tokens, mask)
+
+
+def test_a_document_longer_than_short_is_the_same_document():
+    """Invariants over lengths on both sides of the boundary between the two paths."""
+    model = tiny_sanet()
+    tokens, mask = batch([sanet.SHORT + 9, sanet.SHORT, 0], 2)
+    invariants.check_neighbours(model, tokens, mask, tolerance=1e-5)
+    invariants.check_padding(model, tokens[1:, : sanet.SHORT], mask[1:, : sanet.SHORT])
 
 
 def test_the_baseline_has_the_same_shapes_and_no_attention():

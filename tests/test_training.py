@@ -29,6 +29,7 @@ from course_lib.training import (
     TrainingConfig,
     TrainingError,
     choose_device,
+    choose_precision,
     fit,
     predict,
     use_threads,
@@ -225,6 +226,22 @@ def _interrupt(history):
 def test_an_unknown_optimizer_is_named():
     with pytest.raises(ValueError, match="no optimizer 'adagrad'; there are: adam, amsgrad"):
         fit(new_model(), *data(), replace(CONFIG, optimizer="adagrad"), CPU)
+
+
+@pytest.mark.parametrize(
+    ("asked", "processor", "expected"),
+    [
+        ("no", {"avx512_bf16": True}, "no"),
+        ("bf16", {}, "bf16"),
+        ("auto", {"avx512_bf16": True}, "no"),
+        ("native", {"avx512_bf16": True}, "bf16"),
+        ("native", {"amx_bf16": True, "avx512_bf16": False}, "bf16"),
+        ("native", {"avx2": True}, "no"),
+    ],
+)
+def test_bfloat16_on_a_cpu_is_asked_for_and_native(monkeypatch, asked, processor, expected):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
+    assert choose_precision(asked, CPU) == expected
 
 
 def test_clip_norm_zero_clips_nothing():
