@@ -3,6 +3,7 @@
 import json
 import statistics
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,29 @@ def show(rows: dict[str, dict[str, Any]]) -> None:
     print(f"{'':{width}}  {'min':>10} {'median':>10} {'max':>10}")
     for name, row in rows.items():
         print(f"{name:{width}}  {row['min']:10.3f} {row['median']:10.3f} {row['max']:10.3f}")
+
+
+class PeakMemory(threading.Thread):
+    """Looks at the memory every so many seconds, and keeps the most megabytes it has seen."""
+
+    def __init__(self, look: Callable[[], float], every: float) -> None:
+        super().__init__(daemon=True)
+        self.look, self.every = look, every
+        self.start_megabytes = self.peak_megabytes = look()
+        self.finished = threading.Event()
+
+    def run(self) -> None:
+        """Look until finished."""
+        while not self.finished.wait(self.every):
+            self.peak_megabytes = max(self.peak_megabytes, self.look())
+
+    def __enter__(self) -> "PeakMemory":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finished.set()
+        self.join()
 
 
 def write(

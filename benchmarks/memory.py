@@ -9,14 +9,13 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import datasets
-from common import interleave, ratio, show, spread, write
+from common import PeakMemory, interleave, ratio, show, spread, write
 
 from course_lib.data.corpus import Corpus, Provenance, load_corpus, prepare
 from course_lib.data.readers import Row
@@ -31,28 +30,6 @@ def anonymous_megabytes() -> float:
     """Anonymous resident memory of this process."""
     (line,) = (line for line in STATUS.read_text().splitlines() if line.startswith("RssAnon:"))
     return int(line.split()[1]) / 1024
-
-
-class PeakMemory(threading.Thread):
-    """Looks at the memory again and again, and keeps the most it has seen."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.start_megabytes = self.peak_megabytes = anonymous_megabytes()
-        self.finished = threading.Event()
-
-    def run(self) -> None:
-        """Look until finished."""
-        while not self.finished.wait(EVERY):
-            self.peak_megabytes = max(self.peak_megabytes, anonymous_megabytes())
-
-    def __enter__(self) -> "PeakMemory":
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.finished.set()
-        self.join()
 
 
 def prepare_repeated(corpus: Corpus, rows: int, times: int) -> PeakMemory:
@@ -72,7 +49,10 @@ def prepare_repeated(corpus: Corpus, rows: int, times: int) -> PeakMemory:
                 yield Row("train", f"{row['text']} {time}", row["label"])
 
     origin = Provenance("imdb", "repeated", {}, content="")
-    with tempfile.TemporaryDirectory(dir=data_root()) as folder, PeakMemory() as memory:
+    with (
+        tempfile.TemporaryDirectory(dir=data_root()) as folder,
+        PeakMemory(anonymous_megabytes, EVERY) as memory,
+    ):
         prepare(card, read, origin, Path(folder) / "imdb", workers=1)
     return memory
 
