@@ -1,9 +1,9 @@
 """A training step of SANet: ours against the obvious way and against PyTorch's encoder.
 
-Time at 128 × 48 tokens: ours has the fused attention and gradients of the batch's own words alone;
-the obvious way, written out below, keeps the softmax and updates every word vector; PyTorch's
-encoder layer has the same width and one head. Memory at 128 × 1000 tokens, each in a process of its
-own (Linux only).
+Time at 128 × 48 tokens: ours is as it trains here, with gradients of the batch's own words alone
+and in bfloat16 where the processor multiplies it; the obvious way, written out below, keeps the
+softmax, updates every word vector and stays in float32; PyTorch's encoder layer has the same width
+and one head. Memory at 128 × 1000 tokens, each in a process of its own (Linux only).
 """
 
 import argparse
@@ -17,8 +17,8 @@ from itertools import cycle
 from typing import Any
 
 import torch
-from common import interleave, ratio, show, spread, write
-from memory import STATUS, PeakMemory
+from common import PeakMemory, interleave, ratio, show, spread, write
+from memory import EVERY, STATUS, anonymous_megabytes
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
@@ -28,11 +28,12 @@ from course_lib.experiments import split_rows
 from course_lib.layers import positions
 from course_lib.models.sanet import SANet
 from course_lib.systems import NETWORKS, SANetSettings
-from course_lib.training import TrainingConfig, make_optimizer, use_threads
+from course_lib.training import TrainingConfig, choose_precision, make_optimizer, use_threads
 
 LENGTH, LONG, BATCH, WORDS = 48, 1000, 128, 40_000
 SETTINGS = SANetSettings(max_tokens=LENGTH, vocabulary=WORDS, vectors="none")
 WARM_UP = 5
+CPU = torch.device("cpu")
 
 
 class ObviousBlock(nn.Module):
@@ -100,20 +101,23 @@ def load_twin(ours: SANet, obvious: PlainNetwork, tokens: Tensor, mask: Tensor) 
         torch.testing.assert_close(obvious.eval()(tokens, mask), expected, rtol=1e-4, atol=1e-5)
 
 
-def stepper(model: nn.Module, sparse: bool) -> Callable[[Any], float]:
+def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
     """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
-    network = NETWORKS["sanet"].training
     config = TrainingConfig(
-        **network | {"momentum": SETTINGS.momentum, "embedding_rate": SETTINGS.embedding_rate},
+        **NETWORKS["sanet"].training,
+        momentum=SETTINGS.momentum,
+        embedding_rate=SETTINGS.embedding_rate,
         learning_rate=SETTINGS.learning_rate,
     )
-    optimizer = make_optimizer(model, config, torch.device("cpu"))
+    optimizer = make_optimizer(model, config, CPU)
+    bf16 = choose_precision(precision, CPU) == "bf16"
     model.train()
 
     def step(batch: Any) -> float:
         began = time.perf_counter()
-        output = model(batch.tokens, batch.mask)
-        logits = output.logits if sparse else output
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            output = model(batch.tokens, batch.mask)
+        logits = getattr(output, "logits", output).float()
         nn.functional.cross_entropy(logits, batch.labels).backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -122,14 +126,15 @@ def stepper(model: nn.Module, sparse: bool) -> Callable[[Any], float]:
     return step
 
 
-def ways(seed: int) -> dict[str, tuple[nn.Module, bool]]:
-    """The three networks, and whether ours it is."""
+def ways(seed: int) -> dict[str, tuple[nn.Module, str]]:
+    """The networks, each with its precision."""
     torch.manual_seed(seed)
-    ours = NETWORKS["sanet"].build(SETTINGS, WORDS, 2, None)
+    build = NETWORKS["sanet"].build
     return {
-        "obvious": (PlainNetwork(ObviousBlock, SETTINGS), False),
-        "ours": (ours, True),
-        "nn.TransformerEncoder": (PlainNetwork(TorchBlock, SETTINGS), False),
+        "obvious": (PlainNetwork(ObviousBlock, SETTINGS), "no"),
+        "ours": (build(SETTINGS, WORDS, 2, None), NETWORKS["sanet"].training["precision"]),
+        "ours, float32": (build(SETTINGS, WORDS, 2, None), "no"),
+        "nn.TransformerEncoder": (PlainNetwork(TorchBlock, SETTINGS), "no"),
     }
 
 
@@ -147,8 +152,8 @@ def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, 
     networks = ways(seed)
     load_twin(networks["ours"][0], networks["obvious"][0], *data[0][:2])
     measures = {}
-    for name, (model, sparse) in networks.items():
-        step, forever = stepper(model, sparse), cycle(data)
+    for name, (model, precision) in networks.items():
+        step, forever = stepper(model, precision), cycle(data)
         for _ in range(WARM_UP):
             step(next(forever))
         measures[name] = lambda _, step=step: 1e3 * sum(map(step, data)) / len(data)
@@ -156,6 +161,7 @@ def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, 
     return {
         "step_milliseconds": {name: spread(values) for name, values in found.items()},
         "ratio_to_obvious": spread(ratio(found["ours"], found["obvious"])),
+        "float32_ratio_to_obvious": spread(ratio(found["ours, float32"], found["obvious"])),
         "ratio_to_encoder": spread(ratio(found["ours"], found["nn.TransformerEncoder"])),
         "parameters": {
             name: sum(p.numel() for p in model.parameters())
@@ -195,7 +201,7 @@ def main() -> None:
         tokens = torch.randint(2, WORDS, (BATCH, LONG), generator=random)
         batch = batch._replace(tokens=tokens, mask=torch.ones(BATCH, LONG, dtype=torch.bool))
         step = stepper(*ways(chosen.seed)[chosen.child])
-        with PeakMemory() as memory:
+        with PeakMemory(anonymous_megabytes, EVERY) as memory:
             step(batch)
         print(json.dumps({"start": memory.start_megabytes, "peak": memory.peak_megabytes}))
         return
