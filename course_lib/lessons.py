@@ -15,6 +15,7 @@ import nbformat
 import papermill
 from jinja2 import pass_context
 from latex2mathml.converter import convert
+from mistune import HTMLRenderer
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
@@ -224,6 +225,10 @@ class _MathRenderer(IPythonRenderer):
     def inline_math(self, body: str) -> str:
         """``$…$``."""
         return convert(body)
+
+    def block_html(self, html: str) -> str:
+        """Raw HTML as it stands; to look for images in it, nbconvert would close its tags."""
+        return super().block_html(html) if "<img" in html else HTMLRenderer.block_html(self, html)
 
 
 class LessonExporter(HTMLExporter):

@@ -234,6 +234,18 @@ def test_committed_lessons_are_in_normal_form():
         assert lessons.errors_in(stored) == []
 
 
+def test_what_is_folded_stays_folded_on_the_site(tmp_path):
+    fold = "<details><summary>Hint</summary>\n\n- **one**\n\n</details>\n\nafter"
+    output = new_output("display_data", {"text/markdown": fold})
+    made = notebook(new_markdown_cell(fold), new_code_cell("x", outputs=[output]))
+    page = tmp_path / "lesson.html"
+    lessons.export_html(write(made, tmp_path / "lesson.ipynb"), page)
+    text = page.read_text(encoding="utf-8")
+    folded = re.findall(r"<details>(.*?)</details>", text, flags=re.DOTALL)
+    assert len(folded) == 2
+    assert all("<strong>one</strong>" in part and "after" not in part for part in folded)
+
+
 def test_exported_lesson_asks_for_nothing_and_draws_formulas(tmp_path):
     picture = new_output("display_data", {"image/png": PIXEL})
     picture.metadata["image/png"] = {"alt": 'a "pixel" <b>'}
