@@ -36,6 +36,14 @@ def widget_state(outputs):
     return {"application/vnd.jupyter.widget-state+json": {"state": {"abc": model}}}
 
 
+def test_preparing_everything_leaves_out_what_is_prepared_on_demand(monkeypatch):
+    prepared = []
+    monkeypatch.setattr(lessons, "load_corpus", prepared.append)
+    monkeypatch.setattr(lessons, "load_vectors", prepared.append)
+    lessons.prepare_data()
+    assert prepared == ["imdb", "toy", "huffpost", "glove.6B.50d"]
+
+
 def test_profile_comes_from_the_environment_and_an_unknown_one_is_named(monkeypatch):
     monkeypatch.delenv("COURSE_PROFILE", raising=False)
     assert lessons.profile_from_environment() == "lesson"

@@ -66,13 +66,15 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     """
     chosen = card(name)
     prepared = (root or data_root()) / "prepared"
-    folders = {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (0, 1)}
+    folders = {
+        subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)
+    }
     for folder in folders.values():
         if folder.exists():
             return open_corpus(folder)
     if not chosen.sources:
-        prepare(chosen, read_toy, Provenance(name, "generated", {}, content=""), folders[0])
-        return open_corpus(folders[0])
+        prepare(chosen, read_toy, Provenance(name, "generated", {}, content=""), folders[False])
+        return open_corpus(folders[False])
     obtained = obtain(chosen, root)
     source = obtained.source
     check_space(prepared, SPACE * sum(path.stat().st_size for path in obtained.paths))
