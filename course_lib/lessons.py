@@ -244,7 +244,7 @@ class LessonExporter(HTMLExporter):
         "<img alt='{{ output | get_metadata('alt', 'image/png') or '' | escape_html }}' "
         "src='data:image/png;base64,{{ output.data['image/png'] }}'></div>{% endblock %}"
         "{% block extra_css %}<style>main { max-width: 60rem; margin: auto; } "
-        ".jp-RenderedHTMLCommon pre, pre { font-family: monospace; font-size: 13px; }</style>{% endblock %}"
+        "main { --jp-code-font-family: monospace; } pre { font-family: monospace; font-size: 13px; }</style>{% endblock %}"
     )
 
     @pass_context
