@@ -244,7 +244,8 @@ class LessonExporter(HTMLExporter):
         "<img alt='{{ output | get_metadata('alt', 'image/png') or '' | escape_html }}' "
         "src='data:image/png;base64,{{ output.data['image/png'] }}'></div>{% endblock %}"
         "{% block extra_css %}<style>main { max-width: 60rem; margin: auto; } "
-        "main { --jp-code-font-family: monospace; } pre { font-family: monospace; font-size: 13px; }</style>{% endblock %}"
+        "main pre { font-family: monospace !important; font-size: 13px !important; }</style>"
+        "{% endblock %}"
     )
 
     @pass_context
