@@ -273,7 +273,7 @@ PADDING_CHANGE = Checker(
     cases=_padding_cases,
     returns=("change",),
     start="torch.nn.functional.pad(tokens, (0, 3, 0, 2)) adds three words and two sentences.",
-    span="five small models, three of which a padded place reaches",
+    span="five small models, four of which padding reaches",
     mistakes=(
         (lambda predict, tokens, mask: _change(predict, tokens, mask, 3, 0).abs().max(),
          "you add words only: add two sentences of padding, too."),
