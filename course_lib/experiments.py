@@ -203,9 +203,15 @@ def split_rows(
 ) -> dict[str, Any]:
     """``train``, ``validation`` (the first ``share`` of the training half) and ``test`` rows.
 
-    ``limit`` keeps the first so many rows of the training half, validation included.
+    ``limit`` keeps the first so many rows of the training half, validation included. Raises
+    ``SpecError`` for a limit beyond a subset's rows.
     """
     rows = corpus.splits["train"]
+    if limit and limit > len(rows):
+        raise SpecError(
+            f"limit asks for {limit} training rows; {corpus.provenance.source} of "
+            f"{corpus.card.name} has {len(rows)}"
+        )
     rows = rows.select(range(limit)) if limit else rows
     held_out = round(share * len(rows))
     return {

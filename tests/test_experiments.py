@@ -390,6 +390,12 @@ def test_a_baseline_without_attention_has_none_to_measure():
     assert "attention" not in done.record
 
 
+def test_a_limit_beyond_a_subset_is_refused():
+    corpus = load_corpus("toy")
+    with pytest.raises(SpecError, match="601 training rows; generated of toy has 600"):
+        split_rows(corpus, 601)
+
+
 def test_records_are_read_by_name(finished, tmp_path):
     _, done = finished
     for name in ("b", "a"):
