@@ -187,6 +187,7 @@ NETWORKS = {
             "clip_norm": 0.0,
             "best_by": "accuracy",
             "precision": "native",
+            "most_tokens": 32_768,  # 128 documents of 256 words at once, 32 of 1000
         },
         vocabulary_of=("train", "validation"),
         look=look_at_sanet,

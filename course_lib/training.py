@@ -34,7 +34,8 @@ class TrainingConfig:
     ``best_by`` (``"loss"`` or ``"accuracy"``) says which validation figure keeps an epoch. With
     ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
     of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
-    without ``momentum``, which is SGD's alone. ``clip_norm`` 0 clips nothing.
+    without ``momentum``, which is SGD's alone. ``clip_norm`` 0 clips nothing. A batch of more than
+    ``most_tokens`` (0: any number) goes through in slices whose gradients add up, in less memory.
     ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
     a CPU that multiplies it natively: that pays where batches have few different shapes, see
     ``benchmarks/``), ``"no"`` or ``"bf16"``.
@@ -45,6 +46,7 @@ class TrainingConfig:
     decay: bool = True
     weight_decay: float = 0.0
     clip_norm: float = 1.0
+    most_tokens: int = 0
     patience: int = 2
     best_by: str = "loss"
     optimizer: str = "adam"
@@ -227,27 +229,27 @@ def _train_epoch(
     bar = tqdm(batches, f"epoch {number + 1}", total=len(train), initial=history.step, leave=False)
     for batch in bar:
         began = time.perf_counter()
-        batch = to_device(batch, accelerator.device)
-        with accelerator.autocast():
-            output = model(batch.tokens, batch.mask)
-        error = nn.functional.cross_entropy(output.logits.float(), batch.labels)
-        loss = error + getattr(output, "penalty", 0.0)
-        if not torch.isfinite(loss):
-            raise TrainingError(
-                f"loss is {loss.item()} in epoch {number + 1}, batch {history.step + 1} of "
-                f"{len(train)} (documents {batch.index[:5].tolist()} …). A smaller learning rate "
-                "or clip_norm may help; the last checkpoint is kept."
-            )
         _set_learning_rate(optimizer, config, number + history.step / len(train))
         optimizer.zero_grad()
-        accelerator.backward(loss)
+        for part in slices(to_device(batch, accelerator.device), config.most_tokens):
+            with accelerator.autocast():
+                output = model(part.tokens, part.mask)
+            error = nn.functional.cross_entropy(output.logits.float(), part.labels)
+            loss = error + getattr(output, "penalty", 0.0)
+            if not torch.isfinite(loss):
+                raise TrainingError(
+                    f"loss is {loss.item()} in epoch {number + 1}, batch {history.step + 1} of "
+                    f"{len(train)} (documents {part.index[:5].tolist()} …). A smaller learning "
+                    "rate or clip_norm may help; the last checkpoint is kept."
+                )
+            accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
+            history.seen += len(part.labels)
+            history.loss += error.item() * len(part.labels)
+            history.right += int((output.logits.argmax(1) == part.labels).sum())
         if config.clip_norm:
             accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
         history.step += 1
-        history.seen += len(batch.labels)
-        history.loss += error.item() * len(batch.labels)
-        history.right += int((output.logits.argmax(1) == batch.labels).sum())
         history.seconds += time.perf_counter() - began
         bar.set_postfix(
             loss=f"{history.loss / history.seen:.3f}",
@@ -275,6 +277,19 @@ def _summary(history: History, predictions: Predictions) -> Epoch:
         validation_accuracy=(probabilities.argmax(1) == labels).float().mean().item(),
         seconds=history.seconds,
     )
+
+
+def slices(batch: Batch, most_tokens: int) -> list[Batch]:
+    """The batch in as few parts as hold at most ``most_tokens`` each, padding included, but at
+    least one document; 0 leaves it whole."""
+    documents = len(batch.labels)
+    if not most_tokens or batch.tokens.numel() <= most_tokens:
+        return [batch]
+    size = max(1, most_tokens // (batch.tokens.numel() // documents))
+    return [
+        Batch(*(part[start : start + size] for part in batch))
+        for start in range(0, documents, size)
+    ]
 
 
 def to_device(batch: Batch, device: torch.device) -> Batch:

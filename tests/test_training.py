@@ -32,6 +32,7 @@ from course_lib.training import (
     choose_precision,
     fit,
     predict,
+    slices,
     use_threads,
 )
 
@@ -242,6 +243,37 @@ def test_an_unknown_optimizer_is_named():
 def test_bfloat16_on_a_cpu_is_asked_for_and_native(monkeypatch, asked, processor, expected):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
     assert choose_precision(asked, CPU) == expected
+
+
+def test_slices_are_the_batch_in_order_and_none_is_too_large():
+    batch = toy_documents().batch(np.arange(7))
+    each = batch.tokens[0].numel()
+    for most, sizes in ((0, [7]), (7 * each, [7]), (7 * each - 1, [6, 1]), (3 * each, [3, 3, 1]),
+                        (1, [1] * 7)):  # fmt: skip
+        parts = slices(batch, most)
+        assert [len(part.labels) for part in parts] == sizes
+        for whole, *pieces in zip(batch, *parts, strict=True):
+            assert torch.equal(whole, torch.cat(pieces))
+
+
+def test_a_batch_in_slices_learns_what_the_whole_batch_does():
+    states = []
+    for most_tokens in (0, 300):
+        model = new_model()
+        model.config = replace(model.config, dropout=0.0)
+        for part in model.modules():
+            if hasattr(part, "rate"):
+                part.rate = 0.0
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
+        train, validation = data()
+        assert any(len(slices(batch, 300)) > 2 for batch in train.epoch())
+        config = replace(CONFIG, epochs=1, optimizer="sgd", most_tokens=most_tokens)
+        history = fit(model, train, validation, config, CPU)
+        states.append((model.state_dict(), history.epochs[0].train_loss))
+    for name, value in states[0][0].items():
+        torch.testing.assert_close(value, states[1][0][name], atol=1e-6, rtol=1e-5)
+    assert states[0][1] == pytest.approx(states[1][1], rel=1e-5)
 
 
 def test_clip_norm_zero_clips_nothing():
