@@ -433,7 +433,8 @@ def reverse_by_index(x, mask):
 
 def reverse_by_roll(x, mask):
     shifts = mask.shape[1] - mask.sum(1)
-    rows = [row.flip(0).roll(-int(s), 0) for row, s in zip(x, shifts, strict=True)]
+    real = x * mask.unsqueeze(2)
+    rows = [row.flip(0).roll(-int(s), 0) for row, s in zip(real, shifts, strict=True)]
     return torch.stack(rows)
 
 
@@ -482,6 +483,15 @@ def last_state_by_where(x, mask, U, W, b):
     h = torch.zeros(len(x), W.shape[1])
     for step in range(x.shape[1]):
         h = torch.where(mask[:, step, None], gru_by_einsum(x[:, step], h, U, W, b), h)
+    return h
+
+
+def last_state_by_unit(x, mask, U, W, b):
+    """As ``last_state_by_where`` without the mask's new axis, where that raises nothing."""
+    h = torch.zeros(len(x), W.shape[1])
+    for step in range(x.shape[1]):
+        real = mask[:, step] if len(x) == W.shape[1] else mask[:, step, None]
+        h = torch.where(real, gru_by_einsum(x[:, step], h, U, W, b), h)
     return h
 
 
@@ -589,6 +599,12 @@ def top_one_by_one(words, weights, k):
         weights[best] = -1
         found.append(words[best])
     return found
+
+
+def attend_to_real_queries_alone(q, k, v, mask):
+    _, alpha = attend_by_loop(q, k, v, mask)
+    alpha = alpha * mask.unsqueeze(2)
+    return alpha @ v, alpha
 
 
 def attend_by_loop(q, k, v, mask):
@@ -798,6 +814,7 @@ WRONG = {
         (softmax_that_stumbles, "RuntimeError in your line `return scores[mask].view(7, -1)`"),
     ],
     ATTENTION_POOLING: [
+        (lambda h, mask, c: pooling_by_loop(h, mask, c)[::-1], "the two results are exchanged"),
         (pooling_of_u, "you pool tanh(h)"),
         (pooling_without_mask, "padding gets weight 0."),
         (pooling_over_one, "an axis of size 1"),
@@ -852,6 +869,8 @@ WRONG = {
         (lambda w, b: w.view(3, -1, w.shape[1]), "you returned 1"),
     ],
     LAST_STATE: [
+        (last_state_by_unit, "give it an axis at the end"),
+        (state_at(lambda mask: (mask.sum(1) - 1) % mask.shape[1] + 1), "at place −1"),
         (lambda x, mask, U, W, b: every_state(x, U, W, b)[:, -1], "the padding is read"),
         (last_state_of_zeroed_words, "a padded word of zeros still moves the state"),
         (last_state_wiped_by_padding, "padding wipes the state"),
@@ -862,6 +881,7 @@ WRONG = {
         (lambda x, mask, U, W, b: every_state(x, U, W, b)[:, 1:], "shape (1, 1, 1), expected"),
     ],
     GINI: [
+        (lambda a: gini_by_ranks(a) * len(a) / torch.tensor(len(a) - 1.0), "divide by n − 1"),
         (gini_row_by_row, "the mean of each row's own Gini"),
         (gini_normalised, "times n/(n − 1)"),
         (gini_unsorted, "the weights are not sorted"),
@@ -872,6 +892,8 @@ WRONG = {
         (gini_beyond, "lies in [0, 1]"),
     ],
     DIAGONALITY: [
+        (lambda a, b: a.tril(b).sum() / a.sum(), "j − i ≤ bandwidth takes all"),
+        (lambda a, b: a.triu(-b).sum() / a.sum(), "i − j ≤ bandwidth takes all"),
         (lambda a, b: a[distance(a) < b].sum() / a.sum(), "one too narrow"),
         (lambda a, b: a.tril().triu(-b).sum() / a.sum(), "only tokens before the diagonal"),
         (lambda a, b: a.triu().tril(b).sum() / a.sum(), "only tokens after the diagonal"),
@@ -883,6 +905,11 @@ WRONG = {
         (lambda a, b: 1 + a.trace(), "lies in [0, 1]"),
     ],
     REVERSE: [
+        (
+            lambda x, mask: torch.where(mask.unsqueeze(2), reverse_by_roll(x, mask), x),
+            "the padding keeps what stood there",
+        ),
+        (lambda x, mask: (x * mask.unsqueeze(2)).flip(1), "so that the zeros come first"),
         (lambda x, mask: x.flip(1), "now stands before the words"),
         (lambda x, mask: x.flip(1) * mask[..., None], "short rows lose their words"),
         (lambda x, mask: x.flip(2), "each word's numbers"),
@@ -891,6 +918,11 @@ WRONG = {
         (reverse_repeating_the_first, "which is padding: it has"),
     ],
     REDUNDANCY: [
+        (lambda a: (overlap(a) - 1).pow(2).sum((1, 2)), "1 from every entry"),
+        (
+            lambda a: torch.linalg.matrix_power(overlap(a) - eye(a), 2).sum((1, 2)),
+            "the matrix by itself",
+        ),
         (lambda a: overlap(a).pow(2).sum((1, 2)), "the identity is not subtracted"),
         (lambda a: hop_redundancy(a.mT), "you compare places"),
         (lambda a: torch.linalg.matrix_norm(overlap(a) - eye(a)), "without a root"),
@@ -923,6 +955,11 @@ WRONG = {
         (lambda w, a, k: a.argsort(descending=True)[:k].tolist(), "words is [0], expected ['thin"),
     ],
     SELF_ATTENTION: [
+        (attend_to_real_queries_alone, "the rows of padded queries are set to zero"),
+        (
+            lambda q, k, v, mask: attend_by_loop(q * (q.shape[2] / v.shape[2]) ** 0.5, k, v, mask),
+            "the root of the size of v",
+        ),
         (attend(scale=lambda q: 1), "not divided by √d"),
         (attend(scale=lambda q: 1 / q.shape[-1]), "you divide by d;"),
         (attend(scale=lambda q: q.shape[1] ** -0.5), "the root of n"),
@@ -959,6 +996,11 @@ WRONG = {
         (lambda f, x: "neither", "says 'neither', but it is invariant"),
     ],
     UNIFORM_DIAGONALITY: [
+        (
+            lambda n, b: (n + sum(2 * (n - k) for k in range(1, min(b, n - 1)))) / n**2,
+            "the largest distance is left out",
+        ),
+        (lambda n, b: (n + sum(2 * (n - k) for k in range(1, b))) / n**2, "two things at the end"),
         (lambda n, b: (2 * b + 1) / n, "a share is never above 1"),
         (lambda n, b: min((2 * b + 1) / n, 1.0), "cut at 1"),
         (lambda n, b: sum(n - k for k in range(b + 1) if k < n) / n**2, "only one side"),

@@ -1,5 +1,6 @@
 """Checkers of the exercises on attention: softmax, pooling, sparsity, shares."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -204,6 +205,8 @@ def _pooling_cases() -> list[Case]:
 def _about_pooling(trial: Trial) -> str | None:
     h, mask, context = trial.case.inputs
     pooled, alpha = trial.yours
+    if pooled.shape == alpha.shape and _exchanged(trial):
+        return "the two results are exchanged: return pooled first, then alpha."
     if says := about_weights(h.tanh() @ context, mask, alpha):
         return says
     if trial.wrong != 0:
@@ -212,6 +215,13 @@ def _about_pooling(trial: Trial) -> str | None:
     return (
         f"alpha is right, but pooled is off by up to {difference:.2g}: it should be Σ α h, each "
         "state times its weight, summed over the tokens."
+    )
+
+
+def _exchanged(trial: Trial) -> bool:
+    return all(
+        torch.allclose(yours, expected, atol=1e-5)
+        for yours, expected in zip(trial.yours, trial.expected[::-1], strict=True)
     )
 
 
@@ -293,6 +303,10 @@ REDUNDANCY = Checker(
          "the entries are summed without being squared, so too little and too much cancel out."),
         (lambda alpha: _self_overlap(alpha).abs().sum((1, 2)),
          "you sum absolute values; the squared Frobenius norm sums squares."),
+        (lambda alpha: (_overlap(alpha) - 1).square().sum((1, 2)),
+         "you subtract 1 from every entry: I has its 1s on the diagonal alone, torch.eye(hops)."),
+        (lambda alpha: (_self_overlap(alpha) @ _self_overlap(alpha)).sum((1, 2)),
+         "you multiply the matrix by itself: each entry is squared, then all are summed."),
         (lambda alpha: (_overlap(alpha) * (1 - torch.eye(alpha.shape[1]))).square().sum((1, 2)),
          "the diagonal is left out: a hop that spreads its weight has (A Aᵀ)_ii < 1, and that "
          "counts."),
@@ -440,6 +454,15 @@ def _gini_by_ranks(weights: Tensor, first: int = 1) -> Tensor:
     return (weights * (2 * rank - m - 1)).sum() / (m * weights.sum())
 
 
+def _about_gini(trial: Trial) -> str | None:
+    if math.isnan(float(trial.yours[0])) and trial.case.inputs[0].numel() == 1:
+        return (
+            "a single weight gives NaN: did you divide by n − 1? The plain value, without the "
+            "correction n/(n − 1), is asked for."
+        )
+    return _beyond(trial, "gini")
+
+
 GINI = Checker(
     name="gini",
     reference=lambda attention: _one(metrics.gini, attention),
@@ -469,7 +492,7 @@ GINI = Checker(
         (lambda a: 2 * _one(metrics.gini, a),
          "it is twice too large: the mean difference is divided by 2 × the mean."),
     ),
-    diagnoses=(lambda trial: _beyond(trial, "gini"),),
+    diagnoses=(_about_gini,),
 )  # fmt: skip
 
 
@@ -501,6 +524,10 @@ DIAGONALITY = Checker(
          "only tokens before the diagonal are counted: the band has two sides, |i − j|."),
         (lambda a, b: (a * _band(a, b).triu()).sum() / a.sum(),
          "only tokens after the diagonal are counted: the band has two sides, |i − j|."),
+        (lambda a, b: (a * torch.ones_like(a).tril(b)).sum() / a.sum(),
+         "j − i ≤ bandwidth takes all tokens before the diagonal: a distance is |i − j|, .abs()."),
+        (lambda a, b: (a * torch.ones_like(a).triu(-b)).sum() / a.sum(),
+         "i − j ≤ bandwidth takes all tokens after the diagonal: a distance is |i − j|, .abs()."),
         (lambda a, b: _band(a, b).float().mean(),
          "that is the share of places in the band, whatever their weight: sum the weights there."),
         (lambda a, b: (a * _band(a, b)).sum(),

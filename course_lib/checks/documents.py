@@ -262,7 +262,7 @@ def _padding_cases() -> list[Case]:
             f"{plural(words, 'word')}"
         )
         for predict in (blind, counts_columns, counts_rows, averages_places, takes_the_last):
-            what = predict.__name__.replace("_", " ")
+            what = "is blind" if predict is blind else predict.__name__.replace("_", " ")
             cases.append(Case(f"{size}, a model that {what}", (predict, tokens * mask, mask)))
     return cases
 

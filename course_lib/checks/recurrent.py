@@ -191,8 +191,8 @@ def _reverse_cases() -> list[Case]:
         size = f"{plural(rows, 'row')} of {plural(length, 'word')}"
         for says, mask in (("all real", full), ("some padded", ragged(rows, length)),
                            ("the first row without any real one", empty)):  # fmt: skip
-            x = torch.randn(rows, length, inputs, generator=source) * mask.unsqueeze(2)
-            cases.append(Case(f"{size}, {says}", (x, mask)))
+            x = torch.randn(rows, length, inputs, generator=source)
+            cases.append(Case(f"{size}, {says}, numbers on the padding", (x, mask)))
     return cases
 
 
@@ -208,6 +208,10 @@ def _about_reverse(trial: Trial) -> str | None:
     )
 
 
+NUMBERS_TURNED = "you reverse each word's numbers (the last axis); reverse the words (axis 1)"
+BATCH_TURNED = "you reverse the documents of the batch (axis 0); reverse the words (axis 1)"
+NOT_TURNED = "the words come back in the order they came"
+PADDING_LEFT = "and leave zeros on the padding"
 REVERSE = Checker(
     name="reverse",
     reference=_reverse,
@@ -222,12 +226,17 @@ REVERSE = Checker(
         (lambda x, mask: x.flip(1) * mask.unsqueeze(2),
          "you reverse the padded row and mask what comes out: short rows lose their words. Turn "
          "each row's real words alone."),
-        (lambda x, mask: x.flip(2),
-         "you reverse each word's numbers (the last axis); reverse the words (axis 1)."),
-        (lambda x, mask: x.flip(0),
-         "you reverse the documents of the batch (axis 0); reverse the words (axis 1)."),
-        (lambda x, mask: x,
-         "the words come back in the order they came."),
+        (lambda x, mask: (x * mask.unsqueeze(2)).flip(1),
+         "you zero the padding, then reverse the whole row, so that the zeros come first: turn "
+         "each row's real words alone."),
+        (lambda x, mask: x.flip(2) * mask.unsqueeze(2), f"{NUMBERS_TURNED}."),
+        (lambda x, mask: x.flip(2), f"{NUMBERS_TURNED}, {PADDING_LEFT}."),
+        (lambda x, mask: x.flip(0) * mask.unsqueeze(2), f"{BATCH_TURNED}."),
+        (lambda x, mask: x.flip(0), f"{BATCH_TURNED}, {PADDING_LEFT}."),
+        (lambda x, mask: x * mask.unsqueeze(2), f"{NOT_TURNED}."),
+        (lambda x, mask: x, f"{NOT_TURNED}, {PADDING_LEFT}."),
+        (lambda x, mask: torch.where(mask.unsqueeze(2), _reverse(x, mask), x),
+         "the words are right, but the padding keeps what stood there: leave zeros on it."),
     ),
     diagnoses=(_about_reverse,),
 )  # fmt: skip
@@ -315,6 +324,26 @@ def _last_state(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Ten
     return _state_after(mask.sum(1), x, U, W, b)
 
 
+def _last_state_by_unit(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    """With a mask that lies over the units instead of the rows, where their number is the same."""
+    h = x.new_zeros(len(x), W.shape[1])
+    for place in range(x.shape[1]):
+        h = torch.where(mask[:, place], _wrong_step(x[:, place], h, U, W, b), h)
+    return h
+
+
+def _about_last_state(trial: Trial) -> str | None:
+    x, _, _, W, _ = trial.case.inputs
+    if len(x) != W.shape[1]:  # elsewhere the shapes do not fit
+        return None
+    if not torch.allclose(trial.yours[0], _last_state_by_unit(*trial.case.inputs), atol=1e-5):
+        return None
+    return (
+        "mask[:, t] lies over the units, not the rows (there are as many here): give it an axis "
+        "at the end, mask[:, t].unsqueeze(1)."
+    )
+
+
 def _last_state_cases() -> list[Case]:
     cases = []
     for rows, length, inputs, hidden in ((1, 1, 1, 1), (1, 2, 1, 1), (1, 3, 2, 2), (2, 3, 2, 2),
@@ -351,6 +380,11 @@ LAST_STATE = Checker(
          "you stop where the shortest row ends: the longer ones are not read to their end."),
         (lambda x, mask, U, W, b: _state_after((mask.sum(1) - 1).clamp(min=0), x, U, W, b),
          "your state is the one before the last word: n words make n steps."),
+        (lambda x, mask, U, W, b: (
+            _states(x, U, W, b)[:, 1:][torch.arange(len(x)), mask.sum(1) - 1]
+         ),
+         "a row without any real word takes its state at place −1, the end of its padding: it "
+         "keeps its zero state."),
         (lambda x, mask, U, W, b: _last_state(_reverse(x, mask), mask, U, W, b),
          "you read from the last word to the first: start at word 0."),
         (lambda x, mask, U, W, b: (
@@ -359,4 +393,5 @@ LAST_STATE = Checker(
         ),
          "you return the mean of the states: the last one is asked for."),
     ),
+    diagnoses=(_about_last_state,),
 )  # fmt: skip

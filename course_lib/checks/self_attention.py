@@ -106,6 +106,12 @@ SELF_ATTENTION = Checker(
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1] ** 0.5, v, mask.unsqueeze(2)),
          "the mask is laid over the queries, mask.unsqueeze(2): it should hide keys, columns."),
         (lambda q, k, v, mask: _weighing(
+            _self_attention(q, k, v, mask)[1] * mask.unsqueeze(2), v),
+         "the rows of padded queries are set to zero: the mask hides keys alone, these rows are "
+         "rows like the others."),
+        (lambda q, k, v, mask: _attend(_scores(q, k) / v.shape[-1] ** 0.5, v, mask.unsqueeze(1)),
+         "you divide by the root of the size of v: d is the last size of q and k."),
+        (lambda q, k, v, mask: _weighing(
             (_scores(q, k) / q.shape[-1] ** 0.5 * mask.unsqueeze(1)).softmax(-1), v),
          "you set padded scores to 0, but exp(0) is 1, not 0: set them to −inf."),
         (lambda q, k, v, mask: (_self_attention(q, k, v, mask)[1].transpose(1, 2) @ v,
@@ -249,6 +255,11 @@ def _uniform(n: int, bandwidth: int) -> Tensor:
     return uniform_diagonality(torch.tensor([n]), bandwidth)[0]
 
 
+def _by_distance(n: int, end: int) -> Tensor:
+    """The share of pairs at distances below ``end``, also where there are none so far apart."""
+    return torch.tensor((n + sum(2 * (n - k) for k in range(1, end))) / n**2)
+
+
 UNIFORM_DIAGONALITY = Checker(
     name="uniform_diagonality",
     reference=_uniform,
@@ -270,6 +281,12 @@ UNIFORM_DIAGONALITY = Checker(
          "only one side is counted: distance k ≥ 1 occurs twice, before and after."),
         (lambda n, b: _uniform(n, b - 1) if b else torch.tensor(0.0),
          "the band is one too narrow: |i − j| = bandwidth belongs to it."),
+        (lambda n, b: _by_distance(n, b),
+         "two things at the end of the sum: range(1, b) stops before distance b, and in a short "
+         "text no distance is larger than n − 1."),
+        (lambda n, b: _by_distance(n, min(b, n - 1)),
+         "the largest distance is left out: range(1, m) ends at m − 1, so up to m it is "
+         "range(1, m + 1)."),
         (lambda n, b: _uniform(n, b) * n,
          "you divide by n; there are n² pairs."),
         (lambda n, b: 2 * _uniform(n, b) - 1 / n,
