@@ -11,7 +11,7 @@ from course_lib.experiments import load_records
 def record(seed, accuracy, **settings):
     base = {"max_sentences": 7, "max_words": 30, "hops": 1, "penalty": 0.0}
     return {
-        "spec": {"system": "han", "seed": seed},
+        "spec": {"system": "han", "dataset": "imdb", "seed": seed},
         "settings": base | settings,
         "data": {"subset": False},
         "share_of_words_kept": 0.47,
@@ -59,3 +59,89 @@ def test_committed_records_say_where_they_come_from(made):
     assert len(made["data"]["content"]) == 64
     assert {"seed", "threads", "device"} <= set(made["spec"])
     json.dumps(made, allow_nan=False)
+
+
+def sanet_record(seed=0, dataset="ag_news", preset="base", accuracy=0.88, subset=True, **overrides):
+    figures = {"gini": 0.9, "gini normalised": 0.92}
+    figures |= {f"diagonality {b}": b / 20 for b in range(1, 6)}
+    figures |= {f"uniform diagonality {b}": b / 25 for b in range(1, 6)}
+    made = {
+        "spec": {"system": "sanet", "dataset": dataset, "preset": preset, "seed": seed,
+                 "limit": None, "overrides": overrides},
+        "settings": {"vectors": "glove.6B.50d"} | overrides,
+        "data": {"subset": subset},
+        "test": {"accuracy": accuracy},
+    }  # fmt: skip
+    if preset == "base":
+        made["attention"] = {"trained": figures, "untrained": figures | {"gini": 0.6}}
+    return made
+
+
+def cells(table, start):
+    line = next(line for line in table.split("\n") if line.startswith(start))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_a_missing_run_is_shown_as_missing():
+    table = report.sanet_error_table([])
+    ours = [line for line in table.split("\n") if ", ours**" in line]
+    assert len(ours) == len(report.OUR_MODELS)
+    for line in ours:
+        assert line.count("–") == len(report.ZHANG) + 1 and not any(map(str.isdigit, line))
+    attention = report.sanet_attention_table([])
+    assert attention.count("ours** | – |") == len(report.ZHANG) + 1
+
+
+def test_errors_are_means_over_the_seeds_there_are_and_say_where_they_come_from():
+    records = [sanet_record(0, accuracy=0.88), sanet_record(1, accuracy=0.90)]
+    records += [sanet_record(0, dataset="imdb", subset=False, max_tokens=256)]
+    ag, *others, imdb = cells(report.sanet_error_table(records), "| **SANet base")[1:]
+    assert ag == "11.0 ± 1.4 (2 seeds, subset)" and imdb == "12.0 (1 seed)"
+    assert set(others) == {"–"}
+    assert "50-d vectors" in cells(report.sanet_error_table(records), "| **SANet base")[0]
+
+
+def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():
+    whole = sanet_record(0, accuracy=0.92, subset=False)
+    subset = [sanet_record(seed, accuracy=0.88) for seed in range(3)]
+    scaled = [sanet_record(seed, accuracy=0.5, subset=False, scaled=True) for seed in range(3)]
+    unread = sanet_record(4, accuracy=0.5, subset=False)
+    del unread["test"]
+    part = sanet_record(5, accuracy=0.5, subset=False)
+    part["spec"]["limit"] = 100
+    found = report.seeds_of([*subset, *scaled, unread, part, whole], "sanet", "base", "ag_news")
+    assert found == [whole]
+
+
+def test_attention_is_shown_beside_the_paper_the_untrained_and_the_uniform():
+    table = report.sanet_attention_table([sanet_record(0), sanet_record(1)])
+    assert cells(table, "| AG, paper")[1:4] == ["55.31", "–", "7.44"]
+    trained = cells(table, "| **AG, ours**, trained (2 seeds, subset)")
+    untrained, uniform = (
+        cells(table, f"| **AG, ours**, {what}") for what in ("untrained", "uniform attention")
+    )
+    assert trained[1:4] == ["90.0 ± 0.0", "92.0 ± 0.0", "5.0 ± 0.0"]
+    assert untrained[1] == "60.0 ± 0.0"
+    assert uniform[1:] == ["0", "0", "4.0", "8.0", "12.0", "16.0", "20.0"]
+
+
+def test_the_papers_numbers_stand_in_their_columns():
+    table = report.sanet_error_table([])
+    assert cells(table, "| SANet big, paper")[1:] == [
+        "7.42", "1.28", "25.88", "4.77", "36.03", "38.67", "4.52", "–"
+    ]  # fmt: skip
+    assert {len(errors) for errors in report.PAPER_ERRORS.values()} == {len(report.ZHANG)}
+    means = {
+        name: [sum(report.PAPER_ATTENTION[d][k] for d in chosen) / 3 for k in (0, 3)]
+        for name, chosen in {
+            "topics": ("ag_news", "dbpedia", "yahoo_answers"),
+            "sentiment": ("yelp_full", "amazon_full", "amazon_polarity"),
+        }.items()
+    }
+    assert means["topics"] == pytest.approx([63.57, 16.12], abs=0.01)  # as the paper gives them
+    assert means["sentiment"] == pytest.approx([87.15, 63.48], abs=0.01)
+
+
+def test_records_of_other_networks_leave_the_imdb_table_alone():
+    groups = report.grouped([record(0, 0.85), sanet_record(dataset="imdb", subset=False)])
+    assert [group[0]["spec"]["system"] for group in groups] == ["han"]

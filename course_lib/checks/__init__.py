@@ -15,6 +15,12 @@ from course_lib.checks.attention import (
     check_top_words,
     check_word_shares,
 )
+from course_lib.checks.blocks import (
+    check_block,
+    check_masked_maximum,
+    check_pooled_shares,
+    check_untrained,
+)
 from course_lib.checks.core import CheckFailed, check_number
 from course_lib.checks.documents import (
     check_effective_words,
@@ -39,15 +45,18 @@ __all__ = [
     "CheckFailed",
     "check_attention_pooling",
     "check_blend",
+    "check_block",
     "check_diagonality",
     "check_effective_words",
     "check_gini",
     "check_gru_step",
     "check_last_state",
+    "check_masked_maximum",
     "check_masked_softmax",
     "check_number",
     "check_order",
     "check_padding_change",
+    "check_pooled_shares",
     "check_redundancy",
     "check_report_weights",
     "check_reverse",
@@ -56,5 +65,6 @@ __all__ = [
     "check_smallest_f1",
     "check_top_words",
     "check_uniform_diagonality",
+    "check_untrained",
     "check_word_shares",
 ]
