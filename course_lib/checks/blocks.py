@@ -108,7 +108,8 @@ def _shares_cases() -> list[Case]:
         }
         for what, mask in masks.items():
             places = masked_maximum(x, mask)[1]
-            size = f"{plural(rows, 'document')} of {plural(length, 'place')}, {plural(hidden, 'dimension')}"
+            size = f"{plural(rows, 'document')} of {plural(length, 'place')}"
+            size += f", {plural(hidden, 'dimension')}"
             cases.append(Case(f"{size}, {what}", (places, mask)))
     return cases
 
