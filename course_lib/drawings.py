@@ -6,7 +6,7 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 from matplotlib.path import Path
 
 from course_lib.colours import ACCENT, INK, MUTED, PAPER, SECOND, TINTS
@@ -135,6 +135,61 @@ def _reading_floor(
         wire(axis, [(x, weights + 0.17), (centre, total)], width=0.6 + 5 * share, tip=False)
         box(axis, (x, weights), weight.format(name), size=(0.84, 0.34), fill=TINTS(share))
     operator(axis, (centre, total), r"$\Sigma$")
+
+
+def sanet() -> Figure:
+    """The self-attention network (Letarte et al. 2018) with one block, "× N" for more."""
+    axis = _canvas(9.6, 7.4)
+    words = ("love", "this", "place", "!")
+    attention = (
+        (0.55, 0.1, 0.15, 0.2), (0.4, 0.2, 0.3, 0.1), (0.3, 0.15, 0.4, 0.15), (0.6, 0.05, 0.1, 0.25),
+    )  # fmt: skip
+    centre, beside = 5.4, 1.3
+    columns = [centre + 1.7 * (place - 1.5) for place in range(4)]
+    vectors, places, start, mixed, once, bent, twice, top = (
+        0.6, 1.15, 1.75, 2.95, 3.6, 4.3, 5.0, 5.95
+    )  # fmt: skip
+    axis.add_patch(
+        Rectangle((2.25, 2.2), 6.5, 3.15, facecolor="none", edgecolor=MUTED, linestyle=":", lw=1.2)
+    )
+    label(axis, (9.1, 3.75), r"$\times N$", size=13)
+    for number, (x, word) in enumerate(zip(columns, words, strict=True), start=1):
+        label(axis, (x, 0.17), word, MUTED, style="italic")
+        wire(axis, [(x, vectors + 0.17), (x, places - RADIUS)])
+        wire(axis, [(x, places + RADIUS), (x, start - 0.18)])
+        label(axis, (x + 0.72, places), f"$p_{number}$", SECOND)
+        wire(axis, [(x + 0.55, places), (x + RADIUS, places)], SECOND)
+        for source, share in zip(columns, attention[number - 1], strict=True):
+            tip = (x, mixed - RADIUS)
+            wire(axis, [(source, start + 0.18), tip], width=0.5 + 4 * share, tip=False)
+        for below, above in ((start, once), (once, twice)):
+            side = x + 0.62  # the residual goes around what it is added to
+            wire(axis, [(x + 0.42, below + 0.06), (side, below + 0.06), (side, above - 0.06),
+                        (x + 0.42, above - 0.06)], ACCENT, over=True)  # fmt: skip
+        wire(axis, [(x, mixed + RADIUS), (x, once - 0.18)])
+        wire(axis, [(x, once + 0.18), (x, bent - 0.18)])
+        wire(axis, [(x, bent + 0.18), (x, twice - 0.18)])
+        wire(axis, [(x, twice + 0.18), (x, top - 0.2)])
+        box(axis, (x, vectors), f"$e_{number}$", size=(0.84, 0.34))
+        operator(axis, (x, places), "$+$")
+        box(axis, (x, start), "linear", size=(0.84, 0.36), text=10)
+        operator(axis, (x, mixed), r"$\Sigma$")
+        box(axis, (x, once), "norm", size=(0.84, 0.36), fill=PAPER, text=10)
+        box(axis, (x, bent), "FFN", size=(0.84, 0.36), fill=PALE_SECOND, text=10)
+        box(axis, (x, twice), "norm", size=(0.84, 0.36), fill=PAPER, text=10)
+    for y, says in (
+        (vectors, "word vectors"), (places, "and positions"), (start, "to width $d$"),
+        (2.55, "every word\nweighs every word:"), (mixed, "softmax$(X W_{QK} X^T)\\, X W_V$"),
+        (once, "LayerNorm of the sum\nwith what it was"), (bent, "each word by itself"),
+        (twice, "LayerNorm of the sum"), (top, "over the real words"),
+    ):  # fmt: skip
+        label(axis, (beside - 0.2, y), says, MUTED, size=10)
+    box(axis, (centre, top), "the largest value of each dimension", size=(6.2, 0.4))
+    wire(axis, [(centre, top + 0.2), (centre, 6.45)], width=1.6)
+    box(axis, (centre, 6.63), "linear, softmax", size=(1.5, 0.36), fill=PAPER, text=10)
+    wire(axis, [(centre, 6.81), (centre, 7.08)])
+    label(axis, (centre, 7.22), "$p$")
+    return axis.figure
 
 
 def _canvas(width: float, height: float) -> Axes:

@@ -12,6 +12,7 @@ DRAWINGS = {
     "gru_cell": drawings.gru_cell,
     "reset_after": lambda: drawings.gru_cell(reset_after=True),
     "han": drawings.han,
+    "sanet": drawings.sanet,
 }
 
 
@@ -82,4 +83,11 @@ def test_the_network_names_both_floors():
     text = written(drawings.han())
     for name in ("x_{i4}", "h_{i4}", r"\alpha_{i4}", "c_w", "s_3", "h_3", r"\beta_3", "c_s", "$v$",
                  "softmax", "$p$"):  # fmt: skip
+        assert name in text, name
+
+
+def test_the_self_attention_network_names_what_its_equations_name():
+    text = written(drawings.sanet())
+    for name in ("e_4", "p_4", "linear", "W_{QK}", "W_V", r"\Sigma", "LayerNorm", "FFN", "largest",
+                 r"\times N", "softmax", "$p$"):  # fmt: skip
         assert name in text, name
