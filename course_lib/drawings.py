@@ -142,7 +142,8 @@ def sanet() -> Figure:
     axis = _canvas(9.6, 7.4)
     words = ("love", "this", "place", "!")
     attention = (
-        (0.55, 0.1, 0.15, 0.2), (0.4, 0.2, 0.3, 0.1), (0.3, 0.15, 0.4, 0.15), (0.6, 0.05, 0.1, 0.25),
+        (0.55, 0.1, 0.15, 0.2), (0.4, 0.2, 0.3, 0.1),
+        (0.3, 0.15, 0.4, 0.15), (0.6, 0.05, 0.1, 0.25),
     )  # fmt: skip
     centre, beside = 5.4, 1.3
     columns = [centre + 1.7 * (place - 1.5) for place in range(4)]

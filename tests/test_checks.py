@@ -19,6 +19,7 @@ from course_lib.checks.attention import (
     TOP_WORDS,
     WORD_SHARES,
 )
+from course_lib.checks.blocks import BLOCK, MASKED_MAXIMUM, POOLED_SHARES, UNTRAINED
 from course_lib.checks.core import CheckFailed, beside, check, judge
 from course_lib.checks.documents import (
     EFFECTIVE_WORDS,
@@ -30,6 +31,7 @@ from course_lib.checks.recurrent import BLEND, GRU_STEP, LAST_STATE, REPORT_WEIG
 from course_lib.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
 from course_lib.layers import hop_redundancy, masked_softmax
 from course_lib.models.gru import GRUCell
+from course_lib.models.sanet import Block, SANetConfig
 
 inf = torch.inf
 
@@ -722,6 +724,141 @@ def uniform_by_distances(n, b):
     return (n + sum(2 * (n - k) for k in range(1, min(b, n - 1) + 1))) / n**2
 
 
+def maximum_by_loop(x, mask):
+    values, places = torch.zeros(len(x), x.shape[2]), torch.full((len(x), x.shape[2]), -1)
+    for row, real in enumerate(mask):
+        if real.any():
+            where = real.nonzero().squeeze(1)
+            values[row], best = x[row, where].max(0)
+            places[row] = where[best]
+    return values, places
+
+
+def maximum_by_filling(x, mask):
+    values, places = torch.where(mask[..., None], x, -inf).max(1)
+    empty = ~mask.any(1)
+    values[empty], places[empty] = 0.0, -1
+    return [values, places]
+
+
+def maximum_by_topk(x, mask):
+    values, places = x.masked_fill(~mask[..., None], -inf).topk(1, 1)
+    there = mask.any(1)[:, None]
+    return torch.where(there, values[:, 0], 0.0), torch.where(there, places[:, 0], -1)
+
+
+def maximum_filled_with(value, blank=True):
+    def maximum(x, mask):
+        values, places = x.masked_fill(~mask[..., None], value).max(1)
+        if blank:
+            empty = ~mask.any(1)
+            values[empty], places[empty] = 0.0, -1
+        return values, places
+
+    return maximum
+
+
+def maximum_of_all(x, mask):
+    return tuple(x.max(1))
+
+
+def maximum_at_the_first_place(x, mask):
+    values, places = maximum_by_loop(x, mask)
+    return values, places.clamp(min=0)
+
+
+def maximum_placed_by_size(x, mask):
+    values, _ = maximum_by_loop(x, mask)
+    return values, maximum_by_loop(x.abs(), mask)[1]
+
+
+def maximum_of_numbers(x, mask):
+    values, places = maximum_by_loop(x, mask)
+    return values, places.float()
+
+
+def shares_by_bincount(places, mask):
+    rows = [torch.bincount(row[row >= 0], minlength=mask.shape[1]) for row in places]
+    return torch.stack(rows) / places.shape[1]
+
+
+def shares_by_comparison(places, mask):
+    return (places[:, :, None] == torch.arange(mask.shape[1])).float().mean(1)
+
+
+def shares_counted_one_by_one(places, mask):
+    shares = torch.zeros(mask.shape)
+    for row, found in enumerate(places.tolist()):
+        for place in found:
+            if place >= 0:
+                shares[row, place] += 1 / len(found)
+    return shares
+
+
+def block_by_layers(x, w_qk, w_v, w_1, b_1, w_2, b_2):
+    block = Block(SANetConfig(2, hidden=x.shape[1], dropout=0.0))
+    forward = block.feed_forward
+    for layer, weight in (
+        (block.mixer.w_qk, w_qk), (block.mixer.w_v, w_v), (forward.w_1, w_1), (forward.w_2, w_2)
+    ):  # fmt: skip
+        layer.weight.data = weight.T.contiguous()
+    forward.w_1.bias.data, forward.w_2.bias.data = b_1, b_2
+    return block(x[None], torch.ones(1, len(x), dtype=torch.bool), False)[0][0]
+
+
+def normed_in_numpy(x):
+    return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+
+
+def block_in_numpy(*inputs):
+    x, w_qk, w_v, w_1, b_1, w_2, b_2 = (value.double().numpy() for value in inputs)
+    scores = x @ w_qk @ x.T
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    x = normed_in_numpy(x + weights / weights.sum(1, keepdims=True) @ x @ w_v)
+    x = normed_in_numpy(x + np.maximum(0, x @ w_1 + b_1) @ w_2 + b_2)
+    return torch.from_numpy(x).float()
+
+
+def block_like(divisor=1.0, axis=1, turned=False, residual=(True, True), norms=(True, True),
+               relu=torch.relu, old=False, values=True):  # fmt: skip
+    def normed(x, wanted):
+        return torch.nn.functional.layer_norm(x, x.shape[1:]) if wanted else x
+
+    def block(x, w_qk, w_v, w_1, b_1, w_2, b_2):
+        first = x
+        scale = x.shape[1] ** 0.5 if divisor == "root" else divisor
+        scores = x @ (w_qk.T if turned else w_qk) @ x.T / scale
+        mixed = scores.softmax(axis) @ (x @ w_v if values else x)
+        x = normed(residual[0] * x + mixed, norms[0])
+        bent = relu(x @ w_1 + b_1) @ w_2 + b_2
+        return normed((first if old else residual[1] * x) + bent, norms[1])
+
+    return block
+
+
+def untrained_by_entropy(attention, mask):
+    rows = torch.special.entr(attention).sum(2).sum(1) / mask.sum(1)
+    return int((rows / mask.sum(1).log()).argmax())
+
+
+def blocks_of(attention, mask):
+    return [matrix[real][:, real] for matrix, real in zip(attention, mask)]
+
+
+def untrained_by_gini(attention, mask):
+    found = [gini_normalised(block).item() for block in blocks_of(attention, mask)]
+    return found.index(min(found))
+
+
+def place_of(choose, measure, padded=False):
+    def untrained(attention, mask):
+        parts = list(attention) if padded else blocks_of(attention, mask)
+        found = [float(measure(part)) for part in parts]
+        return found.index(choose(found))
+
+    return untrained
+
+
 RIGHT = {
     EFFECTIVE_WORDS: (effective_of_the_real, effective_by_loop, effective_by_product),
     SENTENCES_IN_PLACE: (place_by_scatter, place_by_loop, place_by_index),
@@ -746,6 +883,10 @@ RIGHT = {
     SELF_ATTENTION: (attend(), attend_by_loop, attend_by_torch),
     ORDER: (order_by_trying, order_by_swaps, order_in_doubles),
     UNIFORM_DIAGONALITY: (uniform_by_distances, uniform_by_pairs, uniform_by_matrix),
+    MASKED_MAXIMUM: (maximum_by_filling, maximum_by_loop, maximum_by_topk),
+    POOLED_SHARES: (shares_by_comparison, shares_by_bincount, shares_counted_one_by_one),
+    BLOCK: (block_like(), block_by_layers, block_in_numpy),
+    UNTRAINED: (untrained_by_gini, untrained_by_entropy, place_of(min, gini_by_differences)),
 }
 WRONG = {
     EFFECTIVE_WORDS: [
@@ -1014,6 +1155,50 @@ WRONG = {
         (lambda n, b: torch.tensor([uniform_by_pairs(n, b)]), "shape (1,), expected ()"),
         (lambda n, b: 0.3, "diagonality is 0.3, expected 1"),
     ],
+    MASKED_MAXIMUM: [
+        (maximum_of_all, "padding competes"),
+        (maximum_filled_with(0), "padding is set to 0"),
+        (maximum_filled_with(-inf, blank=False), "gives −∞"),
+        (maximum_at_the_first_place, "−1, not 0"),
+        (maximum_placed_by_size, "places"),
+        (maximum_of_numbers, "places has dtype torch.float32"),
+        (lambda x, mask: maximum_by_loop(x, mask)[0], "2 results are expected"),
+    ],
+    POOLED_SHARES: [
+        (lambda p, m: shares_by_bincount(p, m) * p.shape[1], "you count dimensions"),
+        (lambda p, m: shares_by_bincount(p, m) * p.shape[1] / m.shape[1], "number of places"),
+        (lambda p, m: shares_by_bincount(p % m.shape[1], m), "−1 is not a place"),
+        (lambda p, m: shares_by_bincount(p.clamp(min=0), m), "counted as place 0"),
+        (
+            lambda p, m: torch.nn.functional.normalize(
+                (shares_by_bincount(p, m) > 0).float(), 1, 1
+            ),
+            "weighs the same",
+        ),
+        (lambda p, m: m / m.sum(1, keepdim=True).clamp(min=1), "uniform over the words"),
+        (lambda p, m: 2 * shares_by_bincount(p, m), "your rows sum to 2"),
+        (lambda p, m: shares_by_bincount(p, m)[:, :-1], "shape"),
+    ],
+    BLOCK: [
+        (block_like(divisor="root"), "divided by √d"),
+        (block_like(axis=0), "down the columns"),
+        (block_like(turned=True), "w_qk is transposed"),
+        (block_like(values=False), "W_V is missing"),
+        (block_like(residual=(False, False)), "both residuals are missing"),
+        (block_like(norms=(False, True)), "two LayerNorms"),
+        (block_like(old=True), "adds the block's input"),
+        (block_like(relu=torch.tanh), "expected"),
+        (lambda x, *rest: block_like()(x, *rest)[None], "shape (1, 1, 4), expected (1, 4)"),
+    ],
+    UNTRAINED: [
+        (place_of(max, gini_by_ranks), "training sharpens"),
+        (place_of(min, lambda a: diagonality_by_loop(a, 1)), "it is trained"),
+        (place_of(max, lambda a: diagonality_by_loop(a, 1)), "had to be learned"),
+        (place_of(min, gini_by_ranks, padded=True), "the padding is counted"),
+        (lambda attention, mask: 0, "always the first"),
+        (lambda attention, mask: 2, "place is 2, expected"),
+        (lambda attention, mask: torch.tensor(1), "place is a Tensor, expected a int"),
+    ],
 }
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
@@ -1126,7 +1311,7 @@ def test_every_wrong_answer_can_be_drawn(checker, wrong, says):
         warnings.simplefilter("error")
         trial = judge(checker, wrong).trial
         figure = beside(checker, trial)
-        assert (figure is None) == (bool(trial.remark) or checker in (TOP_WORDS, ORDER))
+        assert (figure is None) == (bool(trial.remark) or checker in (TOP_WORDS, ORDER, UNTRAINED))
         if figure:
             figure.canvas.draw()
             plt.close(figure)

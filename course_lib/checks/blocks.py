@@ -70,6 +70,13 @@ def _along_the_width(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return values * mask, places
 
 
+def _about_maximum(trial: Trial) -> str | None:
+    (yours, _), (expected, _) = trial.yours, trial.expected
+    if ((yours == 0) & (expected < 0)).any():
+        return "padding is set to 0, which wins wherever all words are negative: −∞ never wins."
+    return None
+
+
 MASKED_MAXIMUM = Checker(
     name="masked_maximum",
     reference=masked_maximum,
@@ -81,8 +88,6 @@ MASKED_MAXIMUM = Checker(
         (lambda x, mask: _largest(x, torch.ones_like(mask), 0),
          "padding competes for the maximum: what a document's vector is then depends on how long "
          "its neighbours in the batch are."),
-        (lambda x, mask: _largest(x, mask, 0),
-         "padding is set to 0, which wins wherever all words are negative: −∞ never wins."),
         (lambda x, mask: (masked_maximum(x, mask)[0], _largest(x, mask, 0)[1]),
          "the values are right, but the places are those of a maximum in which padding, at 0, "
          "competed: take both from one call."),
@@ -93,6 +98,7 @@ MASKED_MAXIMUM = Checker(
          "a document without words gives −∞, which no classifier survives: its vector is 0, its "
          "places are −1."),
     ),
+    diagnoses=(_about_maximum,),
 )  # fmt: skip
 
 
