@@ -97,7 +97,7 @@ def test_words_beyond_the_cut_are_counted(trained):
     assert reading.left_out == 2
     assert read_text(trained, "A dull ending.").left_out == 0
     shown = show_reading(reading, ("bad", "good"))
-    assert shown.spec["title"].endswith("not read, beyond the model's cut: 2 words")
+    assert shown.spec["title"].endswith("not read: 2 words beyond the model's cut")
 
 
 def test_a_reading_without_a_word_is_a_sentence(trained):
@@ -269,7 +269,7 @@ def test_a_text_beyond_the_cut_and_beyond_all_bounds_is_cut_and_says_so(trained)
     view = explore_text(trained, "It was fine. " * 100)
     shown = view.children[-1].children[0]
     assert len(shown.spec["sentences"]) == trained.record["settings"]["max_sentences"] == 7
-    assert "not read, beyond the model's cut: 372 words" in shown.spec["title"]
+    assert "not read: 372 words beyond the model's cut" in shown.spec["title"]
     assert says(view) == ""
     view.text = "It was fine. " * 2000
     view.read()

