@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from course_lib import invariants
 from course_lib.invariants import InvariantError, Model
-from course_lib.layers import AttentionPooling, masked_softmax
+from course_lib.layers import AttentionPooling, masked_softmax, word_embedding
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.han import HAN, HANConfig, HANOutput
 
@@ -136,9 +136,7 @@ class MaxPooling(nn.Module):
     ) -> None:
         super().__init__()
         self.config, self.masked = config, masked
-        self.embedding = nn.Embedding(config.vocabulary, config.embedding, padding_idx=0)
-        if embedding is not None:
-            self.embedding.weight.data.copy_(embedding)
+        self.embedding = word_embedding(config.vocabulary, config.embedding, embedding)
         self.gru = BidirectionalGRU(config.embedding, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(2 * config.hidden, config.classes)

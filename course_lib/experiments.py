@@ -238,13 +238,9 @@ def _run_network(
     }
     classes = len(corpus.card.classes)
     model, coverage = build_network(spec.system, settings, vocabulary, classes, spec.seed)
-    shared = {item.name for item in fields(TrainingConfig)} & {
-        item.name for item in fields(settings)
-    }
+    asked = {item.name for item in fields(TrainingConfig)} & asdict(settings).keys()
     config = TrainingConfig(
-        **network.training,
-        **{name: getattr(settings, name) for name in shared},
-        seed=spec.seed,
+        **network.training, **{name: getattr(settings, name) for name in asked}, seed=spec.seed
     )
     history = fit(
         model,

@@ -19,6 +19,23 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     return weights / total.masked_fill(total == 0, 1)
 
 
+def word_embedding(
+    words: int, width: int, values: Tensor | None = None, sparse: bool = False
+) -> nn.Embedding:
+    """Word vectors with id 0 for padding, that start at ``values`` ``(words, width)`` if given.
+
+    ``sparse`` gives gradients of the batch's own rows alone. ``ValueError`` for values of another
+    shape.
+    """
+    table = nn.Embedding(words, width, padding_idx=0, sparse=sparse)
+    if values is not None:
+        if values.shape != table.weight.shape:
+            expected = tuple(table.weight.shape)
+            raise ValueError(f"embedding is {tuple(values.shape)}, config says {expected}")
+        table.weight.data.copy_(values)
+    return table
+
+
 class AttentionPooling(nn.Module):
     """Weighted mean of hidden states, weighted by their match with a learned context vector.
 

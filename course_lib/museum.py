@@ -24,7 +24,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import REPOSITORY, describe_environment, split_rows
 from course_lib.metrics.classification import sampling_error
 from course_lib.models.han import HANConfig
-from course_lib.systems import HANSettings
+from course_lib.systems import HANSettings, han_config
 from course_lib.training import TrainingConfig, TrainingError, choose_device, fit, use_threads
 
 RECORD = REPOSITORY / "results" / "museum" / "specimens.json"
@@ -65,14 +65,8 @@ def train_museum(spec: MuseumSpec, specimens: tuple[Specimen, ...] = MUSEUM) -> 
     embedding = None
     if settings.vectors != "none":
         embedding, _ = load_vectors(settings.vectors).embedding_for(vocabulary, spec.seed)
-    config = HANConfig.imdb(
-        len(vocabulary),
-        classes=len(corpus.card.classes),
-        embedding=embedding.shape[1] if embedding is not None else 50,
-        hidden=settings.hidden,
-        attention=settings.attention,
-        dropout=settings.dropout,
-    )
+    classes = len(corpus.card.classes)
+    config = han_config(settings, len(vocabulary), classes, embedding)
     found = []
     for number, specimen in enumerate(specimens, start=1):
         print(f"[{number}/{len(specimens)}] {specimen.wrong}", flush=True)

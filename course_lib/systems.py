@@ -108,9 +108,11 @@ def encode_for_han(
     return encode_documents(rows, vocabulary, settings.max_sentences, settings.max_words)
 
 
-def build_han(settings: HANSettings, words: int, classes: int, embedding: Tensor | None) -> HAN:
-    """An untrained HAN over ``words`` words."""
-    config = HANConfig.imdb(
+def han_config(
+    settings: HANSettings, words: int, classes: int, embedding: Tensor | None
+) -> HANConfig:
+    """The network that the settings mean, over ``words`` words."""
+    return HANConfig.imdb(
         words,
         classes=classes,
         embedding=embedding.shape[1] if embedding is not None else 50,
@@ -120,7 +122,11 @@ def build_han(settings: HANSettings, words: int, classes: int, embedding: Tensor
         hops=settings.hops,
         penalty=settings.penalty,
     )
-    return HAN(config, embedding)
+
+
+def build_han(settings: HANSettings, words: int, classes: int, embedding: Tensor | None) -> HAN:
+    """An untrained HAN over ``words`` words."""
+    return HAN(han_config(settings, words, classes, embedding), embedding)
 
 
 def encode_for_sanet(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_lib.layers import AttentionPooling, LockedDropout, hop_redundancy
+from course_lib.layers import AttentionPooling, LockedDropout, hop_redundancy, word_embedding
 from course_lib.models.gru import BidirectionalGRU
 
 
@@ -65,12 +65,7 @@ class HAN(nn.Module):
     def __init__(self, config: HANConfig, embedding: Tensor | None = None) -> None:
         super().__init__()
         self.config = config
-        self.embedding = nn.Embedding(config.vocabulary, config.embedding, padding_idx=0)
-        if embedding is not None:
-            if embedding.shape != self.embedding.weight.shape:
-                expected = tuple(self.embedding.weight.shape)
-                raise ValueError(f"embedding is {tuple(embedding.shape)}, config says {expected}")
-            self.embedding.weight.data.copy_(embedding)
+        self.embedding = word_embedding(config.vocabulary, config.embedding, embedding)
         self.words = AttentiveEncoder(config.embedding, config)
         self.sentences = AttentiveEncoder(2 * config.hidden, config)
         self.dropout = nn.Dropout(config.dropout)

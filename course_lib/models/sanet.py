@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.layers import Dropout, masked_softmax, positions
+from course_lib.layers import Dropout, masked_softmax, positions, word_embedding
 
 SHORT = 128  # words up to which a CPU is faster with the weights than without
 
@@ -136,14 +136,9 @@ class SANet(nn.Module):
     def __init__(self, config: SANetConfig, embedding: Tensor | None = None) -> None:
         super().__init__()
         self.config = config
-        self.embedding = nn.Embedding(
-            config.vocabulary, config.embedding, padding_idx=0, sparse=config.sparse
+        self.embedding = word_embedding(
+            config.vocabulary, config.embedding, embedding, config.sparse
         )
-        if embedding is not None:
-            if embedding.shape != self.embedding.weight.shape:
-                expected = tuple(self.embedding.weight.shape)
-                raise ValueError(f"embedding is {tuple(embedding.shape)}, config says {expected}")
-            self.embedding.weight.data.copy_(embedding)
         self.projection = nn.Linear(config.embedding, config.hidden)
         self.blocks = nn.ModuleList([Block(config) for _ in range(config.blocks)])
         self.classifier = nn.Linear(config.hidden, config.classes)
