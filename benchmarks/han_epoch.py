@@ -24,7 +24,8 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import split_rows
 from course_lib.models.han import HAN
-from course_lib.systems import HANSettings, build_network
+from course_lib.systems import build_network
+from course_lib.systems.han import HANSettings
 from course_lib.training import TrainingConfig, predict, use_threads
 
 SETTINGS = HANSettings()

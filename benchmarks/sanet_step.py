@@ -28,7 +28,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import split_rows
 from course_lib.layers import positions
 from course_lib.models.sanet import SANet
-from course_lib.systems import NETWORKS, SANetSettings
+from course_lib.systems.sanet import NETWORK, SANetSettings, sanet_config
 from course_lib.training import (
     TrainingConfig,
     choose_precision,
@@ -111,7 +111,7 @@ def load_twin(ours: SANet, obvious: PlainNetwork, tokens: Tensor, mask: Tensor) 
 def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
     """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
     config = TrainingConfig(
-        **NETWORKS["sanet"].training,
+        **NETWORK.training,
         momentum=SETTINGS.momentum,
         embedding_rate=SETTINGS.embedding_rate,
         learning_rate=SETTINGS.learning_rate,
@@ -140,11 +140,11 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    build = NETWORKS["sanet"].build
+    config = sanet_config(SETTINGS, WORDS, 2, None)
     return {
         "obvious": (PlainNetwork(ObviousBlock, SETTINGS), "no"),
-        "ours": (build(SETTINGS, WORDS, 2, None), NETWORKS["sanet"].training["precision"]),
-        "ours, float32": (build(SETTINGS, WORDS, 2, None), "no"),
+        "ours": (SANet(config), NETWORK.training["precision"]),
+        "ours, float32": (SANet(config), "no"),
         "nn.TransformerEncoder": (PlainNetwork(TorchBlock, SETTINGS), "no"),
     }
 
@@ -153,7 +153,7 @@ def batches(corpus: Corpus, length: int, count: int, seed: int) -> list[Any]:
     """That many batches of reviews cut to ``length`` tokens."""
     rows = split_rows(corpus, max(1000, count * BATCH * 2))["train"]
     vocabulary = Vocabulary.build(rows, WORDS)
-    encoded = NETWORKS["sanet"].encode(rows, vocabulary, replace(SETTINGS, max_tokens=length))
+    encoded = NETWORK.encode(rows, vocabulary, replace(SETTINGS, max_tokens=length))
     return [batch for _, batch in zip(range(count), Batches(encoded, BATCH, seed).epoch())]
 
 

@@ -35,7 +35,9 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import atomic_path
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions, classification_metrics
-from course_lib.systems import MAY_BE_ZERO, NETWORKS, PRESETS, Network, TfidfSettings, build_network
+from course_lib.systems import MAY_BE_ZERO, NETWORKS, PRESETS, build_network
+from course_lib.systems.network import VALIDATION_SHARE, Look
+from course_lib.systems.tfidf import TfidfSettings
 from course_lib.training import (
     History,
     TrainingConfig,
@@ -52,7 +54,6 @@ from course_lib.training import (
 REPOSITORY = Path(__file__).resolve().parents[1]
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
 LOOKED_AT = 32  # documents at once whose attention is held in full
-VALIDATION_SHARE = 0.1  # of the training half; the rows are in random order, so the first ones do
 
 
 class SpecError(ValueError):
@@ -201,7 +202,8 @@ def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
 def split_rows(
     corpus: Corpus, limit: int | None = None, share: float = VALIDATION_SHARE
 ) -> dict[str, Any]:
-    """``train``, ``validation`` (the first ``share`` of the training half) and ``test`` rows.
+    """``train``, ``validation`` (the first ``share`` of the training half, which is in random
+    order) and ``test`` rows.
 
     ``limit`` keeps the first so many rows of the training half, validation included. Raises
     ``SpecError`` for a limit beyond a subset's rows.
@@ -230,7 +232,7 @@ def _run_network(
     after_epoch: Callable[[History], None] | None,
 ) -> Run:
     network = NETWORKS[spec.system]
-    rows = split_rows(corpus, spec.limit, getattr(settings, "validation_share", VALIDATION_SHARE))
+    rows = split_rows(corpus, spec.limit, network.validation_share(settings))
     seen = [rows[split] for split in network.vocabulary_of]
     vocabulary = Vocabulary.build(datasets.concatenate_datasets(seen), settings.vocabulary)
     documents = {
@@ -263,13 +265,13 @@ def _run_network(
     if spec.test:
         predictions = predict(model, Batches(documents["test"], 256), device, desc="test")
         record["test"] = classification_metrics(predictions)
-    if network.look and getattr(settings, "attention", True):
+    if look := network.look(settings):
         split = "test" if spec.test else "validation"
         untrained, _ = build_network(spec.system, settings, vocabulary, classes, spec.seed)
         record["attention"] = {
             "split": split,
-            "trained": _attention_means(network, model, documents[split], device),
-            "untrained": _attention_means(network, untrained, documents[split], device),
+            "trained": _attention_means(look, model, documents[split], device),
+            "untrained": _attention_means(look, untrained, documents[split], device),
         }
     if folder:
         vocabulary.save(folder / "vocabulary.txt")
@@ -278,10 +280,10 @@ def _run_network(
 
 
 def _attention_means(
-    network: Network, model: nn.Module, documents: Documents, device: torch.device
+    look: Look, model: nn.Module, documents: Documents, device: torch.device
 ) -> dict[str, float]:
-    look = partial(network.look, model)
-    _, figures = measure(model, Batches(documents, LOOKED_AT), look, device, "attention")
+    batches = Batches(documents, LOOKED_AT)
+    _, figures = measure(model, batches, partial(look, model), device, "attention")
     return {name: values.double().mean().item() for name, values in figures.items()}
 
 
@@ -338,7 +340,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     vocabulary = Vocabulary.load(folder / "vocabulary.txt")
     state = load_file(folder / "model.safetensors")
     model = NETWORKS[spec.system].build(
-        spec.settings(), len(vocabulary), len(corpus.card.classes), state["embedding.weight"]
+        spec.settings(), vocabulary, len(corpus.card.classes), state["embedding.weight"]
     )
     model.load_state_dict(state)
     return Run(record, model.eval(), vocabulary, corpus)

@@ -24,7 +24,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import REPOSITORY, describe_environment, split_rows
 from course_lib.metrics.classification import sampling_error
 from course_lib.models.han import HANConfig
-from course_lib.systems import HANSettings, han_config
+from course_lib.systems.han import HANSettings, han_config
 from course_lib.training import TrainingConfig, TrainingError, choose_device, fit, use_threads
 
 RECORD = REPOSITORY / "results" / "museum" / "specimens.json"

@@ -33,6 +33,7 @@ from course_lib.invariants import check_neighbours, check_padding
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
 from course_lib.systems import NETWORKS, PRESETS
+from course_lib.systems.sanet import look_at_sanet
 from course_lib.training import TrainingError, measure, predict
 
 SPEC = RunSpec(
@@ -381,7 +382,7 @@ def test_a_sanet_learns_and_its_attention_is_measured_beside_an_untrained_one(tm
         assert found["accuracy"] == done.record["test"]["accuracy"]
     output = done.model(*documents.batch(np.arange(5))[:2], attention=True)
     by_hand = gini(output.attention[:, 1], documents.batch(np.arange(5)).mask)
-    _, streamed = measure(done.model, batches, partial(NETWORKS["sanet"].look, done.model))
+    _, streamed = measure(done.model, batches, partial(look_at_sanet, done.model))
     torch.testing.assert_close(streamed["block 2 gini"][:5], by_hand, atol=1e-4, rtol=0)
 
 

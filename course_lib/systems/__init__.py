@@ -1,0 +1,31 @@
+"""What can be trained: each system's settings, presets, network and way of reading a document."""
+
+from typing import Any
+
+from accelerate.utils import set_seed
+from torch import nn
+
+from course_lib.data.vectors import load_vectors
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.systems import han, sanet, tfidf
+
+MAY_BE_ZERO = ("dropout", "penalty", "patience", "momentum", "embedding_rate",
+               "max_sentences", "max_words", "max_tokens")  # fmt: skip  # max 0: no cut
+
+NETWORKS = {"han": han.NETWORK, "sanet": sanet.NETWORK}
+PRESETS: dict[str, dict[str, Any]] = {
+    "han": han.PRESETS,
+    "sanet": sanet.PRESETS,
+    "tfidf": tfidf.PRESETS,
+}
+
+
+def build_network(
+    system: str, settings: Any, vocabulary: Vocabulary, classes: int, seed: int
+) -> tuple[nn.Module, float | None]:
+    """An untrained network, and the share of the vocabulary that has a vector (None without)."""
+    set_seed(seed)
+    embedding, coverage = None, None
+    if settings.vectors != "none":
+        embedding, coverage = load_vectors(settings.vectors).embedding_for(vocabulary, seed)
+    return NETWORKS[system].build(settings, vocabulary, classes, embedding), coverage

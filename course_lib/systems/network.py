@@ -1,0 +1,42 @@
+"""What the training of any neural system has to know about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import datasets
+from torch import Tensor, nn
+
+from course_lib.data.batches import Documents
+from course_lib.data.vocabulary import Vocabulary
+
+VALIDATION_SHARE = 0.1  # of the training half, where a corpus has no validation split of its own
+Look = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]
+
+
+def usual_validation_share(settings: Any) -> float:
+    """A tenth, whatever the settings."""
+    return VALIDATION_SHARE
+
+
+def nothing_to_see(settings: Any) -> None:
+    """No attention that is measured."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """How a neural system reads documents, is built, is trained and is looked at.
+
+    ``encode(rows, vocabulary, settings)`` turns rows into ids; ``build(settings, vocabulary,
+    classes, embedding)`` makes the untrained network. ``training`` gives the fields of
+    ``TrainingConfig`` that differ from its defaults, ``validation_share(settings)`` the part of the
+    training half that chooses the epoch. ``look(settings)`` is a function of model, tokens and mask
+    that gives logits and figures of each document's attention, or None where there is none.
+    """
+
+    encode: Callable[[datasets.Dataset, Vocabulary, Any], Documents]
+    build: Callable[[Any, Vocabulary, int, Tensor | None], nn.Module]
+    training: dict[str, Any]
+    vocabulary_of: tuple[str, ...] = ("train",)
+    validation_share: Callable[[Any], float] = usual_validation_share
+    look: Callable[[Any], Look | None] = nothing_to_see
