@@ -52,6 +52,21 @@ def learning_curve(record: dict[str, Any], title: str = "Learning curve") -> Fig
     return figure
 
 
+def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
+    """Diagonality against the number of training texts, a line each for trained, untrained and
+    uniform attention; ``points`` maps sizes to shares in [0, 1] by line."""
+    figure, axis = plt.subplots(figsize=(6.5, 3.4))
+    looks = {"trained": "o-", "untrained": "s--", "uniform": ":"}
+    for line, look in looks.items():
+        values = [100 * point[line] for point in points.values()]
+        axis.plot(list(points), values, look, label=line)
+    axis.set(xlabel="training texts", ylabel=ylabel, xscale="log", ylim=(0, None))
+    axis.set_xticks(list(points), [f"{size:,}" for size in points])
+    axis.minorticks_off()
+    axis.legend()
+    return figure
+
+
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_lib import report
-from course_lib.experiments import load_records
+from course_lib.experiments import REPOSITORY, load_records
 
 
 def record(seed, accuracy, **settings):
@@ -37,18 +37,19 @@ def test_subsets_and_runs_without_a_test_are_never_quoted():
     assert report.grouped([small, unread]) == []
 
 
-def test_the_readme_shows_exactly_what_the_records_hold():
-    text = (report.REPOSITORY / "README.md").read_text(encoding="utf-8")
-    shown = text.split("<!-- results:begin -->\n")[1].split("\n<!-- results:end -->")[0]
-    assert shown == report.imdb_table()
+@pytest.mark.parametrize("name", report.TABLES)
+def test_the_readme_shows_exactly_what_the_records_hold(name):
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    shown = text.split(f"<!-- table: {name} -->\n")[1].split("\n<!-- end of table -->")[0]
+    assert shown == report.TABLES[name]()
 
 
 def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):
     path = tmp_path / "README.md"
-    path.write_text("before\n<!-- results:begin -->\nold\n<!-- results:end -->\nafter\n")
+    path.write_text("before\n<!-- table: imdb -->\nold\n<!-- end of table -->\nafter\n")
     report.write_readme(path)
     assert path.read_text(encoding="utf-8") == (
-        f"before\n<!-- results:begin -->\n{report.imdb_table()}\n<!-- results:end -->\nafter\n"
+        f"before\n<!-- table: imdb -->\n{report.imdb_table()}\n<!-- end of table -->\nafter\n"
     )
 
 
@@ -99,6 +100,34 @@ def test_errors_are_means_over_the_seeds_there_are_and_say_where_they_come_from(
     assert ag == "11.0 ± 1.4 (2 seeds, subset)" and imdb == "12.0 (1 seed)"
     assert set(others) == {"–"}
     assert "50-d vectors" in cells(report.sanet_error_table(records), "| **SANet base")[0]
+
+
+def test_a_compact_table_has_only_datasets_with_a_run_and_the_papers_own_models():
+    records = [sanet_record(0), sanet_record(1)]
+    errors = report.sanet_error_table(records, compact=True)
+    assert cells(errors, "| test error %")[1:] == ["AG"]
+    assert cells(errors, "| SANet base, paper")[1:] == ["7.86"]
+    assert "fastText" not in errors
+    attention = report.sanet_attention_table(records, compact=True)
+    assert "AG, ours" in attention and "IMDb" not in attention
+
+
+def test_the_band_is_told_by_the_number_of_training_texts():
+    def of_size(size, diagonality, **changes):
+        made = sanet_record(dataset="imdb", subset=True)
+        made["sizes"] = {"train": size}
+        figures = {"diagonality 3": diagonality, "uniform diagonality 3": 0.03}
+        made["attention"] = {"trained": figures, "untrained": figures | {"diagonality 3": 0.05}}
+        made["settings"] |= changes
+        made["spec"]["overrides"] = changes
+        return made
+
+    records = [of_size(8000, 0.3), of_size(1000, 0.1), of_size(1000, 0.2),
+               of_size(1000, 0.9, scaled=True), sanet_record(dataset="ag_news")]  # fmt: skip
+    points = report.band_by_size(records)
+    assert list(points) == [1000, 8000]
+    expected = {"trained": 0.15, "untrained": 0.05, "uniform": 0.03}
+    assert points[1000] == pytest.approx(expected)
 
 
 def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():

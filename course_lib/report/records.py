@@ -1,0 +1,51 @@
+"""What every table needs of the records: which belong together, and how their spread is written."""
+
+import re
+import statistics
+from collections import defaultdict
+from typing import Any
+
+HOW_LONG = {"max_tokens", "epochs", "patience"}  # overrides under which a run is still the preset's
+
+
+def spread(values: list[float], scale: float = 1.0, digits: int = 1) -> str:
+    """Mean ± standard deviation over seeds; the mean alone for one seed."""
+    mean = f"{scale * statistics.mean(values):.{digits}f}"
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {scale * statistics.stdev(values):.{digits}f}"
+
+
+def seeds_of(
+    records: list[dict[str, Any]], system: str, preset: str, dataset: str
+) -> list[dict[str, Any]]:
+    """The records of a preset on a dataset, one per seed; empty where none has been run.
+
+    Runs on a part of the rows at hand, without the test half, or with overrides beyond the cut and
+    the length of training do not count. The whole dataset goes before a subset of it; of several
+    settings, the one with the most seeds.
+    """
+    groups = defaultdict(list)
+    for record in records:
+        spec = record["spec"]
+        fits = (spec["system"], spec["preset"], spec["dataset"]) == (system, preset, dataset)
+        usual = spec["limit"] is None and set(spec["overrides"]) <= HOW_LONG
+        if fits and usual and "test" in record:
+            settings = tuple(sorted(record["settings"].items()))
+            groups[record["data"]["subset"], settings].append(record)
+    if not groups:
+        return []
+    best = min(groups, key=lambda key: (key[0], -len(groups[key])))
+    return groups[best]
+
+
+def made_from(group: list[dict[str, Any]]) -> str:
+    """``(3 seeds, subset)``."""
+    seeds = f"{len(group)} seed{'s' * (len(group) > 1)}"
+    return f"({seeds}, subset)" if group[0]["data"]["subset"] else f"({seeds})"
+
+
+def vector_size(record: dict[str, Any]) -> str:
+    """``"50-d vectors"`` for a run that had pre-trained ones, else nothing."""
+    size = re.search(r"\.(\d+)d$", record["settings"].get("vectors", ""))
+    return f"{size[1]}-d vectors" if size else ""
