@@ -202,11 +202,10 @@ def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
 def split_rows(
     corpus: Corpus, limit: int | None = None, share: float = VALIDATION_SHARE
 ) -> dict[str, Any]:
-    """``train``, ``validation`` (the first ``share`` of the training half, which is in random
-    order) and ``test`` rows.
+    """``train``, ``validation`` and ``test`` rows; ``limit`` keeps the first so many to train on.
 
-    ``limit`` keeps the first so many rows of the training half, validation included. Raises
-    ``SpecError`` for a limit beyond a subset's rows.
+    A corpus without validation rows of its own gives the first ``share`` of its (limited) training
+    half for them, which is in random order. Raises ``SpecError`` for a limit beyond a subset's rows.
     """
     rows = corpus.splits["train"]
     if limit and limit > len(rows):
@@ -215,6 +214,8 @@ def split_rows(
             f"{corpus.card.name} has {len(rows)}"
         )
     rows = rows.select(range(limit)) if limit else rows
+    if "validation" in corpus.splits:
+        return {"train": rows, **{name: corpus.splits[name] for name in ("validation", "test")}}
     held_out = round(share * len(rows))
     return {
         "train": rows.select(range(held_out, len(rows))),

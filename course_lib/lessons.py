@@ -23,7 +23,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
-from course_lib.data.sources import atomic_path
+from course_lib.data.sources import NotObtained, atomic_path
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import REPOSITORY
 from course_lib.students import ExerciseError, write_students
@@ -56,10 +56,18 @@ class Outcome:
 
 
 def prepare_data() -> None:
-    """Fetch and prepare the datasets and vectors of the catalog, but for those on demand."""
+    """Fetch and prepare the datasets and vectors of the catalog, but for those on demand.
+
+    One that has a stand-in may be missing: the lessons are content with the stand-in.
+    """
     for name, card in CARDS.items():
         if card.sizes and not card.on_demand:
-            load_corpus(name)
+            try:
+                load_corpus(name)
+            except NotObtained as reason:
+                if not card.stand_in:
+                    raise
+                print(f"{reason}\nThe lessons use {card.stand_in} instead.", file=sys.stderr)
         elif name.startswith("glove"):
             load_vectors(name)
 

@@ -239,7 +239,7 @@ def test_disk_without_room_is_named_before_anything_is_read(whole_and_subset, mo
 
 
 def test_unknown_corpus_is_an_error_that_lists_the_names(tmp_path):
-    with pytest.raises(DataError, match="imdb, toy, huffpost, ag_news, "):
+    with pytest.raises(DataError, match="imdb, toy, huffpost, sst2, "):
         load_corpus("imbd", root=tmp_path)
 
 

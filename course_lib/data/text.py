@@ -64,3 +64,9 @@ def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
         [word for sentence in sentences for word in sentence],
         [len(sentence) for sentence in sentences],
     )
+
+
+def split_tokens(text: str) -> TokenisedText:
+    """One sentence of tokens that are joined by blanks; no other white space parts them."""
+    tokens = [token for token in text.split(" ") if token]
+    return TokenisedText(tokens, [len(tokens)] if tokens else [])
