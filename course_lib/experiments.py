@@ -205,7 +205,7 @@ def split_rows(
     """``train``, ``validation`` and ``test`` rows; ``limit`` keeps the first so many to train on.
 
     A corpus without validation rows of its own gives the first ``share`` of its (limited) training
-    half for them, which is in random order. Raises ``SpecError`` for a limit beyond a subset's rows.
+    half for them; the rows are in random order. ``SpecError`` for a limit beyond a subset's rows.
     """
     rows = corpus.splits["train"]
     if limit and limit > len(rows):

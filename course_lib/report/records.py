@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 HOW_LONG = {"max_tokens", "epochs", "patience"}  # overrides under which a run is still the preset's
@@ -49,3 +50,35 @@ def vector_size(record: dict[str, Any]) -> str:
     """``"50-d vectors"`` for a run that had pre-trained ones, else nothing."""
     size = re.search(r"\.(\d+)d$", record["settings"].get("vectors", ""))
     return f"{size[1]}-d vectors" if size else ""
+
+
+def results_table(
+    head: str,
+    datasets: dict[str, str],
+    paper: dict[str, dict[str, float | None]],
+    ours: dict[tuple[str, str], str],
+    records: list[dict[str, Any]],
+    figure: Callable[[dict[str, Any]], float],
+) -> str:
+    """Papers' figures in %, then ours as mean ± standard deviation, as a markdown table.
+
+    ``datasets`` gives the columns and their titles, ``paper`` its figures by row and dataset,
+    ``ours`` the rows' names by system and preset; ``figure`` takes a share in [0, 1] out of a
+    record. "–" where a figure or a run is missing.
+    """
+    rows = [f"| {head} | {' | '.join(datasets.values())} |", "|---" + "|---:" * len(datasets) + "|"]
+    for name, figures in paper.items():
+        found = [figures.get(dataset) for dataset in datasets]
+        cells = ["–" if value is None else f"{value:g}" for value in found]
+        rows.append(f"| {name}, paper | {' | '.join(cells)} |")
+    for (system, preset), name in ours.items():
+        groups = [seeds_of(records, system, preset, dataset) for dataset in datasets]
+        vectors = sorted({vector_size(group[0]) for group in groups if group} - {""})
+        cells = [
+            f"{spread([figure(record) for record in group], 100)} {made_from(group)}"
+            if group
+            else "–"
+            for group in groups
+        ]
+        rows.append(f"| **{', '.join([name, *vectors])}, ours** | {' | '.join(cells)} |")
+    return "\n".join(rows)

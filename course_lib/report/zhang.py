@@ -5,7 +5,7 @@ from collections import defaultdict
 from typing import Any
 
 from course_lib.experiments import load_records
-from course_lib.report.records import HOW_LONG, made_from, seeds_of, spread, vector_size
+from course_lib.report.records import HOW_LONG, made_from, results_table, seeds_of, spread
 
 ZHANG = {
     "ag_news": "AG", "dbpedia": "DBP", "yahoo_answers": "Yahoo", "yelp_polarity": "Yelp P.",
@@ -55,36 +55,22 @@ def sanet_error_table(records: list[dict[str, Any]] | None = None, compact: bool
     ``compact`` table has only the paper's own models, on the datasets that one of ours has read.
     """
     records = load_records() if records is None else records
-    names = DATASETS
     if compact:
-        names = {key: name for key, name in DATASETS.items() if _any_run(records, key)}
-    rows = [
-        f"| test error % | {' | '.join(names.values())} |",
-        "|---" + "|---:" * len(names) + "|",
-    ]
-    for name, errors in PAPER_ERRORS.items():
-        if not compact or name in OUR_MODELS.values():
-            by_dataset = dict(zip(ZHANG, errors, strict=True))
-            shown = [by_dataset.get(dataset) for dataset in names]
-            cells = ["–" if error is None else f"{error:g}" for error in shown]
-            rows.append(f"| {name}, paper | {' | '.join(cells)} |")
-    for (system, preset), name in OUR_MODELS.items():
-        groups = [seeds_of(records, system, preset, dataset) for dataset in names]
-        vectors = sorted({vector_size(group[0]) for group in groups if group} - {""})
-        shown = " | ".join(_error_cell(group) for group in groups)
-        rows.append(f"| **{', '.join([name, *vectors])}, ours** | {shown} |")
-    return "\n".join(rows)
+        datasets = {d: name for d, name in DATASETS.items() if _any_run(records, d)}
+        paper = {name: PAPER_ERRORS[name] for name in PAPER_ERRORS if name in OUR_MODELS.values()}
+    else:
+        datasets, paper = DATASETS, PAPER_ERRORS
+    errors = {name: dict(zip(ZHANG, row, strict=True)) for name, row in paper.items()}
+    return results_table("test error %", datasets, errors, OUR_MODELS, records, error_of)
+
+
+def error_of(record: dict[str, Any]) -> float:
+    """The share of test documents that a run gets wrong."""
+    return 1 - record["test"]["accuracy"]
 
 
 def _any_run(records: list[dict[str, Any]], dataset: str) -> bool:
     return any(seeds_of(records, *model, dataset) for model in OUR_MODELS if model[0] == "sanet")
-
-
-def _error_cell(group: list[dict[str, Any]]) -> str:
-    if not group:
-        return "–"
-    errors = spread([1 - record["test"]["accuracy"] for record in group], 100)
-    return f"{errors} {made_from(group)}"
 
 
 def sanet_attention_table(
