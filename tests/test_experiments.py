@@ -347,6 +347,17 @@ def test_validation_rows_are_not_trained_on_and_the_vocabulary_does_not_know_the
     assert split["test"]["text"][:] == corpus.splits["test"]["text"][:]
 
 
+@pytest.mark.parametrize("limit", [None, 100])
+def test_validation_rows_of_the_corpus_itself_are_used_and_a_limit_leaves_them_alone(limit):
+    corpus = load_corpus("toy")
+    own = corpus.splits["test"].select(range(50))
+    split = split_rows(replace(corpus, splits=corpus.splits | {"validation": own}), limit, 0.5)
+    assert list(split) == ["train", "validation", "test"]
+    assert split["train"]["text"][:] == corpus.splits["train"]["text"][: limit or 600]
+    assert split["validation"]["text"][:] == own["text"][:]
+    assert split["test"]["text"][:] == corpus.splits["test"]["text"][:]
+
+
 def test_the_vocabulary_is_that_of_the_training_rows():
     done = run(replace(SPEC, limit=20, test=False, overrides={"epochs": 1, "hidden": 2}))
     train = split_rows(done.corpus, 20)["train"]

@@ -9,6 +9,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_lib import lessons
+from course_lib.data.catalog import CARDS, DataError
+from course_lib.data.sources import NotObtained
 from course_lib.experiments import RunSpec
 
 PIXEL = (
@@ -44,6 +46,43 @@ def test_preparing_everything_leaves_out_what_is_prepared_on_demand(monkeypatch)
     assert prepared == [
         "imdb", "toy", "huffpost", "sst2", "sst5", "movies2", "movies5", "glove.6B.50d",
     ]  # fmt: skip
+
+
+def test_every_stand_in_is_prepared_and_has_the_classes_of_what_it_stands_for():
+    named = [card for card in CARDS.values() if card.stand_in]
+    assert {card.name: card.stand_in for card in named} == {
+        "sst2": "movies2", "sst5": "movies5", "sst5_all": "movies5",
+    }  # fmt: skip
+    for card in named:
+        other = CARDS[card.stand_in]
+        assert other.classes == card.classes and other.sizes.keys() == card.sizes.keys()
+        assert not other.on_demand and other.sources[0].downloads[0].requirement
+
+
+def test_a_corpus_with_a_stand_in_may_be_missing_and_no_other(monkeypatch, capsys):
+    missing = {"sst2", "sst5"}
+
+    def load(name):
+        if name in missing:
+            raise NotObtained(f"{name} cannot be had")
+
+    monkeypatch.setattr(lessons, "load_corpus", load)
+    monkeypatch.setattr(lessons, "load_vectors", lambda name: None)
+    lessons.prepare_data()
+    assert "sst2 cannot be had\nThe lessons use movies2 instead." in capsys.readouterr().err
+    missing.add("movies5")
+    with pytest.raises(NotObtained, match="movies5 cannot be had"):
+        lessons.prepare_data()
+
+
+def test_a_damaged_corpus_stops_the_preparation_even_if_it_has_a_stand_in(monkeypatch):
+    def load(name):
+        if name == "sst2":
+            raise DataError("sst2: damaged")
+
+    monkeypatch.setattr(lessons, "load_corpus", load)
+    with pytest.raises(DataError, match="sst2: damaged"):
+        lessons.prepare_data()
 
 
 def test_profile_comes_from_the_environment_and_an_unknown_one_is_named(monkeypatch):

@@ -6,7 +6,7 @@ import torch
 
 from course_lib.data import catalog
 from course_lib.data.catalog import GLOVE_50D, Card, DataError, Download, Source
-from course_lib.data.vectors import convert, load_vectors
+from course_lib.data.vectors import all_but_the_top, common_part, convert, load_vectors
 from course_lib.data.vocabulary import Vocabulary
 
 MEMBER = "folder/vectors.txt"
@@ -152,6 +152,76 @@ def test_full_disk_while_converting_names_the_folder_and_leaves_nothing(
         load_vectors("tiny", tmp_path)
     assert list(folder.parent.iterdir()) == []
     assert len(load_vectors("tiny", tmp_path).words) == 4000
+
+
+@pytest.fixture(scope="module")
+def stretched():
+    """25,000 vectors of 6 dimensions (more than one chunk) that vary most along known axes."""
+    random = np.random.default_rng(0)
+    axes, _ = np.linalg.qr(random.normal(size=(6, 6)))
+    spread = np.array([9, 5, 2, 1, 0.5, 0.2])
+    mean = np.array([3, -1, 0.5, 2, 0, -7])
+    values = random.normal(size=(25_000, 6)) * spread @ axes.T + mean
+    return values.astype(np.float32), axes, mean
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 6])
+def test_all_but_the_top_has_mean_zero_and_nothing_left_in_the_leading_directions(stretched, count):
+    values, _, _ = stretched
+    common = common_part(values, count)
+    rest = all_but_the_top(values, common)
+    assert rest.dtype == np.float32 and rest.shape == values.shape
+    np.testing.assert_allclose(rest.mean(0), 0, atol=1e-4)
+    spread = np.linalg.svd(rest - rest.mean(0), compute_uv=False) / len(values) ** 0.5
+    expected = [9, 5, 2, 1, 0.5, 0.2][count:] + [0] * count
+    np.testing.assert_allclose(spread, expected, rtol=0.03, atol=1e-4)
+    np.testing.assert_allclose(rest @ common.directions.T, 0, atol=1e-3)
+
+
+def test_directions_are_those_of_an_independent_decomposition_strongest_first(stretched):
+    values, axes, mean = stretched
+    common = common_part(values, 3)
+    _, _, rows = np.linalg.svd(values - values.mean(0, dtype=np.float64), full_matrices=False)
+    np.testing.assert_allclose(abs((common.directions * rows[:3]).sum(1)), 1, atol=1e-6)
+    np.testing.assert_allclose(abs((common.directions * axes.T[:3]).sum(1)), 1, atol=1e-2)
+    np.testing.assert_allclose(common.mean, mean, atol=0.2)
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "expected"), [(2, 1), (50, 1), (100, 1), (200, 2), (300, 3)]
+)
+def test_a_hundredth_of_the_dimensions_goes_unless_told_otherwise(dimensions, expected):
+    values = np.random.default_rng(1).normal(size=(400, dimensions))
+    assert common_part(values).directions.shape == (expected, dimensions)
+
+
+@pytest.mark.parametrize("count", [-1, 4])
+def test_more_directions_than_dimensions_are_refused(count):
+    with pytest.raises(ValueError, match=f"0 to 3 directions, got {count}"):
+        common_part(np.eye(3), count)
+
+
+def test_standardised_embedding_changes_the_words_that_have_vectors_alone(tiny):
+    vocabulary = Vocabulary(("Film", "zebra", "the", "US", "us", "été"))
+    plain, coverage = tiny.embedding_for(vocabulary, seed=3)
+    changed, same = tiny.embedding_for(vocabulary, seed=3, standardise=True)
+    assert same == coverage
+    assert changed[0].eq(0).all()
+    found = [2, 4, 5, 6, 7]  # all five words of the file, so their own mean is the file's
+    assert changed[found].mean(0).abs().max() < 1e-6
+    assert torch.linalg.svdvals(changed[found])[2] < 1e-6  # three dimensions less one
+    for row in (1, 3):  # drawn, as before but for the spread
+        torch.testing.assert_close(changed[row] / changed[found].std(correction=0),
+                                   plain[row] / plain[found].std(correction=0))  # fmt: skip
+    assert torch.equal(plain, tiny.embedding_for(vocabulary, seed=3)[0])
+
+
+def test_common_part_is_that_of_all_words_not_of_the_vocabulary(tiny):
+    short, _ = tiny.embedding_for(Vocabulary(("film", "us")), 0, standardise=True)
+    long, _ = tiny.embedding_for(
+        Vocabulary(("us", "the", "US", "film", "été")), 0, standardise=True
+    )
+    assert torch.equal(short[2:4], long[[5, 2]])
 
 
 def cut(path, size):

@@ -5,6 +5,7 @@ import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,46 @@ from course_lib.data.catalog import Card, DataError, card
 from course_lib.data.readers import naming
 from course_lib.data.sources import atomic_path, data_root, obtain
 from course_lib.data.vocabulary import RESERVED, Vocabulary
+
+CHUNK = 20_000
+
+
+class CommonPart(NamedTuple):
+    """What the vectors of all words share, in float64: their ``mean`` ``(dimensions,)`` and the
+    orthonormal ``directions`` ``(count, dimensions)`` in which they vary most, strongest first."""
+
+    mean: np.ndarray
+    directions: np.ndarray
+
+
+def common_part(matrix: np.ndarray, count: int | None = None) -> CommonPart:
+    """The mean and first ``count`` principal directions of ``(words, dimensions)``.
+
+    None takes dimensions / 100 of them, at least one, as Mu, Bhat and Viswanath (2017),
+    All-but-the-Top, advise. Raises ``ValueError`` for more directions than dimensions.
+    """
+    words, dimensions = matrix.shape
+    count = max(1, round(dimensions / 100)) if count is None else count
+    if not 0 <= count <= dimensions:
+        raise ValueError(f"count takes 0 to {dimensions} directions, got {count}")
+    total, products = np.zeros(dimensions), np.zeros((dimensions, dimensions))
+    for start in range(0, words, CHUNK):  # 400,000 words of 300 numbers would be 1 GB at once
+        block = matrix[start : start + CHUNK].astype(np.float64)
+        total += block.sum(0)
+        products += block.T @ block
+    mean = total / words
+    _, directions = np.linalg.eigh(products / words - np.outer(mean, mean))  # weakest first
+    return CommonPart(mean, directions.T[::-1][:count])
+
+
+def all_but_the_top(vectors: np.ndarray, common: CommonPart) -> np.ndarray:
+    """``(words, dimensions)`` float32 without the common part: centred, its directions removed.
+
+    Mu, Bhat and Viswanath (2017), Algorithm 1. Lengths are not made equal.
+    """
+    centred = vectors - common.mean
+    along = centred @ common.directions.T
+    return (centred - along @ common.directions).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -32,15 +73,20 @@ class Vectors:
         lower = pc.index_in(pa.array([w.lower() for w in words], pa.string()), value_set=self.words)
         return pc.fill_null(pc.coalesce(exact, lower), -1).to_numpy(zero_copy_only=False)
 
-    def embedding_for(self, vocabulary: Vocabulary, seed: int) -> tuple[torch.Tensor, float]:
+    def embedding_for(
+        self, vocabulary: Vocabulary, seed: int, standardise: bool = False
+    ) -> tuple[torch.Tensor, float]:
         """Initial embedding ``(len(vocabulary), dimensions)`` and the share of words it covers.
 
         Words without a vector, and the unknown word, are drawn from a Gaussian with the standard
-        deviation of the vectors that were found; padding is zero.
+        deviation of the vectors that were found; padding is zero. ``standardise`` first removes
+        from those what all words of the file share (``all_but_the_top``).
         """
         rows = self.rows_of(vocabulary.words)
         known = rows >= 0
         found = np.asarray(self.matrix[rows[known]])
+        if standardise:
+            found = all_but_the_top(found, common_part(self.matrix))
         generator = torch.Generator().manual_seed(seed)
         embedding = torch.randn(len(vocabulary), self.matrix.shape[1], generator=generator)
         embedding *= float(found.std()) if known.any() else 1.0
