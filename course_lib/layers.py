@@ -84,6 +84,41 @@ class BilinearAttention(nn.Module):
         return masked_softmax(scores, mask.unsqueeze(1) if mask.dim() == 2 else mask)
 
 
+class Highway(nn.Module):
+    """Lets each number pass or be replaced: y = g ∘ x + (1 − g) ∘ f(x), layer after layer.
+
+    g = σ(W_g x + b_g) with b_g = 1 at the start, so 73 % of each number is carried on; f(x) =
+    max(0, W_f x + b_f). Srivastava et al. (2015) gate the other way round, g ∘ f(x) + (1 − g) ∘ x,
+    where a bias of 1 would favour the transformation; IRAM's paper leaves both open.
+    """
+
+    def __init__(self, width: int, layers: int = 1) -> None:
+        super().__init__()
+        self.gates = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
+        self.transforms = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
+        for gate in self.gates:
+            nn.init.ones_(gate.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(…, width)`` → the same shape."""
+        for gate, transform in zip(self.gates, self.transforms, strict=True):
+            x = torch.lerp(torch.relu(transform(x)), x, torch.sigmoid(gate(x)))
+        return x
+
+
+class Maxout(nn.Module):
+    """Each output is the largest of ``pool`` linear maps of the input (Goodfellow et al. 2013)."""
+
+    def __init__(self, inputs: int, outputs: int, pool: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs * pool)
+        self.shape = outputs, pool
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(…, inputs)`` → ``(…, outputs)``."""
+        return self.linear(x).unflatten(-1, self.shape).max(-1).values
+
+
 def positions(length: int, width: int) -> Tensor:
     """Sinusoidal positions ``(length, width)`` in [−1, 1], to be added to word vectors.
 

@@ -7,14 +7,17 @@ from torch import nn
 
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.systems import han, sanet, tfidf
+from course_lib.systems import han, iram, sanet, tfidf
 
 MAY_BE_ZERO = ("dropout", "penalty", "patience", "momentum", "embedding_rate",
-               "max_sentences", "max_words", "max_tokens")  # fmt: skip  # max 0: no cut
+               "max_sentences", "max_words", "max_tokens", "steps", "query_layers", "ngrams",
+               "embedding_highway", "hidden_dropout", "initial_std",
+               "weight_decay")  # fmt: skip  # max 0: no cut
 
-NETWORKS = {"han": han.NETWORK, "sanet": sanet.NETWORK}
+NETWORKS = {"han": han.NETWORK, "iram": iram.NETWORK, "sanet": sanet.NETWORK}
 PRESETS: dict[str, dict[str, Any]] = {
     "han": han.PRESETS,
+    "iram": iram.PRESETS,
     "sanet": sanet.PRESETS,
     "tfidf": tfidf.PRESETS,
 }

@@ -1,0 +1,34 @@
+"""The character n-grams of words, hashed into a table of a given size."""
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+SIZES = (2, 3, 4)
+
+
+def hashed_ngrams(
+    words: Sequence[str], buckets: int, sizes: tuple[int, ...] = SIZES
+) -> torch.Tensor:
+    """Rows of each word's n-grams in a table of ``buckets`` + 1: ``(words, most n-grams)``, int32.
+
+    A word is put between ``<`` and ``>``; equal n-grams have equal rows, from 1, on every machine;
+    0 fills up. ``ValueError`` without a bucket.
+    """
+    if buckets < 1:
+        raise ValueError(f"hashed_ngrams needs at least one bucket, got {buckets}")
+    row_of: dict[str, int] = {}
+    found = []
+    for word in words:
+        framed = f"<{word}>"
+        grams = [framed[i : i + n] for n in sizes for i in range(len(framed) - n + 1)]
+        for gram in grams:
+            if gram not in row_of:
+                row_of[gram] = 1 + zlib.crc32(gram.encode()) % buckets
+        found.append([row_of[gram] for gram in grams])
+    rows = np.zeros((len(found), max(map(len, found), default=0)), dtype=np.int32)
+    for row, ids in zip(rows, found, strict=True):
+        row[: len(ids)] = ids
+    return torch.from_numpy(rows)

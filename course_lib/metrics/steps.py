@@ -1,0 +1,73 @@
+"""Numbers that describe attention in steps: whether the steps divide the work, or pass it on.
+
+All take IRAM's ``attention`` ``(batch, T, N + T − 1)``, a row for each step, N columns for the
+words and T − 1 for the summaries, and ``mask`` ``(batch, N)``, True = real. Step t sees the real
+words and the t − 1 summaries before it; only that counts, so padding changes nothing. An empty
+document has 0 throughout.
+"""
+
+import torch
+from torch import Tensor
+
+
+def visible(mask: Tensor, steps: int) -> Tensor:
+    """What each step can attend to: ``(batch, steps, N + steps − 1)``, True = visible."""
+    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
+    summaries = before & mask.any(1)[:, None, None]  # (batch, steps, steps − 1)
+    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
+
+
+def summary_share(attention: Tensor, mask: Tensor) -> Tensor:
+    """The share of each step's attention that goes to summaries, ``(batch, T)``; the first has
+    none to attend to.
+
+    The paper's penalty can be met by attending to words once, then only to the summary before: then
+    this is near 1 from the second step on.
+    """
+    return _weights(attention, mask)[:, :, mask.shape[1] :].sum(2)
+
+
+def step_overlap(attention: Tensor, mask: Tensor) -> Tensor:
+    """Mean of [A Aᵀ]_ij over the pairs of steps, ``(batch,)`` in [0, 1]; 0 for a single step.
+
+    What the penalty makes small. Equal rows that are uniform over n words have only 1/n.
+    """
+    return _mean_of_pairs(_weights(attention, mask))
+
+
+def step_cosine(attention: Tensor, mask: Tensor) -> Tensor:
+    """Mean cosine of the pairs of steps, ``(batch,)`` in [0, 1]: 1 where all attend alike, however
+    diffusely; 0 for a single step."""
+    return _mean_of_pairs(torch.nn.functional.normalize(_weights(attention, mask), dim=2))
+
+
+def describe_steps(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """Every figure that is quoted of steps, each ``(batch,)``; of a single step there is none."""
+    steps = attention.shape[1]
+    if steps < 2:
+        return {}
+    shares = summary_share(attention, mask)
+    figures = {f"summary share, step {step + 1}": shares[:, step] for step in range(1, steps)}
+    figures["step overlap"] = step_overlap(attention, mask)
+    figures["step cosine"] = step_cosine(attention, mask)
+    return figures
+
+
+def _weights(attention: Tensor, mask: Tensor) -> Tensor:
+    """The weights, 0 wherever a step cannot look."""
+    batch, steps, columns = attention.shape
+    words = columns - steps + 1
+    if mask.shape != (batch, words):
+        raise ValueError(
+            f"attention {tuple(attention.shape)} has {steps - 1} columns for summaries and so "
+            f"needs a mask {(batch, words)}, got {tuple(mask.shape)}"
+        )
+    weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
+    return weights.masked_fill(~visible(mask, steps), 0)
+
+
+def _mean_of_pairs(rows: Tensor) -> Tensor:
+    products = rows @ rows.transpose(1, 2)  # (batch, T, T)
+    steps = rows.shape[1]
+    both_ways = products.sum((1, 2)) - products.diagonal(dim1=1, dim2=2).sum(1)
+    return (both_ways / max(1, steps * (steps - 1))).clamp(0, 1)
