@@ -96,13 +96,19 @@ class Highway(nn.Module):
         super().__init__()
         self.gates = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
         self.transforms = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
-        for gate in self.gates:
+        self.reset_biases()
+
+    def reset_biases(self) -> None:
+        """0 in the transformations, 1 in the gates."""
+        for gate, transform in zip(self.gates, self.transforms, strict=True):
             nn.init.ones_(gate.bias)
+            nn.init.zeros_(transform.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, width)`` → the same shape."""
         for gate, transform in zip(self.gates, self.transforms, strict=True):
-            x = torch.lerp(torch.relu(transform(x)), x, torch.sigmoid(gate(x)))
+            g, f = torch.sigmoid(gate(x)), torch.relu(transform(x))
+            x = torch.lerp(f.to(x.dtype), x, g.to(x.dtype))  # g ∘ x + (1 − g) ∘ f(x)
         return x
 
 
