@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_lib.metrics.steps import visible
+
 Model = Callable[[Tensor, Tensor], Any]
 
 
@@ -50,6 +52,29 @@ def check_attention(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) ->
             f"{int(wrong.sum())} of {int(mask.any(-1).sum())} rows do not sum to 1: row "
             f"{_first(wrong)} sums to {sums[wrong][0].item():.6g}"
         )
+
+
+def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:
+    """Each step attends to its document's words and to the summaries of the steps before it alone.
+
+    ``attention`` ``(batch, T, length + T − 1)`` with the summaries last, ``mask``
+    ``(batch, length)``. Raises ``InvariantError`` naming a step that looks at a summary not yet
+    written, or as ``check_attention`` does.
+    """
+    batch, steps, columns = attention.shape
+    if mask.shape != (batch, columns - steps + 1):
+        raise InvariantError(
+            f"attention {tuple(attention.shape)} over {steps} steps needs {steps - 1} columns "
+            f"after those of the mask {tuple(mask.shape)}"
+        )
+    ahead = attention[:, :, mask.shape[1] :].triu()
+    if ahead.count_nonzero():
+        _, step, summary = _first(ahead != 0)
+        raise InvariantError(
+            f"step {step + 1} attends to the summary of step {summary + 1}, not yet written: "
+            f"{ahead.abs().max().item():.3g}"
+        )
+    check_attention(attention, visible(mask, steps), tolerance)
 
 
 def check_padding(

@@ -118,11 +118,11 @@ class Maxout(nn.Module):
     def __init__(self, inputs: int, outputs: int, pool: int) -> None:
         super().__init__()
         self.linear = nn.Linear(inputs, outputs * pool)
-        self.shape = outputs, pool
+        self.shape = pool, outputs
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, inputs)`` → ``(…, outputs)``."""
-        return self.linear(x).unflatten(-1, self.shape).max(-1).values
+        return self.linear(x).unflatten(-1, self.shape).max(-2).values
 
 
 def positions(length: int, width: int) -> Tensor:

@@ -1,0 +1,374 @@
+"""IRAM: the paper's equations in NumPy, the invariants step by step, its penalty and its start."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from strategies import WORDS, every_device, prefix_mask, row_lengths, seeds
+from torch import nn
+
+from course_lib import invariants
+from course_lib.layers import Highway
+from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
+
+TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
+FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
+        "query_highway": True}  # fmt: skip
+NGRAMS = torch.randint(0, 6, (WORDS, 4), generator=torch.Generator().manual_seed(1)).int()
+NGRAMS[:2] = 0
+variants = pytest.mark.parametrize(
+    "settings",
+    [{"steps": 0}, {"steps": 1}, {"steps": 2}, {}, {"steps": 4}, FULL, FULL | {"query_layers": 0}],
+    ids=str,
+)
+
+
+def tiny_iram(seed=0, **settings):
+    """Weights so large that attention is far from uniform, but logits not beyond about 1."""
+    torch.manual_seed(seed)
+    config = IRAMConfig(**TINY | {"initial_std": 0.4} | settings)
+    model = IRAM(config, ngrams=NGRAMS if config.ngrams else None).eval()
+    with torch.no_grad():
+        for weight in model.classifier.parameters():
+            weight.mul_(0.25)
+        if model.steps:
+            model.steps.attend.weight.mul_(10)
+    return model
+
+
+def batch(lengths, seed=0, width=None):
+    mask = prefix_mask(lengths, width)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+class Paper:
+    """One document at a time in float64 NumPy, with the model's weights."""
+
+    def __init__(self, model):
+        self.weights = {name: v.double().numpy() for name, v in model.state_dict().items()}
+        self.config = model.config
+
+    def linear(self, x, name):
+        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+
+    def highway(self, x, name, layers=1):
+        for layer in range(layers):
+            g = sigmoid(self.linear(x, f"{name}.gates.{layer}"))
+            x = g * x + (1 - g) * np.maximum(0, self.linear(x, f"{name}.transforms.{layer}"))
+        return x
+
+    def lstm(self, x, name):
+        w_x, w_h = (self.weights[f"{name}.weight_{part}_l0"] for part in ("ih", "hh"))
+        w_x, bias = w_x[:, :-1], w_x[:, -1]
+        h = c = np.zeros(w_h.shape[1])
+        states = []
+        for word in x:
+            i, f, g, o = np.split(w_x @ word + w_h @ h + bias, 4)
+            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+            h = sigmoid(o) * np.tanh(c)
+            states.append(h)
+        return np.array(states), c
+
+    def both_directions(self, x, name):
+        right, right_c = self.lstm(x, f"{name}.forwards")
+        left, left_c = self.lstm(x[::-1], f"{name}.backwards")
+        states = np.concatenate([right, left[::-1]], 1)
+        return states, np.concatenate([right[-1], left[-1]]), np.concatenate([right_c, left_c])
+
+    def gru(self, x, h, name):
+        w_x, w_h, b_x, b_h = (self.weights[f"{name}.{part}"] for part in (
+            "weight_ih", "weight_hh", "bias_ih", "bias_hh"))  # fmt: skip
+        x_r, x_z, x_n = np.split(w_x @ x + b_x, 3)
+        h_r, h_z, h_n = np.split(w_h @ h + b_h, 3)
+        z = sigmoid(x_z + h_z)
+        return (1 - z) * np.tanh(x_n + sigmoid(x_r + h_r) * h_n) + z * h
+
+    def embed(self, words):
+        rows = []
+        for word in words:
+            row = self.weights["embedding.weight"][word]
+            if self.config.ngrams:
+                known = [gram for gram in NGRAMS[word].tolist() if gram]
+                vectors = self.weights["ngrams.weight"][known]
+                row = np.append(row, vectors.mean(0) if known else np.zeros(vectors.shape[1]))
+            rows.append(row)
+        return self.highway(np.array(rows), "highway", self.config.embedding_highway)
+
+    def classify(self, x):
+        for layer in (1, 3):
+            pieces = self.linear(x, f"classifier.{layer}.linear")
+            x = pieces.reshape(4, -1).max(0)
+        return self.linear(x, "classifier.5")
+
+    def __call__(self, words):
+        """Logits, attention of each step and summaries."""
+        config = self.config
+        x = self.embed(words)
+        for layer in range(config.context_layers + config.query_layers):
+            x, state, q = self.both_directions(x, f"encoder.layers.{layer}")
+            if layer + 1 == config.context_layers:
+                h = list(x)
+        if not config.steps:
+            return self.classify(state), [], []
+        q = self.highway(q, "refine_query", int(config.query_highway))
+        attention, summaries = [], []
+        for _ in range(config.steps):
+            scores = np.array([q @ self.weights["steps.attend.weight"] @ state for state in h])
+            exponents = np.exp(scores - scores.max())
+            attention.append(exponents / exponents.sum())
+            found = sum(a * state for a, state in zip(attention[-1], h, strict=True))
+            summaries.append(self.highway(found, "steps.refine"))
+            h.append(summaries[-1])
+            if len(summaries) < config.steps:
+                q = self.gru(summaries[-1], q, "steps.controller")
+        return self.classify(summaries[-1]), attention, summaries
+
+
+@variants
+@hypothesis_settings(max_examples=15)
+@given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
+def test_the_forward_pass_is_the_papers(settings, lengths, seed):
+    model = tiny_iram(seed % 7, **settings)
+    tokens, mask = batch(lengths, seed)
+    with torch.inference_mode():
+        output = model(tokens, mask)
+    paper = Paper(model)
+    for row, length in enumerate(lengths):
+        logits, attention, summaries = paper(tokens[row, :length].numpy())
+        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
+        for step, weights in enumerate(attention):
+            found = output.attention[row, step]
+            words, others = found[:length], found[mask.shape[1] :][:step]
+            np.testing.assert_allclose(torch.cat([words, others]), weights, atol=1e-5)
+            np.testing.assert_allclose(output.summaries[row, step], summaries[step], atol=1e-5)
+
+
+def test_these_weights_make_the_steps_attend_to_different_things():
+    """Else the comparison above would compare uniform rows."""
+    tokens, mask = batch([9, 8], 1)
+    attention = tiny_iram(1)(tokens, mask).attention
+    assert attention.amax(-1).max() > 0.3
+    assert (attention[:, 0, :9] - attention[:, 1, :9]).abs().max() > 0.05
+
+
+@variants
+@every_device
+@hypothesis_settings(max_examples=15)
+@given(lengths=row_lengths(longest=9), seed=seeds)
+def test_invariants_hold(settings, device, lengths, seed):
+    model = tiny_iram(seed % 7, **settings).to(device)
+    tokens, mask = (part.to(device) for part in batch(lengths, seed))
+    tolerance = 1e-6 if device == "cpu" else 1e-5
+    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
+    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
+    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
+    output = model(tokens, mask)
+    assert output.logits.isfinite().all()
+    if model.config.steps:
+        invariants.check_steps(output.attention, mask)
+
+
+@hypothesis_settings(max_examples=15)
+@given(lengths=row_lengths(longest=9), seed=seeds)
+def test_attention_and_summaries_are_the_same_without_neighbours_and_padding(lengths, seed):
+    model = tiny_iram(seed % 7, **FULL)
+    tokens, mask = batch(lengths, seed, width=max(1, *lengths) + 2)
+    together = model(tokens, mask)
+    for row, length in enumerate(lengths):
+        length = max(1, length)
+        alone = model(tokens[row : row + 1, :length], mask[row : row + 1, :length])
+        torch.testing.assert_close(together.summaries[row], alone.summaries[0], atol=1e-6, rtol=0)
+        words, others = together.attention[row].split([mask.shape[1], 2], 1)
+        among = torch.cat([words[:, :length], others], 1)
+        torch.testing.assert_close(among, alone.attention[0], atol=1e-6, rtol=0)
+
+
+@variants
+def test_gradients_reach_every_parameter(settings):
+    model = tiny_iram(2, trainable=True, **settings)
+    invariants.check_gradients(model, *batch([7, 4, 9, 6], 5))
+
+
+@variants
+def test_word_order_matters(settings):
+    invariants.check_permutation(tiny_iram(**settings), *batch([7, 4, 9], 5), matters=True)
+
+
+def test_both_directions_are_read():
+    torch.manual_seed(0)
+    layer = LSTMLayer(4, 6)
+    mask = prefix_mask([5, 2, 3])
+    x = torch.randn(3, 5, 4)
+    invariants.check_both_directions(lambda x, mask: layer(x, mask)[0], x, mask)
+
+
+@hypothesis_settings(max_examples=15)
+@given(lengths=row_lengths(longest=7), seed=seeds)
+def test_the_lstm_layer_is_pytorchs_on_packed_sequences(lengths, seed):
+    torch.manual_seed(seed)
+    layer, packed = LSTMLayer(3, 8), nn.LSTM(3, 4, batch_first=True, bidirectional=True)
+    with torch.no_grad():
+        for ours, suffix in ((layer.forwards, ""), (layer.backwards, "_reverse")):
+            ours.weight_ih_l0[:, -1] = torch.randn(16)
+            getattr(packed, f"weight_ih_l0{suffix}").copy_(ours.weight_ih_l0[:, :-1])
+            getattr(packed, f"bias_ih_l0{suffix}").copy_(ours.weight_ih_l0[:, -1])
+            getattr(packed, f"weight_hh_l0{suffix}").copy_(ours.weight_hh_l0)
+            getattr(packed, f"bias_hh_l0{suffix}").zero_()
+    mask = prefix_mask(lengths)
+    x = torch.randn(*mask.shape, 3)
+    h, state, cell = layer(x, mask)
+    assert not h[~mask].any()
+    for row, length in enumerate(lengths):
+        if not length:
+            assert not state[row].any() and not cell[row].any()
+            continue
+        expected, (last_h, last_c) = packed(x[row : row + 1, :length])
+        torch.testing.assert_close(h[row, :length], expected[0], atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(state[row], last_h.flatten(), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(cell[row], last_c.flatten(), atol=1e-6, rtol=1e-5)
+
+
+def test_whatever_stands_on_padding_does_not_count():
+    torch.manual_seed(0)
+    layer, mask, x = LSTMLayer(3, 8), prefix_mask([5, 2, 0]), torch.randn(3, 5, 3)
+    junk = x.masked_fill(~mask.unsqueeze(2), torch.nan)
+    for found, expected in zip(layer(junk, mask), layer(x, mask), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@hypothesis_settings(max_examples=15)
+@given(lengths=row_lengths(longest=6), steps=st.integers(1, 4), seed=seeds)
+def test_the_penalty_is_the_double_sum(lengths, steps, seed):
+    model = tiny_iram(seed % 7, steps=steps, penalty=0.7)
+    output = model(*batch(lengths, seed))
+    sums = [
+        sum(float(A[i] @ A[j]) for i in range(steps) for j in range(steps) if i != j)
+        for A in output.attention.detach().double().numpy()
+    ]
+    np.testing.assert_allclose(step_penalty(output.attention).detach(),
+                               np.array(sums) / (2 * steps), atol=1e-6)  # fmt: skip
+    expected = 0.7 / (2 * steps) * np.mean(sums)
+    assert output.penalty.item() == pytest.approx(expected, abs=1e-6)
+    assert steps > 1 or output.penalty.item() == 0
+
+
+def test_the_penalty_is_largest_where_all_steps_attend_to_one_word():
+    same, apart = torch.zeros(1, 3, 7), torch.zeros(1, 3, 7)
+    same[:, :, 2] = 1
+    apart[:, [0, 1, 2], [0, 3, 4]] = 1
+    assert step_penalty(same).item() == pytest.approx((3 - 1) / 2)
+    assert step_penalty(apart).item() == 0
+
+
+def test_the_penaltys_gradient():
+    model = tiny_iram(3, embedding=3, hidden=4).double()
+    tokens, mask = batch([4, 2, 0], 1)
+    h, _, cell = model.encoder(model.embed(tokens), mask)
+    inputs = [part.detach().requires_grad_() for part in (h, cell)]
+    assert torch.autograd.gradcheck(
+        lambda h, cell: step_penalty(model.steps(h, cell, mask)[1]), inputs
+    )
+
+
+def test_the_penalty_moves_the_steps_apart():
+    """Gradient steps on the penalty alone make it smaller."""
+    model = tiny_iram(1, penalty=1.0)
+    tokens, mask = batch([9, 7, 8], 2)
+    optimizer = torch.optim.SGD(model.steps.parameters(), 0.5)
+    before = model(tokens, mask).penalty.item()
+    for _ in range(20):
+        optimizer.zero_grad()
+        model(tokens, mask).penalty.backward()
+        optimizer.step()
+    assert model(tokens, mask).penalty.item() < 0.8 * before
+
+
+@pytest.mark.parametrize("initial_std", [0.01, 0.0])
+def test_gates_and_forget_biases_start_at_one(initial_std):
+    model = tiny_iram(initial_std=initial_std, **FULL)
+    layers = [module for module in model.modules() if isinstance(module, LSTMLayer)]
+    assert len(layers) == 3
+    for layer in layers:
+        for lstm in (layer.forwards, layer.backwards):
+            bias = lstm.weight_ih_l0[:, -1].view(4, -1)
+            assert bias[1].eq(1).all() and not bias[[0, 2, 3]].any()
+    highways = [module for module in model.modules() if isinstance(module, Highway)]
+    assert sum(len(highway.gates) for highway in highways) == 2 + 1 + 1  # input, query, summaries
+    for highway in highways:
+        assert all(gate.bias.eq(1).all() for gate in highway.gates)
+        assert not any(transform.bias.any() for transform in highway.transforms)
+
+
+def test_weights_start_as_the_papers_gaussians():
+    embedding = torch.randn(WORDS, 50)
+    model = IRAM(IRAMConfig.full(WORDS), embedding, NGRAMS)
+    assert torch.equal(model.embedding.weight, embedding)
+    for name, weight in model.named_parameters():
+        if name != "embedding.weight" and weight.dim() > 1:
+            values = weight[:, :-1] if "weight_ih_l0" in name else weight
+            assert values.std().item() == pytest.approx(0.01, rel=0.1), name
+            assert abs(values.mean().item()) < 4 * 0.01 / values.numel() ** 0.5, name
+    assert IRAM(IRAMConfig.vanilla(WORDS, initial_std=0.1)).steps.attend.weight.std() > 0.09
+
+
+def test_word_vectors_stay_fixed_unless_they_are_to_learn():
+    tokens, mask = batch([5, 3], 0)
+    for trainable in (False, True):
+        model = tiny_iram(trainable=trainable)
+        model(tokens, mask).logits.sum().backward()
+        assert (model.embedding.weight.grad is not None) == trainable
+
+
+def test_a_baseline_has_no_attention():
+    output = tiny_iram(steps=0)(*batch([3, 2], 0))
+    assert output.attention is None and output.summaries is None and output.penalty.item() == 0
+    names = tiny_iram(steps=0).state_dict()
+    assert not any(name.startswith("steps") for name in names)
+    assert set(names) < set(tiny_iram().state_dict())
+
+
+def test_presets_are_the_papers():
+    vanilla, full = IRAMConfig.vanilla(100), IRAMConfig.full(100)
+    assert (vanilla.steps, vanilla.penalty, vanilla.context_layers) == (3, 0.0003, 1)
+    assert not (vanilla.ngrams or vanilla.embedding_highway or vanilla.query_highway)
+    assert (full.steps, full.context_layers, full.query_layers) == (3, 2, 1)
+    assert full.ngrams and full.embedding_highway == 2 and full.query_highway
+    assert not full.trainable and full.dropout == 0.1
+    assert IRAMConfig.baseline(100).steps == 0
+
+
+@pytest.mark.parametrize("ngrams", [None, torch.zeros(3, 2, dtype=torch.int32)])
+def test_missing_ngrams_are_named(ngrams):
+    with pytest.raises(ValueError, match="pass those of all 12 words"):
+        IRAM(IRAMConfig(**TINY, ngrams=5), ngrams=ngrams)
+
+
+def test_an_odd_hidden_size_is_refused():
+    with pytest.raises(ValueError, match="an even number, not 7"):
+        IRAM(IRAMConfig(**TINY | {"hidden": 7}))
+
+
+@variants
+def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(settings):
+    model = tiny_iram(**settings)
+    tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)
+    output = model(tokens, mask)
+    (output.logits.sum() + output.penalty).backward()
+    assert output.logits.isfinite().all()
+    assert output.attention is None or not output.attention.any()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_bfloat16_gives_attention_in_float32():
+    tokens, mask = batch([9, 3], 0)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = tiny_iram(**FULL)(tokens, mask)
+    assert output.attention.dtype == torch.float32
+    invariants.check_steps(output.attention, mask)
