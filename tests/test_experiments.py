@@ -57,7 +57,7 @@ def threads_as_before():
 @pytest.mark.parametrize(
     ("field", "says", "change"),
     [
-        ("system", "there are: han, iram, sanet, tfidf", {"system": "nope"}),
+        ("system", "there are: agt, han, iram, sanet, tfidf", {"system": "nope"}),
         ("preset", "there are: long, report, small", {"preset": "nope"}),
         ("preset", "there are: default, words", {"system": "tfidf", "preset": "report"}),
         ("dataset", "there are: ag_news, amazon_full", {"dataset": "nope"}),
@@ -505,7 +505,7 @@ def test_the_command_itself_exits_with_two():
         cwd=REPOSITORY, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "no system 'nope'; there are: han, iram, sanet, tfidf" in done.stderr
+    assert "no system 'nope'; there are: agt, han, iram, sanet, tfidf" in done.stderr
     assert "Traceback" not in done.stderr
 
 

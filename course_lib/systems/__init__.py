@@ -7,15 +7,23 @@ from torch import nn
 
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.systems import han, iram, sanet, tfidf
+from course_lib.systems import agt, han, iram, sanet, tfidf
 
-MAY_BE_ZERO = ("dropout", "penalty", "patience", "momentum", "embedding_rate",
-               "max_sentences", "max_words", "max_tokens", "steps", "query_layers", "ngrams",
-               "embedding_highway", "hidden_dropout", "initial_std",
-               "weight_decay")  # fmt: skip  # max 0: no cut
+MAY_BE_ZERO = {
+    "max_sentences", "max_words", "max_tokens",  # no cut
+    "dropout", "hidden_dropout", "initial_std", "gate_bias", "penalty",
+    "steps", "query_layers", "embedding_highway", "ngrams", "selection_layers",
+    "patience", "momentum", "weight_decay", "embedding_rate",
+}  # fmt: skip
 
-NETWORKS = {"han": han.NETWORK, "iram": iram.NETWORK, "sanet": sanet.NETWORK}
+NETWORKS = {
+    "agt": agt.NETWORK,
+    "han": han.NETWORK,
+    "iram": iram.NETWORK,
+    "sanet": sanet.NETWORK,
+}
 PRESETS: dict[str, dict[str, Any]] = {
+    "agt": agt.PRESETS,
     "han": han.PRESETS,
     "iram": iram.PRESETS,
     "sanet": sanet.PRESETS,

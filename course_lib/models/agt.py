@@ -1,0 +1,190 @@
+"""Attention-gated transformation network (Guo 2017): each layer selects words, a gate composes.
+
+Word vectors → one shared projection B → every layer's own attention over B → a highway stack whose
+gates and candidates are fed by what the layers selected → two-layer classifier. Equations are
+numbered as here in the comments, since attention, gate and candidate of a layer belong together:
+
+(1) B_n = tanh(W x_n + b)                      (4) y_0 = s_0
+(2) m_{l,n} = w_l · tanh(W_l B_n)              (5) T_l = σ(W^t_l s_l + b^t_l)
+    d_l = softmax_n(m_l)                       (6) y_l = f(W^f_l [y_{l−1}; s_l]) ∘ T_l
+(3) s_l = Σ_n d_{l,n} B_n                                + y_{l−1} ∘ (1 − T_l)
+
+A word's score in (2) depends on its vector alone, so nothing here can see the order of the words.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.layers import Dropout, masked_softmax, word_embedding
+
+DROPOUT_AT = ("words", "classifier", "both")
+
+
+@dataclass(frozen=True)
+class AGTConfig:
+    """Sizes of an AGT; ``ValueError`` for sizes that do not fit together.
+
+    ``layers`` counts all attentions, s_0 among them: 15 give 14 gates (16 would be the other
+    reading of the paper). Only the first ``selection_layers`` (0: all) select words; those above
+    are plain highway layers, with y_{l−1} in place of s_l and of [y_{l−1}; s_l], so the network
+    stays as deep (fewer ``layers`` are the other reading of the paper's ablations).
+    ``attention=False`` weighs all words alike, with one layer a mean of word vectors.
+
+    The paper is silent on the rest: where ``dropout_at`` drops, of which size the
+    ``classifier``'s first layer is (0: as ``hidden``), and whether word vectors learn, which
+    ``frozen`` prevents; ``sparse`` gives their gradients for the batch's own words alone. f in (6)
+    is tanh, the paper's example.
+    """
+
+    vocabulary: int
+    classes: int = 5
+    embedding: int = 300
+    hidden: int = 200
+    layers: int = 15
+    selection_layers: int = 0
+    attention: bool = True
+    gate_bias: float = 1.0
+    classifier: int = 0
+    dropout: float = 0.2
+    dropout_at: str = "both"
+    frozen: bool = False
+    sparse: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.selection_layers <= self.layers or self.layers < 1:
+            raise ValueError(
+                f"selection_layers takes 0 (all) to layers = {self.layers}, which is at least 1; "
+                f"got {self.selection_layers}"
+            )
+        if self.dropout_at not in DROPOUT_AT:
+            raise ValueError(
+                f"dropout_at takes {', '.join(map(repr, DROPOUT_AT))}; got {self.dropout_at!r}"
+            )
+
+    @classmethod
+    def paper(cls, vocabulary: int, **overrides: object) -> "AGTConfig":
+        """15 layers of 200 over 300-d vectors, gate bias 1, dropout 0.2."""
+        return cls(vocabulary, **overrides)
+
+    @property
+    def selecting(self) -> int:
+        """How many layers select words."""
+        return self.selection_layers or self.layers
+
+
+class AGTOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, selecting layers, length)``, each
+    row sums to 1 over real words; ``gates`` ``(batch, layers − 1, hidden)``, each T_l in (0, 1):
+    1 takes the layer's new value, 0 carries the old one on."""
+
+    logits: Tensor
+    attention: Tensor
+    gates: Tensor
+
+
+class AttentionStack(nn.Module):
+    """Every layer's additive attention over the same vectors, in one product: they know no y."""
+
+    def __init__(self, layers: int, hidden: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(layers, hidden, hidden))  # W_l
+        self.vector = nn.Parameter(torch.randn(layers, hidden) / hidden**0.5)  # w_l
+        for matrix in self.weight:
+            nn.init.xavier_uniform_(matrix)
+
+    def scores(self, b: Tensor) -> Tensor:
+        """m: word vectors ``(batch, length, hidden)`` → ``(batch, layers, length)``."""
+        layers, hidden = self.vector.shape
+        u = torch.tanh(b.flatten(0, 1) @ self.weight.flatten(0, 1).T)  # (words, layers · hidden)
+        m = torch.einsum("nlh,lh->nl", u.view(-1, layers, hidden), self.vector)  # (2)
+        return m.view(*b.shape[:2], layers).transpose(1, 2)
+
+    def forward(self, b: Tensor, mask: Tensor) -> Tensor:
+        """d: ``(batch, length, hidden)`` and ``(batch, length)`` → ``(batch, layers, length)``."""
+        return masked_softmax(self.scores(b), mask.unsqueeze(1))
+
+
+class GatedStack(nn.Module):
+    """The highway layers l = 1, 2, …, of which the first are fed by selections s_l."""
+
+    def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
+        super().__init__()
+        self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
+        self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
+        self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
+        self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))  # and that for s_l
+        for layer in range(layers):
+            nn.init.xavier_uniform_(self.gate[layer])
+            inputs = 2 if layer < selections else 1
+            limit = (6 / (hidden * (inputs + 1))) ** 0.5  # Xavier's, for both halves as one matrix
+            nn.init.uniform_(self.carried[layer], -limit, limit)
+            if layer < selections:
+                nn.init.uniform_(self.selected[layer], -limit, limit)
+
+    def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+        """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, selections, hidden)``
+        → the last y ``(batch, hidden)`` and all gates ``(batch, layers, hidden)``."""
+        s = s.transpose(0, 1)  # (selections, batch, hidden)
+        selections = len(s)
+        bias = self.gate_bias.unsqueeze(1)
+        opening = torch.baddbmm(bias[:selections], s, self.gate[:selections].mT)  # W^t s + b^t
+        offered = torch.bmm(s, self.selected.mT)  # the half of W^f [y; s] that s decides
+        gates = []
+        for layer in range(len(self.gate)):
+            candidate = nn.functional.linear(y, self.carried[layer])
+            if layer < selections:
+                gate = torch.sigmoid(opening[layer])  # (5)
+                candidate = candidate + offered[layer]
+            else:
+                gate = torch.sigmoid(y @ self.gate[layer].T + self.gate_bias[layer])
+            y = torch.tanh(candidate) * gate + y * (1 - gate)  # (6)
+            gates.append(gate)
+        return y, torch.stack(gates, 1) if gates else y.new_empty(len(y), 0, y.shape[1])
+
+
+class AGT(nn.Module):
+    """Layers that each attend to the words anew, and gates that compose what they selected."""
+
+    def __init__(self, config: AGTConfig, embedding: Tensor | None = None) -> None:
+        super().__init__()
+        self.config = config
+        hidden, selecting = config.hidden, config.selecting
+        self.embedding = word_embedding(
+            config.vocabulary, config.embedding, embedding, config.sparse
+        )
+        self.embedding.weight.requires_grad_(not config.frozen)
+        self.projection = nn.Linear(config.embedding, hidden)
+        self.attention = AttentionStack(selecting, hidden) if config.attention else None
+        self.stack = GatedStack(config.layers - 1, selecting - 1, hidden, config.gate_bias)
+        self.word_dropout = Dropout(config.dropout * (config.dropout_at != "classifier"))
+        dropout = Dropout(config.dropout * (config.dropout_at != "words"))
+        width = config.classifier or hidden
+        self.classifier = nn.Sequential(
+            dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, config.classes)
+        )
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> AGTOutput:
+        """Token ids and mask ``(batch, length)``; a document without words has s_l = 0."""
+        x = self.word_dropout(self.embedding(tokens))
+        b = torch.tanh(self.projection(x))  # (1) (batch, length, hidden)
+        if self.attention is None:
+            alike = torch.zeros_like(mask, dtype=b.dtype).unsqueeze(1)
+            d = masked_softmax(alike, mask.unsqueeze(1)).expand(-1, self.config.selecting, -1)
+        else:
+            d = self.attention(b, mask)  # (2) (batch, selecting, length)
+        s = d.to(b.dtype) @ b  # (3) (batch, selecting, hidden)
+        y, gates = self.stack(s[:, 0], s[:, 1:])  # (4)–(6)
+        return AGTOutput(self.classifier(y), d, gates)
+
+    def word_scores(self, words: Tensor) -> Tensor:
+        """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``.
+
+        A word has these scores in whatever sentence it stands: attention is their softmax over the
+        sentence's words. ``ValueError`` without attention.
+        """
+        if self.attention is None:
+            raise ValueError("an AGT with attention=False has no scores: all words weigh alike")
+        return self.attention.scores(torch.tanh(self.projection(self.embedding(words[None]))))[0]
