@@ -282,10 +282,11 @@ def _run_network(
 
 def _attention_means(
     look: Look, model: nn.Module, documents: Documents, device: torch.device
-) -> dict[str, float]:
+) -> dict[str, float | list[float]]:
+    """Means over the documents: one number a figure, or a list where it has one per layer."""
     batches = Batches(documents, LOOKED_AT)
     _, figures = measure(model, batches, partial(look, model), device, "attention")
-    return {name: values.double().mean().item() for name, values in figures.items()}
+    return {name: values.double().mean(0).tolist() for name, values in figures.items()}
 
 
 def _run_tfidf(

@@ -130,7 +130,11 @@ def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
     Give it documents with several words (and sentences): one word alone always has attention 1,
     which nothing can move. Raises ``InvariantError`` with the parameters' names.
     """
-    named = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    named = {
+        name: value
+        for name, value in model.named_parameters()
+        if value.requires_grad and value.numel()
+    }
     # cuDNN's recurrent layers have no backward pass in evaluation mode
     with evaluating(model), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         logits = model(tokens, mask).logits
@@ -165,6 +169,38 @@ def check_permutation(
     change = (logits - expected).abs().max().item()
     if matters and not change > tolerance * _scale(expected):
         raise InvariantError(f"sentences reversed: logits change by {change:.3g}; order is lost")
+
+
+def check_order_blindness(
+    model: Model, tokens: Tensor, mask: Tensor, seed: int = 0, tolerance: float = 1e-6
+) -> None:
+    """The model knows which words there are, not where: shuffled words keep the logits and take
+    their attention along, and equal words of a document have equal attention.
+
+    ``tokens`` and ``mask`` ``(batch, length)``; the output has ``attention`` ``(batch, length)`` or
+    ``(batch, …, length)``. Raises ``InvariantError`` with the largest change.
+    """
+    keys = torch.rand(mask.shape, generator=torch.Generator().manual_seed(seed)).to(mask.device)
+    order = keys.masked_fill(~mask, 2).argsort(1)  # padding last
+    with evaluating(model):
+        given = model(tokens, mask)
+        moved = model(tokens.gather(1, order), mask.gather(1, order))
+    _compare("words shuffled", moved.logits, given.logits, tolerance)
+    before, after = (
+        output.attention.reshape(len(mask), -1, mask.shape[1]) for output in (given, moved)
+    )
+    taken = before.take_along_dim(order.unsqueeze(1), 2)
+    same = (tokens.unsqueeze(2) == tokens.unsqueeze(1)) & mask.unsqueeze(2) & mask.unsqueeze(1)
+    apart = (before.unsqueeze(3) - before.unsqueeze(2)).abs() * same.unsqueeze(1)
+    for what, change in (
+        ("attention stays behind when words move", (after - taken).abs()),
+        ("equal words have unequal attention", apart),
+    ):
+        if not change.max() <= tolerance:
+            raise InvariantError(
+                f"{what}: it differs by up to {change.max().item():.3g}, first in document "
+                f"{_first(~(change <= tolerance))[0]}"
+            )
 
 
 def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:

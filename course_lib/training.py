@@ -34,7 +34,8 @@ class TrainingConfig:
     ``best_by`` (``"loss"`` or ``"accuracy"``) says which validation figure keeps an epoch. With
     ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
     of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
-    without ``momentum``, which is SGD's alone. ``clip_norm`` 0 clips nothing. A batch of more than
+    without ``momentum``, which is SGD's alone. ``epsilon`` 0 leaves the optimiser its own; SGD has
+    none. ``clip_norm`` 0 clips nothing. A batch of more than
     ``most_tokens`` (0: any number) goes through in slices whose gradients add up, in less memory.
     ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
     a CPU that multiplies it natively: that pays where batches have few different shapes, see
@@ -51,6 +52,7 @@ class TrainingConfig:
     best_by: str = "loss"
     optimizer: str = "adam"
     momentum: float = 0.0
+    epsilon: float = 0.0
     embedding_rate: float = 1.0
     precision: str = "auto"
     seed: int = 0
@@ -198,12 +200,13 @@ def make_optimizer(
             {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
         ]
     shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+    own = {"eps": config.epsilon} if config.epsilon else {}
     if config.optimizer in ("adam", "amsgrad"):
         fused = device.type in ("cpu", "cuda")
         amsgrad = config.optimizer == "amsgrad"
-        return torch.optim.Adam(groups, **shared, amsgrad=amsgrad, fused=fused)
+        return torch.optim.Adam(groups, **shared, **own, amsgrad=amsgrad, fused=fused)
     if config.optimizer == "adadelta":
-        return torch.optim.Adadelta(groups, **shared)
+        return torch.optim.Adadelta(groups, **shared, **own)
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, **shared, momentum=config.momentum)
     raise ValueError(f"no optimizer {config.optimizer!r}; there are: {', '.join(OPTIMIZERS)}")

@@ -17,6 +17,7 @@ from course_lib.invariants import (
     check_extremes,
     check_gradients,
     check_neighbours,
+    check_order_blindness,
     check_padding,
     check_permutation,
     check_pooling,
@@ -332,6 +333,38 @@ def test_word_order_matters_to_a_recurrent_model_alone():
     assert check_permutation(tiny_han(), *HIERARCHY, matters=True) is None
     fails(check_permutation, BagOfWords(), TOKENS, MASK, True, says="order is lost")
     fails(check_permutation, Reader(), TOKENS, MASK, False, says="each sentence reversed: logits")
+
+
+class FirstOfEqualWords(BagOfWords):
+    """Attends to a word where it stands first, and half as much where it comes again."""
+
+    def forward(self, tokens, mask):
+        same = tokens.unsqueeze(2) == tokens.unsqueeze(1)
+        again = torch.tril(same, -1).any(2)
+        output = super().forward(tokens, mask)
+        return SimpleNamespace(
+            logits=output.logits, attention=output.attention * (1 - again.float() / 2)
+        )
+
+
+class AttentionByPlace(BagOfWords):
+    """Shows one attention and uses none: it belongs to the places."""
+
+    def forward(self, tokens, mask):
+        shown = masked_softmax(-torch.arange(mask.shape[1]).float().expand(mask.shape), mask)
+        return SimpleNamespace(logits=super().forward(tokens, mask).logits, attention=shown)
+
+
+def test_what_cannot_see_order_is_told_from_what_can():
+    tokens = torch.tensor([[3, 4, 3, 5, 3], [6, 2, 7, 0, 0], [8, 0, 0, 0, 0], [1, 2, 2, 9, 0]])
+    mask = tokens > 0
+    assert check_order_blindness(BagOfWords(), tokens, mask) is None
+    fails(check_order_blindness, Reader(), tokens, mask, says="words shuffled: logits change")
+    says = "stays behind when words move: it differs by up to 0.6.*, first in document 0"
+    fails(check_order_blindness, AttentionByPlace(), tokens, mask, says=says)
+    once = torch.tensor([[3, 4, 3]])  # which the shuffle of seed 3 leaves as it is
+    says = "equal words have unequal attention: it differs by up to 0.*, first in document 0"
+    fails(check_order_blindness, FirstOfEqualWords(), once, once > 0, 3, says=says)
 
 
 @pytest.mark.parametrize(

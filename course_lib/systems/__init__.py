@@ -13,7 +13,7 @@ MAY_BE_ZERO = {
     "max_sentences", "max_words", "max_tokens",  # no cut
     "dropout", "hidden_dropout", "initial_std", "gate_bias", "penalty",
     "steps", "query_layers", "embedding_highway", "ngrams", "selection_layers",
-    "patience", "momentum", "weight_decay", "embedding_rate",
+    "patience", "momentum", "weight_decay", "embedding_rate", "epsilon",
 }  # fmt: skip
 
 NETWORKS = {

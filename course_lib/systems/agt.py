@@ -7,8 +7,9 @@ from torch import Tensor
 
 from course_lib.data.batches import Documents, encode_documents
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.metrics.composition import describe
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.systems.network import Network
+from course_lib.systems.network import Look, Network
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class AGTSettings:
     batch_size: int = 50
     optimizer: str = "adam"
     learning_rate: float = 1e-3
+    epsilon: float = 0.0
     weight_decay: float = 0.0
     epochs: int = 20
     patience: int = 4
@@ -90,8 +92,20 @@ def build_agt(
     return AGT(agt_config(settings, len(vocabulary), classes, embedding), embedding)
 
 
+def look_at_agt(model: AGT, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    """Logits, and what each layer selects of each document: ``composition.describe``."""
+    output = model(tokens, mask)
+    return output.logits, describe(output.attention, output.gates, mask)
+
+
+def look_of(settings: AGTSettings) -> Look | None:
+    """``look_at_agt``, None where all words weigh alike."""
+    return look_at_agt if settings.attention else None
+
+
 NETWORK = Network(
     encode_for_agt,
     build_agt,
     {"decay": False, "clip_norm": 0.0, "best_by": "accuracy", "precision": "native"},
+    look=look_of,
 )

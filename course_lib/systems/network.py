@@ -31,7 +31,8 @@ class Network:
     classes, embedding)`` makes the untrained network. ``training`` gives the fields of
     ``TrainingConfig`` that differ from its defaults, ``validation_share(settings)`` the part of the
     training half that chooses the epoch. ``look(settings)`` is a function of model, tokens and mask
-    that gives logits and figures of each document's attention, or None where there is none.
+    that gives logits and figures of each document's attention, ``(batch,)`` or
+    ``(batch, layers)`` each, or None where there is none.
     """
 
     encode: Callable[[datasets.Dataset, Vocabulary, Any], Documents]

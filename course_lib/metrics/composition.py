@@ -1,0 +1,270 @@
+"""What layers of attention select, the phrases that makes, and whether those are more than chance.
+
+After the analysis of Guo (2017): ``attention`` ``(batch, layers, length)`` with ``mask``
+``(batch, length)``, True = real, is scaled within each sentence and layer; a word near the largest
+weight is selected; a phrase is a run of selected words. A layer that weighs all words of a sentence
+alike prefers none and selects none, which includes every sentence of one word. Padding is never
+selected and must not stand between words.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+THRESHOLD = 0.95  # the paper's
+ALIKE = 1e-6  # weights this close, as a share of the largest, differ by rounding alone
+CLOSED = 0.1  # a gate below it lets nearly nothing of its layer in
+
+
+def scaled(attention: Tensor, mask: Tensor, reading: str = "minmax") -> Tensor:
+    """Weights within each sentence and layer as a share of the largest, ``(batch, layers, length)``
+    in [0, 1]; 0 on padding and where a layer prefers no word.
+
+    The paper only says "scaled to [0, 1]": ``"minmax"`` is (d − min) / (max − min), ``"max"`` is
+    d / max. ``ValueError`` for another reading.
+    """
+    if reading not in ("minmax", "max"):
+        raise ValueError(f"reading takes 'minmax' or 'max', got {reading!r}")
+    weights, real = _weights(attention, mask)
+    least, most = _range(weights, real)
+    lowest = least if reading == "minmax" else torch.zeros_like(least)
+    alike = most - least <= ALIKE * most
+    share = (weights - lowest) / (most - lowest).masked_fill(alike, 1)
+    return share.masked_fill(alike | ~real, 0)
+
+
+def selected_words(
+    attention: Tensor, mask: Tensor, threshold: float = THRESHOLD, reading: str = "minmax"
+) -> Tensor:
+    """Words whose scaled weight is above ``threshold``, bool ``(batch, layers, length)``."""
+    return scaled(attention, mask, reading) > threshold
+
+
+def above_median(attention: Tensor, mask: Tensor) -> Tensor:
+    """The paper's relaxed selection, bool ``(batch, layers, length)``: weights above the median of
+    their sentence and layer, which for an even number of words lies between the middle two."""
+    weights, real = _weights(attention, mask)
+    ordered = weights.masked_fill(~real, torch.inf).sort(-1).values
+    words = mask.sum(1).clamp(min=1)
+    middle = torch.stack([(words - 1) // 2, words // 2], -1).unsqueeze(1)
+    pair = ordered.gather(2, middle.expand(*weights.shape[:2], 2))
+    median = pair.mean(-1, keepdim=True)
+    _, most = _range(weights, real)
+    return (weights - median > ALIKE * most) & real
+
+
+def phrase_lengths(selected: Tensor) -> Tensor:
+    """How many words the phrase has that starts here, 0 where none does: int64, as ``selected``
+    ``(…, length)``, bool."""
+    starts = _starts(selected)
+    number = starts.cumsum(-1) * selected  # 0: no phrase
+    sizes = number.new_zeros(*number.shape[:-1], number.shape[-1] + 1)
+    sizes.scatter_add_(-1, number, selected.long())
+    return sizes.gather(-1, number) * starts
+
+
+def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
+    """Phrases to be expected if the same words stood in a random order, ``(batch, layers)``.
+
+    k selected words among n make k (n − k + 1) / n runs on average (Wald and Wolfowitz 1940).
+    """
+    k, n = selected.sum(-1), mask.sum(1, keepdim=True)
+    return k * (n - k + 1) / n.clamp(min=1)
+
+
+def describe(attention: Tensor, gates: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """Figures of each document and layer, ``(batch, layers)`` each, layer 0 first.
+
+    ``selected`` and ``phrases`` count words and runs, ``phrases by chance`` what a random order of
+    the words would give, so that means over documents divide into mean phrase lengths (selected /
+    phrases); ``relaxed …`` are the same above the median. ``spread`` is the entropy over log n: 1
+    where all words weigh alike. ``gate`` is the mean of ``gates`` ``(batch, layers − 1, hidden)``,
+    ``gate closed`` the share of them below ``CLOSED``; their first column is layer 1.
+    """
+    figures = {}
+    for prefix, selected in (
+        ("", selected_words(attention, mask)),
+        ("relaxed ", above_median(attention, mask)),
+    ):
+        figures[f"{prefix}selected"] = selected.sum(-1)
+        figures[f"{prefix}phrases"] = _starts(selected).sum(-1)
+        figures[f"{prefix}phrases by chance"] = expected_phrases(selected, mask)
+    weights, _ = _weights(attention, mask)
+    most = mask.sum(1, keepdim=True).clamp(min=2).log()
+    figures["spread"] = (torch.special.entr(weights).sum(-1) / most).clamp(0, 1)
+    if gates.shape[1]:
+        figures["gate"] = gates.mean(-1)
+        figures["gate closed"] = (gates < CLOSED).float().mean(-1)
+    return figures
+
+
+def weight_histogram(attention: Tensor, mask: Tensor, bins: int = 20) -> Tensor:
+    """How many words of the batch have a scaled weight in each of ``bins`` equal parts of [0, 1],
+    int64 ``(layers, bins)``: Fig. 2 of the paper, to be summed over batches."""
+    _, real = _weights(attention, mask)
+    part = (scaled(attention, mask) * bins).long().clamp(max=bins - 1)
+    return _counts(part, real, bins)
+
+
+def length_histogram(selected: Tensor, longest: int = 10) -> Tensor:
+    """How many phrases of the batch have 1, 2, … ``longest`` or more words, int64
+    ``(layers, longest)``: the other half of Fig. 2."""
+    lengths = phrase_lengths(selected)
+    return _counts(lengths.clamp(1, longest) - 1, lengths > 0, longest)
+
+
+def selection_counts(selected: Tensor, tokens: Tensor, vocabulary: int) -> Tensor:
+    """How often each word of the ``vocabulary`` is selected in the batch, int64
+    ``(layers, vocabulary)``; ``selected`` ``(batch, layers, length)``, ``tokens``
+    ``(batch, length)``. Given ``mask[:, None]`` it counts all words."""
+    return _counts(tokens.unsqueeze(1).expand(selected.shape), selected, vocabulary)
+
+
+def most_selected(
+    counts: Tensor, occurrences: Tensor, top: int = 10, at_least: int = 10
+) -> tuple[Tensor, Tensor]:
+    """The words that each layer selects most often when they occur: ids and rates, each
+    ``(layers, top)``, by falling rate, equal rates by falling count.
+
+    ``counts`` ``(layers, vocabulary)``, ``occurrences`` ``(vocabulary,)``; words that occur less
+    than ``at_least`` times do not count. ``ValueError`` if fewer than ``top`` do.
+    """
+    known = (occurrences >= at_least).nonzero().squeeze(1)
+    if len(known) < top:
+        raise ValueError(f"only {len(known)} words occur {at_least} times; top asks for {top}")
+    rates = counts[:, known] / occurrences[known]
+    order = counts[:, known].argsort(dim=1, descending=True, stable=True)
+    by_rate = rates.gather(1, order).argsort(dim=1, descending=True, stable=True)
+    order = order.gather(1, by_rate)
+    best = order[:, :top]
+    return known[best], rates.gather(1, best)
+
+
+def rise_and_fall(profile: Tensor) -> Tensor:
+    """How far a figure rises towards the middle layers and falls after them, in [−1, 1].
+
+    The rank correlation (Spearman) of ``profile`` ``(…, layers)`` with the closeness to the middle
+    layer: 1 for a perfect arch, −1 for a valley, about 0 for a steady rise; NaN where all layers
+    are equal or one is NaN. ``ValueError`` below three layers, which cannot rise and fall.
+    """
+    layers = profile.shape[-1]
+    if layers < 3:
+        raise ValueError(f"rise_and_fall needs at least 3 layers, got {layers}")
+    place = torch.arange(layers, device=profile.device)
+    ranks, tent = _ranks(profile.double()), _ranks(-(2 * place - (layers - 1)).abs().double())
+    ranks = ranks - ranks.mean(-1, keepdim=True)
+    tent = tent - tent.mean()
+    found = (ranks * tent).sum(-1) / (ranks.square().sum(-1) * tent.square().sum()).sqrt()
+    return found.masked_fill(~profile.isfinite().all(-1), torch.nan)
+
+
+class CompositionTest(NamedTuple):
+    """What ``composition_test`` found.
+
+    ``length`` ``(layers,)`` mean words of a phrase (NaN where nothing is selected); ``shuffled``
+    ``(shuffles, layers)`` the same with the words in random orders; ``longer`` ``(layers,)`` the
+    p-value of "not longer than in a random order". ``arch`` is ``rise_and_fall`` of ``length``;
+    ``arch_by_order`` the p-value that random orders of the words arch as much, ``arch_by_layers``
+    that random orders of the layers do.
+    """
+
+    length: Tensor
+    shuffled: Tensor
+    longer: Tensor
+    arch: float
+    arch_by_order: float
+    arch_by_layers: float
+
+    def interval(self, share: float = 0.95) -> tuple[Tensor, Tensor]:
+        """The bounds that hold that ``share`` of the shuffled lengths, ``(layers,)`` each."""
+        tail = (1 - share) / 2
+        return self.shuffled.quantile(tail, 0), self.shuffled.quantile(1 - tail, 0)
+
+
+def composition_test(
+    batches: Iterable[tuple[Tensor, Tensor]], shuffles: int = 199, seed: int = 0
+) -> CompositionTest:
+    """Are selected words neighbours more often than in a random order, and most so half-way up?
+
+    ``batches`` are pairs of ``selected`` ``(batch, layers, length)`` and ``mask``
+    ``(batch, length)``. A model that cannot see the order of words selects the same ones however a
+    sentence is shuffled, so a shuffle permutes the columns of ``selected``, all layers alike, and
+    nothing has to be computed anew. p-values are one-sided permutation p-values,
+    (1 + how many shuffles reach the observed figure) / (1 + shuffles): with 199 the least is 0.005.
+    Run it on an untrained network, too. ``ValueError`` without batches or with fewer than three
+    layers.
+    """
+    random = torch.Generator().manual_seed(seed)
+    words, phrases = 0, 0  # (layers,), (1 + shuffles, layers), observed first
+    for selected, mask in batches:
+        selected, mask = selected.cpu(), mask.cpu()
+        found = [_starts(selected).sum((0, 2))]
+        for _ in range(shuffles):
+            found.append(_starts(_shuffled(selected, mask, random)).sum((0, 2)))
+        words, phrases = words + selected.sum((0, 2)), phrases + torch.stack(found)
+    if isinstance(words, int):
+        raise ValueError("composition_test needs at least one batch")
+    lengths = words / phrases  # 0 / 0 is NaN
+    arches = rise_and_fall(lengths)
+    layers = torch.stack([torch.randperm(len(words), generator=random) for _ in range(shuffles)])
+    return CompositionTest(
+        length=lengths[0],
+        shuffled=lengths[1:],
+        longer=_p_value(lengths[0], lengths[1:]),
+        arch=arches[0].item(),
+        arch_by_order=_p_value(arches[0], arches[1:]).item(),
+        arch_by_layers=_p_value(arches[0], rise_and_fall(lengths[0][layers])).item(),
+    )
+
+
+def _weights(attention: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The weights, 0 on padding, and which are real, both ``(batch, layers, length)``."""
+    if attention.dim() != 3 or mask.shape != (attention.shape[0], attention.shape[2]):
+        raise ValueError(
+            f"attention (batch, layers, length) needs a mask (batch, length); got "
+            f"{tuple(attention.shape)} and {tuple(mask.shape)}"
+        )
+    real = mask.unsqueeze(1).expand(attention.shape)
+    weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
+    return weights.masked_fill(~real, 0), real
+
+
+def _range(weights: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest weight of a sentence, ``(batch, layers, 1)`` each; 0 and 0
+    without a word."""
+    most = weights.amax(-1, keepdim=True)
+    least = weights.masked_fill(~real, torch.inf).amin(-1, keepdim=True)
+    return torch.minimum(least, most), most
+
+
+def _starts(selected: Tensor) -> Tensor:
+    before = torch.nn.functional.pad(selected[..., :-1], (1, 0))
+    return selected & ~before
+
+
+def _shuffled(selected: Tensor, mask: Tensor, random: torch.Generator) -> Tensor:
+    """Each sentence's columns in a random order, its padding last."""
+    keys = torch.rand(mask.shape, generator=random).masked_fill(~mask, 2)
+    return selected.take_along_dim(keys.argsort(1).unsqueeze(1), 2)
+
+
+def _counts(values: Tensor, counted: Tensor, size: int) -> Tensor:
+    """Per layer, how often each of 0 … size − 1 stands where ``counted``: ``(layers, size)``."""
+    layers = values.shape[1]
+    offset = size * torch.arange(layers, device=values.device).view(1, layers, 1)
+    return (values + offset)[counted].bincount(minlength=layers * size).view(layers, size)
+
+
+def _ranks(values: Tensor) -> Tensor:
+    """Ranks along the last axis; equal values share the mean of theirs."""
+    below = (values.unsqueeze(-1) > values.unsqueeze(-2)).sum(-1)
+    same = (values.unsqueeze(-1) == values.unsqueeze(-2)).sum(-1)
+    return below + (same - 1).double() / 2
+
+
+def _p_value(observed: Tensor, random: Tensor) -> Tensor:
+    """One-sided, ``random`` along the first axis; NaN where nothing was observed."""
+    reached = (random >= observed - 1e-12).sum(0)  # equal profiles differ in their last digit
+    return ((1 + reached) / (1 + len(random))).masked_fill(observed.isnan(), torch.nan)

@@ -1,0 +1,244 @@
+"""AGT: the paper's equations in NumPy, the invariants, and what cannot be seen: word order."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from strategies import WORDS, every_device, prefix_mask, row_lengths, seeds
+
+from course_lib import invariants
+from course_lib.layers import masked_softmax
+from course_lib.models.agt import AGT, AGTConfig
+
+TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8, "layers": 4}
+variants = pytest.mark.parametrize(
+    "settings",
+    [{}, {"layers": 1}, {"layers": 15}, {"selection_layers": 1}, {"selection_layers": 3}]
+    + [{"attention": False, "layers": 1}, {"attention": False}, {"classifier": 5}],
+    ids=str,
+)
+
+
+def tiny_agt(seed=0, **settings):
+    torch.manual_seed(seed)
+    return AGT(AGTConfig(**TINY | settings)).eval()
+
+
+def batch(lengths, seed=0, width=None):
+    mask = prefix_mask(lengths, width)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
+
+
+def by_the_paper(model, words):
+    """Logits, attention and gates of one sentence, in float64 NumPy, word by word."""
+    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
+    config = model.config
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    x = weights["embedding.weight"][words]
+    b = [np.tanh(weights["projection.weight"] @ v + weights["projection.bias"]) for v in x]
+    attention, s = [], []
+    for layer in range(config.selecting):
+        if config.attention:
+            w, vector = weights["attention.weight"][layer], weights["attention.vector"][layer]
+            m = np.array([vector @ np.tanh(w @ v) for v in b])
+        else:
+            m = np.zeros(len(b))
+        d = np.exp(m) / np.exp(m).sum()
+        attention.append(d)
+        s.append(sum(share * v for share, v in zip(d, b, strict=True)))
+    y, gates = s[0], []
+    for layer in range(1, config.layers):
+        gate, bias = weights["stack.gate"][layer - 1], weights["stack.gate_bias"][layer - 1]
+        transform = weights["stack.carried"][layer - 1]
+        if layer < config.selecting:
+            selected = s[layer]
+            transform = np.hstack([transform, weights["stack.selected"][layer - 1]])
+            inputs = np.hstack([y, selected])
+        else:
+            selected = inputs = y
+        gates.append(sigmoid(gate @ selected + bias))
+        y = np.tanh(transform @ inputs) * gates[-1] + y * (1 - gates[-1])
+    hidden = np.maximum(0, weights["classifier.1.weight"] @ y + weights["classifier.1.bias"])
+    logits = weights["classifier.4.weight"] @ hidden + weights["classifier.4.bias"]
+    return logits, np.array(attention), np.array(gates).reshape(config.layers - 1, config.hidden)
+
+
+def assert_the_papers(model, lengths, seed):
+    tokens, mask = batch(lengths, seed)
+    with torch.inference_mode():
+        output = model(tokens, mask)
+    for row, length in enumerate(lengths):
+        logits, attention, gates = by_the_paper(model, tokens[row, :length].numpy())
+        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
+        np.testing.assert_allclose(output.attention[row, :, :length], attention, atol=1e-5)
+        np.testing.assert_allclose(output.gates[row], gates, atol=1e-5)
+
+
+@variants
+@hypothesis_settings(max_examples=25)
+@given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
+def test_the_forward_pass_is_the_papers(settings, lengths, seed):
+    assert_the_papers(tiny_agt(seed % 7, **settings), lengths, seed)
+
+
+@pytest.mark.parametrize("layers", range(1, 16))
+def test_at_every_depth(layers):
+    assert_the_papers(tiny_agt(layers, layers=layers, hidden=12), [7, 1, 4], layers)
+
+
+def test_one_layer_is_attention_pooling_and_the_classifier():
+    model = tiny_agt(3, layers=1)
+    tokens, mask = batch([5, 2, 8], 1)
+    b = torch.tanh(model.projection(model.embedding(tokens)))
+    scores = torch.tanh(b @ model.attention.weight[0].T) @ model.attention.vector[0]
+    alpha = masked_softmax(scores, mask)
+    pooled = (alpha.unsqueeze(1) @ b).squeeze(1)
+    output = model(tokens, mask)
+    torch.testing.assert_close(output.attention[:, 0], alpha)
+    torch.testing.assert_close(output.logits, model.classifier(pooled))
+    assert output.gates.shape == (3, 0, 8)
+
+
+@variants
+@every_device
+@hypothesis_settings(max_examples=25)
+@given(lengths=row_lengths(longest=9), seed=seeds)
+def test_invariants_hold(settings, device, lengths, seed):
+    model = tiny_agt(seed % 7, **settings).to(device)
+    tokens, mask = (part.to(device) for part in batch(lengths, seed))
+    tolerance = 1e-6 if device == "cpu" else 1e-5
+    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
+    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
+    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
+    invariants.check_order_blindness(model, tokens, mask, seed, tolerance=tolerance)
+    invariants.check_permutation(model, tokens, mask, matters=False, tolerance=tolerance)
+    output = model(tokens, mask)
+    assert output.logits.isfinite().all()
+    invariants.check_attention(output.attention, mask.unsqueeze(1))
+    assert ((output.gates > 0) & (output.gates < 1)).all()
+
+
+@variants
+def test_gradients_reach_every_parameter(settings):
+    tokens, mask = batch([7, 4, 9, 6], 5)
+    invariants.check_gradients(tiny_agt(2, **settings), tokens, mask)
+
+
+def test_shapes_are_those_that_are_documented():
+    tokens, mask = batch([5, 2, 0], 1)
+    for settings, selecting in (({}, 4), ({"selection_layers": 2}, 2), ({"attention": False}, 4)):
+        output = tiny_agt(**settings)(tokens, mask)
+        assert output.logits.shape == (3, 3)
+        assert output.attention.shape == (3, selecting, 5)
+        assert output.gates.shape == (3, 3, 8)
+
+
+@pytest.mark.parametrize("selection_layers", [0, 1, 3])
+@given(seed=seeds)
+def test_a_gate_forced_shut_carries_and_one_forced_open_transforms(selection_layers, seed):
+    model = tiny_agt(seed % 7, selection_layers=selection_layers)
+    stack, selections = model.stack, len(model.stack.selected)
+    random = torch.Generator().manual_seed(seed)
+    y = torch.randn(5, 8, generator=random).tanh()
+    s = torch.randn(5, selections, 8, generator=random).tanh()
+    with torch.no_grad():
+        stack.gate.zero_()
+        stack.gate_bias.fill_(-1e4)
+        last, gates = stack(y, s)
+        assert torch.equal(last, y) and not gates.any()
+        stack.gate_bias[:2] = -1e4
+        stack.gate_bias[2] = 1e4
+        last, gates = stack(y, s)
+    assert gates[:, 2].eq(1).all()
+    expected = y.double() @ stack.carried[2].double().T
+    if selections > 2:
+        expected = expected + s[:, 2].double() @ stack.selected[2].double().T
+    torch.testing.assert_close(last.double(), expected.tanh(), atol=1e-6, rtol=0)
+
+
+def test_the_gate_bias_is_where_the_gates_start():
+    tokens, mask = batch([6, 3], 2)
+    means = [tiny_agt(gate_bias=bias)(tokens, mask).gates.mean().item() for bias in (0, 1, 2)]
+    assert means == pytest.approx([0.5, 0.731, 0.881], abs=0.03)
+
+
+def test_without_attention_all_words_weigh_alike():
+    model = tiny_agt(attention=False, layers=1)
+    tokens, mask = batch([6, 3], 2)
+    output = model(tokens, mask)
+    torch.testing.assert_close(output.attention[:, 0], mask / mask.sum(1, keepdim=True))
+    b = torch.tanh(model.projection(model.embedding(tokens[1, :3])))
+    torch.testing.assert_close(output.logits[1], model.classifier(b.mean(0)))
+    assert not any(name.startswith("attention") for name, _ in model.named_parameters())
+    with pytest.raises(ValueError, match="attention=False has no scores"):
+        model.word_scores(tokens[0])
+
+
+def test_a_words_score_is_its_own_in_every_sentence():
+    model = tiny_agt(1)
+    scores = model.word_scores(torch.arange(WORDS))
+    tokens, mask = batch([6, 3, 1], 4)
+    attention = model(tokens, mask).attention
+    for row in range(3):
+        expected = masked_softmax(scores[:, tokens[row]], mask[row].expand(4, -1))
+        torch.testing.assert_close(attention[row], expected)
+
+
+@pytest.mark.parametrize(("at", "dropped"), [("words", 0), ("classifier", 1), ("both", 2)])
+def test_dropout_sits_where_it_is_told(at, dropped):
+    model = tiny_agt(dropout=0.9, dropout_at=at, hidden=64, embedding=64).train()
+    tokens, mask = batch([6], 2)
+    first, second = model(tokens, mask), model(tokens, mask)
+    assert torch.equal(first.attention, second.attention) == (dropped == 1)
+    assert not torch.equal(first.logits, second.logits)
+    assert [model.word_dropout.p, model.classifier[0].p] == [
+        pytest.approx(0.9 * (at != "classifier")),
+        pytest.approx(0.9 * (at != "words")),
+    ]
+
+
+def test_frozen_word_vectors_stay_and_sparse_gradients_are_the_dense_ones():
+    tokens, mask = batch([5, 9], 3)
+    dense, sparse, frozen = tiny_agt(1), tiny_agt(1, sparse=True), tiny_agt(1, frozen=True)
+    for model in (dense, sparse, frozen):
+        model(tokens, mask).logits.square().sum().backward()
+    assert sparse.embedding.weight.grad.is_sparse
+    torch.testing.assert_close(sparse.embedding.weight.grad.to_dense(), dense.embedding.weight.grad)
+    assert frozen.embedding.weight.grad is None and frozen.projection.weight.grad.any()
+
+
+def test_the_preset_is_the_papers():
+    config = AGTConfig.paper(100)
+    assert (config.layers, config.hidden, config.embedding) == (15, 200, 300)
+    assert (config.gate_bias, config.dropout, config.classes) == (1.0, 0.2, 5)
+    assert AGTConfig.paper(100, gate_bias=2.0).gate_bias == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"selection_layers": 5}, "selection_layers takes 0 .all. to layers = 4, .* got 5"),
+        ({"selection_layers": -1}, "got -1"),
+        ({"layers": 0}, "layers = 0, which is at least 1"),
+        ({"dropout_at": "gates"}, "dropout_at takes 'words', 'classifier', 'both'; got 'gates'"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(settings, says):
+    with pytest.raises(ValueError, match=says):
+        AGTConfig(**TINY | settings)
+
+
+@given(st.integers(1, 3))
+def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(layers):
+    model = tiny_agt(layers=layers)
+    tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)
+    logits = model(tokens, mask).logits
+    logits.sum().backward()
+    assert logits.isfinite().all()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
