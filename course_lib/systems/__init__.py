@@ -38,5 +38,9 @@ def build_network(
     set_seed(seed)
     embedding, coverage = None, None
     if settings.vectors != "none":
-        embedding, coverage = load_vectors(settings.vectors).embedding_for(vocabulary, seed)
+        vectors, standardise = (
+            load_vectors(settings.vectors),
+            getattr(settings, "standardise", False),
+        )
+        embedding, coverage = vectors.embedding_for(vocabulary, seed, standardise)
     return NETWORKS[system].build(settings, vocabulary, classes, embedding), coverage

@@ -18,13 +18,15 @@ from course_lib.systems.network import Look, Network
 class IRAMSettings:
     """All that shapes an IRAM run. The defaults are the vanilla model.
 
-    ``penalty`` is γ, ``ngrams`` the rows of the table that character n-grams are hashed into.
+    ``standardise`` takes from the vectors what all words share (Mu et al. 2017), ``penalty`` is γ,
+    ``ngrams`` the rows of the table that character n-grams are hashed into.
     Training ends when the accuracy on the validation split has not risen for ``patience`` epochs.
     """
 
     max_tokens: int = 0
     vocabulary: int = 1_000_000
     vectors: str = "glove.6B.50d"
+    standardise: bool = True
     embedding: int = 50
     hidden: int = 200
     steps: int = 3
@@ -67,6 +69,7 @@ PRESETS = {
         embedding=16,
         hidden=32,
         trainable=True,
+        initial_std=0.0,
         epochs=4,
         learning_rate=5e-3,
     ),
