@@ -36,11 +36,11 @@ def build_network(
 ) -> tuple[nn.Module, float | None]:
     """An untrained network, and the share of the vocabulary that has a vector (None without)."""
     set_seed(seed)
+    network = NETWORKS[system]
     embedding, coverage = None, None
     if settings.vectors != "none":
-        vectors, standardise = (
-            load_vectors(settings.vectors),
-            getattr(settings, "standardise", False),
+        vectors = load_vectors(settings.vectors)
+        embedding, coverage = vectors.embedding_for(
+            vocabulary, seed, standardise=network.standardise(settings)
         )
-        embedding, coverage = vectors.embedding_for(vocabulary, seed, standardise)
-    return NETWORKS[system].build(settings, vocabulary, classes, embedding), coverage
+    return network.build(settings, vocabulary, classes, embedding), coverage

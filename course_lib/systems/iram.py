@@ -137,4 +137,5 @@ NETWORK = Network(
     # play no part
     vocabulary_of=("train", "validation", "test"),
     look=look_of,
+    standardise=lambda settings: settings.standardise,
 )

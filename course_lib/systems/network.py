@@ -23,6 +23,11 @@ def nothing_to_see(settings: Any) -> None:
     """No attention that is measured."""
 
 
+def as_they_are(settings: Any) -> bool:
+    """Word vectors are not standardised."""
+    return False
+
+
 @dataclass(frozen=True)
 class Network:
     """How a neural system reads documents, is built, is trained and is looked at.
@@ -30,7 +35,8 @@ class Network:
     ``encode(rows, vocabulary, settings)`` turns rows into ids; ``build(settings, vocabulary,
     classes, embedding)`` makes the untrained network. ``training`` gives the fields of
     ``TrainingConfig`` that differ from its defaults, ``validation_share(settings)`` the part of the
-    training half that chooses the epoch. ``look(settings)`` is a function of model, tokens and mask
+    training half that chooses the epoch, ``standardise(settings)`` whether the word vectors lose
+    what all of them share. ``look(settings)`` is a function of model, tokens and mask
     that gives logits and figures of each document's attention, ``(batch,)`` or
     ``(batch, layers)`` each, or None where there is none.
     """
@@ -41,3 +47,4 @@ class Network:
     vocabulary_of: tuple[str, ...] = ("train",)
     validation_share: Callable[[Any], float] = usual_validation_share
     look: Callable[[Any], Look | None] = nothing_to_see
+    standardise: Callable[[Any], bool] = as_they_are
