@@ -174,3 +174,36 @@ def test_the_papers_numbers_stand_in_their_columns():
 def test_records_of_other_networks_leave_the_imdb_table_alone():
     groups = report.grouped([record(0, 0.85), sanet_record(dataset="imdb", subset=False)])
     assert [group[0]["spec"]["system"] for group in groups] == ["han"]
+
+
+def iram_record(seed=0, preset="vanilla", accuracy=0.8, dataset="sst2", test=True, **overrides):
+    made = sanet_record(seed, dataset, preset, accuracy, subset=False, **overrides)
+    made["spec"]["system"] = "iram"
+    made["settings"] = {"vectors": "glove.6B.50d", "steps": 3, "penalty": 3e-4} | overrides
+    if not test:
+        del made["test"]
+    return made
+
+
+def test_the_treebanks_table_takes_the_preset_that_fits_the_dataset():
+    records = [iram_record(0, "full", 0.84), iram_record(1, "full", 0.86),
+               iram_record(0, "imdb", 0.9, dataset="imdb")]  # fmt: skip
+    table = report.sst_table(records, report.IRAM_MODELS)
+    assert cells(table, "| IRAM full, paper")[1:] == ["90.1", "53.7", "91.2"]
+    ours = cells(table, "| **IRAM full, 50-d vectors, ours**")[1:]
+    assert ours == ["85.0 ± 1.4 (2 seeds)", "–", "90.0 (1 seed)"]
+    assert "NSE" in table and "NSE" not in report.sst_table(records, compact=True)
+
+
+def test_a_sweep_takes_only_untested_runs_that_differ_in_steps_and_penalty():
+    records = [
+        iram_record(test=False, penalty=0.1),
+        iram_record(1, test=False, penalty=0.0),
+        iram_record(0, test=False, penalty=0.0, steps=5),
+        iram_record(0, test=False, penalty=0.0, hidden=400),
+        iram_record(0, penalty=0.0),
+        iram_record(0, "full", test=False, penalty=0.0),
+    ]
+    found = report.sweep("penalty", records, fixed={"steps": 3})
+    assert {value: len(group) for value, group in found.items()} == {0.0: 1, 0.1: 1}
+    assert list(report.sweep("steps", records, fixed={"penalty": 0.0})) == [3, 5]

@@ -3,6 +3,13 @@
 from course_lib.report.imdb import REPORTED, grouped, imdb_sampling_error, imdb_table
 from course_lib.report.readme import TABLE, TABLES, write_readme
 from course_lib.report.records import made_from, seeds_of, spread
+from course_lib.report.sst import (
+    AGT_MODELS,
+    IRAM_MODELS,
+    PAPER_ACCURACIES,
+    sst_table,
+    sweep,
+)
 from course_lib.report.zhang import (
     OUR_MODELS,
     PAPER_ATTENTION,
@@ -14,7 +21,10 @@ from course_lib.report.zhang import (
 )
 
 __all__ = [
+    "AGT_MODELS",
+    "IRAM_MODELS",
     "OUR_MODELS",
+    "PAPER_ACCURACIES",
     "PAPER_ATTENTION",
     "PAPER_ERRORS",
     "REPORTED",
@@ -30,5 +40,7 @@ __all__ = [
     "sanet_error_table",
     "seeds_of",
     "spread",
+    "sst_table",
+    "sweep",
     "write_readme",
 ]

@@ -8,10 +8,12 @@ from pathlib import Path
 from course_lib.data.sources import atomic_path
 from course_lib.experiments import REPOSITORY
 from course_lib.report.imdb import imdb_table
+from course_lib.report.sst import sst_table
 from course_lib.report.zhang import sanet_attention_table, sanet_error_table
 
 TABLES: dict[str, Callable[[], str]] = {
     "imdb": imdb_table,
+    "treebank": partial(sst_table, compact=True),
     "sanet errors": partial(sanet_error_table, compact=True),
     "sanet attention": partial(sanet_attention_table, compact=True),
 }

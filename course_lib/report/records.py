@@ -8,6 +8,11 @@ from typing import Any
 
 HOW_LONG = {"max_tokens", "epochs", "patience"}  # overrides under which a run is still the preset's
 
+SIMPLE = {
+    "TF-IDF of words": ("tfidf", "words"),
+    "TF-IDF of words and word pairs": ("tfidf", "default"),
+}
+
 
 def spread(values: list[float], scale: float = 1.0, digits: int = 1) -> str:
     """Mean ± standard deviation over seeds; the mean alone for one seed."""
@@ -56,23 +61,26 @@ def results_table(
     head: str,
     datasets: dict[str, str],
     paper: dict[str, dict[str, float | None]],
-    ours: dict[tuple[str, str], str],
+    ours: dict[str, tuple[str, ...]],
     records: list[dict[str, Any]],
     figure: Callable[[dict[str, Any]], float],
 ) -> str:
     """Papers' figures in %, then ours as mean ± standard deviation, as a markdown table.
 
     ``datasets`` gives the columns and their titles, ``paper`` its figures by row and dataset,
-    ``ours`` the rows' names by system and preset; ``figure`` takes a share in [0, 1] out of a
-    record. "–" where a figure or a run is missing.
+    ``ours`` its rows: a system and its presets, of which the first with a run counts; ``figure``
+    takes a share in [0, 1] out of a record. "–" where a figure or a run is missing.
     """
     rows = [f"| {head} | {' | '.join(datasets.values())} |", "|---" + "|---:" * len(datasets) + "|"]
     for name, figures in paper.items():
         found = [figures.get(dataset) for dataset in datasets]
         cells = ["–" if value is None else f"{value:g}" for value in found]
         rows.append(f"| {name}, paper | {' | '.join(cells)} |")
-    for (system, preset), name in ours.items():
-        groups = [seeds_of(records, system, preset, dataset) for dataset in datasets]
+    for name, (system, *presets) in ours.items():
+        groups = [
+            next(filter(None, (seeds_of(records, system, p, dataset) for p in presets)), [])
+            for dataset in datasets
+        ]
         vectors = sorted({vector_size(group[0]) for group in groups if group} - {""})
         cells = [
             f"{spread([figure(record) for record in group], 100)} {made_from(group)}"
