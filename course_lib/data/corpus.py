@@ -55,8 +55,9 @@ class Provenance:
 class Corpus:
     """Splits with columns text, label, tokens, sentence_lengths, in an order fixed for good.
 
-    That order is random with respect to the content, so the first n rows are a fair sample. The
-    card describes the whole dataset even where ``provenance.subset`` says that this is less.
+    They are train and test, and validation where the dataset has one. That order is random with
+    respect to the content, so the first n rows are a fair sample. The card describes the whole
+    dataset even where ``provenance.subset`` says that this is less.
     """
 
     card: Card

@@ -314,7 +314,7 @@ MOVIES_SPLITS = ("test",) * 2 + ("validation",) + ("train",) * 7  # by the hash 
 
 
 def read_movies(package: Path, classes: int) -> Iterator[Row]:
-    """Rows of the movie sentences that 20 people each scored from −4 to 4, in 2 or 5 classes.
+    """Rows of movie sentences that 20 people or more scored from −4 to 4, in 2 or 5 classes.
 
     A score on a cut belongs to the class farther from 0; of two classes, 0 itself is left out. Of
     equal texts only the first is kept, so none stands in two splits, which are ours: the dataset
