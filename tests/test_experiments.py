@@ -32,7 +32,7 @@ from course_lib.experiments import (
 from course_lib.invariants import check_neighbours, check_padding
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
-from course_lib.systems import NETWORKS, PRESETS
+from course_lib.systems import NETWORKS, PRESETS, build_network
 from course_lib.systems.sanet import look_at_sanet
 from course_lib.training import TrainingError, measure, predict
 
@@ -517,3 +517,57 @@ def test_overrides_on_the_command_line_are_read_as_numbers(monkeypatch):
     command = ["run", "--set", "learning_rate=5e-4", "epochs=2", "vectors=none"]
     assert main(command) == 0
     assert seen[0].overrides == {"learning_rate": 5e-4, "epochs": 2, "vectors": "none"}
+
+
+def test_an_iram_learns_and_its_steps_are_measured_beside_an_untrained_one(tmp_path):
+    spec = RunSpec("iram", "toy", "small", overrides={"ngrams": 50})
+    done = run(spec, tmp_path)
+    assert done.record["test"]["accuracy"] > 0.9
+    figures = done.record["attention"]
+    assert set(figures["trained"]) == set(figures["untrained"]) == {
+        "summary share, step 2", "summary share, step 3", "step overlap", "step cosine"
+    }  # fmt: skip
+    assert all(0 < value < 1 for value in figures["trained"].values())
+    again = load_run(tmp_path, spec)
+    documents = NETWORKS["iram"].encode(again.corpus.splits["test"], again.vocabulary,
+                                        spec.settings())  # fmt: skip
+    found = classification_metrics(predict(again.model, Batches(documents, 32)))
+    assert found["accuracy"] == done.record["test"]["accuracy"]
+    assert torch.equal(again.model.ngrams_of_word, done.model.ngrams_of_word)
+    assert not done.model.ngrams_of_word[:2].any() and done.model.ngrams_of_word[2:].any(1).all()
+
+
+def test_fixed_word_vectors_outlast_training_and_weight_decay():
+    overrides = {"trainable": False, "epochs": 1, "weight_decay": 0.1}
+    spec = RunSpec("iram", "toy", "small", overrides=overrides, test=False)
+    done = run(spec)
+    untrained, _ = build_network("iram", spec.settings(), done.vocabulary, 2, spec.seed)
+    assert torch.equal(done.model.embedding.weight, untrained.embedding.weight)
+    assert not torch.equal(done.model.steps.attend.weight, untrained.steps.attend.weight)
+
+
+@pytest.mark.parametrize("overrides", [{"steps": 0}, {"steps": 1}])
+def test_an_iram_of_less_than_two_steps_has_none_to_compare(overrides):
+    done = run(RunSpec("iram", "toy", "small", overrides=overrides | {"epochs": 1}))
+    assert "attention" not in done.record
+
+
+def test_irams_vocabulary_covers_all_splits_since_its_vectors_are_fixed():
+    done = run(RunSpec("iram", "toy", "small", overrides={"epochs": 1}, test=False, limit=20))
+    rows = split_rows(done.corpus, 20)
+    assert set(done.vocabulary.words) == {
+        word for split in rows.values() for row in split["tokens"] for word in row
+    }
+
+
+def test_irams_ablations_each_leave_one_part_out():
+    full = asdict(PRESETS["iram"]["full"])
+    changed = {
+        name: {key for key, value in asdict(PRESETS["iram"][name]).items() if value != full[key]}
+        for name in ("full-no-ngrams", "full-no-query", "full-no-embedding")
+    }
+    assert changed == {
+        "full-no-ngrams": {"ngrams"},
+        "full-no-query": {"query_layers", "query_highway"},
+        "full-no-embedding": {"embedding_highway"},
+    }

@@ -23,6 +23,7 @@ from course_lib.invariants import (
     check_pooling,
     check_rows,
     check_stateless,
+    check_steps,
 )
 from course_lib.layers import AttentionPooling, masked_softmax
 from course_lib.models.gru import BidirectionalGRU
@@ -511,3 +512,47 @@ def test_pooling_checks_leave_the_pooling_alone():
     assert violated(pooling, H, REAL) == []
     assert pooling.training
     assert all(torch.equal(before[name], value) for name, value in pooling.state_dict().items())
+
+
+def steps_over(lengths, steps=3):
+    """Uniform attention over the words and the summaries so far, and the words' mask."""
+    mask = prefix_mask(lengths)
+    attention = torch.zeros(len(lengths), steps, mask.shape[1] + steps - 1)
+    for row, length in enumerate(lengths):
+        for step in range(steps if length else 0):
+            attention[row, step, :length] = 1 / (length + step)
+            attention[row, step, mask.shape[1] : mask.shape[1] + step] = 1 / (length + step)
+    return attention, mask
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_steps_that_see_what_is_there_pass(steps):
+    assert check_steps(*steps_over([5, 0, 2, 1], steps)) is None
+
+
+@settings(max_examples=60)
+@given(data=st.data(), change=st.sampled_from([1e-3, -1e-3, 1.0, torch.nan]))
+def test_any_change_of_one_weight_of_a_step_is_noticed(data, change):
+    attention, mask = steps_over([4, 2, 1])
+    place = tuple(data.draw(st.integers(0, size - 1)) for size in attention.shape)
+    attention[place] += change
+    with pytest.raises(InvariantError):
+        check_steps(attention, mask)
+
+
+def test_steps_that_look_ahead_are_named():
+    attention, mask = steps_over([4, 2])
+    attention[1, 1, 4:] = attention[1, 1, [5, 4]]  # the second step swaps s1 and s2
+    says = "step 2 attends to the summary of step 2, not yet written: 0.333"
+    fails(check_steps, attention, mask, says=says)
+
+
+def test_steps_of_a_document_without_words_attend_to_nothing():
+    attention, mask = steps_over([4, 0])
+    attention[1, 1, 4] = 1
+    fails(check_steps, attention, mask, says=r"padding has attention, up to 1: see \(1, 1, 4\)")
+
+
+def test_steps_need_their_columns():
+    attention, mask = steps_over([4, 2])
+    fails(check_steps, attention[:, :, :5], mask, says="needs 2 columns after those of the mask")

@@ -15,7 +15,9 @@ from course_lib.layers import (
     AttentionPooling,
     BilinearAttention,
     Dropout,
+    Highway,
     LockedDropout,
+    Maxout,
     hop_redundancy,
     masked_softmax,
     positions,
@@ -322,3 +324,52 @@ def test_dropout_is_off_in_evaluation_and_repeats_from_a_seed():
         draws.append(Dropout(0.5)(x))
     assert torch.equal(*draws)
     assert Dropout(0.5)(x.bfloat16()).dtype == torch.bfloat16
+
+
+@every_device
+@pytest.mark.parametrize("layers", [0, 1, 3])
+def test_a_highway_carries_where_its_gate_is_open(device, layers):
+    torch.manual_seed(0)
+    highway = Highway(4, layers).double().to(device)
+    x = torch.randn(2, 3, 4, dtype=torch.float64, device=device)
+    expected = x.cpu().numpy()
+    for gate, transform in zip(highway.gates, highway.transforms, strict=True):
+        w_g, b_g, w_f, b_f = (
+            part.detach().cpu().numpy()
+            for part in (gate.weight, gate.bias, transform.weight, transform.bias)
+        )
+        g = 1 / (1 + np.exp(-(expected @ w_g.T + b_g)))
+        expected = g * expected + (1 - g) * np.maximum(0, expected @ w_f.T + b_f)
+    np.testing.assert_allclose(highway(x).detach().cpu().numpy(), expected, atol=1e-12)
+
+
+def test_a_highway_starts_out_carrying():
+    """A bias of 1 lets σ(1) = 73 % of what enters pass; a large one all, a small one nothing."""
+    highway, x = Highway(5), torch.randn(3, 5)
+    with torch.no_grad():
+        for weight in (highway.gates[0].weight, highway.transforms[0].weight):
+            weight.zero_()
+        torch.testing.assert_close(highway(x), torch.sigmoid(torch.tensor(1.0)) * x)
+        highway.gates[0].bias.fill_(50)
+        assert torch.equal(highway(x), x)
+        highway.gates[0].bias.fill_(-50)
+        torch.testing.assert_close(highway(x), torch.zeros(3, 5))
+
+
+@every_device
+@pytest.mark.parametrize("pool", [1, 2, 4])
+def test_maxout_is_the_largest_of_its_linear_maps(device, pool):
+    torch.manual_seed(0)
+    maxout = Maxout(3, 5, pool).to(device)
+    x = torch.randn(2, 7, 3, device=device)
+    pieces = maxout.linear.weight.view(pool, 5, 3), maxout.linear.bias.view(pool, 5)
+    each = torch.stack([x @ w.T + b for w, b in zip(*pieces, strict=True)])
+    torch.testing.assert_close(maxout(x), each.amax(0))
+    assert maxout(x).shape == (2, 7, 5)
+
+
+def test_maxout_gradient():
+    torch.manual_seed(0)
+    maxout = Maxout(2, 3, 2).double()
+    x = torch.randn(20, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(maxout, x)
