@@ -1,0 +1,238 @@
+"""A training step of IRAM: with the padding in front, packed, and padded throughout.
+
+All ways are the same vanilla model in float32 (and once in bfloat16) on phrases of the treebank,
+trained as ``course_lib`` trains it. "Packed" runs ``nn.LSTM`` on packed sequences; "padded" runs it
+over the padding, too, and so computes something else: its backward direction reads the padding
+first. "Unsorted" pads batches that are not bucketed by length. Then the share of the step that the
+attention loop takes, forward and backward, alone on inputs of the same shapes: vanilla and full on
+phrases, and full on reviews of 200 words. ``attending`` is Eq. 1 and 2 of each step; the rest of
+the loop are the highway and the controller.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from itertools import cycle
+from typing import Any
+
+import datasets
+import torch
+from common import interleave, ratio, show, spread, write
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from course_lib.data.batches import POOL, Batch, Batches, Documents
+from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.experiments import split_rows
+from course_lib.models.iram import IRAM, step_penalty
+from course_lib.systems.iram import NETWORK, PRESETS, IRAMSettings
+from course_lib.training import TrainingConfig, make_optimizer, use_threads
+
+CPU = torch.device("cpu")
+WARM_UP = 3
+WORDS = 20_000
+
+
+class TorchLayer(nn.Module):
+    """``nn.LSTM``, packed or over the padding, in the place of ``LSTMLayer``."""
+
+    def __init__(self, inputs: int, hidden: int, packed: bool) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, hidden // 2, batch_first=True, bidirectional=True)
+        self.packed = packed
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """As ``LSTMLayer``."""
+        if self.packed:
+            packed = pack_padded_sequence(x, mask.sum(1), batch_first=True, enforce_sorted=False)
+            states, last = self.lstm(packed)
+            h = pad_packed_sequence(states, batch_first=True, total_length=mask.shape[1])[0]
+        else:
+            h, last = self.lstm(x)
+        return h, *(part.transpose(0, 1).flatten(1) for part in last)
+
+
+def build(settings: IRAMSettings, vocabulary: Vocabulary, seed: int) -> IRAM:
+    """An untrained network over random vectors."""
+    torch.manual_seed(seed)
+    embedding = torch.randn(len(vocabulary), settings.embedding)
+    return NETWORK.build(settings, vocabulary, 2, embedding).train()
+
+
+def with_torch_layers(model: IRAM, packed: bool) -> IRAM:
+    """The model with ``nn.LSTM`` for its layers, of the same weights."""
+    for number, layer in enumerate(model.encoder.layers):
+        inputs, half = layer.forwards.input_size - 1, layer.forwards.hidden_size
+        theirs = TorchLayer(inputs, 2 * half, packed)
+        state = {}
+        for ours, suffix in ((layer.forwards, ""), (layer.backwards, "_reverse")):
+            state[f"weight_ih_l0{suffix}"] = ours.weight_ih_l0[:, :-1]
+            state[f"bias_ih_l0{suffix}"] = ours.weight_ih_l0[:, -1]
+            state[f"weight_hh_l0{suffix}"] = ours.weight_hh_l0
+            state[f"bias_hh_l0{suffix}"] = torch.zeros(4 * half)
+        theirs.lstm.load_state_dict(state)
+        model.encoder.layers[number] = theirs
+    return model
+
+
+def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable[[Batch], float]:
+    """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
+    config = TrainingConfig(
+        **NETWORK.training,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+    )
+    optimizer = make_optimizer(model, config, CPU)
+
+    def step(batch: Batch) -> float:
+        began = time.perf_counter()
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            output = model(batch.tokens, batch.mask)
+        error = nn.functional.cross_entropy(output.logits.float(), batch.labels)
+        (error + output.penalty).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+        optimizer.step()
+        return time.perf_counter() - began
+
+    return step
+
+
+def loop_timer(model: IRAM, settings: IRAMSettings, attending: bool) -> Callable[[Batch], float]:
+    """Seconds for the attention loop alone, or its attention alone, forward and backward."""
+
+    def timed(batch: Batch) -> float:
+        h = torch.randn(*batch.mask.shape, settings.hidden, requires_grad=True)
+        q = torch.randn(len(h), settings.hidden, requires_grad=True)
+        began = time.perf_counter()
+        if attending:
+            for _ in range(settings.steps):
+                a = model.steps.attend(q.unsqueeze(1), h, batch.mask)
+                (a @ h).sum().backward()
+        else:
+            summaries, attention = model.steps(h, q, batch.mask)
+            (summaries[:, -1].sum() + step_penalty(attention).mean()).backward()
+        return time.perf_counter() - began
+
+    return timed
+
+
+def measures(
+    steps: dict[str, tuple[Callable[[Batch], float], list[Batch]]],
+) -> dict[str, Callable[[int], float]]:
+    """For ``interleave``: mean milliseconds of each step over its batches, warmed up."""
+    for step, data in steps.values():
+        for _, batch in zip(range(WARM_UP), cycle(data)):
+            step(batch)
+    return {
+        name: lambda _, step=step, data=data: 1e3 * sum(map(step, data)) / len(data)
+        for name, (step, data) in steps.items()
+    }
+
+
+def encoded(corpus: Corpus, settings: IRAMSettings, rows: int) -> tuple[Vocabulary, Documents]:
+    """The first rows to train on, and their words."""
+    chosen: datasets.Dataset = split_rows(corpus)["train"].select(range(rows))
+    vocabulary = Vocabulary.build(chosen, WORDS)
+    return vocabulary, NETWORK.encode(chosen, vocabulary, settings)
+
+
+def some(documents: Documents, settings: IRAMSettings, count: int, seed: int) -> list[Batch]:
+    """The first batches of an epoch."""
+    epoch = Batches(documents, settings.batch_size, seed).epoch()
+    return [batch for _, batch in zip(range(count), epoch)]
+
+
+def unsorted(documents: Documents, settings: IRAMSettings, count: int, seed: int) -> list[Batch]:
+    """As many batches, drawn without regard to length."""
+    order = torch.randperm(len(documents), generator=torch.Generator().manual_seed(seed)).numpy()
+    size = settings.batch_size
+    return [documents.batch(order[k * size : (k + 1) * size]) for k in range(count)]
+
+
+def time_ways(
+    documents: Documents, vocabulary: Vocabulary, seed: int, steps: int, rounds: int
+) -> dict[str, list[float]]:
+    """Milliseconds of a step of every way, round by round."""
+    settings = PRESETS["vanilla"]
+    data, mixed = (draw(documents, settings, steps, seed) for draw in (some, unsorted))
+
+    def model() -> IRAM:
+        return build(settings, vocabulary, seed)
+
+    with torch.inference_mode():
+        logits = [
+            m.eval()(*data[0][:2]).logits for m in (model(), with_torch_layers(model(), True))
+        ]
+        torch.testing.assert_close(*logits, rtol=1e-4, atol=1e-6)
+    ways = {
+        "ours": (stepper(model(), settings), data),
+        "ours, bfloat16": (stepper(model(), settings, bf16=True), data),
+        "packed": (stepper(with_torch_layers(model(), True), settings), data),
+        "padded": (stepper(with_torch_layers(model(), False), settings), data),
+        "padded, unsorted": (stepper(with_torch_layers(model(), False), settings), mixed),
+    }
+    return interleave(measures(ways), rounds)
+
+
+def time_loop(
+    documents: Documents, vocabulary: Vocabulary, preset: str, seed: int, steps: int, rounds: int
+) -> dict[str, list[float]]:
+    """Milliseconds of a step, of the loop in it and of the attention in that, round by round."""
+    settings = PRESETS[preset]
+    data = some(documents, settings, steps, seed)
+    model = build(settings, vocabulary, seed)
+    return interleave(
+        measures(
+            {
+                "step": (stepper(model, settings), data),
+                "loop": (loop_timer(model, settings, attending=False), data),
+                "attending": (loop_timer(model, settings, attending=True), data),
+            }
+        ),
+        rounds,
+    )
+
+
+def main() -> None:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dataset", default="sst2", help="phrases or sentences; movies2 will do")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=30, help="training steps of a round")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    threads = use_threads(chosen.threads)
+    corpus, reviews = load_corpus(chosen.dataset), load_corpus("imdb")
+    rows = 2 * POOL * PRESETS["vanilla"].batch_size
+    long = replace(PRESETS["imdb"], vocabulary=WORDS)
+    phrases, texts = encoded(corpus, PRESETS["vanilla"], rows), encoded(reviews, long, rows)
+    found = time_ways(phrases[1], phrases[0], chosen.seed, chosen.steps, chosen.rounds)
+    figures: dict[str, Any] = {
+        "settings": asdict(PRESETS["vanilla"]),
+        "words_a_phrase": float(phrases[1].lengths.mean()),
+        "step_milliseconds": {name: spread(values) for name, values in found.items()},
+    }
+    table = {f"ms a step, {name}": row for name, row in figures["step_milliseconds"].items()}
+    for other in list(found)[1:]:
+        name = f"ours / {other}"
+        figures[name] = table[name] = spread(ratio(found["ours"], found[other]))
+    for name, (vocabulary, documents), preset, steps in (
+        ("vanilla, phrases", phrases, "vanilla", chosen.steps),
+        ("full, phrases", phrases, "full", chosen.steps),
+        ("full, 200 words", texts, "imdb", 2),
+    ):
+        parts = time_loop(documents, vocabulary, preset, chosen.seed, steps, chosen.rounds)
+        for part in ("loop", "attending"):
+            key = f"{part} / step, {name}"
+            figures[key] = table[key] = spread(ratio(parts[part], parts["step"]))
+        figures[f"step_milliseconds, {name}"] = spread(parts["step"])
+    show(table)
+    write("iram_step", figures, chosen.seed, corpus.provenance.content, threads, chosen.dataset)
+
+
+if __name__ == "__main__":
+    main()
