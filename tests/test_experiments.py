@@ -32,6 +32,7 @@ from course_lib.experiments import (
 from course_lib.invariants import check_neighbours, check_padding
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
+from course_lib.metrics.composition import selected_words
 from course_lib.systems import NETWORKS, PRESETS, build_network
 from course_lib.systems.sanet import look_at_sanet
 from course_lib.training import TrainingError, measure, predict
@@ -397,8 +398,39 @@ def test_a_sanet_learns_and_its_attention_is_measured_beside_an_untrained_one(tm
     torch.testing.assert_close(streamed["block 2 gini"][:5], by_hand, atol=1e-4, rtol=0)
 
 
-def test_a_baseline_without_attention_has_none_to_measure():
-    done = run(RunSpec("sanet", "toy", "small", overrides={"attention": False, "epochs": 1}))
+def test_an_agt_learns_and_each_layers_selection_is_measured(tmp_path):
+    spec = RunSpec("agt", "toy", "small", overrides={"gate_bias": 0.0})
+    done = run(spec, tmp_path)
+    assert done.record["test"]["accuracy"] > 0.9
+    assert done.record["settings"]["layers"] == 4
+    figures = done.record["attention"]
+    assert figures["trained"].keys() == figures["untrained"].keys()
+    for when in ("trained", "untrained"):
+        for name, values in figures[when].items():
+            assert len(values) == (3 if name.startswith("gate") else 4), name
+        assert all(0 <= value <= 1 for value in figures[when]["gate"] + figures[when]["spread"])
+    assert max(abs(value - 0.5) for value in figures["untrained"]["gate"]) < 0.05  # σ(0)
+    documents = NETWORKS["agt"].encode(done.corpus.splits["test"], done.vocabulary, spec.settings())
+    tokens, mask = documents.batch(np.arange(200))[:2]
+    output = load_run(tmp_path, spec).model(tokens, mask)
+    selected = selected_words(output.attention, mask).sum(2).double().mean(0).tolist()
+    assert figures["trained"]["selected"] == pytest.approx(selected, abs=0.02)
+
+
+@pytest.mark.parametrize("preset", ["s0", "layers-2", "mean"])
+def test_agts_ablations_are_presets(preset):
+    """Narrow ones, to be quick: what selects and what does not is the preset's own."""
+    overrides = {"vectors": "none", "embedding": 8, "hidden": 8, "epochs": 1}
+    done = run(RunSpec("agt", "toy", preset, overrides, limit=100))
+    config = done.model.config
+    expected = {"s0": (15, 1, True), "layers-2": (15, 3, True), "mean": (1, 1, False)}
+    assert (config.layers, config.selecting, config.attention) == expected[preset]
+    assert ("attention" in done.record) == config.attention
+
+
+@pytest.mark.parametrize("system", ["agt", "sanet"])
+def test_a_baseline_without_attention_has_none_to_measure(system):
+    done = run(RunSpec(system, "toy", "small", overrides={"attention": False, "epochs": 1}))
     assert "attention" not in done.record
 
 

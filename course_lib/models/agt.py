@@ -130,11 +130,11 @@ class GatedStack(nn.Module):
         s = s.transpose(0, 1)  # (selections, batch, hidden)
         selections = len(s)
         bias = self.gate_bias.unsqueeze(1)
-        opening = torch.baddbmm(bias[:selections], s, self.gate[:selections].mT)  # W^t s + b^t
-        offered = torch.bmm(s, self.selected.mT)  # the half of W^f [y; s] that s decides
+        opening = torch.baddbmm(bias[:selections], s, self.gate[:selections].mT).unbind()
+        offered = torch.bmm(s, self.selected.mT).unbind()  # the half of W^f [y; s] that s decides
         gates = []
-        for layer in range(len(self.gate)):
-            candidate = nn.functional.linear(y, self.carried[layer])
+        for layer, weight in enumerate(self.carried.to(y.dtype).unbind()):
+            candidate = y @ weight.T
             if layer < selections:
                 gate = torch.sigmoid(opening[layer])  # (5)
                 candidate = candidate + offered[layer]
