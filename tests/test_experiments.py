@@ -417,13 +417,13 @@ def test_an_agt_learns_and_each_layers_selection_is_measured(tmp_path):
     assert figures["trained"]["selected"] == pytest.approx(selected, abs=0.02)
 
 
-@pytest.mark.parametrize("preset", ["s0", "layers-2", "mean"])
+@pytest.mark.parametrize("preset", ["s0-only", "layers-to-2", "mean"])
 def test_agts_ablations_are_presets(preset):
     """Narrow ones, to be quick: what selects and what does not is the preset's own."""
     overrides = {"vectors": "none", "embedding": 8, "hidden": 8, "epochs": 1}
     done = run(RunSpec("agt", "toy", preset, overrides, limit=100))
     config = done.model.config
-    expected = {"s0": (15, 1, True), "layers-2": (15, 3, True), "mean": (1, 1, False)}
+    expected = {"s0-only": (15, 1, True), "layers-to-2": (15, 3, True), "mean": (1, 1, False)}
     assert (config.layers, config.selecting, config.attention) == expected[preset]
     assert ("attention" in done.record) == config.attention
 

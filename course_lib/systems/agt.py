@@ -44,8 +44,8 @@ class AGTSettings:
 PAPER = AGTSettings()
 PRESETS = {
     "paper": PAPER,
-    "s0": replace(PAPER, selection_layers=1),
-    "layers-2": replace(PAPER, selection_layers=3),
+    "s0-only": replace(PAPER, selection_layers=1),
+    "layers-to-2": replace(PAPER, selection_layers=3),
     "mean": replace(PAPER, attention=False, layers=1),
     "small": AGTSettings(
         vectors="none",
