@@ -48,8 +48,8 @@ IRAM_MODELS = {
 }
 AGT_MODELS = {
     "AGT": ("agt", "paper"),
-    "AGT, layers ≤ 2": ("agt", "layers-2"),
-    "AGT, s_0 only": ("agt", "s0"),
+    "AGT, layers ≤ 2": ("agt", "layers-to-2"),
+    "AGT, s_0 only": ("agt", "s0-only"),
     "mean of word vectors, AGT's classifier": ("agt", "mean"),
 }
 OUR_MODELS = IRAM_MODELS | AGT_MODELS | SIMPLE
