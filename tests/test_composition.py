@@ -154,6 +154,9 @@ def test_padding_is_inert(lengths, seed, left, right):
     for name, values in describe(wild, gates, pad(mask)).items():
         torch.testing.assert_close(values, figures[name], msg=name)
         assert values.isfinite().all()
+    for reading in ("minmax", "max"):
+        expected = pad(scaled(attention, mask, reading))
+        torch.testing.assert_close(scaled(wild, pad(mask), reading), expected)
     for select in (selected_words, above_median):
         expected, found = select(attention, mask), select(wild, pad(mask))
         assert torch.equal(pad(expected), found)

@@ -44,13 +44,12 @@ def selected_words(
 
 def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     """The paper's relaxed selection, bool ``(batch, layers, length)``: weights above the median of
-    their sentence and layer, which for an even number of words lies between the middle two."""
+    their sentence and layer."""
     weights, real = _weights(attention, mask)
     ordered = weights.masked_fill(~real, torch.inf).sort(-1).values
-    words = mask.sum(1).clamp(min=1)
-    middle = torch.stack([(words - 1) // 2, words // 2], -1).unsqueeze(1)
-    pair = ordered.gather(2, middle.expand(*weights.shape[:2], 2))
-    median = pair.mean(-1, keepdim=True)
+    # of an even number the lower of the middle two: what is above it is above their mean
+    middle = ((mask.sum(1) - 1) // 2).clamp(min=0).view(-1, 1, 1)
+    median = ordered.take_along_dim(middle, 2)
     _, most = _range(weights, real)
     return (weights - median > ALIKE * most) & real
 
@@ -59,7 +58,7 @@ def phrase_lengths(selected: Tensor) -> Tensor:
     """How many words the phrase has that starts here, 0 where none does: int64, as ``selected``
     ``(…, length)``, bool."""
     starts = _starts(selected)
-    number = starts.cumsum(-1) * selected  # 0: no phrase
+    number = starts.cumsum(-1)  # of the last phrase that began, 0 before the first
     sizes = number.new_zeros(*number.shape[:-1], number.shape[-1] + 1)
     sizes.scatter_add_(-1, number, selected.long())
     return sizes.gather(-1, number) * starts
@@ -193,8 +192,9 @@ def composition_test(
     sentence is shuffled, so a shuffle permutes the columns of ``selected``, all layers alike, and
     nothing has to be computed anew. p-values are one-sided permutation p-values,
     (1 + how many shuffles reach the observed figure) / (1 + shuffles): with 199 the least is 0.005.
-    Run it on an untrained network, too. ``ValueError`` without batches or with fewer than three
-    layers.
+    Run it on an untrained network, too: neighbours in a text are no random draw, so whatever scores
+    words one by one may differ from a random order. ``ValueError`` without batches or with fewer
+    than three layers.
     """
     random = torch.Generator().manual_seed(seed)
     words, phrases = 0, 0  # (layers,), (1 + shuffles, layers), observed first
