@@ -217,6 +217,8 @@ def test_the_words_that_a_layer_selects_most():
     assert ids[1, 0] == 3 and rates[1].tolist() == [0.5, 0]
     ids, _ = most_selected(counts, occurrences, top=2, at_least=2)
     assert sorted(ids[0].tolist()) == [2, 3]
+    often_but_rarely = torch.tensor([[9, 5, 2]]), torch.tensor([18, 5, 10])
+    assert most_selected(*often_but_rarely, top=3, at_least=1)[0].tolist() == [[1, 0, 2]]
     with pytest.raises(ValueError, match="only 2 words occur 2 times; top asks for 3"):
         most_selected(counts, occurrences, top=3, at_least=2)
 

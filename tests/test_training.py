@@ -31,6 +31,7 @@ from course_lib.training import (
     choose_device,
     choose_precision,
     fit,
+    make_optimizer,
     predict,
     slices,
     use_threads,
@@ -222,6 +223,16 @@ def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
 
 def _interrupt(history):
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta"])
+def test_epsilon_is_the_optimisers_own_unless_given(optimizer):
+    config = replace(CONFIG, optimizer=optimizer)
+    usual, given = (
+        make_optimizer(new_model(), replace(config, epsilon=epsilon), CPU).param_groups[0]["eps"]
+        for epsilon in (0.0, 0.25)
+    )
+    assert 0 < usual < 1e-5 and given == 0.25
 
 
 def test_an_unknown_optimizer_is_named():
