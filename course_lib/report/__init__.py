@@ -18,6 +18,7 @@ from course_lib.report.zhang import (
     band_by_size,
     sanet_attention_table,
     sanet_error_table,
+    sizes_of_training,
 )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "sanet_attention_table",
     "sanet_error_table",
     "seeds_of",
+    "sizes_of_training",
     "spread",
     "sst_table",
     "sweep",
