@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.layers import Dropout, masked_softmax, positions, word_embedding
+from course_lib.layers import Dropout, positions, word_embedding
 
 SHORT = 128  # words up to which a CPU is faster with the weights than without
 
@@ -71,19 +71,16 @@ class SelfAttention(nn.Module):
         ``SHORT`` words nothing of size length² is kept."""
         if x.shape[1] <= SHORT and x.device.type == "cpu":
             return self.forward_with_weights(x, mask)[0]
-        # a document without words attends to its padding instead of dividing 0 by 0: it is masked
-        # out when pooled
-        keys = (mask | ~mask.any(1, keepdim=True))[:, None, None, :]
         q, k, v = (part.unsqueeze(1) for part in (self.w_qk(x), x, self.w_v(x)))
         attended = nn.functional.scaled_dot_product_attention(
-            q, k.to(q.dtype), v, attn_mask=keys, scale=self.scale
+            q, k.to(q.dtype), v, attn_mask=_keys(mask)[:, None, None, :], scale=self.scale
         )
         return attended.squeeze(1)
 
     def weights(self, x: Tensor, mask: Tensor) -> Tensor:
         """``(batch, length, length)``: how much each real word (row) attends to each."""
-        scores = self.w_qk(x) @ x.mT * self.scale
-        return masked_softmax(scores, mask[:, None, :] & mask[:, :, None])
+        scores = self.w_qk(x) @ x.mT * self.scale + _wall(_keys(mask)).unsqueeze(1)
+        return scores.softmax(-1) * mask.unsqueeze(2).to(scores.dtype)
 
     def forward_with_weights(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """What ``forward`` gives for real words, and the weights behind it."""
@@ -170,10 +167,24 @@ def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor
     0 and −1 where no word is real. ``masked=False`` lets padding compete, as in a public
     implementation: then a prediction depends on what else is in the batch.
     """
-    candidates = x.masked_fill(~mask.unsqueeze(2), -torch.inf) if masked else x
+    candidates = x + _wall(mask).to(x.dtype).unsqueeze(2) if masked else x
     values, places = candidates.max(1)
     empty = ~mask.any(1, keepdim=True)
     return values.masked_fill(empty, 0), places.masked_fill(empty, -1)
+
+
+def _wall(mask: Tensor) -> Tensor:
+    """To be added: 0 where the mask is True, −∞ elsewhere, in float32.
+
+    What ``masked_fill`` would do in seven times the time, forward and backward, on a CPU.
+    """
+    return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -torch.inf)
+
+
+def _keys(mask: Tensor) -> Tensor:
+    """What may be attended to: the real words, and the padding of a document without any, where
+    0 would be divided by 0; its rows are dropped."""
+    return mask | ~mask.any(1, keepdim=True)
 
 
 def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
