@@ -324,17 +324,16 @@ def measure(
     """
     device = device or next(model.parameters()).device
     model.to(device).eval()
-    rows = len(batches.documents)
-    found: dict[str, torch.Tensor] = {}
+    labels = torch.from_numpy(batches.documents.labels)
+    probabilities, found = torch.empty(0), {}
     for batch in tqdm(batches.epoch(), desc, total=len(batches), leave=False):
         logits, figures = look(*to_device(batch, device)[:2])
-        figures = {"": logits.float().softmax(1)} | figures  # the nameless one: probabilities
+        if not len(probabilities):  # only now the number of classes is known
+            probabilities = torch.empty(len(labels), logits.shape[1])
+        probabilities[batch.index] = logits.float().softmax(1).cpu()
         for name, values in figures.items():
-            if name not in found:
-                found[name] = torch.empty(rows, *values.shape[1:])
-            found[name][batch.index] = values.float().cpu()
-    labels = torch.from_numpy(batches.documents.labels)
-    return Predictions(found.pop("", torch.empty(0)), labels), found
+            found.setdefault(name, torch.empty(len(labels)))[batch.index] = values.float().cpu()
+    return Predictions(probabilities, labels), found
 
 
 class Checkpoints:

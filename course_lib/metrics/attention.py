@@ -6,9 +6,8 @@ document's own n × n block counts, so padding changes nothing. Where rows are n
 queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, rows)``.
 """
 
-import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 BANDWIDTHS = (1, 2, 3, 4, 5)  # the paper's
 
@@ -21,8 +20,8 @@ def gini(
     Rows sum to 1, so even one-hot rows reach only 1 − 1/n; ``normalise`` multiplies by n/(n − 1)
     (Letarte et al. 2018 leave open how they count; PAPERS: matrix-wide, mean over documents).
     """
-    weights, block = _block(attention, mask, row_mask)
-    value = _matrix_gini(weights, block)
+    weights, rows = _block(attention, mask, row_mask)
+    value = _matrix_gini(weights, rows, mask)
     return value * _correction(mask) if normalise else value
 
 
@@ -30,15 +29,15 @@ def row_gini(
     attention: Tensor, mask: Tensor, normalise: bool = False, row_mask: Tensor | None = None
 ) -> Tensor:
     """Mean over a document's rows of each row's own Gini coefficient, ``(batch,)``."""
-    weights, block = _block(attention, mask, row_mask)
-    value = _row_gini(weights, block)
+    weights, rows = _block(attention, mask, row_mask)
+    value = _row_gini(weights, rows, mask)
     return value * _correction(mask) if normalise else value
 
 
 def entropy(attention: Tensor, mask: Tensor, row_mask: Tensor | None = None) -> Tensor:
     """Mean entropy of a document's rows over log n, ``(batch,)``: 1 where attention is uniform."""
-    weights, block = _block(attention, mask, row_mask)
-    return _entropy(weights, block, mask)
+    weights, rows = _block(attention, mask, row_mask)
+    return _entropy(weights, rows, mask)
 
 
 def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
@@ -49,23 +48,29 @@ def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
     return _band_shares(weights, mask, bandwidth)[bandwidth]
 
 
-def describe(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """Every figure that is quoted of a square attention, each ``(batch,)``, and beside each
-    diagonality what uniform attention over as many tokens would have."""
-    weights, block = _block(attention, mask, None)
-    matrix_gini = _matrix_gini(weights, block)
-    figures = {
-        "gini": matrix_gini,
-        "gini normalised": matrix_gini * _correction(mask),
-        "row gini": _row_gini(weights, block),
-        "entropy": _entropy(weights, block, mask),
-    }
+def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """What Letarte et al. (Table 2) give of an attention, its Gini and its diagonality for each of
+    ``BANDWIDTHS``, each ``(batch,)``."""
+    weights, rows = _block(attention, mask, None)
     shares = _band_shares(weights, mask, max(BANDWIDTHS))
-    for bandwidth in BANDWIDTHS:
-        figures[f"diagonality {bandwidth}"] = shares[bandwidth]
-        uniform = uniform_diagonality(mask.sum(1), bandwidth)
-        figures[f"uniform diagonality {bandwidth}"] = uniform
-    return figures
+    return {
+        "gini": _matrix_gini(weights, rows, mask),
+        **{f"diagonality {bandwidth}": shares[bandwidth] for bandwidth in BANDWIDTHS},
+    }
+
+
+def describe(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """Every figure that is quoted of a square attention, each ``(batch,)``: the paper's, other ways
+    to say how sparse it is, and the diagonality of uniform attention over as many tokens."""
+    figures = paper_figures(attention, mask)
+    weights, rows = _block(attention, mask, None)
+    lengths = mask.sum(1)
+    return figures | {
+        "gini normalised": figures["gini"] * _correction(mask),
+        "row gini": _row_gini(weights, rows, mask),
+        "entropy": _entropy(weights, rows, mask),
+        **{f"uniform diagonality {b}": uniform_diagonality(lengths, b) for b in BANDWIDTHS},
+    }
 
 
 def uniform_diagonality(lengths: Tensor, bandwidth: int) -> Tensor:
@@ -79,7 +84,7 @@ def uniform_diagonality(lengths: Tensor, bandwidth: int) -> Tensor:
 
 
 def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weights, 0 outside each document's block, and that block, both ``(batch, rows, N)``."""
+    """The weights ``(batch, rows, N)``, 0 outside each document's block, and what rows are real."""
     batch, rows, length = attention.shape
     if mask.shape != (batch, length):
         raise ValueError(
@@ -90,39 +95,42 @@ def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Te
         raise ValueError(
             f"attention {tuple(attention.shape)} is not square: pass row_mask {(batch, rows)}"
         )
-    block = (mask if row_mask is None else row_mask).unsqueeze(2) & mask.unsqueeze(1)
+    row_mask = mask if row_mask is None else row_mask
     weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
-    return weights.masked_fill(~block, 0), block
+    if not (mask.all() and row_mask.all()):  # else there is nothing to hide, and time to save
+        weights = weights.masked_fill(~(row_mask.unsqueeze(2) & mask.unsqueeze(1)), 0)
+    return weights, row_mask
 
 
-def _matrix_gini(weights: Tensor, block: Tensor) -> Tensor:
-    return _gini(weights.flatten(1), block.flatten(1).sum(1))
+def _matrix_gini(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
+    return _gini(weights.flatten(1), rows.sum(1) * mask.sum(1))
 
 
-def _row_gini(weights: Tensor, block: Tensor) -> Tensor:
-    return _mean_of_rows(_gini(weights, block.sum(-1)), block)
+def _row_gini(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
+    return _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
 
 
-def _entropy(weights: Tensor, block: Tensor, mask: Tensor) -> Tensor:
-    rows = torch.special.entr(weights).sum(-1)
+def _entropy(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
     most = mask.sum(1).clamp(min=2).log()  # one token leaves nothing to be uncertain about
-    return (_mean_of_rows(rows, block) / most).clamp(0, 1)
+    return (_mean_of_rows(torch.special.entr(weights).sum(-1), rows) / most).clamp(0, 1)
 
 
-def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> list[Tensor]:
-    """The share of weight at most b off the diagonal, for b = 0 … ``widest``."""
+def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:
+    """The share of weight up to b off the diagonal, ``(widest + 1, batch)``: b from 0 on."""
     if (mask[:, 1:] & ~mask[:, :-1]).any():  # distances count real tokens: bring those together
         order = mask.int().argsort(dim=1, descending=True, stable=True)
         rows = weights.take_along_dim(order.unsqueeze(2), 1)
         weights = rows.take_along_dim(order.unsqueeze(1), 2)
+    # with row i read from its place i on, every diagonal is a column: one sum for all of them
+    reach = min(widest, weights.shape[2])
+    padded = nn.functional.pad(weights, (reach, reach))  # (batch, N, N + 2 reach)
+    document, row, column = padded.stride()
+    shape = (*weights.shape[:2], 2 * reach + 1)
+    band = padded.as_strided(shape, (document, row + column, column)).sum(1)  # by j − i + reach
     total = weights.sum((1, 2))
     total = total.masked_fill(total == 0, 1)
-    inside, shares = 0, []
-    for distance in range(widest + 1):
-        for offset in {distance, -distance}:
-            inside = inside + weights.diagonal(offset, 1, 2).sum(1)
-        shares.append((inside / total).clamp(max=1))
-    return shares
+    inside = [band[:, max(0, reach - b) : reach + b + 1].sum(1) for b in range(widest + 1)]
+    return (torch.stack(inside) / total).clamp(max=1)
 
 
 def _gini(weights: Tensor, count: Tensor) -> Tensor:
@@ -142,12 +150,13 @@ def _sorted(weights: Tensor) -> Tensor:
     """Sorted along the last axis; on a CPU by NumPy, which is some thirty times as fast there."""
     if weights.device.type != "cpu" or (weights.requires_grad and torch.is_grad_enabled()):
         return weights.sort(-1).values
-    return torch.from_numpy(np.sort(weights.detach().numpy(), axis=-1))
+    copy = weights.detach().clone(memory_format=torch.contiguous_format)
+    copy.numpy().sort(-1)
+    return copy
 
 
-def _mean_of_rows(values: Tensor, block: Tensor) -> Tensor:
-    real = block.any(-1)
-    return (values * real).sum(1) / real.sum(1).clamp(min=1)
+def _mean_of_rows(values: Tensor, rows: Tensor) -> Tensor:
+    return (values * rows).sum(1) / rows.sum(1).clamp(min=1)
 
 
 def _correction(mask: Tensor) -> Tensor:
