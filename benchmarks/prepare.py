@@ -2,7 +2,8 @@
 
 The reviews are drawn from sentences of made-up words, about as long as Amazon's. Each preparation
 (read, order, tokenise, hash, write) runs in a process of its own; this one adds up, again and
-again, what that process and its workers hold. Linux only.
+again, what that process and its workers hold. ``--rows`` are prepared with one process and with
+two; ``--full`` of them once, with the most processes, for the memory. Linux only.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from common import PeakMemory, interleave, ratio, show, spread, write
 
@@ -124,10 +126,47 @@ def measure(archive: Path, rows: int, workers: int) -> dict[str, float]:
     }
 
 
+def prepare_made_up(rows: int, workers: list[int], rounds: int, seed: int) -> dict[str, Any]:
+    """Figures of so many training reviews, prepared with each number of processes in turn."""
+    with tempfile.TemporaryDirectory(dir=data_root()) as folder:
+        archive = write_archive(Path(folder), rows, seed)
+        check_space(Path(folder), SPACE * archive.stat().st_size)
+
+        def once(count: int) -> dict[str, float]:
+            shutil.rmtree(Path(folder) / "prepared", ignore_errors=True)
+            return measure(archive, rows, count)
+
+        measured = interleave(
+            {f"{count} processes": lambda _, count=count: once(count) for count in workers}, rounds
+        )
+        corpus = open_corpus(Path(folder) / "prepared")
+        text, tokens = 0, 0
+        for half in corpus.splits.values():
+            for batch in half.select_columns(["text", "tokens"]).iter(1000):
+                text += sum(len(text.encode()) for text in batch["text"])
+                tokens += sum(map(len, batch["tokens"]))
+    total = sum(map(sum, class_sizes(rows).values()))
+    seconds = {name: [row["seconds"] for row in found] for name, found in measured.items()}
+    return {
+        "rows": total,
+        "megabytes_of_text": text / 1e6,
+        "tokens_per_row": tokens / total,
+        "content": corpus.provenance.content,
+        "seconds": {name: spread(found) for name, found in seconds.items()},
+        "rows_per_second": {n: spread([total / s for s in found]) for n, found in seconds.items()},
+        "peak_megabytes": {
+            f"{kind}, {name}": spread([row[kind] for row in found])
+            for name, found in measured.items()
+            for kind in ("anonymous", "resident")
+        },
+    }
+
+
 def main() -> None:
-    """Make the archive, measure, show, write."""
+    """Measure, show, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000, help="training reviews")
+    parser.add_argument("--full", type=int, default=0, help="training reviews of one more, large")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seed", type=int, default=0)
@@ -140,56 +179,32 @@ def main() -> None:
         sys.exit("prepare.py reads /proc/PID/smaps_rollup, which only Linux has")
 
     fetch_punkt()
-    total = sum(map(sum, class_sizes(chosen.rows).values()))
-    with tempfile.TemporaryDirectory(dir=data_root()) as folder:
-        archive = write_archive(Path(folder), chosen.rows, chosen.seed)
-        check_space(Path(folder), SPACE * archive.stat().st_size)
-
-        def once(workers: int) -> dict[str, float]:
-            shutil.rmtree(Path(folder) / "prepared", ignore_errors=True)
-            return measure(archive, chosen.rows, workers)
-
-        measured = interleave(
-            {f"{k} processes": lambda _, k=k: once(k) for k in chosen.workers}, chosen.rounds
-        )
-        corpus = open_corpus(Path(folder) / "prepared")
-        text = sum(
-            len(text.encode())
-            for rows in corpus.splits.values()
-            for batch in rows.select_columns("text").iter(1000)
-            for text in batch["text"]
-        )
-        tokens = sum(
-            sum(map(len, batch["tokens"]))
-            for rows in corpus.splits.values()
-            for batch in rows.select_columns("tokens").iter(1000)
-        )
-    seconds = {name: [row["seconds"] for row in found] for name, found in measured.items()}
-    first, last = f"{chosen.workers[0]} processes", f"{chosen.workers[-1]} processes"
-    figures = {
-        "rows": total,
-        "megabytes_of_text": text / 1e6,
-        "tokens_per_row": tokens / total,
-        "rows_per_second": {n: spread([total / s for s in found]) for n, found in seconds.items()},
-        "speed_up": spread(ratio(seconds[first], seconds[last])),
-        "peak_megabytes": {
-            f"{kind}, {name}": spread([row[kind] for row in found])
-            for name, found in measured.items()
-            for kind in ("anonymous", "resident")
-        },
-        "hours_extrapolated": {
-            card.name: min(seconds[last]) / 3600 * TEXT_MEGABYTES[card.name] * 1e6 / text
-            for card in ZHANG_CARDS
-        },
+    figures = prepare_made_up(chosen.rows, chosen.workers, chosen.rounds, chosen.seed)
+    seconds = [row["rounds"] for row in figures["seconds"].values()]
+    figures["speed_up"] = spread(ratio(seconds[0], seconds[-1]))
+    figures["hours_extrapolated"] = {
+        card.name: min(seconds[-1])
+        / 3600
+        * (TEXT_MEGABYTES[card.name] / figures["megabytes_of_text"])
+        for card in ZHANG_CARDS
     }
-    print(f"{total:,} rows, {text / 1e6:.0f} MB of text, {tokens / total:.1f} tokens a row")
-    table = {f"rows/s, {name}": row for name, row in figures["rows_per_second"].items()}
-    table |= {f"speed-up, {last}": figures["speed_up"]}
-    table |= {f"peak MB {name}": row for name, row in figures["peak_megabytes"].items()}
-    show(table)
+    runs = [figures]
+    if chosen.full:
+        figures["full"] = prepare_made_up(chosen.full, chosen.workers[-1:], 1, chosen.seed)
+        runs.append(figures["full"])
+    table = {}
+    for found in runs:
+        print(
+            f"{found['rows']:,} rows, {found['megabytes_of_text']:.0f} MB of text, "
+            f"{found['tokens_per_row']:.1f} tokens a row"
+        )
+        size = f"{found['rows']:,} rows"
+        table |= {f"{size}: rows/s, {n}": row for n, row in found["rows_per_second"].items()}
+        table |= {f"{size}: peak MB {n}": row for n, row in found["peak_megabytes"].items()}
+    show(table | {f"speed-up, {chosen.workers[-1]} processes": figures["speed_up"]})
     for name, hours in figures["hours_extrapolated"].items():
-        print(f"{name}: about {hours:.2f} h with {last}")
-    write("prepare", figures, chosen.seed, corpus.provenance.content, use_threads(None), "made up")
+        print(f"{name}: about {hours:.2f} h with {chosen.workers[-1]} processes")
+    write("prepare", figures, chosen.seed, figures["content"], use_threads(None), "made up")
 
 
 if __name__ == "__main__":

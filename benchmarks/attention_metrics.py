@@ -1,0 +1,96 @@
+"""Gini and diagonality of a whole test half, on top of the evaluation that gives its accuracy.
+
+AG News' 7,600 test documents through an untrained base SANet, whose attention is as dense as any:
+plainly, as a run evaluates; with the paper's two figures of every attention matrix (Gini, and
+diagonality within 1 to 5 tokens); and with everything that a run records of them.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from common import interleave, ratio, show, spread, write
+from torch import Tensor
+
+from course_lib.data.batches import Batches
+from course_lib.data.corpus import load_corpus
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.experiments import LOOKED_AT, split_rows
+from course_lib.metrics.attention import describe, paper_figures
+from course_lib.systems import NETWORKS, SANetSettings, build_network
+from course_lib.training import measure, use_threads
+
+SETTINGS = SANetSettings(vectors="none")
+EVALUATED_AT = 256  # documents at once where only accuracy is wanted, as in a run
+PLAIN, TWO, ALL = "plain", "Gini and diagonality", "all that is recorded"
+SAME = f"plain, {LOOKED_AT} at once"
+WARM_UP = 2
+
+Figures = Callable[[Tensor, Tensor], dict[str, Tensor]]
+
+
+def nothing(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """No figure."""
+    return {}
+
+
+def main() -> None:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    threads = use_threads(chosen.threads)
+    corpus = load_corpus("ag_news")
+    rows = split_rows(corpus)
+    vocabulary = Vocabulary.build(rows["train"], SETTINGS.vocabulary)
+    documents = NETWORKS["sanet"].encode(rows["test"], vocabulary, SETTINGS)
+    classes = len(corpus.card.classes)
+    model, _ = build_network("sanet", SETTINGS, vocabulary, classes, chosen.seed)
+
+    def seconds(size: int, figures: Figures) -> float:
+        def look(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            output = model(tokens, mask, attention=figures is not nothing)
+            found = {} if figures is nothing else figures(output.attention[:, 0], mask)
+            return output.logits, found
+
+        began = time.perf_counter()
+        measure(model, Batches(documents, size), look)
+        return time.perf_counter() - began
+
+    ways: dict[str, tuple[int, Figures]] = {
+        PLAIN: (EVALUATED_AT, nothing),
+        SAME: (LOOKED_AT, nothing),
+        TWO: (LOOKED_AT, paper_figures),
+        ALL: (LOOKED_AT, describe),
+    }
+    for _ in range(WARM_UP):
+        for way in ways.values():
+            seconds(*way)
+    found = interleave(
+        {name: lambda _, way=way: seconds(*way) for name, way in ways.items()}, chosen.rounds
+    )
+    figures: dict[str, Any] = {
+        "documents": len(documents),
+        "tokens": len(documents.words),
+        "weights": int(np.square(documents.lengths).sum()),
+        "seconds": {name: spread(values) for name, values in found.items()},
+        "ratio_to_plain": {name: spread(ratio(found[name], found[PLAIN])) for name in (TWO, ALL)},
+        "ratio_at_the_same_batches": {
+            name: spread(ratio(found[name], found[SAME])) for name in (TWO, ALL)
+        },
+    }
+    table = {f"seconds, {name}": row for name, row in figures["seconds"].items()}
+    for name in (TWO, ALL):
+        table[f"{name} / plain"] = figures["ratio_to_plain"][name]
+        table[f"{name} / {SAME}"] = figures["ratio_at_the_same_batches"][name]
+    show(table)
+    content = corpus.provenance.content
+    write("attention_metrics", figures, chosen.seed, content, threads, corpus.card.name)
+
+
+if __name__ == "__main__":
+    main()
