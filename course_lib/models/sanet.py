@@ -79,7 +79,7 @@ class SelfAttention(nn.Module):
 
     def weights(self, x: Tensor, mask: Tensor) -> Tensor:
         """``(batch, length, length)``: how much each real word (row) attends to each."""
-        scores = self.w_qk(x) @ x.mT * self.scale + _wall(_keys(mask)).unsqueeze(1)
+        scores = self.w_qk(x) @ x.mT * self.scale + _wall(_keys(mask)).unsqueeze(1)  # −∞ at padding
         return scores.softmax(-1) * mask.unsqueeze(2).to(scores.dtype)
 
     def forward_with_weights(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
