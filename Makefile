@@ -5,7 +5,7 @@ PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 READY := $(ENVIRONMENT)/.ready
-GROUP ?= han
+GROUP ?= core
 
 .DEFAULT_GOAL := help
 .PHONY: help course lab test data experiments notebooks students bench clean
@@ -36,8 +36,8 @@ test: $(READY)  ## lint, tests, and the lessons checked cell by cell
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
 	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.lessons data
 
-experiments: $(READY)  ## full runs of a group of notebooks/experiments/grid.yaml (GROUP=han)
-	$(BIN)/python -m course_lib.experiments group $(GROUP)
+experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
+	$(BIN)/python -m course_lib.grid run $(GROUP) $(ARGS)
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(BIN)/python -m course_lib.lessons notebooks

@@ -12,7 +12,8 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from importlib.metadata import version
@@ -22,7 +23,7 @@ from typing import Any
 import datasets
 import numpy as np
 import torch
-import yaml
+from filelock import FileLock
 from safetensors.torch import load_file
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -32,7 +33,7 @@ from torch import nn
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import Corpus, load_corpus
-from course_lib.data.sources import atomic_path
+from course_lib.data.sources import atomic_path, clear_leftovers
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.systems import MAY_BE_ZERO, NETWORKS, PRESETS, build_network
@@ -143,11 +144,29 @@ def run(
     """Train and evaluate; with a ``folder`` leave record, weights and vocabulary there.
 
     Interrupted, it resumes from the folder's last checkpoint. A folder that already holds this
-    spec's record is only read.
+    spec's record is only read, and one in which another process runs this is waited for.
     """
     spec.validate()
-    if folder and (folder / "record.json").exists():
-        return load_run(folder, spec)
+    with _alone_in(folder):
+        if folder and (folder / "record.json").exists():
+            return load_run(folder, spec)
+        return _run(spec, folder, after_epoch)
+
+
+@contextmanager
+def _alone_in(folder: Path | None) -> Iterator[None]:
+    """Wait until no other process runs in the folder; what a killed one left half-written goes."""
+    if not folder:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):
+        for place in (folder, folder / "checkpoints"):
+            clear_leftovers(place)
+        yield
+
+
+def _run(spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], None] | None) -> Run:
     threads, device = use_threads(spec.threads), choose_device(spec.device)
     corpus = load_corpus(spec.dataset)
     began = time.perf_counter()
@@ -320,6 +339,16 @@ def _run_tfidf(
     return Run(record)
 
 
+def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
+    """Raise ``SpecError`` unless it is the record of ``spec``, on whatever device and threads."""
+    asked = asdict(spec) | {name: record["spec"][name] for name in ("device", "threads")}
+    if record["spec"] != asked or record["settings"] != asdict(spec.settings()):
+        raise SpecError(
+            f"{where} holds another run: {record['spec']} with {record['settings']}; asked "
+            f"for {asked} with {asdict(spec.settings())}. Use another folder or delete it."
+        )
+
+
 def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     """A finished run from its folder, on whatever device and however many threads it was made.
 
@@ -327,12 +356,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     """
     record = json.loads((folder / "record.json").read_text())
     if spec:
-        asked = asdict(spec) | {name: record["spec"][name] for name in ("device", "threads")}
-        if record["spec"] != asked or record["settings"] != asdict(spec.settings()):
-            raise SpecError(
-                f"{folder} holds another run: {record['spec']} with {record['settings']}; asked "
-                f"for {asked} with {asdict(spec.settings())}. Use another folder or delete it."
-            )
+        check_record(record, spec, folder)
     spec = RunSpec(**record["spec"])
     corpus = load_corpus(spec.dataset)
     if corpus.provenance.content != record["data"]["content"]:
@@ -378,7 +402,7 @@ def execute(spec: RunSpec, publish: bool = False) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line: one run, or every run of a group of ``grid.yaml``."""
+    """The command line: one run. Groups of runs are ``course_lib.grid``'s."""
     parser = argparse.ArgumentParser(prog="python -m course_lib.experiments", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("run", help="one run")
@@ -388,26 +412,15 @@ def main(arguments: list[str] | None = None) -> int:
             one.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
     one.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="override settings")
     one.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS)
-    group = commands.add_parser(
-        "group", help="all runs of a group of notebooks/experiments/grid.yaml"
-    )
-    group.add_argument("name")
-    for command in (one, group):
-        command.add_argument("--publish", action="store_true", help="copy the records to results/")
+    one.add_argument("--publish", action="store_true", help="copy the record to results/")
     chosen = vars(parser.parse_args(arguments))
+    del chosen["command"]
     publish = chosen.pop("publish")
+    pairs = (pair.partition("=") for pair in chosen.pop("set"))
     try:
-        if chosen.pop("command") == "run":
-            pairs = (pair.partition("=") for pair in chosen.pop("set"))
-            overrides = {name: _value(text) for name, _, text in pairs}
-            specs = [RunSpec(overrides=overrides, **chosen)]
-        else:
-            specs = group_specs(chosen["name"])
-        for spec in specs:
-            spec.validate()
-        for number, spec in enumerate(specs, start=1):
-            print(f"[{number}/{len(specs)}] {spec.id}", flush=True)
-            print(f"    {execute(spec, publish).relative_to(REPOSITORY)}", flush=True)
+        spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **chosen)
+        spec.validate()
+        print(execute(spec, publish).relative_to(REPOSITORY))
     except SpecError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -419,16 +432,6 @@ def _value(text: str) -> Any:
         return json.loads(text)  # numbers as Python writes them, 5e-4 too (YAML reads that as text)
     except ValueError:
         return text or None
-
-
-def group_specs(name: str) -> list[RunSpec]:
-    """The runs of a group: each entry of ``grid.yaml`` once per seed."""
-    grid = yaml.safe_load((REPOSITORY / "notebooks" / "experiments" / "grid.yaml").read_text())
-    return [
-        RunSpec(**{key: value for key, value in entry.items() if key != "seeds"}, seed=seed)
-        for entry in _choose("group", name, grid)
-        for seed in entry.get("seeds", [0])
-    ]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import yaml
+from filelock import FileLock
 from safetensors.torch import load_file
 
 from course_lib import experiments
@@ -21,7 +22,6 @@ from course_lib.experiments import (
     RunSpec,
     SpecError,
     execute,
-    group_specs,
     load_records,
     load_run,
     main,
@@ -45,7 +45,6 @@ SPEC = RunSpec(
     device="cpu",
     threads=1,
 )
-GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -282,6 +281,29 @@ def test_an_interrupted_run_goes_on_to_the_same_end(finished, tmp_path):
     assert resumed.record["test"] == done.record["test"]
 
 
+def test_what_a_killed_run_left_half_written_goes_at_the_next_start(finished, tmp_path):
+    _, done = finished
+    for name in (".record.json.abcd1234", "checkpoints/.checkpoint-000000.efgh5678"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "half").write_text("{")
+    assert run(SPEC, tmp_path).record["test"] == done.record["test"]
+    left = [path.name for path in tmp_path.rglob(".*") if path.is_dir()]
+    assert left == [] and not list(tmp_path.rglob("half"))
+
+
+def test_two_processes_never_run_in_the_same_folder(tmp_path):
+    """A run waits while another process holds its folder, and then reads what that one left."""
+    holder = FileLock(tmp_path / ".lock")
+    spec = replace(SPEC, limit=50, overrides={"epochs": 1, "hidden": 2})
+    with ThreadPoolExecutor(1) as pool, holder:
+        waiting = pool.submit(run, spec, tmp_path)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=2)
+        assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+        holder.release()
+        assert waiting.result(timeout=60).record["id"] == spec.id
+
+
 def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path):
     """Same folder, but a penalty that the finished half did not have."""
 
@@ -457,36 +479,11 @@ def test_a_finished_run_is_published_as_it_is(finished, tmp_path, monkeypatch):
     assert published.read_bytes() == (folder / "record.json").read_bytes()
 
 
-@pytest.mark.skipif(not GRID.exists(), reason="notebooks/experiments/grid.yaml is not there yet")
-def test_every_run_of_the_grid_is_valid_and_has_a_name_of_its_own():
-    specs = [spec for name in yaml.safe_load(GRID.read_text()) for spec in group_specs(name)]
-    assert specs
-    for spec in specs:
-        spec.validate()
-    assert len({spec.id for spec in specs}) == len(specs)
-
-
-def small_grid(folder, monkeypatch):
-    (folder / "notebooks" / "experiments").mkdir(parents=True)
-    text = "pair: [{system: han, dataset: toy, preset: small, seeds: [3, 5]}, {dataset: toy}]\n"
-    (folder / "notebooks" / "experiments" / "grid.yaml").write_text(text)
-    monkeypatch.setattr(experiments, "REPOSITORY", folder)
-
-
-def test_a_group_is_each_entry_once_per_seed(tmp_path, monkeypatch):
-    small_grid(tmp_path, monkeypatch)
-    small = RunSpec("han", "toy", "small")
-    expected = [replace(small, seed=3), replace(small, seed=5), RunSpec(dataset="toy")]
-    assert group_specs("pair") == expected
-    with pytest.raises(SpecError, match="no group 'trio'; there are: pair"):
-        group_specs("trio")
-
-
 @pytest.fixture
 def executed(tmp_path, monkeypatch):
     """What the command line would have executed."""
     calls = []
-    small_grid(tmp_path, monkeypatch)
+    monkeypatch.setattr(experiments, "REPOSITORY", tmp_path)
 
     def note(spec, publish=False):
         calls.append((spec, publish))
@@ -506,15 +503,6 @@ def test_the_command_line_makes_the_spec(executed, capsys):
     assert spec.id in capsys.readouterr().out
 
 
-def test_the_command_line_runs_a_group(executed):
-    assert main(["group", "pair"]) == 0
-    assert [(spec.preset, spec.seed, publish) for spec, publish in executed] == [
-        ("small", 3, False),
-        ("small", 5, False),
-        ("report", 0, False),
-    ]
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -522,7 +510,6 @@ def test_the_command_line_runs_a_group(executed):
         ("run --limit 3", "limit takes 20 to 25000"),
         ("run --set hidden=many", "hidden takes int, got 'many'"),
         ("run --set hidden", "hidden takes int, got None"),
-        ("group trio", "no group 'trio'"),
     ],
 )
 def test_the_command_line_refuses_with_the_reason(executed, capsys, arguments, says):

@@ -15,7 +15,7 @@ FLOORS = [
     ("heatmap", "plots", "drawings", "colours"),
     ("training", "checks", "bugs"),
     ("systems",),
-    ("experiments", "explore", "report", "students", "lessons", "museum"),
+    ("experiments", "grid", "explore", "report", "students", "lessons", "museum"),
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SOURCES = sorted((REPOSITORY / "course_lib").rglob("*.py"))

@@ -71,11 +71,7 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written, or when the disk has no room for it.
     """
-    chosen = card(name)
-    prepared = (root or data_root()) / "prepared"
-    folders = {
-        subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)
-    }
+    chosen, folders = card(name), _folders(name, root)
     for folder in folders.values():
         if folder.exists():
             return open_corpus(folder)
@@ -84,7 +80,7 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
         return open_corpus(folders[False])
     obtained = obtain(chosen, root)
     source = obtained.source
-    check_space(prepared, SPACE * sum(path.stat().st_size for path in obtained.paths))
+    check_space(folders[False].parent, SPACE * sum(path.stat().st_size for path in obtained.paths))
     files = {
         item.filename: item.digest or f"sha256:{file_digest(path)}"
         for item, path in zip(source.downloads, obtained.paths, strict=True)
@@ -95,6 +91,19 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     promised = chosen.served_by(source)
     prepare(promised, lambda: read(*obtained.paths), origin, folder, punkt, workers)
     return open_corpus(folder)
+
+
+def _folders(name: str, root: Path | None = None) -> dict[bool, Path]:
+    prepared = (root or data_root()) / "prepared"
+    return {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)}
+
+
+def prepared_content(name: str, root: Path | None = None) -> str | None:
+    """The digest of the rows that ``load_corpus`` would open; None where nothing is prepared."""
+    for folder in _folders(name, root).values():
+        if folder.exists():
+            return open_corpus(folder).provenance.content
+    return None
 
 
 def open_corpus(folder: Path) -> Corpus:

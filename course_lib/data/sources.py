@@ -92,6 +92,13 @@ def atomic_path(target: Path) -> Iterator[Path]:
             shutil.rmtree(workroom, ignore_errors=True)
 
 
+def clear_leftovers(folder: Path) -> None:
+    """Remove what writers that were killed left under temporary names in a folder that nobody
+    writes to now."""
+    for workroom in folder.glob(".*.*/"):
+        shutil.rmtree(workroom)
+
+
 def check_space(folder: Path, needed: int) -> None:
     """Raise ``DataError`` unless the disk of ``folder`` has room for ``needed`` bytes."""
     present = next(place for place in (folder, *folder.absolute().parents) if place.exists())

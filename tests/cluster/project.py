@@ -1,0 +1,54 @@
+"""A copy of the project with a grid of its own: small enough to be run, killed and spoiled."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from course_lib.experiments import REPOSITORY
+
+SMALL = {"dataset": "toy", "preset": "small", "device": "cpu", "threads": 1}
+SIX_RUNS = [
+    SMALL | {"system": "han", "seeds": [0, 1, 2]},
+    SMALL | {"system": "sanet", "seeds": [0, 1]},
+    SMALL | {"system": "tfidf", "preset": "words"},
+]
+
+
+class Project:
+    """``grid`` is what ``grid.yaml`` holds; everything is written below ``folder``."""
+
+    def __init__(self, folder: Path, grid: dict) -> None:
+        self.folder = folder
+        ours = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(REPOSITORY / "course_lib", folder / "course_lib", ignore=ours)
+        shutil.copytree(REPOSITORY / "notebooks" / "experiments", self.experiments)
+        self.write_grid(grid)
+        self.environment = os.environ | {
+            "PYTHONPATH": str(folder),
+            "COURSE_DATA_DIR": str(folder / "data"),
+        }
+
+    @property
+    def experiments(self) -> Path:
+        return self.folder / "notebooks" / "experiments"
+
+    def write_grid(self, grid: dict) -> None:
+        (self.experiments / "grid.yaml").write_text(yaml.safe_dump(grid, sort_keys=False))
+
+    def start(self, *arguments: str) -> subprocess.Popen:
+        """``python -m course_lib.grid`` in a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "course_lib.grid", *arguments],
+            cwd=self.folder, env=self.environment, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def call(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and output of ``python -m course_lib.grid``."""
+        process = self.start(*arguments)
+        output = process.communicate()[0]
+        return process.returncode, output

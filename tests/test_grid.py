@@ -1,0 +1,222 @@
+"""The grid: what it may hold, which of its runs are done, what is said of those that are not."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from course_lib import grid
+from course_lib.data.corpus import load_corpus
+from course_lib.experiments import RunSpec, SpecError, load_records
+from course_lib.systems import PRESETS
+from course_lib.training import Epoch, History
+
+SMALL = "{system: han, dataset: toy, preset: small}"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """``written(text)`` is a grid read from that text."""
+
+    def write(text):
+        (tmp_path / "grid.yaml").write_text(text)
+        return grid.read_grid(tmp_path / "grid.yaml")
+
+    return write
+
+
+def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
+    small = RunSpec("han", "toy", "small")
+    found = written(
+        "both: {groups: [pair, one]}\n"
+        "pair: [{system: han, dataset: toy, preset: small, seeds: [3, 5]}]\n"
+        "one: [{dataset: toy, limit: 40, test: false, overrides: {hidden: 3}, threads: 1}]\n"
+    )
+    pair = [replace(small, seed=3), replace(small, seed=5)]
+    one = [RunSpec(dataset="toy", limit=40, test=False, overrides={"hidden": 3}, threads=1)]
+    assert found == {"both": pair + one, "pair": pair, "one": one}
+    assert grid.choose(["one", "both"], found) == one + pair
+    with pytest.raises(SpecError, match="no group 'trio'; there are: both, one, pair"):
+        grid.choose(["trio"], found)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [{hidden: 3}]", "group 'a', entry 1: no 'hidden'; there are: system, dataset"),
+        (f"a: [{SMALL}, {{seed: 3}}]", "group 'a', entry 2: no 'seed'"),
+        ("a: [{system: hna}]", "group 'a', entry 1: no system 'hna'; there are: han"),
+        ("a: [{overrides: {hiden: 1}}]", "group 'a', entry 1: no han setting 'hiden'"),
+        ("a: [{overrides: {hidden: many}}]", "entry 1: hidden takes int, got 'many'"),
+        ("a: [{overrides: [hidden]}]", "entry 1: overrides takes dict, got ['hidden']"),
+        ("a: [{overrides: {1: 2}}]", "entry 1: no han setting 1"),
+        ("a: [{system: [han]}]", "entry 1: system takes str, got ['han']"),
+        ("a: [{seeds: 3}]", "entry 1: seeds takes list, got 3"),
+        ("a: [{seeds: []}]", "entry 1: seeds is empty"),
+        ("a: [{seeds: [0, x]}]", "entry 1: seed takes a whole number from 0 to 2³² − 1, got 'x'"),
+        ("a: [{test: 'no'}]", "entry 1: test takes bool, got 'no'"),
+        ("a: [{threads: 1.5}]", "entry 1: threads takes int, got 1.5"),
+        ("a: [{limit: true}]", "entry 1: limit takes int, got True"),
+        ("a: [{limit: 3}]", "entry 1: limit takes 20 to 25000"),
+        ("a: [han]", "entry 1 takes settings by name, got 'han'"),
+        ("a: []", "group 'a' takes a list of entries"),
+        ("a: han", "group 'a' takes a list of entries"),
+        ("a: {group: [b]}", "group 'a' takes a list of entries or {groups: […]}"),
+        ("a: {groups: [b]}", "group 'a': no group 'b'; there are:"),
+        (f"a: [{SMALL}]\nb: {{groups: [a]}}\nc: {{groups: [b]}}", "group 'c': no group 'b'"),
+        ("a/b: [{}]", "group 'a/b': a name is letters, digits and _"),
+        ("- {}", "grid.yaml takes names of groups"),
+        ("a: [{}", "grid.yaml: "),
+        (f"a: [{SMALL}, {SMALL}]", "han-toy-small-s0 stands in group 'a', entry 1 already"),
+        (f"a: [{SMALL}]\nb: [{SMALL}]", "group 'b', entry 1: han-toy-small-s0 stands in group 'a'"),
+        ("a: [{seeds: [1, 1]}]", "han-imdb-report-s1 stands in group 'a', entry 1 already"),
+        ("a: [{}]\na: [{}]", "'a' stands twice"),
+        ("a: [{threads: 1, threads: 2}]", "'threads' stands twice"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_its_place(written, text, says):
+    with pytest.raises(SpecError) as raised:
+        written(text)
+    assert says in str(raised.value)
+
+
+def test_the_committed_grid_is_valid_and_holds_every_committed_record():
+    """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
+    specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
+    outside = [record["id"] for record in load_records() if record["id"] not in specs]
+    assert outside == []
+    for record in load_records():
+        found = grid.state(specs[record["id"]])
+        assert found.record == grid.RESULTS / f"{record['id']}.json", found.stale
+
+
+SPEC = RunSpec("han", "toy", "small")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """``place(where, **changes)`` puts a record of SPEC into ``runs/`` or ``results/``."""
+    monkeypatch.setattr(grid, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(grid, "RESULTS", tmp_path / "results")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "runs" / SPEC.id).mkdir(parents=True)
+    content = load_corpus("toy").provenance.content
+
+    def put(where, **changes):
+        record = {"id": SPEC.id, "spec": asdict(SPEC), "settings": asdict(SPEC.settings())}
+        record |= {"data": {"content": content}, "seconds": 2.0} | changes
+        path = tmp_path / "results" / f"{SPEC.id}.json"
+        if where == "runs":
+            path = tmp_path / "runs" / SPEC.id / "record.json"
+        path.write_text(json.dumps(record))
+        return path
+
+    return put
+
+
+@pytest.mark.parametrize("where", ["runs", "results"])
+def test_a_run_is_done_when_its_record_says_what_the_spec_says(place, where):
+    assert grid.state(SPEC).record is None
+    path = place(where, spec=asdict(replace(SPEC, device="cuda", threads=7)))
+    assert grid.state(SPEC) == grid.State(path, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"spec": asdict(replace(SPEC, seed=1))}, "holds another run"),
+        ({"settings": asdict(SPEC.settings()) | {"hidden": 99}}, "holds another run"),
+        ({"data": {"content": "0" * 64}}, "made from other data than toy holds now"),
+        ({"spec": {}}, "is no record"),
+    ],
+)
+def test_a_record_of_anything_else_does_not_count_and_says_why(place, change, says):
+    path = place("runs", **change)
+    found = grid.state(SPEC)
+    assert found.record is None and says in found.stale[path] and str(path) in found.stale[path]
+    committed = place("results")
+    assert grid.state(SPEC).record == committed and path in grid.state(SPEC).stale
+
+
+@pytest.mark.parametrize("bytes_kept", [0, 1, 40, -3])
+def test_half_a_record_does_not_count(place, bytes_kept):
+    path = place("runs")
+    path.write_bytes(path.read_bytes()[:bytes_kept])
+    assert grid.state(SPEC).record is None and "is no record" in grid.state(SPEC).stale[path]
+
+
+def test_a_changed_preset_makes_its_runs_missing(place, monkeypatch):
+    place("results")
+    assert grid.state(SPEC).record
+    changed = replace(PRESETS["han"]["small"], learning_rate=0.5)
+    monkeypatch.setitem(PRESETS["han"], "small", changed)
+    assert "holds another run" in str(grid.state(SPEC).stale)
+
+
+def test_a_subset_counts_until_the_whole_is_prepared(place, monkeypatch):
+    """AG News' catalog knows the digest of a subset and none of the whole."""
+    spec = replace(SPEC, dataset="ag_news")
+    (subset,) = (source for source in grid.CARDS["ag_news"].sources if source.subset)
+    made = {"spec": asdict(spec), "data": {"content": subset.content}}
+    assert grid.check_data(made, "ag_news", grid.RESULTS) is None
+    monkeypatch.setattr(grid, "prepared_content", lambda name: "f" * 64)
+    with pytest.raises(SpecError, match="other data than ag_news"):
+        grid.check_data(made, "ag_news", grid.RESULTS)
+
+
+def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
+    path = place("runs", settings={})
+    weights = path.with_name("model.safetensors")
+    weights.write_bytes(b"a night of training")
+    said = "\n".join(grid.clear_stale([SPEC]))
+    assert "holds another run" in said and "training again" in said
+    (kept,) = grid.RUNS.iterdir()
+    assert kept.name.startswith(f"{SPEC.id}.stale-") and str(kept) in said
+    assert (kept / "model.safetensors").read_bytes() == b"a night of training"
+    assert grid.clear_stale([SPEC]) == []
+
+
+def test_missing_is_what_neither_runs_nor_results_hold(place):
+    other = replace(SPEC, seed=1)
+    assert grid.missing([SPEC, other]) == [SPEC, other]
+    place("results")
+    assert grid.missing([SPEC, other]) == [other]
+    assert grid.missing([SPEC, other], again=True) == [SPEC, other]
+    place("runs")
+    assert grid.missing([SPEC, other], again=True) == [other]
+
+
+def test_publishing_copies_what_was_run_here(place):
+    assert grid.publish([SPEC]) == []
+    made = place("runs", seconds=3.0)
+    (published,) = grid.publish([SPEC])
+    assert published.read_bytes() == made.read_bytes()
+
+
+def test_progress_is_that_of_the_epochs_and_one_with_a_record(place):
+    assert grid.progress(SPEC.id) == 0
+    epoch = Epoch(0.5, 0.7, 0.5, 0.7, 1.0)
+    note = grid.note_progress(grid.RUNS / SPEC.id, SPEC.settings())
+    note(History(epochs=[epoch]))
+    assert grid.progress(SPEC.id) == 1 / SPEC.settings().epochs
+    place("runs")
+    assert grid.progress(SPEC.id) == 1
+
+
+def test_runs_are_expected_to_take_as_long_as_those_most_like_them():
+    def took(seconds, **changes):
+        return {"spec": asdict(replace(SPEC, **changes)), "seconds": seconds}
+
+    records = [took(10, seed=1), took(12, seed=2), took(90, overrides={"hidden": 9})]
+    other = replace(SPEC, dataset="imdb")
+    unknown = RunSpec("tfidf", "toy", "words")
+    found = grid.expected_seconds([SPEC, other, unknown], records)
+    assert found == {SPEC.id: 11, other.id: 12, unknown.id: 60}
+
+
+def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(grid.subprocess, "Popen", None)
+    assert grid.main(["run", "trio"]) == 2
+    assert "error: grid.yaml: no group 'trio'; there are: " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        grid.main(["status", "--executor", "slurm"])
