@@ -37,7 +37,7 @@ data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder take
 	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.lessons data
 
 experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
-	$(BIN)/python -m course_lib.grid run $(GROUP) $(ARGS)
+	$(BIN)/python -m course_lib.grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(BIN)/python -m course_lib.lessons notebooks

@@ -36,6 +36,7 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import atomic_path, clear_leftovers
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions, classification_metrics
+from course_lib.parallel import is_main, processes
 from course_lib.systems import MAY_BE_ZERO, NETWORKS, PRESETS, build_network
 from course_lib.systems.network import VALIDATION_SHARE, Look
 from course_lib.systems.tfidf import TfidfSettings
@@ -155,12 +156,15 @@ def run(
 
 @contextmanager
 def _alone_in(folder: Path | None) -> Iterator[None]:
-    """Wait until no other process runs in the folder; what a killed one left half-written goes."""
-    if not folder:
+    """Wait until no other process runs in the folder; what a killed one left half-written goes.
+
+    Of the processes of one training the main one does that for all; it cannot wait for others.
+    """
+    if not folder or not is_main():
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock"):
+    with FileLock(folder / ".lock", timeout=-1 if processes() == 1 else 0):
         for place in (folder, folder / "checkpoints"):
             clear_leftovers(place)
         yield
@@ -182,7 +186,7 @@ def _run(spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], No
         "environment": describe_environment(device, threads),
         "seconds": round(time.perf_counter() - began, 1),
     } | done.record
-    if folder:
+    if folder and is_main():
         with atomic_path(folder / "record.json") as temporary:
             temporary.write_text(json.dumps(done.record, indent=1) + "\n")
     return done
@@ -212,6 +216,7 @@ def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
     return {
         "device": f"{device.type} ({name})",
         "threads": threads,
+        "processes": processes(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in VERSIONS},
         "commit": commit or "unknown",
@@ -402,7 +407,8 @@ def execute(spec: RunSpec, publish: bool = False) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line: one run. Groups of runs are ``course_lib.grid``'s."""
+    """The command line: one run, as a notebook, or under torchrun in all its processes without one.
+    Groups of runs are ``course_lib.grid``'s."""
     parser = argparse.ArgumentParser(prog="python -m course_lib.experiments", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("run", help="one run")
@@ -420,7 +426,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **chosen)
         spec.validate()
-        print(execute(spec, publish).relative_to(REPOSITORY))
+        if processes() > 1:
+            run(spec, REPOSITORY / "runs" / spec.id)
+        else:
+            print(execute(spec, publish).relative_to(REPOSITORY))
     except SpecError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

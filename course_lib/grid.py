@@ -5,17 +5,18 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus, prepared_content
@@ -255,11 +256,14 @@ def _likeness(spec: RunSpec) -> list[tuple]:
     return [(*alike, changes, spec.limit), alike, alike[:2], alike[:1]]
 
 
-def run_groups(groups: list[str], again: bool = False, snakemake: Iterable[str] = ()) -> list[str]:
+def run_groups(
+    groups: list[str], again: bool = False, on: str = "", snakemake: Iterable[str] = ()
+) -> list[str]:
     """Run what is missing of some groups, as many at a time as fit; the ids that failed.
 
-    ``snakemake`` are further arguments for it, as ``--executor slurm``. One failure does not stop
-    the others. Raises ``SpecError`` before anything starts if any entry of the grid is wrong.
+    ``on`` names a profile (a folder in ``profiles/``, or any folder) of another place than this
+    machine; ``snakemake`` are further arguments for it. One failure does not stop the others.
+    Raises ``SpecError`` before anything starts if any entry of the grid is wrong.
     """
     specs = choose(groups)
     for line in clear_stale(specs):
@@ -270,48 +274,86 @@ def run_groups(groups: list[str], again: bool = False, snakemake: Iterable[str] 
         return []
     prepare_data(wanted)
     RUNS.mkdir(exist_ok=True)
-    command = [
-        sys.executable, "-m", "snakemake", *SNAKEMAKE, "--directory", str(RUNS),
-        "--snakefile", str(EXPERIMENTS / "Snakefile"), "--resources", f"mem_mb={memory_mb()}",
-        *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}",
-    ]  # fmt: skip
     console = RUNS / "snakemake.log"
-    with console.open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=REPOSITORY)
-        _watch(process, wanted)
+    succeeded = _snakemake(
+        [*_place(on), *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}"],
+        console,
+        wanted,
+    )
     failed = [spec.id for spec in missing(wanted, again)]
     for name in failed:
         print(f"{name} failed: {_last_words(name)}", file=sys.stderr)
-    if process.returncode and not failed:
-        raise SpecError(f"snakemake ended with {process.returncode}; {console} says why")
+    if not failed and not succeeded:
+        raise SpecError(f"snakemake failed; {console} says why")
     return failed
+
+
+def _snakemake(arguments: list[str], console: Path, wanted: list[RunSpec]) -> bool:
+    """Whether Snakemake succeeded, its words in ``console`` and the progress on the terminal.
+
+    It runs in this process, so that a kill ends it too: left alone it would start further jobs,
+    and remove the records that a restart has made since.
+    """
+    from snakemake.cli import main as snakemake  # slow to import, and only needed here
+
+    given = [*SNAKEMAKE, "--directory", str(RUNS), "--snakefile", str(EXPERIMENTS / "Snakefile")]
+    terminal, ended = sys.stderr, threading.Event()
+    watch = threading.Thread(target=_watch, args=(ended, wanted, terminal))
+    watch.start()
+    try:
+        with console.open("w") as log, redirect_stdout(log), redirect_stderr(log):
+            snakemake([*given, *arguments])
+    except SystemExit as end:
+        return not end.code
+    finally:
+        ended.set()
+        watch.join()
 
 
 # Locks and half-done marks would outlive a kill; records appear whole, so nothing needs them.
 SNAKEMAKE = (
-    "--cores", "all", "--keep-going", "--nolock", "--rerun-incomplete", "--rerun-triggers", "mtime",
+    "--keep-going", "--nolock", "--rerun-incomplete", "--rerun-triggers", "mtime",
     "--scheduler", "greedy",
 )  # fmt: skip
 
 
-def memory_mb() -> int:
-    """Megabytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
+def _place(on: str) -> list[str]:
+    """Snakemake's arguments for where to run: here as the machine allows, or as a profile says."""
+    if on:
+        folder = EXPERIMENTS / "profiles" / on if (EXPERIMENTS / "profiles" / on).is_dir() else on
+        if not (Path(folder) / "config.yaml").is_file():
+            raise SpecError(
+                f"no profile {on!r}: neither in {EXPERIMENTS / 'profiles'} nor a folder"
+            )
+        return ["--workflow-profile", str(folder)]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
+    return [
+        "--workflow-profile",
+        "none",
+        "--cores",
+        "all",
+        "--resources",
+        f"mem_mb={memory}",
+        "gpu=1",
+    ]
 
 
-def _watch(process: subprocess.Popen, wanted: list[RunSpec]) -> None:
-    """One line for all runs, with the time left, until the process ends."""
+def _watch(ended: threading.Event, wanted: list[RunSpec], terminal: TextIO) -> None:
+    """One line for all runs, with the time left, until they have ended."""
     weights = expected_seconds(wanted, load_records(RESULTS))
-    often = 1 if sys.stderr.isatty() else 60  # seconds; a log gets fewer lines
-    with tqdm(total=100, initial=_share(weights), bar_format=BAR, mininterval=often) as bar:
-        ended = False
-        while not ended:
-            time.sleep(1)
-            ended = process.poll() is not None
-            done = sum(progress(name) == 1 for name in weights)
-            bar.set_description_str(f"{done} of {len(wanted)} runs", refresh=False)
-            bar.update(_share(weights) - bar.n)
+    often = 1 if terminal.isatty() else 60  # seconds; a log gets fewer lines
+    shown = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
+    with tqdm(file=terminal, **shown) as bar:
+        while not ended.wait(1):
+            _show(bar, weights)
+        _show(bar, weights)
         bar.refresh()
+
+
+def _show(bar: tqdm, weights: dict[str, float]) -> None:
+    done = sum(progress(name) == 1 for name in weights)
+    bar.set_description_str(f"{done} of {len(weights)} runs", refresh=False)
+    bar.update(_share(weights) - bar.n)
 
 
 BAR = "{desc} {percentage:3.0f}%|{bar:30}| {elapsed}, {remaining} left"
@@ -375,6 +417,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("status", help="what is done and what is missing, group by group")
     several = commands.add_parser("run", help="run what is missing of some groups")
     several.add_argument("groups", nargs="+")
+    several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
     several.add_argument("--again", action="store_true", help="also what only results/ holds")
     several.add_argument("--publish", action="store_true", help="copy the records to results/")
     one = commands.add_parser("one", help="one run of the grid (what the Snakefile calls)")
@@ -388,7 +431,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if chosen.command == "one":
             return run_one(chosen.id)
-        failed = run_groups(chosen.groups, chosen.again, further)
+        failed = run_groups(chosen.groups, chosen.again, chosen.on, further)
         if chosen.publish:
             print(
                 *(path.relative_to(REPOSITORY) for path in publish(choose(chosen.groups))), sep="\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import load, set_seed
+from accelerate.utils import load, send_to_device, set_seed
 from safetensors.torch import load_file, save_file
 from torch import nn
 from tqdm.auto import tqdm
@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 from course_lib.data.batches import Batch, Batches
 from course_lib.data.sources import atomic_path
 from course_lib.metrics.classification import Predictions
+from course_lib.parallel import add_up, add_up_gradients, is_main, share_of, written_together
 
 
 class TrainingError(RuntimeError):
@@ -143,26 +144,31 @@ def fit(
 
     With a ``folder`` it checkpoints there; started again with the same arguments after being
     killed at any moment, it goes on and ends with the same weights, on CPU bit for bit. Without
-    one nothing is written. Raises ``TrainingError`` naming epoch and batch if the loss is no longer
-    finite, or if the checkpoint belongs to another configuration.
+    one nothing is written. Under torchrun the processes share every batch, so ``train``'s batch
+    size is that of all together; the main one writes. Raises ``TrainingError`` naming epoch and
+    batch if the loss is no longer finite, or if the checkpoint belongs to another configuration.
     """
     device = device or choose_device()
-    set_seed(config.seed)
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier fit
     precision = choose_precision(config.precision, device)
     accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
-    prepared, optimizer = accelerator.prepare(model, make_optimizer(model, config, device))
+    set_seed(config.seed, device_specific=True)  # dropout of its own in each process
+    # "evaluation": gradients are added up by us, since shares of a batch may differ in size
+    prepared = accelerator.prepare_model(model, evaluation_mode=True)
+    optimizer = accelerator.prepare_optimizer(make_optimizer(model, config, device))
     history = History(best_by=config.best_by)
     accelerator.register_for_checkpointing(history)
     data = train.batch_size, train.seed, len(train), zlib.crc32(train.documents.words)
-    identity = repr((config, *data, getattr(model, "config", None)))
+    shared = (accelerator.num_processes,) if accelerator.num_processes > 1 else ()
+    identity = repr((config, *data, getattr(model, "config", None), *shared))
     checkpoints = Checkpoints(accelerator, folder, identity)
     checkpoints.resume()
 
     while not _finished(history, config):
         number = len(history.epochs)
         _train_epoch(prepared, optimizer, accelerator, train, history, config, checkpoints)
-        predictions = predict(model, validation, device, desc=f"epoch {number + 1} validation")
+        desc = f"epoch {number + 1} validation"
+        predictions = predict(model, validation, desc=desc, accelerator=accelerator)
         summary = _summary(history, predictions)
         if not math.isfinite(summary.validation_loss):
             raise TrainingError(
@@ -229,12 +235,15 @@ def _train_epoch(
     model.train()
     number = len(history.epochs)
     batches = train.epoch(number, skip=history.step)
-    bar = tqdm(batches, f"epoch {number + 1}", total=len(train), initial=history.step, leave=False)
+    shown = {"total": len(train), "initial": history.step, "leave": False}
+    bar = tqdm(batches, f"epoch {number + 1}", disable=not is_main(), **shown)
     for batch in bar:
         began = time.perf_counter()
         _set_learning_rate(optimizer, config, number + history.step / len(train))
         optimizer.zero_grad()
-        for part in slices(to_device(batch, accelerator.device), config.most_tokens):
+        seen = loss_sum = right = 0.0
+        share = share_of(batch, accelerator)
+        for part in slices(to_device(share, accelerator.device), config.most_tokens):
             with accelerator.autocast():
                 output = model(part.tokens, part.mask)
             error = nn.functional.cross_entropy(output.logits.float(), part.labels)
@@ -246,19 +255,26 @@ def _train_epoch(
                     "rate or clip_norm may help; the last checkpoint is kept."
                 )
             accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
-            history.seen += len(part.labels)
-            history.loss += error.item() * len(part.labels)
-            history.right += int((output.logits.argmax(1) == part.labels).sum())
+            seen += len(part.labels)
+            loss_sum += error.item() * len(part.labels)
+            right += int((output.logits.argmax(1) == part.labels).sum())
+        add_up_gradients(model, accelerator)
         if config.clip_norm:
             accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
+        due = checkpoints.due(config.checkpoint_seconds)  # the main process decides for all
+        seen, loss_sum, right, due = add_up([seen, loss_sum, right, due], accelerator)
+        history.seen += int(seen)
+        history.loss += loss_sum
+        history.right += int(right)
         history.step += 1
         history.seconds += time.perf_counter() - began
         bar.set_postfix(
             loss=f"{history.loss / history.seen:.3f}",
             accuracy=f"{history.right / history.seen:.3f}",
         )
-        checkpoints.save_if_due(config.checkpoint_seconds)
+        if due:
+            checkpoints.save()
 
 
 def _set_learning_rate(
@@ -284,8 +300,10 @@ def _summary(history: History, predictions: Predictions) -> Epoch:
 
 def slices(batch: Batch, most_tokens: int) -> list[Batch]:
     """The batch in as few parts as hold at most ``most_tokens`` each, padding included, but at
-    least one document; 0 leaves it whole."""
+    least one document; 0 leaves it whole. No part of a batch without documents."""
     documents = len(batch.labels)
+    if not documents:
+        return []
     if not most_tokens or batch.tokens.numel() <= most_tokens:
         return [batch]
     size = max(1, most_tokens // (batch.tokens.numel() // documents))
@@ -301,10 +319,18 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 def predict(
-    model: nn.Module, batches: Batches, device: torch.device | None = None, desc: str = "predict"
+    model: nn.Module,
+    batches: Batches,
+    device: torch.device | None = None,
+    desc: str = "predict",
+    accelerator: Accelerator | None = None,
 ) -> Predictions:
     """Class probabilities of every document, in the order of the data, with dropout off."""
-    return measure(model, batches, lambda *inputs: (model(*inputs).logits, {}), device, desc)[0]
+
+    def look(*inputs: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        return model(*inputs).logits, {}
+
+    return measure(model, batches, look, device, desc, accelerator)[0]
 
 
 Look = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, dict[str, torch.Tensor]]]
@@ -317,22 +343,37 @@ def measure(
     look: Look,
     device: torch.device | None = None,
     desc: str = "measure",
+    accelerator: Accelerator | None = None,
 ) -> tuple[Predictions, dict[str, torch.Tensor]]:
-    """``predict``, and figures of every document, ``(documents,)`` each, in the same pass.
+    """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass.
 
-    ``look(tokens, mask)`` gives a batch's logits and its figures, ``(batch,)`` each, by name.
+    ``look(tokens, mask)`` gives a batch's logits and its figures, ``(batch, …)`` each, by name.
+    The processes of an ``accelerator`` take batches in turns, and all get everything.
     """
+    turn, turns = 0, 1
+    if accelerator:
+        turn, turns = accelerator.process_index, accelerator.num_processes
     device = device or next(model.parameters()).device
     model.to(device).eval()
+    rows = len(batches.documents)
     labels = torch.from_numpy(batches.documents.labels)
     probabilities, found = torch.empty(0), {}
-    for batch in tqdm(batches.epoch(), desc, total=len(batches), leave=False):
+    bar = tqdm(batches.epoch(), desc, total=len(batches), leave=False, disable=not is_main())
+    for number, batch in enumerate(bar):
+        mine = number % turns == turn
+        if len(probabilities) and not mine:
+            continue
         logits, figures = look(*to_device(batch, device)[:2])
-        if not len(probabilities):  # only now the number of classes is known
-            probabilities = torch.empty(len(labels), logits.shape[1])
-        probabilities[batch.index] = logits.float().softmax(1).cpu()
-        for name, values in figures.items():
-            found.setdefault(name, torch.empty(len(labels)))[batch.index] = values.float().cpu()
+        if not len(probabilities):  # only now the classes, and the figures' names and shapes, show
+            probabilities = torch.zeros(rows, logits.shape[1])
+            found = {name: torch.zeros(rows, *values.shape[1:]) for name, values in figures.items()}
+        if mine:
+            probabilities[batch.index] = logits.float().softmax(1).cpu()
+            for name, values in figures.items():
+                found[name][batch.index] = values.float().cpu()
+    if turns > 1:
+        everything = send_to_device((probabilities, found), accelerator.device)
+        probabilities, found = send_to_device(accelerator.reduce(everything), "cpu")
     return Predictions(probabilities, labels), found
 
 
@@ -367,21 +408,24 @@ class Checkpoints:
                 load(complete[-1] / random_states)
                 self.accelerator.load_state(str(complete[-1]))
 
-    def save_if_due(self, seconds: float) -> None:
-        """Save when that long has passed since the last time."""
-        if self.folder and time.monotonic() - self.saved_at >= seconds:
-            self.save()
+    def due(self, seconds: float) -> bool:
+        """Whether this is the main process and that long has passed since it saved last."""
+        late = time.monotonic() - self.saved_at >= seconds
+        return bool(self.folder) and self.accelerator.is_main_process and late
 
     def save(self) -> None:
         """Write the next checkpoint, then drop the ones before it."""
         if self.folder:
             earlier = self._complete()
             number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
-            with atomic_path(self.folder / f"checkpoint-{number:06d}") as temporary:
+            target = self.folder / f"checkpoint-{number:06d}"
+            with written_together(target, self.accelerator) as temporary:
                 self.accelerator.save_state(str(temporary))
-                (temporary / "identity.txt").write_text(self.identity)
-            for folder in earlier:
-                shutil.rmtree(folder)
+                if self.accelerator.is_main_process:
+                    (temporary / "identity.txt").write_text(self.identity)
+            if self.accelerator.is_main_process:
+                for folder in earlier:
+                    shutil.rmtree(folder)
         self.saved_at = time.monotonic()
 
     def _complete(self) -> list[Path]:
@@ -390,13 +434,14 @@ class Checkpoints:
     def keep_best(self, model: nn.Module) -> None:
         """Remember the weights as the best so far."""
         state = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        if self.folder:
-            save_weights(state, self.folder / "best.safetensors")
-        else:
+        if not self.folder:
             self.best = state
+        elif self.accelerator.is_main_process:
+            save_weights(state, self.folder / "best.safetensors")
 
     def load_best(self, model: nn.Module) -> None:
         """Give the model the best weights back, once an epoch has ended."""
+        self.accelerator.wait_for_everyone()
         if self.folder:
             best = self.folder / "best.safetensors"
             with self._naming(best):

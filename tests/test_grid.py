@@ -215,7 +215,7 @@ def test_runs_are_expected_to_take_as_long_as_those_most_like_them():
 
 
 def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(grid.subprocess, "Popen", None)
+    monkeypatch.setattr(grid, "_snakemake", None)
     assert grid.main(["run", "trio"]) == 2
     assert "error: grid.yaml: no group 'trio'; there are: " in capsys.readouterr().err
     with pytest.raises(SystemExit):

@@ -13,7 +13,7 @@ FLOORS = [
     ("layers",),
     ("models", "metrics", "invariants"),
     ("heatmap", "plots", "drawings", "colours"),
-    ("training", "checks", "bugs"),
+    ("parallel", "training", "checks", "bugs"),
     ("systems",),
     ("experiments", "grid", "explore", "report", "students", "lessons", "museum"),
 ]

@@ -1,5 +1,6 @@
 """A copy of the project with a grid of its own: small enough to be run, killed and spoiled."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -39,6 +40,10 @@ class Project:
     def write_grid(self, grid: dict) -> None:
         (self.experiments / "grid.yaml").write_text(yaml.safe_dump(grid, sort_keys=False))
 
+    def log(self) -> str:
+        """What Snakemake said."""
+        return (self.folder / "runs" / "snakemake.log").read_text()
+
     def start(self, *arguments: str) -> subprocess.Popen:
         """``python -m course_lib.grid`` in a process group of its own."""
         return subprocess.Popen(
@@ -52,3 +57,21 @@ class Project:
         process = self.start(*arguments)
         output = process.communicate()[0]
         return process.returncode, output
+
+
+TIMES = ("seconds", "fit_seconds")
+
+
+def without_times(record: object) -> object:
+    """A record without what no two runs share."""
+    if isinstance(record, dict):
+        return {name: without_times(value) for name, value in record.items() if name not in TIMES}
+    if isinstance(record, list):
+        return [without_times(value) for value in record]
+    return record
+
+
+def records(project: Project) -> dict[str, object]:
+    """What the runs of a project recorded, but for times; raises if a record is half a file."""
+    paths = sorted((project.folder / "runs").glob("*/record.json"))
+    return {path.parent.name: without_times(json.loads(path.read_text())) for path in paths}
