@@ -8,7 +8,7 @@ READY := $(ENVIRONMENT)/.ready
 GROUP ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test data experiments notebooks students bench clean
+.PHONY: help course lab test data experiments report notebooks students bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
@@ -38,6 +38,9 @@ data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder take
 
 experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
 	$(BIN)/python -m course_lib.grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
+
+report: $(READY)  ## the README's table, from the records in results/
+	$(BIN)/python -m course_lib.report
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(BIN)/python -m course_lib.lessons notebooks

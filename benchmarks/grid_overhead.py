@@ -1,7 +1,7 @@
 """What papermill and Snakemake add to a run: the same small runs without them, with one, with both.
 
-``python benchmarks/grid_overhead.py --runs 4``. Figures are processor seconds of all processes, which
-say more than the clock on a machine that does other work, and the clock's beside them.
+``python benchmarks/grid_overhead.py --runs 4``. Figures are processor seconds of all processes,
+which say more than the clock on a machine that does other work, and the clock's beside them.
 """
 
 import argparse

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,9 +15,11 @@ PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch")
 absent = [
     name for name in PROGRAMS if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
 ]
+USUAL = Path("/etc/slurm/slurm.conf")  # where jobs look, whose environment names no other place
 pytestmark = [
     pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}"),
     pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs root"),
+    pytest.mark.skipif(USUAL.exists(), reason=f"{USUAL}: this machine has a Slurm of its own"),
 ]
 CONFIGURATION = """
 ClusterName=test
@@ -49,7 +52,7 @@ def free_port():
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
-    """What Slurm's commands need in their environment to reach the cluster; ended with the test."""
+    """A cluster of this machine, ended with the test."""
     folder = tmp_path_factory.mktemp("slurm")
     folder.chmod(0o755)
     for name in ("state", "spool"):
@@ -62,11 +65,6 @@ def slurm(tmp_path_factory):
     )
     (folder / "munge.key").write_bytes(os.urandom(128))
     (folder / "munge.key").chmod(0o400)
-    ours = {
-        "SLURM_CONF": str(folder / "slurm.conf"),
-        "PATH": f"{os.environ['PATH']}:/usr/sbin",
-    }
-    environment = os.environ | ours
     files = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log",
              "seed-file": "munge.seed", "key-file": "munge.key"}  # fmt: skip
     daemons = [
@@ -75,23 +73,27 @@ def slurm(tmp_path_factory):
         ["slurmd", "-D", "-N", host, "-L", str(folder / "slurmd.log")],
     ]
     started = []
-    with (folder / "daemons.log").open("w") as log:
-        try:
+    environment = os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin"}
+    USUAL.symlink_to(folder / "slurm.conf")
+    try:
+        with (folder / "daemons.log").open("w") as log:
             for command in daemons:
-                started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+                output = {"stdout": log, "stderr": log}
+                started.append(subprocess.Popen(command, env=environment, **output))
                 time.sleep(1)
-            wait_until_idle(environment, folder)
-            yield ours
-        finally:
-            for daemon in reversed(started):
-                daemon.terminate()
-                daemon.wait(30)
+        wait_until_idle(folder)
+        yield
+    finally:
+        for daemon in reversed(started):
+            daemon.terminate()
+            daemon.wait(30)
+        USUAL.unlink()
 
 
-def wait_until_idle(environment, folder):
+def wait_until_idle(folder):
     for _ in range(60):
         found = subprocess.run(
-            ["sinfo", "--noheader", "--format=%T"], env=environment, capture_output=True, text=True
+            ["sinfo", "--noheader", "--format=%T"], capture_output=True, text=True
         )
         if found.stdout.strip() == "idle":
             return
@@ -104,7 +106,6 @@ def test_a_grid_runs_through_slurm_and_leaves_the_records_of_one_machine(slurm, 
     tiny = {"limit": 60, "overrides": {"epochs": 1}}
     grid = {"pair": [SMALL | tiny | {"system": "han", "seeds": [0, 1]}]}
     here, there = (Project(tmp_path / name, grid) for name in ("here", "there"))
-    there.environment |= slurm
     profile = there.experiments / "profiles" / "slurm" / "config.yaml"
     settings = yaml.safe_load(profile.read_text())
     profile.write_text(
