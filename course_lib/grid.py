@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -343,11 +343,28 @@ def _watch(ended: threading.Event, wanted: list[RunSpec], terminal: TextIO) -> N
     weights = expected_seconds(wanted, load_records(RESULTS))
     often = 1 if terminal.isatty() else 60  # seconds; a log gets fewer lines
     shown = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
-    with tqdm(file=terminal, **shown) as bar:
+    with tqdm(file=_Forgiving(terminal), **shown) as bar:
         while not ended.wait(1):
             _show(bar, weights)
         _show(bar, weights)
         bar.refresh()
+
+
+class _Forgiving:
+    """A stream whose other end may go away: an error inside tqdm would keep its lock for ever."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> None:
+        """Write what can be written."""
+        with suppress(OSError):
+            self.stream.write(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with suppress(OSError):
+            self.stream.flush()
 
 
 def _show(bar: tqdm, weights: dict[str, float]) -> None:

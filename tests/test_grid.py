@@ -1,9 +1,12 @@
 """The grid: what it may hold, which of its runs are done, what is said of those that are not."""
 
+import io
 import json
+import threading
 from dataclasses import asdict, replace
 
 import pytest
+from tqdm import tqdm
 
 from course_lib import grid
 from course_lib.data.corpus import load_corpus
@@ -220,3 +223,24 @@ def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, 
     assert "error: grid.yaml: no group 'trio'; there are: " in capsys.readouterr().err
     with pytest.raises(SystemExit):
         grid.main(["status", "--executor", "slurm"])
+
+
+def test_a_terminal_that_goes_away_does_not_hold_the_grid_up(place):
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    ended = threading.Event()
+    ended.set()
+    grid._watch(ended, [SPEC], Gone())
+    with tqdm.get_lock():  # free again for other bars
+        pass
+
+
+def test_the_line_of_progress_says_how_many_runs_are_done_and_how_long_it_takes(place):
+    place("runs")
+    ended, shown = threading.Event(), io.StringIO()
+    ended.set()
+    grid._watch(ended, [SPEC, replace(SPEC, seed=1)], shown)
+    last = shown.getvalue().split("\r")[-1]
+    assert last.startswith("1 of 2 runs  50%") and "left" in last
