@@ -265,7 +265,7 @@ def run_groups(
     machine; ``snakemake`` are further arguments for it. One failure does not stop the others.
     Raises ``SpecError`` before anything starts if any entry of the grid is wrong.
     """
-    specs = choose(groups)
+    specs, place = choose(groups), _place(on)
     for line in clear_stale(specs):
         print(line, file=sys.stderr)
     wanted = missing(specs, again)
@@ -276,7 +276,7 @@ def run_groups(
     RUNS.mkdir(exist_ok=True)
     console = RUNS / "snakemake.log"
     succeeded = _snakemake(
-        [*_place(on), *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}"],
+        [*place, *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}"],
         console,
         wanted,
     )
@@ -320,22 +320,14 @@ SNAKEMAKE = (
 def _place(on: str) -> list[str]:
     """Snakemake's arguments for where to run: here as the machine allows, or as a profile says."""
     if on:
-        folder = EXPERIMENTS / "profiles" / on if (EXPERIMENTS / "profiles" / on).is_dir() else on
-        if not (Path(folder) / "config.yaml").is_file():
-            raise SpecError(
-                f"no profile {on!r}: neither in {EXPERIMENTS / 'profiles'} nor a folder"
-            )
+        known = EXPERIMENTS / "profiles" / on
+        folder = known if known.is_dir() else Path(on).resolve()
+        if not (folder / "config.yaml").is_file():
+            raise SpecError(f"no profile {on!r}: {folder} holds no config.yaml")
         return ["--workflow-profile", str(folder)]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
-    return [
-        "--workflow-profile",
-        "none",
-        "--cores",
-        "all",
-        "--resources",
-        f"mem_mb={memory}",
-        "gpu=1",
-    ]
+    limits = [f"mem_mb={memory}", "gpu=1"]
+    return ["--workflow-profile", "none", "--cores", "all", "--resources", *limits]
 
 
 def _watch(ended: threading.Event, wanted: list[RunSpec], terminal: TextIO) -> None:

@@ -221,6 +221,8 @@ def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, 
     monkeypatch.setattr(grid, "_snakemake", None)
     assert grid.main(["run", "trio"]) == 2
     assert "error: grid.yaml: no group 'trio'; there are: " in capsys.readouterr().err
+    assert grid.main(["run", "core", "--on", "nowhere"]) == 2
+    assert "error: no profile 'nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         grid.main(["status", "--executor", "slurm"])
 
