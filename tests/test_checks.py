@@ -7,6 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from answers_composition import RIGHT as COMPOSITION_RIGHT
+from answers_composition import WRONG as COMPOSITION_WRONG
 from torch import nn
 
 from course_lib import checks
@@ -1200,6 +1202,8 @@ WRONG = {
         (lambda attention, mask: torch.tensor(1), "place is a Tensor, expected a int"),
     ],
 }
+RIGHT |= COMPOSITION_RIGHT
+WRONG |= COMPOSITION_WRONG
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
     pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")

@@ -21,6 +21,13 @@ from course_lib.checks.blocks import (
     check_pooled_shares,
     check_untrained,
 )
+from course_lib.checks.composition import (
+    check_attention_gate,
+    check_highway,
+    check_order_change,
+    check_phrases,
+    check_selected_words,
+)
 from course_lib.checks.core import CheckFailed, check_number
 from course_lib.checks.documents import (
     check_effective_words,
@@ -43,6 +50,7 @@ from course_lib.checks.self_attention import (
 
 __all__ = [
     "CheckFailed",
+    "check_attention_gate",
     "check_attention_pooling",
     "check_blend",
     "check_block",
@@ -50,16 +58,20 @@ __all__ = [
     "check_effective_words",
     "check_gini",
     "check_gru_step",
+    "check_highway",
     "check_last_state",
     "check_masked_maximum",
     "check_masked_softmax",
     "check_number",
     "check_order",
+    "check_order_change",
     "check_padding_change",
+    "check_phrases",
     "check_pooled_shares",
     "check_redundancy",
     "check_report_weights",
     "check_reverse",
+    "check_selected_words",
     "check_self_attention",
     "check_sentences_in_place",
     "check_smallest_f1",
