@@ -193,6 +193,71 @@ def sanet() -> Figure:
     return axis.figure
 
 
+def agt() -> Figure:
+    """The attention-gated network (Guo 2017): every layer weighs the same words anew, and its gate
+    lets some of what it selected into y."""
+    axis = _canvas(9.6, 7.4)
+    words = ("not", "a", "dull", "moment")
+    weights = ((0.5, 0.1, 0.3, 0.1), (0.15, 0.05, 0.6, 0.2), (0.4, 0.1, 0.4, 0.1))
+    columns = [2.25 + 1.05 * place for place in range(4)]
+    vectors, projected, total, stack, wide = 0.6, 1.3, 6.3, 8.35, 2.2
+    rows = (2.05, 3.45, 4.85)  # of the layers' weights; what they sum to stands 0.6 above
+    for number, (x, word) in enumerate(zip(columns, words, strict=True), start=1):
+        label(axis, (x, 0.17), word, MUTED, style="italic")
+        wire(axis, [(x, vectors + 0.17), (x, projected - 0.18)])
+        wire(axis, [(x, projected + 0.18), (x, rows[-1] - 0.17)], ACCENT)
+        box(axis, (x, vectors), f"$x_{number}$", size=(0.84, 0.34))
+        box(axis, (x, projected), f"$B_{number}$", size=(0.84, 0.36), fill=PALE_SECOND)
+    for layer, (row, shares) in enumerate(zip(rows, weights, strict=True)):
+        for number, (x, share) in enumerate(zip(columns, shares, strict=True), start=1):
+            tip = (total, row + 0.6)
+            wire(axis, [(x, row + 0.17), tip], width=0.6 + 4 * share, tip=False)
+            box(axis, (x, row), f"$d_{{{layer},{number}}}$", size=(0.84, 0.34), fill=TINTS(share))
+        _gated_layer(axis, layer, (total, row + 0.6), stack, wide)
+    for place in ((columns[1] + 0.52, 5.75), (stack, 6.5)):
+        label(axis, place, "$\\vdots$", MUTED, size=14)
+    wire(axis, [(stack, 6.18), (stack, 6.36)], ACCENT, tip=False)
+    wire(axis, [(stack, 6.66), (stack, 6.83)], ACCENT)
+    box(axis, (stack, 7.03), "two layers, softmax", size=(2.0, 0.38), fill=PAPER, text=10)
+    wire(axis, [(stack - 1, 7.03), (stack - 1.35, 7.03)])
+    label(axis, (stack - 1.5, 7.03), "$p$")
+    label(axis, (total + 0.35, rows[0] + 0.16), r"$s_l = \Sigma_n\, d_{l,n} B_n$", size=10)
+    for y, says in (
+        (vectors, "word vectors"), (projected, "tanh$(W x + b)$,\none for all layers"),
+        (rows[0], "layer 0\nweighs the words"), (rows[1], "layer 1 weighs\nthe same words"),
+        (rows[2], "layer 2 …"),
+    ):  # fmt: skip
+        label(axis, (0.85, y), says, MUTED, size=10)
+    return axis.figure
+
+
+def _gated_layer(axis: Axes, layer: int, at: Point, stack: float, wide: float) -> None:
+    """What a layer selected, from its sum at ``at`` into y; layer 0's is y itself."""
+    x, y = at
+    selected, left = x + 0.62, stack - wide / 2
+    operator(axis, at, r"$\Sigma$")
+    wire(axis, [(x + RADIUS, y), (selected - 0.23, y)])
+    wire(axis, [(selected + 0.23, y), (left if layer else stack - 0.5, y)])
+    box(axis, (selected, y), f"$s_{layer}$", size=(0.46, 0.36))
+    top = y + 0.73
+    if layer == 0:
+        box(axis, (stack, y), "$y_0 = s_0$", size=(1.0, 0.4))
+        wire(axis, [(stack, y + 0.2), (stack, y + 1.4 - 0.2)], ACCENT)
+        return
+    wire(axis, [(selected, y + 0.18), (selected, y + 0.4)])
+    box(axis, (selected, y + 0.57), r"$\sigma$", size=(0.46, 0.34), fill=PALE_SECOND)
+    wire(axis, [(selected + 0.23, y + 0.57), (left, y + 0.57)], SECOND)
+    label(axis, (selected - 0.42, y + 0.6), f"$T_{layer}$", SECOND)
+    below = layer - 1
+    box(
+        axis, (stack, y + 0.265), f"$y_{layer}$",
+        f"$f([y_{below}; s_{layer}]) \\circ T_{layer} + y_{below} \\circ (1 - T_{layer})$",
+        size=(wide, 0.93), fill=PALE,
+    )  # fmt: skip
+    if layer == 1:
+        wire(axis, [(stack, top), (stack, y + 1.4 - 0.2)], ACCENT)
+
+
 def _canvas(width: float, height: float) -> Axes:
     """Empty paper whose units are inches, the origin at the lower left."""
     figure = plt.figure(figsize=(width, height))

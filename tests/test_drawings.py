@@ -13,6 +13,7 @@ DRAWINGS = {
     "reset_after": lambda: drawings.gru_cell(reset_after=True),
     "han": drawings.han,
     "sanet": drawings.sanet,
+    "agt": drawings.agt,
 }
 
 
@@ -90,4 +91,12 @@ def test_the_self_attention_network_names_what_its_equations_name():
     text = written(drawings.sanet())
     for name in ("e_4", "p_4", "linear", "W_{QK}", "W_V", r"\Sigma", "LayerNorm", "FFN", "largest",
                  r"\times N", "softmax", "$p$"):  # fmt: skip
+        assert name in text, name
+
+
+def test_the_attention_gated_network_names_what_its_equations_name():
+    text = written(drawings.agt())
+    for name in ("x_4", "B_4", "d_{0,4}", "d_{2,1}", r"\Sigma", "s_2", r"\sigma", "T_1",
+                 "y_0 = s_0", "f([y_0; s_1])", r"y_1 \circ (1 - T_2)", "two layers",
+                 "$p$"):  # fmt: skip
         assert name in text, name
