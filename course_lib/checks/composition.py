@@ -240,7 +240,8 @@ def _padding_counts(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
 
 
 def _over_the_batch(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    return (_share(weights, weights[mask].min(), weights[mask].max()) > threshold) & mask
+    low, high = weights[mask].min(), weights[mask].max()
+    return (_share(weights, low, high) > threshold) & (high - low > ALIKE * high) & mask
 
 
 def _only_the_first(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
