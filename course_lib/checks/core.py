@@ -264,7 +264,7 @@ def _largest_difference(checker: Checker, trial: Trial) -> str:
     if not isinstance(expected, Tensor):
         return f"{name} is {yours!r}, expected {expected!r}."
     yours = torch.as_tensor(yours, dtype=expected.dtype)
-    difference = (yours - expected).abs().nan_to_num(torch.inf)
+    difference = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
     place = tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
     where = f" at {place}" if place else ""
     return f"{name}{where} is {yours[place]:.4g}, expected {expected[place]:.4g}."
