@@ -258,6 +258,69 @@ def _gated_layer(axis: Axes, layer: int, at: Point, stack: float, wide: float) -
         wire(axis, [(stack, top), (stack, y + 1.4 - 0.2)], ACCENT)
 
 
+def iram() -> Figure:
+    """Three steps of the iterative recursive attention model (Tutek and Šnajder 2018)."""
+    axis = _canvas(9.6, 6.9)
+    words = ("not", "a", "bad", "film")
+    rows = (
+        (0.08, 0.02, 0.75, 0.15),
+        (0.6, 0.05, 0.05, 0.1, 0.2),
+        (0.03, 0.02, 0.05, 0.1, 0.2, 0.6),
+    )
+    columns, later = [2.25 + 0.85 * place for place in range(4)], (5.85, 6.7)
+    vectors, states, steps = 0.55, 1.4, (2.65, 3.95, 5.25)
+    at_query, at_sum, at_highway, at_summary, top = 1.2, 7.45, 8.35, 9.2, 6.35
+    for number, (x, word) in enumerate(zip(columns, words, strict=True), start=1):
+        label(axis, (x, 0.15), word, MUTED, style="italic")
+        wire(axis, [(x, vectors + 0.17), (x, states - 0.3)])
+        box(axis, (x, vectors), f"$x_{number}$", size=(0.7, 0.34))
+    for here, there in pairwise(columns):
+        wire(axis, [(here + 0.35, states + 0.09), (there - 0.35, states + 0.09)], ACCENT)
+        wire(axis, [(there - 0.35, states - 0.09), (here + 0.35, states - 0.09)], SECOND)
+    entries = [*zip(columns, range(1, 5)), *zip(later, range(1, 3))]
+    for x, number in entries:
+        summary = x in later
+        name = f"$s^{{({number})}}$" if summary else f"$h_{number}$"
+        fill = PALE_SECOND if summary else PALE
+        box(axis, (x, states), name, size=(0.7, 0.44 if summary else 0.5), fill=fill)
+        axis.plot([x, x], [states + 0.27, steps[-1]], color=MUTED, lw=0.7, ls=":", zorder=1)
+    wire(axis, [(columns[0] - 0.35, states), (at_query, states), (at_query, steps[0] - 0.2)])
+    label(axis, (0.66, 1.12), "read by an LSTM,\nboth ways", MUTED, size=10)
+    label(axis, (0.62, 1.95), "last cell\nstate", MUTED, size=10)
+    for step, (y, shares) in enumerate(zip(steps, rows, strict=True), start=1):
+        box(axis, (at_query, y), f"$q^{{({step})}}$", size=(0.66, 0.4), fill=PAPER)
+        wire(axis, [(at_query + 0.33, y), (columns[0] - 0.35, y)])
+        wire(axis, [(columns[0] + 0.35, y), (at_sum - RADIUS, y)])
+        for place, (x, _) in enumerate(entries):
+            written = place < len(shares)
+            share = shares[place] if written else 0.0
+            box(axis, (x, y), f"{share:.2f}" if written else "0", size=(0.7, 0.36), text=10,
+                fill=TINTS(share) if written else PAPER)  # fmt: skip
+        operator(axis, (at_sum, y), r"$\Sigma$")
+        wire(axis, [(at_sum + RADIUS, y), (at_highway - 0.42, y)])
+        box(axis, (at_highway, y), "highway", size=(0.84, 0.4), fill=PAPER, text=10)
+        wire(axis, [(at_highway + 0.42, y), (at_summary - 0.15, y)], tip=False)
+        label(axis, (at_highway + 0.62, y + 0.22), f"$s^{{({step})}}$", SECOND)
+    for place, (y, above, x) in enumerate(zip(steps, steps[1:], later)):
+        right, rail, between = at_summary + 0.2 * place, 0.95 - 0.25 * place, (y + above) / 2
+        wire(axis, [(at_summary - 0.15, y), (right, y), (right, rail), (x, rail), (x, states - 0.24)],
+             SECOND, over=bool(place))  # fmt: skip
+        joint(axis, (right, y), SECOND)
+        wire(axis, [(right, y), (right, between), (at_query + 0.4, between)], SECOND)
+        wire(axis, [(at_query, y + 0.2), (at_query, between - 0.2)])
+        box(axis, (at_query, between), "GRU cell", size=(0.84, 0.4), fill=PAPER, text=10)
+        wire(axis, [(at_query, between + 0.2), (at_query, above - 0.2)])
+    wire(axis, [(at_summary - 0.15, steps[-1]), (at_summary, steps[-1]), (at_summary, top - 0.2)])
+    box(axis, (8.55, top), "maxout twice, softmax", size=(1.9, 0.4), fill=PAPER, text=10)
+    wire(axis, [(7.6, top), (7.1, top)])
+    label(axis, (6.9, top), "$p$")
+    label(axis, (0.62, vectors), "word vectors", MUTED, size=10)
+    label(axis, (6.3, 1.9), "appended", SECOND, size=10)
+    label(axis, (3.5, 5.75), "each row: softmax$(q\\, W H)$, $H$ grows by a column a step; 0: not yet "
+          "written", MUTED, size=10)  # fmt: skip
+    return axis.figure
+
+
 def _canvas(width: float, height: float) -> Axes:
     """Empty paper whose units are inches, the origin at the lower left."""
     figure = plt.figure(figsize=(width, height))

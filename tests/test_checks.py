@@ -32,7 +32,8 @@ from course_lib.checks.documents import (
 )
 from course_lib.checks.recurrent import BLEND, GRU_STEP, LAST_STATE, REPORT_WEIGHTS, REVERSE
 from course_lib.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
-from course_lib.layers import hop_redundancy, masked_softmax
+from course_lib.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
+from course_lib.layers import Highway, hop_redundancy, masked_softmax
 from course_lib.models.gru import GRUCell
 from course_lib.models.sanet import Block, SANetConfig
 
@@ -654,6 +655,119 @@ def attend_squeezing(q, k, v, mask):
     return 2 * (alpha @ v), alpha
 
 
+def highway_by_layer(x, w_g, b_g, w_f, b_f):
+    layer = Highway(x.shape[1])
+    weights = {"gates.0.weight": w_g.T, "gates.0.bias": b_g,
+               "transforms.0.weight": w_f.T, "transforms.0.bias": b_f}  # fmt: skip
+    layer.load_state_dict(weights)
+    return layer(x)
+
+
+def highway_like(carry=True, bend=torch.relu, gate=torch.sigmoid, turned=False):
+    def highway(x, w_g, b_g, w_f, b_f):
+        if turned:
+            w_g, w_f = w_g.T, w_f.T
+        g, f = gate(x @ w_g + b_g), bend(x @ w_f + b_f)
+        return f + g * (x - f) if carry else x + g * (f - x)
+
+    return highway
+
+
+def steps_by_list(h, q, w, steps, refine, control):
+    entries, rows = list(h), []
+    for _ in range(steps):
+        scores = torch.stack([q @ w @ entry for entry in entries])
+        a = (scores - scores.max()).exp()
+        a = a / a.sum()
+        s = refine(sum(share * entry for share, entry in zip(a, entries, strict=True)))
+        rows.append(torch.nn.functional.pad(a, (0, len(h) + steps - 1 - len(entries))))
+        entries, q = [*entries, s], control(s, q)
+    return torch.stack(rows)
+
+
+def steps_in_place(written=True, keep=lambda found, s: s, left=lambda w: w, turn=None, scale=1.0):
+    """All columns from the start, those of the future masked unless ``written`` is False."""
+
+    def take(h, q, w, steps, refine, control):
+        entries = torch.cat([h, h.new_zeros(steps - 1, h.shape[1])])
+        rows = []
+        for step in range(steps):
+            scores = scale * (entries @ (q @ left(w)))
+            if written:
+                scores[len(h) + step :] = -inf
+            rows.append(scores.softmax(0))
+            found = rows[-1] @ entries
+            s = refine(found)
+            if step + 1 < steps:
+                entries[len(h) + step] = keep(found, s)
+                q = (turn or control)(s, q)
+        return torch.stack(rows)
+
+    return take
+
+
+def pairs_by_loop(attention, product, both=True):
+    """The sum over pairs of steps of each document."""
+    found = []
+    for rows in attention:
+        pairs = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if i != j]
+        pairs = pairs if both else [(i, j) for i, j in pairs if i < j]
+        found.append(sum((product(rows[i], rows[j]) for i, j in pairs), torch.tensor(0.0)))
+    return torch.stack(found)
+
+
+def penalty_by_loop(attention, gamma):
+    return gamma * pairs_by_loop(attention, torch.dot) / (2 * attention.shape[1])
+
+
+def penalty_by_einsum(attention, gamma):
+    overlap = torch.einsum("nic,njc->nij", attention, attention)
+    return gamma / attention.shape[1] * overlap.tril(-1).sum((1, 2))
+
+
+def penalty_by_squares(attention, gamma):
+    """(Σ rows)² holds every product, Σ rows² those with themselves."""
+    every = attention.sum(1).square().sum(1) - attention.square().sum((1, 2))
+    return gamma * every / (2 * attention.shape[1])
+
+
+def cosine_of_rows(a, b):
+    return torch.cosine_similarity(a, b, dim=0)
+
+
+def cosine_by_loop(attention):
+    steps = attention.shape[1]
+    return pairs_by_loop(attention, cosine_of_rows) / (steps * (steps - 1))
+
+
+def cosine_by_numpy(attention):
+    rows = attention.numpy() / np.linalg.norm(attention.numpy(), axis=2, keepdims=True)
+    upper = np.triu_indices(attention.shape[1], 1)
+    return torch.from_numpy((rows @ rows.transpose(0, 2, 1))[:, upper[0], upper[1]].mean(1))
+
+
+def cosine_by_sum(attention):
+    unit = attention / attention.square().sum(2, keepdim=True).sqrt()
+    steps = attention.shape[1]
+    return (unit.sum(1).square().sum(1) - steps) / (steps * (steps - 1))
+
+
+def passes_by_loop(attention, mask, threshold):
+    words = mask.shape[1]
+    return torch.tensor(
+        [all(row[words:].sum() >= threshold for row in rows[1:]) for rows in attention]
+    )
+
+
+def passes_by_least(attention, mask, threshold):
+    return attention[:, 1:, mask.shape[1] :].sum(2).amin(1) >= threshold
+
+
+def passes_by_count(attention, mask, threshold):
+    steps = attention.shape[1]
+    return (attention[:, :, 1 - steps :].sum(2)[:, 1:] >= threshold).sum(1) == steps - 1
+
+
 def order_by_trying(function, x):
     kinds = {"invariant", "equivariant"}
     before = function(x)
@@ -881,6 +995,11 @@ RIGHT = {
     DIAGONALITY: (diagonality_by_tri, diagonality_by_loop, diagonality_by_diagonals),
     REVERSE: (reverse_by_index, reverse_by_gather, reverse_by_roll),
     REDUNDANCY: (hop_redundancy, redundancy_by_loop, redundancy_by_einsum),
+    HIGHWAY: (highway_by_layer, highway_like(), HIGHWAY.reference),
+    STEPS: (steps_by_list, steps_in_place(), STEPS.reference),
+    STEP_PENALTY: (penalty_by_einsum, penalty_by_loop, penalty_by_squares),
+    STEP_COSINE: (cosine_by_numpy, cosine_by_loop, cosine_by_sum),
+    PASSES_ON: (passes_by_loop, passes_by_least, passes_by_count),
     WORD_SHARES: (shares_by_einsum, shares_by_loop, lambda a, b: a * b[..., None]),
     TOP_WORDS: (top_by_argsort, top_by_pairs, top_one_by_one),
     SELF_ATTENTION: (attend(), attend_by_loop, attend_by_torch),
@@ -1075,6 +1194,112 @@ WRONG = {
         (lambda a: (overlap(a) - eye(a)).abs().sum((1, 2)), "absolute values"),
         (lambda a: (overlap(a) * (1 - eye(a))).pow(2).sum((1, 2)), "the diagonal is left out"),
         (lambda a: hop_redundancy(a).sum(), "shape (), expected (1,)"),
+    ],
+    HIGHWAY: [
+        (highway_like(carry=False), "your gate opens the transformation"),
+        (highway_like(bend=torch.tanh), "bent by tanh"),
+        (highway_like(bend=lambda f: f), "not bent at all"),
+        (highway_like(gate=lambda g: g), "no sigmoid"),
+        (highway_like(turned=True), "to the right of x"),
+        (lambda x, g, bg, f, bf: highway_like()(x, g, torch.zeros(1), f, bf), "b_g is missing"),
+        (lambda x, g, bg, f, bf: highway_like()(x, g, bg, f, torch.zeros(1)), "b_f is missing"),
+        (lambda x, g, bg, f, bf: x + torch.relu(x @ f + bf), "a residual"),
+        (lambda x, g, bg, f, bf: x * torch.sigmoid(x @ g + bg), "the other half is missing"),
+        (lambda x, *rest: highway_like()(x, *rest)[0], "expected (1, 1)"),
+    ],
+    STEPS: [
+        (steps_in_place(written=False), "not written yet"),
+        (steps_in_place(keep=lambda found, s: found), "what you append is Σ a h itself"),
+        (steps_in_place(left=lambda w: w.T), "the scores are h W q"),
+        (steps_in_place(turn=lambda s, q: q), "the query stays the same"),
+        (steps_in_place(turn=lambda s, q: s), "the summary itself becomes the query"),
+        (
+            lambda h, q, w, steps, refine, control: steps_in_place()(
+                h, q, w, steps, refine, lambda s, q: control(q, s)
+            ),
+            "control takes the summary first",
+        ),
+        (
+            lambda h, q, w, steps, refine, control: steps_in_place()(
+                h, q, w, steps, lambda found: found, control
+            ),
+            "refine is never called",
+        ),
+        (
+            lambda h, q, w, *rest: steps_in_place(scale=h.shape[1] ** -0.5)(h, q, w, *rest),
+            "you divide the scores by √d",
+        ),
+        (
+            lambda h, *rest: torch.stack(
+                [
+                    row.roll(len(row) - len(h) - step)
+                    for step, row in enumerate(steps_by_list(h, *rest))
+                ]
+            ),
+            "the zeros stand in front",
+        ),
+        (lambda h, q, w, steps, *rest: steps_by_list(h, q, w, steps, *rest)[:, : len(h)], "shape"),
+        (lambda *given: 2 * steps_by_list(*given), "row 1 sums to 2"),
+    ],
+    STEP_PENALTY: [
+        (lambda a, gamma: gamma * (a @ a.mT).sum((1, 2)) / (2 * a.shape[1]), "the diagonal is in"),
+        (lambda a, gamma: penalty_by_loop(a, gamma) / 2, "each pair is counted once"),
+        (lambda a, gamma: 2 * penalty_by_loop(a, gamma), "the 2 of 1/(2T)"),
+        (lambda a, gamma: a.shape[1] * penalty_by_loop(a, gamma), "the T of 1/(2T)"),
+        (lambda a, gamma: penalty_by_loop(a, 1), "γ is missing"),
+        (
+            lambda a, gamma: (
+                gamma * pairs_by_loop(a, torch.dot) / max(1, a.shape[1] * (a.shape[1] - 1))
+            ),
+            "the number of pairs",
+        ),
+        (
+            lambda a, gamma: (
+                gamma * ((a.mT @ a).sum((1, 2)) - a.square().sum((1, 2))) / (2 * a.shape[1])
+            ),
+            "AᵀA",
+        ),
+        (lambda a, gamma: penalty_by_loop(a, gamma).mean().expand(len(a)), "its own number"),
+        (lambda a, gamma: penalty_by_loop(a, gamma).mean(), "shape (), expected (1,)"),
+    ],
+    STEP_COSINE: [
+        (
+            lambda a: pairs_by_loop(a, torch.dot) / (a.shape[1] * (a.shape[1] - 1)),
+            "that is the overlap",
+        ),
+        (
+            lambda a: torch.stack(
+                [torch.stack([cosine_of_rows(x, y) for x in r for y in r]).mean() for r in a]
+            ),
+            "always 1, is in your mean",
+        ),
+        (
+            lambda a: (
+                pairs_by_loop(a, cosine_of_rows, both=False) / (a.shape[1] * (a.shape[1] - 1))
+            ),
+            "halved",
+        ),
+        (lambda a: pairs_by_loop(a, cosine_of_rows), "the sum over the pairs"),
+        (lambda a: cosine_of_rows(a[:, 0].mT, a[:, 1].mT), "only the first two steps"),
+        (lambda a: torch.cosine_similarity(a[:, :-1], a[:, 1:], -1).mean(1), "only neighbouring"),
+        (lambda a: cosine_by_loop(a.mT), "you compare columns"),
+        (lambda a: 1 - cosine_by_loop(a), "cosine at"),
+    ],
+    PASSES_ON: [
+        (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).any(1), "one step that passes on"),
+        (lambda a, m, t: a[:, 1:, m.shape[1] :].sum(2).mean(1) >= t, "you average over the steps"),
+        (lambda a, m, t: (a[:, :, m.shape[1] :].sum(2) >= t).all(1), "the first step is asked"),
+        (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) < t).all(1), "look at words"),
+        (lambda a, m, t: a[:, -1, m.shape[1] :].sum(1) >= t, "only the last step is asked"),
+        (lambda a, m, t: a[:, 1, m.shape[1] :].sum(1) >= t, "only the second step is asked"),
+        (
+            lambda a, m, t: torch.tensor(
+                [all(r[i, m.shape[1] + i - 1] >= t for i in range(1, len(r))) for r in a]
+            ),
+            "just before",
+        ),
+        (lambda a, m, t: (a[:, 1:].amax(2) >= t).all(1), "may lie on a word"),
+        (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).all(), "shape (), expected (1,)"),
     ],
     WORD_SHARES: [
         (lambda a, b: a, "shares within the sentence"),

@@ -14,6 +14,7 @@ DRAWINGS = {
     "han": drawings.han,
     "sanet": drawings.sanet,
     "agt": drawings.agt,
+    "iram": drawings.iram,
 }
 
 
@@ -99,4 +100,11 @@ def test_the_attention_gated_network_names_what_its_equations_name():
     for name in ("x_4", "B_4", "d_{0,4}", "d_{2,1}", r"\Sigma", "s_2", r"\sigma", "T_1",
                  "y_0 = s_0", "f([y_0; s_1])", r"y_1 \circ (1 - T_2)", "two layers",
                  "$p$"):  # fmt: skip
+        assert name in text, name
+
+
+def test_the_steps_name_what_their_equations_name():
+    text = written(drawings.iram())
+    for name in ("x_4", "h_4", "q^{(1)}", "q^{(3)}", "s^{(1)}", "s^{(3)}", r"\Sigma", "highway",
+                 "GRU cell", "softmax", "maxout", "last cell", "$p$"):  # fmt: skip
         assert name in text, name

@@ -47,6 +47,13 @@ from course_lib.checks.self_attention import (
     check_self_attention,
     check_uniform_diagonality,
 )
+from course_lib.checks.steps import (
+    check_highway,
+    check_passes_on,
+    check_step_cosine,
+    check_step_penalty,
+    check_steps,
+)
 
 __all__ = [
     "CheckFailed",
@@ -67,6 +74,7 @@ __all__ = [
     "check_order_change",
     "check_padding_change",
     "check_phrases",
+    "check_passes_on",
     "check_pooled_shares",
     "check_redundancy",
     "check_report_weights",
@@ -75,6 +83,9 @@ __all__ = [
     "check_self_attention",
     "check_sentences_in_place",
     "check_smallest_f1",
+    "check_step_cosine",
+    "check_step_penalty",
+    "check_steps",
     "check_top_words",
     "check_uniform_diagonality",
     "check_untrained",
