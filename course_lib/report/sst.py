@@ -94,7 +94,7 @@ def sweep(
     for record in records:
         spec, settings = record["spec"], record["settings"]
         fits = (spec["system"], spec["preset"], spec["dataset"]) == ("iram", "vanilla", dataset)
-        alike = all(settings[name] == value for name, value in (fixed or {}).items())
-        if fits and alike and "test" not in record and set(spec["overrides"]) <= usual:
+        alike = fits and all(settings[name] == value for name, value in (fixed or {}).items())
+        if alike and "test" not in record and set(spec["overrides"]) <= usual:
             found[settings[setting]].append(record)
     return dict(sorted(found.items()))
