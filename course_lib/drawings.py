@@ -303,8 +303,8 @@ def iram() -> Figure:
         label(axis, (at_highway + 0.62, y + 0.22), f"$s^{{({step})}}$", SECOND)
     for place, (y, above, x) in enumerate(zip(steps, steps[1:], later)):
         right, rail, between = at_summary + 0.2 * place, 0.95 - 0.25 * place, (y + above) / 2
-        wire(axis, [(at_summary - 0.15, y), (right, y), (right, rail), (x, rail), (x, states - 0.24)],
-             SECOND, over=bool(place))  # fmt: skip
+        back = [(right, y), (right, rail), (x, rail), (x, states - 0.24)]
+        wire(axis, [(at_summary - 0.15, y), *back], SECOND, over=bool(place))
         joint(axis, (right, y), SECOND)
         wire(axis, [(right, y), (right, between), (at_query + 0.4, between)], SECOND)
         wire(axis, [(at_query, y + 0.2), (at_query, between - 0.2)])
@@ -316,8 +316,8 @@ def iram() -> Figure:
     label(axis, (6.9, top), "$p$")
     label(axis, (0.62, vectors), "word vectors", MUTED, size=10)
     label(axis, (6.3, 1.9), "appended", SECOND, size=10)
-    label(axis, (3.5, 5.75), "each row: softmax$(q\\, W H)$, $H$ grows by a column a step; 0: not yet "
-          "written", MUTED, size=10)  # fmt: skip
+    says = "each row: softmax$(q\\, W H)$, $H$ grows by a column a step; 0: not yet written"
+    label(axis, (3.5, 5.75), says, MUTED, size=10)
     return axis.figure
 
 

@@ -203,6 +203,7 @@ def test_a_sweep_takes_only_untested_runs_that_differ_in_steps_and_penalty():
         iram_record(0, test=False, penalty=0.0, hidden=400),
         iram_record(0, penalty=0.0),
         iram_record(0, "full", test=False, penalty=0.0),
+        {"spec": {"system": "tfidf", "preset": "words", "dataset": "sst2"}, "settings": {}},
     ]
     found = report.sweep("penalty", records, fixed={"steps": 3})
     assert {value: len(group) for value, group in found.items()} == {0.0: 1, 0.1: 1}
