@@ -48,7 +48,7 @@ from course_lib.checks.self_attention import (
     check_uniform_diagonality,
 )
 from course_lib.checks.steps import (
-    check_highway,
+    check_carrying_highway,
     check_passes_on,
     check_step_cosine,
     check_step_penalty,
@@ -61,6 +61,7 @@ __all__ = [
     "check_attention_pooling",
     "check_blend",
     "check_block",
+    "check_carrying_highway",
     "check_diagonality",
     "check_effective_words",
     "check_gini",
@@ -73,8 +74,8 @@ __all__ = [
     "check_order",
     "check_order_change",
     "check_padding_change",
-    "check_phrases",
     "check_passes_on",
+    "check_phrases",
     "check_pooled_shares",
     "check_redundancy",
     "check_report_weights",

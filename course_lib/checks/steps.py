@@ -14,7 +14,7 @@ Refine = Callable[[Tensor], Tensor]
 Control = Callable[[Tensor, Tensor], Tensor]
 
 
-def check_highway(function: Callable[..., Tensor]) -> None:
+def check_carrying_highway(function: Callable[..., Tensor]) -> None:
     """``f(x, w_g, b_g, w_f, b_f)``, ``x`` ``(n, width)``, matrices ``(width, width)`` that stand to
     its right, biases ``(width,)`` → g ∘ x + (1 − g) ∘ max(0, x W_f + b_f), g = σ(x W_g + b_g)."""
     check(HIGHWAY, function)
