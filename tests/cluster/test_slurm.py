@@ -74,6 +74,7 @@ def slurm(tmp_path_factory):
     ]
     started = []
     environment = os.environ | {"PATH": f"{os.environ['PATH']}:/usr/sbin"}
+    USUAL.unlink(missing_ok=True)  # a link into nowhere, of a test that was killed
     USUAL.symlink_to(folder / "slurm.conf")
     try:
         with (folder / "daemons.log").open("w") as log:
