@@ -22,7 +22,8 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import split_rows
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.systems.agt import NETWORK, PAPER, agt_config
+from course_lib.systems.agt import NETWORK, PAPER
+from course_lib.systems.network import config_of
 from course_lib.training import TrainingConfig, choose_precision, make_optimizer, use_threads
 
 SETTINGS = replace(PAPER, vectors="none", embedding=50)
@@ -141,7 +142,7 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(words: int, classes: int, seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    config = agt_config(SETTINGS, words, classes, None)
+    config = config_of(SETTINGS, AGTConfig, words, classes, None)
     wide = replace(config, embedding=WIDE)
     native = NETWORK.training["precision"]
     return {

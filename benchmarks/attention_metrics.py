@@ -19,7 +19,8 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import LOOKED_AT, split_rows
 from course_lib.metrics.attention import describe, paper_figures
-from course_lib.systems import NETWORKS, SANetSettings, build_network
+from course_lib.systems import NETWORKS, build_network
+from course_lib.systems.sanet import SANetSettings
 from course_lib.training import measure, use_threads
 
 SETTINGS = SANetSettings(vectors="none")

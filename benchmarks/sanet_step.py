@@ -27,8 +27,9 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import split_rows
 from course_lib.layers import positions
-from course_lib.models.sanet import SANet
-from course_lib.systems.sanet import NETWORK, SANetSettings, sanet_config
+from course_lib.models.sanet import SANet, SANetConfig
+from course_lib.systems.network import config_of
+from course_lib.systems.sanet import NETWORK, SANetSettings
 from course_lib.training import (
     TrainingConfig,
     choose_precision,
@@ -140,7 +141,7 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    config = sanet_config(SETTINGS, WORDS, 2, None)
+    config = replace(config_of(SETTINGS, SANetConfig, WORDS, 2, None), sparse=True)
     return {
         "obvious": (PlainNetwork(ObviousBlock, SETTINGS), "no"),
         "ours": (SANet(config), NETWORK.training["precision"]),

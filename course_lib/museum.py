@@ -24,7 +24,8 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import REPOSITORY, describe_environment, split_rows
 from course_lib.metrics.classification import sampling_error
 from course_lib.models.han import HANConfig
-from course_lib.systems.han import HANSettings, han_config
+from course_lib.systems.han import HANSettings
+from course_lib.systems.network import config_of
 from course_lib.training import TrainingConfig, TrainingError, choose_device, fit, use_threads
 
 RECORD = REPOSITORY / "results" / "museum" / "specimens.json"
@@ -66,7 +67,7 @@ def train_museum(spec: MuseumSpec, specimens: tuple[Specimen, ...] = MUSEUM) -> 
     if settings.vectors != "none":
         embedding, _ = load_vectors(settings.vectors).embedding_for(vocabulary, spec.seed)
     classes = len(corpus.card.classes)
-    config = han_config(settings, len(vocabulary), classes, embedding)
+    config = config_of(settings, HANConfig, len(vocabulary), classes, embedding)
     found = []
     for number, specimen in enumerate(specimens, start=1):
         print(f"[{number}/{len(specimens)}] {specimen.wrong}", flush=True)

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-import datasets
 from torch import Tensor
 
-from course_lib.data.batches import Documents, encode_documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.composition import describe
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.systems.network import Look, Network
+from course_lib.systems.network import Look, Network, config_of, encode_words
 
 
 @dataclass(frozen=True)
@@ -59,37 +57,12 @@ PRESETS = {
 }
 
 
-def encode_for_agt(
-    rows: datasets.Dataset, vocabulary: Vocabulary, settings: AGTSettings
-) -> Documents:
-    """One sequence of words."""
-    return encode_documents(rows, vocabulary, flat=True, max_tokens=settings.max_tokens)
-
-
-def agt_config(
-    settings: AGTSettings, words: int, classes: int, embedding: Tensor | None
-) -> AGTConfig:
-    """The network that the settings mean, over ``words`` words."""
-    return AGTConfig(
-        words,
-        classes=classes,
-        embedding=embedding.shape[1] if embedding is not None else settings.embedding,
-        hidden=settings.hidden,
-        layers=settings.layers,
-        selection_layers=settings.selection_layers,
-        attention=settings.attention,
-        gate_bias=settings.gate_bias,
-        dropout=settings.dropout,
-        dropout_at=settings.dropout_at,
-        frozen=settings.frozen,
-    )
-
-
 def build_agt(
     settings: AGTSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> AGT:
     """An untrained AGT over the vocabulary's words."""
-    return AGT(agt_config(settings, len(vocabulary), classes, embedding), embedding)
+    config = config_of(settings, AGTConfig, len(vocabulary), classes, embedding)
+    return AGT(config, embedding)
 
 
 def look_at_agt(model: AGT, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -104,7 +77,7 @@ def look_of(settings: AGTSettings) -> Look | None:
 
 
 NETWORK = Network(
-    encode_for_agt,
+    encode_words,
     build_agt,
     {"decay": False, "clip_norm": 0.0, "best_by": "accuracy", "precision": "native"},
     look=look_of,

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_lib.data.batches import Documents, encode_documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.han import HAN, HANConfig
-from course_lib.systems.network import Network
+from course_lib.systems.network import Network, config_of
 
 
 @dataclass(frozen=True)
@@ -46,27 +46,12 @@ def encode_for_han(
     return encode_documents(rows, vocabulary, settings.max_sentences, settings.max_words)
 
 
-def han_config(
-    settings: HANSettings, words: int, classes: int, embedding: Tensor | None
-) -> HANConfig:
-    """The network that the settings mean, over ``words`` words."""
-    return HANConfig.imdb(
-        words,
-        classes=classes,
-        embedding=embedding.shape[1] if embedding is not None else 50,
-        hidden=settings.hidden,
-        attention=settings.attention,
-        dropout=settings.dropout,
-        hops=settings.hops,
-        penalty=settings.penalty,
-    )
-
-
 def build_han(
     settings: HANSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> HAN:
     """An untrained HAN over the vocabulary's words."""
-    return HAN(han_config(settings, len(vocabulary), classes, embedding), embedding)
+    config = config_of(settings, HANConfig, len(vocabulary), classes, embedding)
+    return HAN(config, embedding)
 
 
 NETWORK = Network(encode_for_han, build_han, {})

@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-import datasets
 import torch
 from torch import Tensor
 
-from course_lib.data.batches import Documents, encode_documents
 from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED, Vocabulary
 from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, IRAMConfig
-from course_lib.systems.network import Look, Network
+from course_lib.systems.network import Look, Network, config_of, encode_words
 
 
 @dataclass(frozen=True)
@@ -76,41 +74,11 @@ PRESETS = {
 }
 
 
-def encode_for_iram(
-    rows: datasets.Dataset, vocabulary: Vocabulary, settings: IRAMSettings
-) -> Documents:
-    """One sequence of words."""
-    return encode_documents(rows, vocabulary, flat=True, max_tokens=settings.max_tokens)
-
-
-def iram_config(
-    settings: IRAMSettings, words: int, classes: int, embedding: Tensor | None
-) -> IRAMConfig:
-    """The network that the settings mean, over ``words`` words."""
-    return IRAMConfig(
-        words,
-        classes=classes,
-        embedding=embedding.shape[1] if embedding is not None else settings.embedding,
-        hidden=settings.hidden,
-        steps=settings.steps,
-        penalty=settings.penalty,
-        context_layers=settings.context_layers,
-        query_layers=settings.query_layers,
-        query_highway=settings.query_highway,
-        ngrams=settings.ngrams,
-        embedding_highway=settings.embedding_highway,
-        dropout=settings.dropout,
-        hidden_dropout=settings.hidden_dropout,
-        initial_std=settings.initial_std,
-        trainable=settings.trainable,
-    )
-
-
 def build_iram(
     settings: IRAMSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> IRAM:
     """An untrained IRAM over the vocabulary's words."""
-    config = iram_config(settings, len(vocabulary), classes, embedding)
+    config = config_of(settings, IRAMConfig, len(vocabulary), classes, embedding)
     ngrams = None
     if settings.ngrams:
         ngrams = hashed_ngrams(vocabulary.words, settings.ngrams)
@@ -130,7 +98,7 @@ def look_of(settings: IRAMSettings) -> Look | None:
 
 
 NETWORK = Network(
-    encode_for_iram,
+    encode_words,
     build_iram,
     {"optimizer": "amsgrad", "decay": False, "best_by": "accuracy"},
     # the vectors are fixed, so a word of the test half has its vector like any other; its labels

@@ -1,16 +1,17 @@
 """What the training of any neural system has to know about it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 import datasets
 from torch import Tensor, nn
 
-from course_lib.data.batches import Documents
+from course_lib.data.batches import Documents, encode_documents
 from course_lib.data.vocabulary import Vocabulary
 
 VALIDATION_SHARE = 0.1  # of the training half, where a corpus has no validation split of its own
+Config = TypeVar("Config")
 Look = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]
 
 
@@ -26,6 +27,28 @@ def nothing_to_see(settings: Any) -> None:
 def as_they_are(settings: Any) -> bool:
     """Word vectors are not standardised."""
     return False
+
+
+def encode_words(rows: datasets.Dataset, vocabulary: Vocabulary, settings: Any) -> Documents:
+    """Each document as one sequence of words, cut at ``settings.max_tokens`` (0: not at all)."""
+    return encode_documents(rows, vocabulary, flat=True, max_tokens=settings.max_tokens)
+
+
+def config_of(
+    settings: Any, config: type[Config], words: int, classes: int, embedding: Tensor | None
+) -> Config:
+    """The ``config`` that the settings mean: every field that both have is as the settings say.
+
+    Over ``words`` words, and as wide as the ``embedding`` if one is given.
+    """
+    own = {item.name for item in fields(settings)}
+    values = {
+        item.name: getattr(settings, item.name) for item in fields(config) if item.name in own
+    }
+    values |= {"vocabulary": words, "classes": classes}
+    if embedding is not None:
+        values["embedding"] = embedding.shape[1]
+    return config(**values)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-import datasets
 from torch import Tensor
 
-from course_lib.data.batches import Documents, encode_documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.attention import describe
 from course_lib.models.sanet import SANet, SANetConfig
-from course_lib.systems.network import Look, Network
+from course_lib.systems.network import Look, Network, config_of, encode_words
 
 
 @dataclass(frozen=True)
@@ -59,37 +57,12 @@ PRESETS = {
 }
 
 
-def encode_for_sanet(
-    rows: datasets.Dataset, vocabulary: Vocabulary, settings: SANetSettings
-) -> Documents:
-    """One sequence of words."""
-    return encode_documents(rows, vocabulary, flat=True, max_tokens=settings.max_tokens)
-
-
-def sanet_config(
-    settings: SANetSettings, words: int, classes: int, embedding: Tensor | None
-) -> SANetConfig:
-    """The network that the settings mean, over ``words`` words."""
-    return SANetConfig(
-        words,
-        classes=classes,
-        embedding=embedding.shape[1] if embedding is not None else settings.embedding,
-        hidden=settings.hidden,
-        blocks=settings.blocks,
-        dropout=settings.dropout,
-        attention=settings.attention,
-        positions=settings.positions,
-        scaled=settings.scaled,
-        masked_pooling=settings.masked_pooling,
-        sparse=True,
-    )
-
-
 def build_sanet(
     settings: SANetSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> SANet:
     """An untrained SANet over the vocabulary's words."""
-    return SANet(sanet_config(settings, len(vocabulary), classes, embedding), embedding)
+    config = config_of(settings, SANetConfig, len(vocabulary), classes, embedding)
+    return SANet(replace(config, sparse=True), embedding)
 
 
 def look_at_sanet(model: SANet, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -109,7 +82,7 @@ def look_of(settings: SANetSettings) -> Look | None:
 
 
 NETWORK = Network(
-    encode_for_sanet,
+    encode_words,
     build_sanet,
     {
         "optimizer": "sgd",
