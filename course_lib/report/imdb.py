@@ -5,7 +5,6 @@ from collections import defaultdict
 from typing import Any
 
 from course_lib.experiments import load_records
-from course_lib.metrics.classification import sampling_error
 from course_lib.report.records import spread
 
 # The seed report's own figures (Bredy-Maux and Robach 2022), rounded as it gives them.
@@ -73,10 +72,3 @@ def imdb_table(records: list[dict[str, Any]] | None = None) -> str:
             f"| {statistics.mean(per_run):.0f} s |"
         )
     return "\n".join(rows)
-
-
-def imdb_sampling_error(records: list[dict[str, Any]] | None = None) -> float:
-    """Standard error of an accuracy on the IMDb test half, at the best recorded accuracy."""
-    records = load_records() if records is None else records
-    best = max(record["test"]["accuracy"] for record in records if "test" in record)
-    return sampling_error(best, 25_000)

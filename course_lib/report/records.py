@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from course_lib.metrics.classification import sampling_error
+
 HOW_LONG = {"max_tokens", "epochs", "patience"}  # overrides under which a run is still the preset's
 
 SIMPLE = {
@@ -43,6 +45,20 @@ def seeds_of(
         return []
     best = min(groups, key=lambda key: (key[0], -len(groups[key])))
     return groups[best]
+
+
+def standard_error(records: list[dict[str, Any]], dataset: str) -> float:
+    """Of an accuracy on the complete test set: what another draw of its texts would change, at the
+    best accuracy recorded. ``ValueError`` where no run has read it."""
+    tested = [
+        record
+        for record in records
+        if record["spec"]["dataset"] == dataset
+        and "test" in record
+        and not record["data"]["subset"]
+    ]
+    best = max(tested, key=lambda record: record["test"]["accuracy"])
+    return sampling_error(best["test"]["accuracy"], best["sizes"]["test"])
 
 
 def made_from(group: list[dict[str, Any]]) -> str:
