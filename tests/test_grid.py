@@ -48,7 +48,7 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
     [
         ("a: [{hidden: 3}]", "group 'a', entry 1: no 'hidden'; there are: system, dataset"),
         (f"a: [{SMALL}, {{seed: 3}}]", "group 'a', entry 2: no 'seed'"),
-        ("a: [{system: hna}]", "group 'a', entry 1: no system 'hna'; there are: han"),
+        ("a: [{system: hna}]", "group 'a', entry 1: no system 'hna'; there are: agt, han"),
         ("a: [{overrides: {hiden: 1}}]", "group 'a', entry 1: no han setting 'hiden'"),
         ("a: [{overrides: {hidden: many}}]", "entry 1: hidden takes int, got 'many'"),
         ("a: [{overrides: [hidden]}]", "entry 1: overrides takes dict, got ['hidden']"),
@@ -83,8 +83,9 @@ def test_what_cannot_be_meant_is_refused_with_its_place(written, text, says):
     assert says in str(raised.value)
 
 
-def test_the_committed_grid_is_valid_and_holds_every_committed_record():
+def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatch, tmp_path):
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
+    monkeypatch.setattr(grid, "RUNS", tmp_path)  # what was run here must not stand in for results/
     specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
     outside = [record["id"] for record in load_records() if record["id"] not in specs]
     assert outside == []

@@ -78,7 +78,7 @@ def _highway_cases() -> list[Case]:
 
 
 HIGHWAY = Checker(
-    name="highway",
+    name="carrying_highway",
     reference=_highway,
     cases=_highway_cases,
     returns=("y",),

@@ -72,6 +72,8 @@ def without_times(record: object) -> object:
 
 
 def records(project: Project) -> dict[str, object]:
-    """What the runs of a project recorded, but for times; raises if a record is half a file."""
+    """What the runs of a project recorded, but for times; raises if a record is half a file. Those
+    that were moved aside as stale do not count."""
     paths = sorted((project.folder / "runs").glob("*/record.json"))
-    return {path.parent.name: without_times(json.loads(path.read_text())) for path in paths}
+    kept = (path for path in paths if ".stale-" not in path.parent.name)
+    return {path.parent.name: without_times(json.loads(path.read_text())) for path in kept}
