@@ -61,7 +61,7 @@ def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
         values = [100 * point[line] for point in points.values()]
         axis.plot(list(points), values, look, label=line)
     axis.set(xlabel="training texts", ylabel=ylabel, xscale="log", ylim=(0, None))
-    axis.set_xticks(list(points), [f"{size:,}" for size in points])
+    axis.set_xticks(list(points), [f"{size:,}" for size in points], rotation=30, ha="right")
     axis.minorticks_off()
     axis.legend()
     return figure
