@@ -36,6 +36,7 @@ CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committe
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TRACEBACK = "Traceback (most recent call last)"
 PROFILES = ("smoke", "lesson", "full")
+CELL_SECONDS = 600  # a cell that has not answered by then never will
 
 
 def profile_from_environment() -> str:
@@ -126,6 +127,7 @@ def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outc
             cwd=str(lesson.parent),
             kernel_name="python3",
             progress_bar={"desc": lesson.stem},
+            execution_timeout=None if profile == "full" else CELL_SECONDS,
         )
     except PapermillExecutionError as error:
         failure.append(f"cell {error.cell_index}: {error.ename}: {error.evalue}")

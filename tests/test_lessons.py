@@ -312,3 +312,16 @@ def test_exported_lesson_asks_for_nothing_and_draws_formulas(tmp_path):
     assert re.search(
         r'alt="a (&quot;|&#34;)pixel(&quot;|&#34;) &lt;b(&gt;|>)"|alt=\'a "pixel" &lt;b', text
     )
+
+
+def test_a_cell_that_never_answers_is_an_error_and_no_endless_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "CELL_SECONDS", 2)
+    parameters = new_code_cell("profile = 'smoke'", metadata={"tags": ["parameters"]})
+    stuck = new_code_cell("import time\ntime.sleep(120)")
+    made = new_notebook(cells=[parameters, stuck])
+    made.metadata["kernelspec"] = {"display_name": "x", "language": "python", "name": "python3"}
+    nbformat.write(made, tmp_path / "01_stuck.ipynb")
+    outcome = lessons.execute(tmp_path / "01_stuck.ipynb", tmp_path / "out.ipynb", "smoke")
+    assert outcome.seconds < 60
+    (error,) = outcome.errors
+    assert error.startswith("CellTimeoutError") and "time.sleep(120)" in error
