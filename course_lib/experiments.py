@@ -92,7 +92,7 @@ class RunSpec:
                 raise SpecError(f"{name} cannot be negative or infinite, got {value!r}")
             if value == 0 and name not in MAY_BE_ZERO:
                 raise SpecError(f"{name} cannot be 0")
-            if name in ("dropout", "hidden_dropout", "validation_share") and value >= 1:
+            if (name.endswith("dropout") or name == "validation_share") and value >= 1:
                 raise SpecError(f"{name} takes a share below 1, got {value!r}")
         return replace(settings, **self.overrides)
 

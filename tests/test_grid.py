@@ -236,8 +236,14 @@ def test_a_terminal_that_goes_away_does_not_hold_the_grid_up(place):
     ended = threading.Event()
     ended.set()
     grid._watch(ended, [SPEC], Gone())
-    with tqdm.get_lock():  # free again for other bars
-        pass
+    free = threading.Event()  # tqdm's lock, which this thread itself could always take again
+
+    def take() -> None:
+        with tqdm.get_lock():
+            free.set()
+
+    threading.Thread(target=take, daemon=True).start()
+    assert free.wait(10), "no other bar can ever be drawn"
 
 
 def test_the_line_of_progress_says_how_many_runs_are_done_and_how_long_it_takes(place):
