@@ -45,6 +45,13 @@ def prefix_mask(lengths, width=None):
     )
 
 
+def batch(lengths, seed=0, width=None):
+    """Random word ids and their mask, one row a document of that many words."""
+    mask = prefix_mask(lengths, width)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
+
+
 def ragged_batch(documents, seed=0):
     """Random word ids and mask ``(documents, sentences, words)`` for lengths of sentences."""
     height = max(1, *map(len, documents))

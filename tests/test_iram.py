@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from strategies import WORDS, every_device, prefix_mask, row_lengths, seeds
+from strategies import WORDS, batch, every_device, prefix_mask, row_lengths, seeds
 from torch import nn
 
 from course_lib import invariants
@@ -36,12 +36,6 @@ def tiny_iram(seed=0, **settings):
         if model.steps:
             model.steps.attend.weight.mul_(10)
     return model
-
-
-def batch(lengths, seed=0, width=None):
-    mask = prefix_mask(lengths, width)
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
 
 
 def sigmoid(x):

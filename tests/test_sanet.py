@@ -6,7 +6,7 @@ import torch
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from strategies import WORDS, every_device, prefix_mask, row_lengths, seeds
+from strategies import WORDS, batch, every_device, prefix_mask, row_lengths, seeds
 
 from course_lib import invariants
 from course_lib.invariants import InvariantError
@@ -24,12 +24,6 @@ variants = pytest.mark.parametrize(
 def tiny_sanet(seed=0, **settings):
     torch.manual_seed(seed)
     return SANet(SANetConfig(**TINY | settings)).eval()
-
-
-def batch(lengths, seed=0, width=None):
-    mask = prefix_mask(lengths, width)
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
 
 
 def by_the_paper(model, words):
