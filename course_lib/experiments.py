@@ -377,6 +377,11 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     return Run(record, model.eval(), vocabulary, corpus)
 
 
+def kept_accuracy(record: dict[str, Any]) -> float:
+    """Validation accuracy, in [0, 1], of the epoch that a run kept."""
+    return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]
+
+
 def load_records(folder: Path = REPOSITORY / "results") -> list[dict[str, Any]]:
     """All committed records, by id."""
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]

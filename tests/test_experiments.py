@@ -22,6 +22,7 @@ from course_lib.experiments import (
     RunSpec,
     SpecError,
     execute,
+    kept_accuracy,
     load_records,
     load_run,
     main,
@@ -590,3 +591,8 @@ def test_irams_ablations_each_leave_one_part_out():
         "full-no-query": {"query_layers", "query_highway"},
         "full-no-embedding": {"embedding_highway"},
     }
+
+
+def test_the_kept_epoch_is_counted_from_one():
+    epochs = [{"validation_accuracy": accuracy} for accuracy in (0.5, 0.9, 0.7)]
+    assert kept_accuracy({"epochs": epochs, "best_epoch": 2}) == 0.9
