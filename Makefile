@@ -31,7 +31,7 @@ test: $(READY)  ## lint, tests, and the lessons checked cell by cell
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python -m pytest
-	COURSE_PROFILE=smoke $(BIN)/python -m pytest --nbval-lax notebooks/[0-9]*.ipynb
+	COURSE_PROFILE=smoke $(BIN)/python -m pytest --nbval-lax notebooks/[0-9]*.ipynb notebooks/experiments/report.ipynb
 
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
 	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.lessons data
@@ -39,8 +39,9 @@ data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder take
 experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
 	$(BIN)/python -m course_lib.grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
-report: $(READY)  ## the README's table, from the records in results/
+report: $(READY)  ## the README's tables and the report of all papers, from the records in results/
 	$(BIN)/python -m course_lib.report
+	$(BIN)/python -m course_lib.lessons notebooks notebooks/experiments/report.ipynb
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(BIN)/python -m course_lib.lessons notebooks

@@ -29,6 +29,7 @@ from course_lib.experiments import REPOSITORY
 from course_lib.students import ExerciseError, write_students
 
 LESSONS = REPOSITORY / "notebooks"
+REPORT = LESSONS / "experiments" / "report.ipynb"
 EXECUTED = REPOSITORY / "runs" / "lessons"
 SITE = REPOSITORY / "site"
 STUDENTS = REPOSITORY / "students"
@@ -290,11 +291,11 @@ def export_html(executed: Path, target: Path) -> None:
 
 
 def course(profile: str) -> list[Outcome]:
-    """Data, every lesson, and ``site/`` with the executed lessons and an index."""
+    """Data, every lesson and the report, and ``site/`` with these executed and an index."""
     if profile != "smoke":
         prepare_data()
     outcomes = []
-    for lesson in lesson_paths():
+    for lesson in pages():
         executed = EXECUTED / lesson.name
         with _views_shown("static"):
             outcomes.append(execute(lesson, executed, profile))
@@ -317,6 +318,11 @@ def course(profile: str) -> list[Outcome]:
 def lesson_paths() -> list[Path]:
     """The numbered lessons, in order."""
     return sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
+
+
+def pages() -> list[Path]:
+    """What ``site/`` shows: the lessons, and the report of all records."""
+    return [*lesson_paths(), REPORT]
 
 
 def summary(outcomes: list[Outcome]) -> str:

@@ -15,7 +15,8 @@ FLOORS = [
     ("heatmap", "plots", "drawings", "colours"),
     ("parallel", "training", "checks", "bugs"),
     ("systems",),
-    ("experiments", "grid", "explore", "report", "students", "lessons", "museum"),
+    ("experiments", "grid"),
+    ("explore", "report", "students", "lessons", "museum"),
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 SOURCES = sorted((REPOSITORY / "course_lib").rglob("*.py"))

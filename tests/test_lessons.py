@@ -259,7 +259,7 @@ def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
 ):
     monkeypatch.setenv("JPY_SESSION_NAME", "as if started from a notebook")
     source = write(notebook(PARAMETERS, new_code_cell(VIEW)), tmp_path / "01_view.ipynb")
-    monkeypatch.setattr(lessons, "lesson_paths", lambda: [source])
+    monkeypatch.setattr(lessons, "pages", lambda: [source])
     monkeypatch.setattr(lessons, "EXECUTED", tmp_path / "executed")
     monkeypatch.setattr(lessons, "SITE", tmp_path / "site")
     (outcome,) = lessons.course("smoke")
@@ -275,7 +275,7 @@ def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
 
 
 def test_committed_lessons_are_in_normal_form():
-    paths = [*lessons.lesson_paths(), lessons.LESSONS / "experiments" / "run.ipynb"]
+    paths = [*lessons.pages(), lessons.LESSONS / "experiments" / "run.ipynb"]
     assert len(paths) >= 3
     for path in paths:
         stored = nbformat.read(path, as_version=4)

@@ -3,9 +3,12 @@
 import json
 
 import pytest
+import torch
 
 from course_lib import report
 from course_lib.experiments import REPOSITORY, load_records
+from course_lib.grid import read_grid
+from course_lib.heatmap import AttentionHeatmap
 
 
 def record(seed, accuracy, **settings):
@@ -176,10 +179,15 @@ def test_records_of_other_networks_leave_the_imdb_table_alone():
     assert [group[0]["spec"]["system"] for group in groups] == ["han"]
 
 
-def iram_record(seed=0, preset="vanilla", accuracy=0.8, dataset="sst2", test=True, **overrides):
+def iram_record(
+    seed=0, preset="vanilla", accuracy=0.8, dataset="sst2", documents=1821, test=True, **overrides
+):
     made = sanet_record(seed, dataset, preset, accuracy, subset=False, **overrides)
     made["spec"]["system"] = "iram"
     made["settings"] = {"vectors": "glove.6B.50d", "steps": 3, "penalty": 3e-4} | overrides
+    made["sizes"] = {"test": documents}
+    made["epochs"] = [{"validation_accuracy": a} for a in (0.1, accuracy)]
+    made["best_epoch"] = 2
     if not test:
         del made["test"]
     return made
@@ -195,16 +203,90 @@ def test_the_treebanks_table_takes_the_preset_that_fits_the_dataset():
     assert "NSE" in table and "NSE" not in report.sst_table(records, compact=True)
 
 
-def test_a_sweep_takes_only_untested_runs_that_differ_in_steps_and_penalty():
-    records = [
-        iram_record(test=False, penalty=0.1),
-        iram_record(1, test=False, penalty=0.0),
-        iram_record(0, test=False, penalty=0.0, steps=5),
-        iram_record(0, test=False, penalty=0.0, hidden=400),
-        iram_record(0, penalty=0.0),
-        iram_record(0, "full", test=False, penalty=0.0),
-        {"spec": {"system": "tfidf", "preset": "words", "dataset": "sst2"}, "settings": {}},
+# Differences and sweeps
+
+
+def test_a_difference_holds_the_test_sets_error_and_that_of_the_seeds():
+    ours = [iram_record(seed, accuracy=a) for seed, a in enumerate((0.78, 0.80, 0.82))]
+    found = report.difference(ours, (0.90, 1821))
+    drawn = 0.8 * 0.2 / 1821
+    expected = (drawn + 0.02**2 / 3 + 0.9 * 0.1 / 1821) ** 0.5  # the variances add up
+    assert (found.value, found.error) == pytest.approx((-0.10, expected))
+    assert found.reading == "worse" and str(found) == f"-10.0 ± {200 * expected:.1f}"
+
+
+def test_nothing_is_ranked_inside_its_interval_and_one_seed_is_said():
+    one, other = [iram_record(accuracy=0.80)], [iram_record(accuracy=0.82)]
+    assert report.difference(one, other).reading == "not told apart"  # 2 points, ± 2.6
+    large = [iram_record(accuracy=a, documents=100_000) for a in (0.80, 0.82)]
+    assert report.difference(large[1:], large[:1]).reading == "better, of one seed"
+    simple = [iram_record(accuracy=0.80, documents=100_000)]
+    simple[0]["spec"]["system"] = "tfidf"
+    seeds = [iram_record(seed, accuracy=0.82, documents=100_000) for seed in range(3)]
+    assert report.difference(seeds, simple).reading == "better"
+    assert report.difference(simple, seeds).value == pytest.approx(-0.02)
+
+
+def test_every_paper_figure_of_a_model_of_ours_has_its_row_run_or_not():
+    table = report.papers_table([iram_record(accuracy=0.85)])
+    assert "| SST-2 | IRAM vanilla | 88.7 | 85.0 (1 seed), 50-d vectors | -3.7 ± " in table
+    assert "| AG | SANet big | 92.58 | – | – | not run |" in table
+    assert table.count("\n") == 1 + sum(map(len, report.PAPERS.values()))
+
+
+def test_contrasts_name_both_sides_and_their_seeds():
+    records = [iram_record(s, accuracy=0.8) for s in (0, 1)] + [iram_record(preset="baseline")]
+    baseline = "BiLSTM + maxout (IRAM without steps)"
+    table = report.contrasts_table(records, [("sst2", "IRAM vanilla", baseline)])
+    assert f"| SST-2 | IRAM vanilla (2 seeds) | {baseline} (1 seed) | +0.0 ± " in table
+    assert table.endswith("| not told apart |")
+
+
+def test_a_sweep_holds_what_is_fixed_and_lets_nothing_else_differ():
+    wanted = [iram_record(s, test=False, penalty=p) for p in (0.1, 0.0) for s in (0, 1)]
+    others = [
+        iram_record(test=False, penalty=0.1, steps=5),
+        iram_record(test=False, penalty=0.1, hidden=7),
+        iram_record(test=True, penalty=0.1),
+        iram_record(test=False, preset="full", penalty=0.1),
     ]
-    found = report.sweep("penalty", records, fixed={"steps": 3})
-    assert {value: len(group) for value, group in found.items()} == {0.0: 1, 0.1: 1}
-    assert list(report.sweep("steps", records, fixed={"penalty": 0.0})) == [3, 5]
+    limited = iram_record(test=False, penalty=0.1)
+    limited["spec"]["limit"] = 100
+    records = wanted + others + [limited]
+    found = report.sweep("penalty", {"steps": 3}, ("iram", "vanilla"), "sst2", records)
+    assert found == {0.0: wanted[2:], 0.1: wanted[:2]}
+    table = report.sweep_table("γ", found, [0.0, 0.1, 1.0])
+    assert table.split("\n")[2:] == [
+        "| 0 | 2 | 80.0 ± 0.0 | – |",
+        "| 0.1 | 2 | 80.0 ± 0.0 | – |",
+        "| 1 | – | – | – |",
+    ]
+
+
+def test_the_steps_view_shows_the_share_on_summaries_and_says_what_is_missing(capsys):
+    made = iram_record(test=False, penalty=0.5)
+    shares = {"summary share, step 2": 0.25, "summary share, step 3": 1.0, "step cosine": 0.5}
+    made["attention"] = {"trained": shares | {"step overlap": 0.125}}
+    view = report.steps_view("γ", {0.5: [made]}, [0.5, 2.0])
+    assert capsys.readouterr().out == "not recorded yet: γ = 2\n"
+    drawn = AttentionHeatmap(
+        torch.tensor([[[1, 0], [0.75, 0.25], [0, 1]]]), list("123"), ["words", "summaries"],
+        steps=["one"], extra=1,
+    )  # fmt: skip
+    assert view.data == drawn.data and view.spec["shape"] == [1, 3, 2]
+    assert view.spec["steps"] == ["γ = 0.5: accuracy 80.0% (1 seed), overlap 0.125, cosine 0.50"]
+    assert report.steps_view("γ", {}, []) is None
+
+
+def test_every_run_of_the_grid_is_counted_once_recorded_or_missing():
+    grid = read_grid()
+    ids = {spec.id for specs in grid.values() for spec in specs}
+    some = sorted(ids)[::3]
+    rows = report.runs_table([{"id": name} for name in some]).split("\n")[2:]
+    counts = [row.split("|")[2].split(" of ") for row in rows]
+    assert sum(int(done) for done, _ in counts) == len(some)
+    assert sum(int(planned) for _, planned in counts) == len(ids)
+    missing = [
+        part.split("`")[1] for row in rows for part in row.split("|")[3].split(",") if "`" in part
+    ]
+    assert sorted(missing) == sorted(ids - set(some))

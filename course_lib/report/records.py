@@ -47,6 +47,16 @@ def seeds_of(
     return groups[best]
 
 
+def runs_of(
+    records: list[dict[str, Any]], model: tuple[str, ...], dataset: str
+) -> list[dict[str, Any]]:
+    """``seeds_of`` a model, which is a system and its presets, of which the first with a run
+    counts."""
+    system, *presets = model
+    groups = (seeds_of(records, system, preset, dataset) for preset in presets)
+    return next(filter(None, groups), [])
+
+
 def standard_error(records: list[dict[str, Any]], dataset: str) -> float:
     """Of an accuracy on the complete test set: what another draw of its texts would change, at the
     best accuracy recorded. ``ValueError`` where no run has read it."""
@@ -59,6 +69,11 @@ def standard_error(records: list[dict[str, Any]], dataset: str) -> float:
     ]
     best = max(tested, key=lambda record: record["test"]["accuracy"])
     return sampling_error(best["test"]["accuracy"], best["sizes"]["test"])
+
+
+def accuracy_of(record: dict[str, Any]) -> float:
+    """The share of test documents that a run gets right."""
+    return record["test"]["accuracy"]
 
 
 def made_from(group: list[dict[str, Any]]) -> str:
@@ -92,11 +107,8 @@ def results_table(
         found = [figures.get(dataset) for dataset in datasets]
         cells = ["–" if value is None else f"{value:g}" for value in found]
         rows.append(f"| {name}, paper | {' | '.join(cells)} |")
-    for name, (system, *presets) in ours.items():
-        groups = [
-            next(filter(None, (seeds_of(records, system, p, dataset) for p in presets)), [])
-            for dataset in datasets
-        ]
+    for name, model in ours.items():
+        groups = [runs_of(records, model, dataset) for dataset in datasets]
         vectors = sorted({vector_size(group[0]) for group in groups if group} - {""})
         cells = [
             f"{spread([figure(record) for record in group], 100)} {made_from(group)}"

@@ -1,10 +1,9 @@
-"""IRAM and AGT on the treebank: the papers' accuracies with ours below, and IRAM's sweeps."""
+"""IRAM and AGT on the treebank: the papers' accuracies with ours below."""
 
-from collections import defaultdict
 from typing import Any
 
 from course_lib.experiments import load_records
-from course_lib.report.records import SIMPLE, results_table
+from course_lib.report.records import SIMPLE, accuracy_of, results_table
 
 DATASETS = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
 # Test accuracy in %. Tutek and Šnajder 2018, Tables 1 and 2; Guo 2017, with the ablations of its
@@ -70,31 +69,3 @@ def sst_table(
     if compact:
         paper = {name: row for name, row in paper.items() if name in models}
     return results_table("accuracy %", DATASETS, paper, models, records, accuracy_of)
-
-
-def accuracy_of(record: dict[str, Any]) -> float:
-    """The share of test documents that a run gets right."""
-    return record["test"]["accuracy"]
-
-
-def sweep(
-    setting: str,
-    records: list[dict[str, Any]] | None = None,
-    fixed: dict[str, Any] | None = None,
-    dataset: str = "sst2",
-) -> dict[float, list[dict[str, Any]]]:
-    """IRAM's vanilla records without a test by the value of a setting, such as ``"penalty"``.
-
-    ``fixed`` gives other settings that must be as they say; of the rest, only ``setting``, the
-    penalty and the number of steps may have been overridden, beside the epochs.
-    """
-    records = load_records() if records is None else records
-    usual = {"steps", "penalty", "epochs"}
-    found = defaultdict(list)
-    for record in records:
-        spec, settings = record["spec"], record["settings"]
-        fits = (spec["system"], spec["preset"], spec["dataset"]) == ("iram", "vanilla", dataset)
-        alike = fits and all(settings[name] == value for name, value in (fixed or {}).items())
-        if alike and "test" not in record and set(spec["overrides"]) <= usual:
-            found[settings[setting]].append(record)
-    return dict(sorted(found.items()))

@@ -8,6 +8,7 @@ from course_lib.experiments import load_records
 from course_lib.report.records import (
     HOW_LONG,
     SIMPLE,
+    accuracy_of,
     made_from,
     results_table,
     seeds_of,
@@ -71,7 +72,7 @@ def sanet_error_table(records: list[dict[str, Any]] | None = None, compact: bool
 
 def error_of(record: dict[str, Any]) -> float:
     """The share of test documents that a run gets wrong."""
-    return 1 - record["test"]["accuracy"]
+    return 1 - accuracy_of(record)
 
 
 def _any_run(records: list[dict[str, Any]], dataset: str) -> bool:
