@@ -109,7 +109,8 @@ def difference(
 
 
 def _lacks_seeds(group: list[dict[str, Any]]) -> bool:
-    return len(group) == 1 and group[0]["spec"]["system"] != "tfidf"  # whose fit has no chance in it
+    seedless = group[0]["spec"]["system"] == "tfidf"  # nothing in its fit is left to chance
+    return len(group) == 1 and not seedless
 
 
 def papers_table(
