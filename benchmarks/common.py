@@ -14,6 +14,7 @@ from tqdm.auto import tqdm
 from course_lib.data.sources import atomic_path
 from course_lib.experiments import describe_environment
 
+CPU = torch.device("cpu")
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -85,14 +86,15 @@ def write(
     content: str,
     threads: int,
     dataset: str = "imdb",
+    device: torch.device = CPU,
 ) -> None:
     """Leave ``results/NAME.json``: the figures, and what a rerun would need to match."""
     result = {
         "benchmark": name,
-        "command": " ".join(["python", f"benchmarks/{name}.py", *sys.argv[1:]]),
+        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "seed": seed,
         "data": {"dataset": dataset, "content": content},
-        "environment": describe_environment(torch.device("cpu"), threads),
+        "environment": describe_environment(device, threads),
         "figures": figures,
     }
     with atomic_path(RESULTS / f"{name}.json") as temporary:

@@ -248,6 +248,13 @@ def split_rows(
     }
 
 
+def training_config(system: str, settings: Any, seed: int) -> TrainingConfig:
+    """How a neural system trains under its settings."""
+    asked = {item.name for item in fields(TrainingConfig)} & asdict(settings).keys()
+    chosen = {name: getattr(settings, name) for name in asked}
+    return TrainingConfig(**NETWORKS[system].training, **chosen, seed=seed)
+
+
 def _run_network(
     spec: RunSpec,
     settings: Any,
@@ -265,10 +272,7 @@ def _run_network(
     }
     classes = len(corpus.card.classes)
     model, coverage = build_network(spec.system, settings, vocabulary, classes, spec.seed)
-    asked = {item.name for item in fields(TrainingConfig)} & asdict(settings).keys()
-    config = TrainingConfig(
-        **network.training, **{name: getattr(settings, name) for name in asked}, seed=spec.seed
-    )
+    config = training_config(spec.system, settings, spec.seed)
     history = fit(
         model,
         Batches(documents["train"], settings.batch_size, spec.seed),

@@ -1,0 +1,137 @@
+"""Tokens a second of training each system at the papers' sizes, on whatever device there is.
+
+Made-up texts of one length, so nothing is padding; the words of 30,000 are as frequent as a
+language's. What is timed is ``course_lib.training.fit``, validation and checkpoints aside. On a GPU
+also the peak of its memory, and the share of the time in which it computes. Under torchrun the
+processes share every batch: ``torchrun --nproc-per-node 2 benchmarks/throughput.py --threads 1``.
+"""
+
+import argparse
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from common import interleave, show, spread, write
+from torch.profiler import ProfilerActivity, profile
+
+from course_lib.data.batches import Batches, Documents
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.experiments import training_config
+from course_lib.parallel import is_main, processes
+from course_lib.systems import PRESETS, build_network
+from course_lib.training import choose_device, choose_precision, fit, use_threads
+
+WORDS = 30_000
+
+
+class Size(NamedTuple):
+    """A preset as its paper has it, and the sentences × words of a document."""
+
+    system: str
+    preset: str
+    overrides: dict[str, Any]
+    sentences: int
+    words: int
+    classes: int
+
+
+PAPERS = {"embedding": 300, "hidden": 500}  # IRAM's middle size, over 300-d vectors
+SIZES = {
+    "HAN, 7 × 30 words": Size("han", "report", {}, 7, 30, 2),
+    "SANet base, 48 words": Size("sanet", "base", {}, 1, 48, 4),
+    "SANet base, 256 words": Size("sanet", "base", {}, 1, 256, 5),
+    "SANet base, 1000 words": Size("sanet", "base", {}, 1, 1000, 5),
+    "SANet big, 256 words": Size("sanet", "big", {}, 1, 256, 5),
+    "IRAM vanilla, 19 words": Size("iram", "vanilla", PAPERS, 1, 19, 2),
+    "IRAM full, 19 words": Size("iram", "full", PAPERS, 1, 19, 2),
+    "AGT, 19 words": Size("agt", "paper", {}, 1, 19, 5),
+}
+
+
+def texts(size: Size, count: int, seed: int) -> Documents:
+    """So many documents, all of that size."""
+    random = np.random.default_rng(seed)
+    often = 1 / (np.arange(2, WORDS) + 10.0)  # 0 and 1 are padding and the unknown word
+    shape = count * size.sentences * size.words
+    return Documents(
+        random.choice(np.arange(2, WORDS, dtype=np.int32), shape, p=often / often.sum()),
+        np.arange(count * size.sentences + 1) * size.words,
+        np.arange(count + 1) * size.sentences,
+        random.integers(0, size.classes, count),
+        flat=size.sentences == 1,
+    )
+
+
+class Trainer:
+    """One system at one size: an epoch of so many steps, again and again."""
+
+    def __init__(self, size: Size, steps: int, device: torch.device, seed: int) -> None:
+        settings = replace(PRESETS[size.system][size.preset], vectors="none", **size.overrides)
+        vocabulary = Vocabulary(tuple(f"word{number}" for number in range(2, WORDS)))
+        self.model, _ = build_network(size.system, settings, vocabulary, size.classes, seed)
+        self.config = replace(training_config(size.system, settings, seed), epochs=1)
+        self.device = device
+        self.batch_size = settings.batch_size
+        self.documents = texts(size, steps * settings.batch_size, seed)
+        self.held_out = Batches(texts(size, 4, seed + 1), 4)
+        self.tokens = len(self.documents.words)
+
+    def seconds(self, round_number: int = 0) -> float:
+        """Of one epoch's steps."""
+        train = Batches(self.documents, self.batch_size, round_number)
+        return fit(self.model, train, self.held_out, self.config, self.device).epochs[0].seconds
+
+    def gpu_figures(self) -> dict[str, float]:
+        """Peak megabytes of an epoch, and seconds in which the GPU computed."""
+        torch.cuda.reset_peak_memory_stats(self.device)
+        with profile(activities=[ProfilerActivity.CUDA]) as seen:
+            self.seconds()
+        computing = sum(event.self_device_time_total for event in seen.key_averages()) / 1e6
+        return {
+            "peak_megabytes": torch.cuda.max_memory_allocated(self.device) / 1e6,
+            "seconds_computing": computing,
+        }
+
+
+def main() -> None:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=8, help="of a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--only", default="", help="sizes whose name begins so")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    device, threads = choose_device(chosen.device), use_threads(chosen.threads)
+    sizes = {name: size for name, size in SIZES.items() if name.startswith(chosen.only)}
+    trainers = {
+        name: Trainer(size, chosen.steps, device, chosen.seed) for name, size in sizes.items()
+    }
+    for trainer in trainers.values():
+        trainer.seconds()  # kernels are chosen, memory is asked for
+    found = interleave({name: each.seconds for name, each in trainers.items()}, chosen.rounds)
+    rates, figures = {}, {}
+    for name, trainer in trainers.items():
+        rates[name] = spread([trainer.tokens / seconds for seconds in found[name]])
+        figures[name] = {
+            "documents_per_step": trainer.batch_size,
+            "precision": choose_precision(trainer.config.precision, device),
+            "parameters": sum(p.numel() for p in trainer.model.parameters()),
+            "in_word_vectors": trainer.model.embedding.weight.numel(),
+            "tokens_per_second": rates[name],
+        }
+        if device.type == "cuda":
+            figures[name] |= trainer.gpu_figures()
+            usual = trainer.tokens / rates[name]["median"]
+            figures[name]["share_computing"] = figures[name].pop("seconds_computing") / usual
+    if is_main():
+        show({f"{name}: tokens/s": rate for name, rate in rates.items()})
+        count = f"_x{processes()}" if processes() > 1 else ""
+        name = f"throughput_{device.type}{count}"
+        write(name, figures, chosen.seed, "", threads, "made up", device)
+
+
+if __name__ == "__main__":
+    main()
