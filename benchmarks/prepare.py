@@ -26,17 +26,12 @@ from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.sources import check_space, data_root
 from course_lib.data.text import fetch_punkt
+from course_lib.report.costs import TEXT_MEGABYTES
 from course_lib.training import use_threads
 
 EVERY = 0.2  # seconds between two looks at all processes
 TEST_SHARE = 9  # one test review for so many training reviews, as in the set it imitates
 CARD = AMAZON_POLARITY
-# megabytes of text in both halves, by the published descriptions of the archives' contents; AG News
-# and Amazon Full by the ratio of text to archive of the part and of the set next to them
-TEXT_MEGABYTES = {
-    "ag_news": 31, "dbpedia": 201, "yahoo_answers": 793, "yelp_polarity": 442, "yelp_full": 521,
-    "amazon_full": 1667, "amazon_polarity": 1783,
-}  # fmt: skip
 
 
 def reviews(count: int, seed: int) -> Iterator[str]:
