@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import yaml
 from tqdm import tqdm
 
-from course_lib.data.catalog import CARDS
+from course_lib.data.catalog import CARDS, DataError
 from course_lib.data.corpus import load_corpus, prepared_content
 from course_lib.data.sources import atomic_path
 from course_lib.data.vectors import load_vectors
@@ -445,7 +445,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(
                 *(path.relative_to(REPOSITORY) for path in publish(choose(chosen.groups))), sep="\n"
             )
-    except SpecError as error:
+    except (SpecError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 1 if failed else 0

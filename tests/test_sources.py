@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from course_lib.data import sources
 from course_lib.data.catalog import CARDS, Card, DataError, Download, Source, card
@@ -357,6 +359,20 @@ def test_every_reason_not_to_write_becomes_one_error(tmp_path, mirror, monkeypat
     with pytest.raises(DataError, match=f"cannot write .*reviews.bin: {os.strerror(code)}"):
         obtain(card_of(download()), tmp_path / "root")
     assert list((tmp_path / "root" / "downloads").iterdir()) == []
+
+
+@pytest.mark.parametrize("save", [torch.save, save_file], ids=["torch.save", "safetensors"])
+def test_a_full_disk_is_told_from_other_troubles_of_those_who_write_weights(
+    tmp_path, full_disk, save
+):
+    target = tmp_path / "weights"
+    with full_disk(50_000), pytest.raises(DataError, match="cannot write .*weights: the disk may"):
+        with atomic_path(target) as temporary:
+            save({"w": torch.zeros(100_000)}, str(temporary))
+    with pytest.raises(Exception, match="no such") as error, atomic_path(target):
+        raise RuntimeError("no such layer")
+    assert not isinstance(error.value, DataError)
+    assert list(tmp_path.iterdir()) == []
 
 
 @contextmanager

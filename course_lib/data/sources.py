@@ -31,6 +31,8 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
 CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
+# what safetensors and torch.save say of a full disk, which is no OSError with them
+NATIVE_DISK_FULL = re.compile(r"os error (?:27|28|122)|inline_container.*unexpected pos")
 CONNECT_SECONDS = 5
 STALL_SECONDS = 20
 PACKAGE = re.compile(r"\.(whl|tar\.gz)")
@@ -80,12 +82,14 @@ def atomic_path(target: Path) -> Iterator[Path]:
         yield workroom / target.name
         if not target.is_dir():  # a folder that another process finished meanwhile is as good
             (workroom / target.name).replace(target)
-    except OSError as error:
-        if error.errno not in CANNOT_WRITE:
+    except Exception as error:
+        native = NATIVE_DISK_FULL.search(str(error))
+        if getattr(error, "errno", None) not in CANNOT_WRITE and not native:
             raise
+        reason = f"the disk may be full ({error})" if native else error.strerror
         raise DataError(
-            f"cannot write {target}: {error.strerror}. Nothing of it was kept. Free some space or "
-            "allow writing there, or set COURSE_DATA_DIR to another folder."
+            f"cannot write {target}: {reason}. Nothing of it was kept. Free some space or "
+            "allow writing there; COURSE_DATA_DIR moves the data to another folder."
         ) from error
     finally:
         if workroom:

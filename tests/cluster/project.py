@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -44,17 +45,27 @@ class Project:
         """What Snakemake said."""
         return (self.folder / "runs" / "snakemake.log").read_text()
 
-    def start(self, *arguments: str) -> subprocess.Popen:
-        """``python -m course_lib.grid`` in a process group of its own."""
+    def prepare(self) -> None:
+        """Write the made-up reviews, which a run would do otherwise."""
+        command = "from course_lib.data.corpus import load_corpus; load_corpus('toy')"
+        subprocess.run(
+            [sys.executable, "-c", command],
+            cwd=self.folder, env=self.environment, check=True, capture_output=True,
+        )  # fmt: skip
+
+    def start(self, *arguments: str, largest: int = resource.RLIM_INFINITY) -> subprocess.Popen:
+        """``python -m course_lib.grid`` in a process group of its own; no file it writes can get
+        larger than so many bytes, as if the disk were full then."""
         return subprocess.Popen(
             [sys.executable, "-m", "course_lib.grid", *arguments],
             cwd=self.folder, env=self.environment, text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)),
         )  # fmt: skip
 
-    def call(self, *arguments: str) -> tuple[int, str]:
+    def call(self, *arguments: str, **limits: int) -> tuple[int, str]:
         """Exit code and output of ``python -m course_lib.grid``."""
-        process = self.start(*arguments)
+        process = self.start(*arguments, **limits)
         output = process.communicate()[0]
         return process.returncode, output
 

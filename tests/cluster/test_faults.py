@@ -1,6 +1,7 @@
 """A small grid killed, failing and spoiled; ``faults.py`` does the same at length."""
 
 import json
+import shutil
 import time
 from contextlib import suppress
 
@@ -15,7 +16,9 @@ BAD = SMALL | TINY | {"overrides": {"epochs": 1, "learning_rate": 1e30, "batch_s
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    return Project(tmp_path_factory.mktemp("faults") / "project", {"all": [GOOD, BAD]})
+    made = Project(tmp_path_factory.mktemp("faults") / "project", {"all": [GOOD, BAD]})
+    made.prepare()
+    return made
 
 
 def run_folders(project):
@@ -55,4 +58,42 @@ def test_records_that_were_spoiled_are_made_again_and_say_so(project):
     assert f"{half} is no record" in output
     assert f"{other} was made from other data than toy holds now" in output
     assert output.count("training again") == 2
+    assert records(project) == before
+
+
+def test_a_full_disk_is_said_and_the_run_is_made_once_there_is_space(project):
+    largest = 150_000  # bytes: enough for the weights, too little for the optimiser's state
+    project.write_grid({"all": [GOOD | {"seeds": [largest]}]})
+    expected = set(records(project))
+    code, output = project.call("run", "all", largest=largest)
+    assert code == 1
+    assert "DataError: cannot write" in output and "checkpoint-" in output, output
+    assert "Nothing of it was kept. Free some space" in output
+    assert set(records(project)) == expected
+    (folder,) = (place for place in run_folders(project) if place.name.endswith(f"-s{largest}"))
+    assert not list(folder.rglob("*.tmp")) and not list(folder.rglob("checkpoint-*"))
+    code, output = project.call("run", "all")
+    assert code == 0, output + project.log()
+    assert set(records(project)) == expected | {folder.name}
+
+
+def test_a_damaged_checkpoint_fails_its_run_alone_and_names_the_folder_to_delete(project):
+    project.write_grid({"all": [GOOD]})
+    code, output = project.call("run", "all")
+    assert code == 0, output + project.log()
+    before = records(project)
+    damaged, whole = (
+        place for place in run_folders(project) if place.name.endswith(("-s0", "-s1"))
+    )
+    for folder in (damaged, whole):
+        (folder / "record.json").unlink()
+    (weights,) = damaged.glob("checkpoints/checkpoint-*/model.safetensors")
+    weights.write_bytes(weights.read_bytes()[:1000])
+    code, output = project.call("run", "all")
+    assert code == 1
+    assert f"{damaged.name} failed: " in output and f"{whole.name} failed: " not in output
+    assert "damaged" in output and f"Delete {damaged / 'checkpoints'} and train again" in output
+    shutil.rmtree(damaged / "checkpoints")
+    code, output = project.call("run", "all")
+    assert code == 0, output + project.log()
     assert records(project) == before
