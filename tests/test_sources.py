@@ -366,9 +366,12 @@ def test_a_full_disk_is_told_from_other_troubles_of_those_who_write_weights(
     tmp_path, full_disk, save
 ):
     target = tmp_path / "weights"
-    with full_disk(50_000), pytest.raises(DataError, match="cannot write .*weights: the disk may"):
-        with atomic_path(target) as temporary:
-            save({"w": torch.zeros(100_000)}, str(temporary))
+    with (
+        full_disk(50_000),
+        pytest.raises(DataError, match=r"cannot write .*weights: the disk may be full"),
+        atomic_path(target) as temporary,
+    ):
+        save({"w": torch.zeros(100_000)}, str(temporary))
     with pytest.raises(Exception, match="no such") as error, atomic_path(target):
         raise RuntimeError("no such layer")
     assert not isinstance(error.value, DataError)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -53,19 +52,17 @@ class Project:
             cwd=self.folder, env=self.environment, check=True, capture_output=True,
         )  # fmt: skip
 
-    def start(self, *arguments: str, largest: int = resource.RLIM_INFINITY) -> subprocess.Popen:
-        """``python -m course_lib.grid`` in a process group of its own; no file it writes can get
-        larger than so many bytes, as if the disk were full then."""
+    def start(self, *arguments: str) -> subprocess.Popen:
+        """``python -m course_lib.grid`` in a process group of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", "course_lib.grid", *arguments],
             cwd=self.folder, env=self.environment, text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)),
         )  # fmt: skip
 
-    def call(self, *arguments: str, **limits: int) -> tuple[int, str]:
+    def call(self, *arguments: str) -> tuple[int, str]:
         """Exit code and output of ``python -m course_lib.grid``."""
-        process = self.start(*arguments, **limits)
+        process = self.start(*arguments)
         output = process.communicate()[0]
         return process.returncode, output
 

@@ -61,16 +61,16 @@ def test_records_that_were_spoiled_are_made_again_and_say_so(project):
     assert records(project) == before
 
 
-def test_a_full_disk_is_said_and_the_run_is_made_once_there_is_space(project):
-    largest = 150_000  # bytes: enough for the weights, too little for the optimiser's state
-    project.write_grid({"all": [GOOD | {"seeds": [largest]}]})
+def test_a_full_disk_is_said_and_the_run_is_made_once_there_is_space(project, full_disk):
+    project.write_grid({"all": [GOOD | {"seeds": [7]}]})
     expected = set(records(project))
-    code, output = project.call("run", "all", largest=largest)
+    with full_disk(150_000):  # bytes: enough for the weights, too little for the optimiser's state
+        code, output = project.call("run", "all")
     assert code == 1
     assert "DataError: cannot write" in output and "checkpoint-" in output, output
     assert "Nothing of it was kept. Free some space" in output
     assert set(records(project)) == expected
-    (folder,) = (place for place in run_folders(project) if place.name.endswith(f"-s{largest}"))
+    (folder,) = (place for place in run_folders(project) if place.name.endswith("-s7"))
     assert not list(folder.rglob("*.tmp")) and not list(folder.rglob("checkpoint-*"))
     code, output = project.call("run", "all")
     assert code == 0, output + project.log()
