@@ -3,10 +3,13 @@
 The reviews are drawn from sentences of made-up words, about as long as Amazon's. Each preparation
 (read, order, tokenise, hash, write) runs in a process of its own; this one adds up, again and
 again, what that process and its workers hold. ``--rows`` are prepared with one process and with
-two; ``--full`` of them once, with the most processes, for the memory. Linux only.
+two; ``--full`` of them once, with the most processes, for the memory. ``--within 600`` prepares
+``--rows`` in a control group that gets 600 megabytes and no more, the pages of the files it maps
+included (as root). Linux only.
 """
 
 import argparse
+import os
 import random
 import shutil
 import subprocess
@@ -15,6 +18,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,10 +105,34 @@ def megabytes(pid: int, kind: str) -> float:
     return total / 1024
 
 
-def measure(archive: Path, rows: int, workers: int) -> dict[str, float]:
+@contextmanager
+def control_group(megabytes: int) -> Iterator[list[str]]:
+    """The beginning of a command line that runs the rest with so much memory, its files' included;
+    the kernel ends what cannot do with it."""
+    if not megabytes:
+        yield []
+        return
+    root, second = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cgroup.controllers").exists()
+    folder = (root if second else root / "memory") / f"prepare-{os.getpid()}"
+    folder.mkdir()
+    try:
+        limit = folder / ("memory.max" if second else "memory.limit_in_bytes")
+        limit.write_text(str(megabytes * 1_000_000))
+        yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        folder.rmdir()
+
+
+def measure(archive: Path, rows: int, workers: int, within: int) -> dict[str, float]:
     """Seconds and peak megabytes of one preparation, its start included."""
     command = [sys.executable, __file__, "--child", str(archive)]
     command += [f"--rows={rows}", "--workers", str(workers)]
+    with control_group(within) as group:
+        return watch([*group, *command])
+
+
+def watch(command: list[str]) -> dict[str, float]:
+    """Seconds and peak megabytes of a command and all below it."""
     began = time.perf_counter()
     process = subprocess.Popen(command)
     looks = {
@@ -113,7 +141,7 @@ def measure(archive: Path, rows: int, workers: int) -> dict[str, float]:
     }
     with looks["Pss_Anon"] as anonymous, looks["Pss"] as resident:
         if process.wait():
-            sys.exit(f"preparing with {workers} processes failed")
+            sys.exit(f"{' '.join(command)}: failed with {process.returncode}")
     return {
         "seconds": time.perf_counter() - began,
         "anonymous": anonymous.peak_megabytes,
@@ -121,7 +149,9 @@ def measure(archive: Path, rows: int, workers: int) -> dict[str, float]:
     }
 
 
-def prepare_made_up(rows: int, workers: list[int], rounds: int, seed: int) -> dict[str, Any]:
+def prepare_made_up(
+    rows: int, workers: list[int], rounds: int, seed: int, within: int = 0
+) -> dict[str, Any]:
     """Figures of so many training reviews, prepared with each number of processes in turn."""
     with tempfile.TemporaryDirectory(dir=data_root()) as folder:
         archive = write_archive(Path(folder), rows, seed)
@@ -129,7 +159,7 @@ def prepare_made_up(rows: int, workers: list[int], rounds: int, seed: int) -> di
 
         def once(count: int) -> dict[str, float]:
             shutil.rmtree(Path(folder) / "prepared", ignore_errors=True)
-            return measure(archive, rows, count)
+            return measure(archive, rows, count, within)
 
         measured = interleave(
             {f"{count} processes": lambda _, count=count: once(count) for count in workers}, rounds
@@ -165,6 +195,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000, help="training reviews")
     parser.add_argument("--full", type=int, default=0, help="training reviews of one more, large")
+    parser.add_argument(
+        "--within", type=int, default=0, metavar="MB", help="of memory, and no more"
+    )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seed", type=int, default=0)
@@ -177,6 +210,13 @@ def main() -> None:
         sys.exit("prepare.py reads /proc/PID/smaps_rollup, which only Linux has")
 
     fetch_punkt()
+    if chosen.within:
+        figures = prepare_made_up(chosen.rows, chosen.workers[-1:], 1, chosen.seed, chosen.within)
+        figures["within_megabytes"] = chosen.within
+        show(figures["peak_megabytes"])
+        content = figures["content"]
+        write("prepare_within", figures, chosen.seed, content, use_threads(None), "made up")
+        return
     figures = prepare_made_up(chosen.rows, chosen.workers, chosen.rounds, chosen.seed)
     seconds = [row["rounds"] for row in figures["seconds"].values()]
     figures["speed_up"] = spread(ratio(seconds[0], seconds[-1]))
