@@ -1,6 +1,6 @@
 """Tables from committed records, beside the papers' numbers. Nothing here is typed in by hand."""
 
-from course_lib.report.costs import zhang_costs_table
+from course_lib.report.costs import throughputs, zhang_costs_table
 from course_lib.report.differences import (
     CONTRASTS,
     PAPERS,
@@ -66,6 +66,7 @@ __all__ = [
     "steps_view",
     "sweep",
     "sweep_table",
+    "throughputs",
     "write_readme",
     "zhang_costs_table",
 ]
