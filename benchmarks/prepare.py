@@ -3,8 +3,8 @@
 The reviews are drawn from sentences of made-up words, about as long as Amazon's. Each preparation
 (read, order, tokenise, hash, write) runs in a process of its own; this one adds up, again and
 again, what that process and its workers hold. ``--rows`` are prepared with one process and with
-two; ``--full`` of them once, with the most processes, for the memory. ``--within 600`` prepares
-``--rows`` in a control group that gets 600 megabytes and no more, the pages of the files it maps
+two; ``--full`` of them once, with the most processes, for the memory. ``--within 800`` prepares
+``--rows`` in a control group that gets 800 megabytes and no more, the pages of the files it maps
 included (as root). Linux only.
 """
 
@@ -12,13 +12,14 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,11 @@ def control_group(megabytes: int) -> Iterator[list[str]]:
         limit.write_text(str(megabytes * 1_000_000))
         yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
     finally:
+        while left := (folder / "cgroup.procs").read_text().split():  # of one that was ended
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            time.sleep(EVERY)
         folder.rmdir()
 
 
