@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,7 @@ from course_lib.data.toy import read_toy
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
+PART = 100_000  # rows that are sorted at a time
 SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
 COLUMNS = pa.schema({"text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()})
 
@@ -134,7 +136,7 @@ def prepare(
     """Read, verify, order and tokenise rows into ``folder``, which appears only when complete.
 
     ``punkt`` is the folder of trained splitter parameters, None the splitter that needs none.
-    Memory does not grow with the number of rows, except for 8 bytes of order key and label each.
+    Memory does not grow with the number of rows, and files are read from front to back.
     """
     with atomic_path(folder) as temporary, tempfile.TemporaryDirectory(dir=folder.parent) as work:
         temporary.mkdir()
@@ -142,7 +144,7 @@ def prepare(
         check_counts(card, counts)
         splits = datasets.DatasetDict(
             {
-                split: _tokenise(_in_order(Path(work) / split), split, card, punkt, workers)
+                split: _tokenise(_in_order(Path(work), split), split, card, punkt, workers)
                 for split in card.sizes
             }
         )
@@ -158,31 +160,50 @@ def prepare(
 
 
 def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
+    """Rows as they come, into files by the range of their order key: what ``_in_order`` sorts."""
     counts = {split: Counter() for split in card.sizes}
     total = sum(sum(sizes) for sizes in card.sizes.values())
-    writers = {split: pa.ipc.new_stream(str(work / split), COLUMNS) for split in card.sizes}
-    try:
+    with ExitStack() as stack:
+        files = {
+            split: [
+                stack.enter_context(pa.ipc.new_stream(str(work / f"{split}-{part}"), COLUMNS))
+                for part in range(-(-max(1, sum(sizes)) // PART))
+            ]
+            for split, sizes in card.sizes.items()
+        }
         bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
         while chunk := list(islice(bar, CHUNK)):
-            for split, writer in writers.items():
+            for split, parts in files.items():
                 chosen = [row for row in chunk if row.split == split]
                 counts[split].update(row.label for row in chosen)
+                keys = np.array([order_key(row.text) for row in chosen], np.uint64)
                 columns = {
                     "text": [row.text for row in chosen],
                     "label": [row.label for row in chosen],
-                    "key": [order_key(row.text) for row in chosen],
+                    "key": keys,
                 }
-                writer.write(pa.record_batch(columns, schema=COLUMNS))
-    finally:
-        for writer in writers.values():
-            writer.close()
+                batch = pa.record_batch(columns, schema=COLUMNS)
+                half = np.uint64(32)
+                ranges = (keys >> half) * np.uint64(len(parts)) >> half  # of equal width, in order
+                for part in np.unique(ranges):
+                    parts[part].write(batch.filter(pa.array(ranges == part)))
     return counts
 
 
-def _in_order(path: Path) -> datasets.Dataset:
-    rows = datasets.Dataset.from_file(str(path))
-    keys, labels = (rows.data.column(name).to_numpy() for name in ("key", "label"))
-    return rows.select(np.lexsort((labels, keys))).remove_columns("key")
+def _in_order(work: Path, split: str) -> datasets.Dataset:
+    """The rows of all parts by their order key, then label; a part at a time is in memory."""
+    schema = COLUMNS.remove(COLUMNS.get_field_index("key"))
+    parts = sorted(work.glob(f"{split}-*"), key=lambda path: int(path.name.split("-")[-1]))
+    ordered = work / split
+    with pa.ipc.new_stream(str(ordered), schema) as file:
+        for path in parts:
+            with pa.OSFile(str(path)) as stored:
+                rows = pa.ipc.open_stream(stored).read_all()
+            keys, labels = (rows.column(name).to_numpy() for name in ("key", "label"))
+            order = np.lexsort((labels, keys))
+            file.write_table(rows.drop_columns("key").take(order), max_chunksize=CHUNK)
+            path.unlink()
+    return datasets.Dataset.from_file(str(ordered))
 
 
 def _tokenise(
