@@ -14,7 +14,7 @@ from course_lib.data import catalog, corpus
 from course_lib.data.batches import Batches, encode_documents
 from course_lib.data.catalog import TOY, Card, DataError, Download, Source
 from course_lib.data.corpus import Provenance, content_digest, load_corpus, open_corpus, prepare
-from course_lib.data.readers import READERS, Row
+from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.vocabulary import UNKNOWN, Vocabulary
 
 # (text as the archive writes it, as the packages write it, label); the first stands in both halves,
@@ -259,6 +259,21 @@ def test_order_depends_on_the_rows_alone(tmp_path):
     assert texts != sorted(texts) and Counter(texts) == Counter(
         row.text for row in rows if row.split == "train"
     )
+
+
+@pytest.mark.parametrize("part", [1, 7, 50])
+def test_rows_sorted_in_parts_stand_in_the_order_of_one_sort(tmp_path, monkeypatch, part):
+    rows = [Row("train", f"Review {i % 90}.", (i // 90) % 2) for i in range(200)]
+    rows += [Row("test", "Other.", 1)]
+    tables = []
+    for size in (1000, part):
+        monkeypatch.setattr(corpus, "PART", size)
+        prepare(made_up_card(rows), lambda: iter(rows), ORIGIN, tmp_path / str(size))
+        splits = corpus.datasets.load_from_disk(str(tmp_path / str(size) / "splits"))
+        tables.append({split: table.to_dict() for split, table in splits.items()})
+    assert tables[0] == tables[1]
+    found = list(zip(tables[1]["train"]["text"], tables[1]["train"]["label"], strict=True))
+    assert found == sorted(found, key=lambda row: (order_key(row[0]), row[1]))
 
 
 def test_number_of_workers_changes_nothing(tmp_path):
