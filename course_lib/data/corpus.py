@@ -34,7 +34,8 @@ from course_lib.data.toy import read_toy
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
-PART = 100_000  # rows that are sorted at a time
+READ = 5_000  # rows that are read at a time
+PART = 50_000  # and sorted at a time
 SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
 COLUMNS = pa.schema({"text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()})
 
@@ -172,7 +173,7 @@ def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counte
             for split, sizes in card.sizes.items()
         }
         bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
-        while chunk := list(islice(bar, CHUNK)):
+        while chunk := list(islice(bar, READ)):
             for split, parts in files.items():
                 chosen = [row for row in chunk if row.split == split]
                 counts[split].update(row.label for row in chosen)
@@ -203,6 +204,7 @@ def _in_order(work: Path, split: str) -> datasets.Dataset:
             order = np.lexsort((labels, keys))
             file.write_table(rows.drop_columns("key").take(order), max_chunksize=CHUNK)
             path.unlink()
+    pa.default_memory_pool().release_unused()  # or every worker would start with a copy of it
     return datasets.Dataset.from_file(str(ordered))
 
 
