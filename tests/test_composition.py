@@ -17,7 +17,6 @@ from course_lib.metrics.composition import (
     composition_test,
     describe,
     expected_phrases,
-    length_histogram,
     most_selected,
     phrase_lengths,
     rise_and_fall,
@@ -160,7 +159,6 @@ def test_padding_is_inert(lengths, seed, left, right):
     for select in (selected_words, above_median):
         expected, found = select(attention, mask), select(wild, pad(mask))
         assert torch.equal(pad(expected), found)
-        assert torch.equal(length_histogram(expected), length_histogram(found))
     expected = weight_histogram(attention, mask)
     assert torch.equal(weight_histogram(wild, pad(mask)), expected)
     assert expected.sum() == 3 * sum(lengths)
@@ -196,11 +194,7 @@ def test_expected_phrases_are_the_mean_over_all_orders():
         assert found.item() == pytest.approx(sum(runs) / len(runs))
 
 
-def test_histograms_count_by_layer():
-    selected = selected_words(BY_HAND, ALL)
-    assert length_histogram(selected, 2).tolist() == [[1, 1], [1, 0], [0, 0]]
-    long = torch.ones(1, 1, 9, dtype=torch.bool)
-    assert length_histogram(long, 4).tolist() == [[0, 0, 0, 1]]
+def test_histogram_counts_by_layer():
     found = weight_histogram(BY_HAND, ALL, 4)
     assert found.tolist() == [[3, 0, 0, 3], [5, 0, 0, 1], [6, 0, 0, 0]]
 

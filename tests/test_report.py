@@ -290,3 +290,31 @@ def test_every_run_of_the_grid_is_counted_once_recorded_or_missing():
         part.split("`")[1] for row in rows for part in row.split("|")[3].split(",") if "`" in part
     ]
     assert sorted(missing) == sorted(ids - set(some))
+
+
+def test_costs_follow_from_measured_throughput_device_by_device(tmp_path):
+    rates = {48: 2e5, 256: 1e5}
+    made = {
+        "environment": {"processes": 1, "threads": 2, "device": "cpu (x)"},
+        "figures": {
+            f"SANet base, {words} words": {"tokens_per_second": {"median": rate}}
+            for words, rate in rates.items()
+        },
+    }
+    hours = {"hours_extrapolated": dict.fromkeys(report.ZHANG, 0.25)}
+    (tmp_path / "prepare.json").write_text(json.dumps({"figures": hours}))
+    (tmp_path / "throughput_cpu.json").write_text(json.dumps(made))
+    made["environment"]["device"] = "cuda (y)"
+    for figures in made["figures"].values():
+        figures["tokens_per_second"]["median"] *= 100
+    (tmp_path / "throughput_cuda.json").write_text(json.dumps(made))
+    head, _, *rows = report.zhang_costs_table(tmp_path).split("\n")
+    assert head.endswith("hours on 1 × 2 threads, cpu (x) | hours on 1 × 2 threads, cuda (y) |")
+    assert [row.split(" | ")[0] for row in rows] == [f"| {name}" for name in report.ZHANG.values()]
+    # DBPedia: 201 MB are 40.2 million words in 630,000 texts; 80 % of 560,000 train, 40 epochs
+    words = 201e6 / 5 / 630_000 * 560_000 * 0.8
+    cells = rows[1].strip("| ").split(" | ")
+    assert cells[1:4] == ["630,000", "64", f"{words / 1e6:.0f}"]
+    assert cells[4:6] == ["0.2", "161"]
+    assert float(cells[6]) == pytest.approx(40 * words / 1e5 / 3600, abs=0.05)  # not 48 words
+    assert float(cells[7]) == pytest.approx(40 * words / 1e7 / 3600, abs=0.05)

@@ -107,13 +107,6 @@ def weight_histogram(attention: Tensor, mask: Tensor, bins: int = 20) -> Tensor:
     return _counts(part, real, bins)
 
 
-def length_histogram(selected: Tensor, longest: int = 10) -> Tensor:
-    """How many phrases of the batch have 1, 2, … ``longest`` or more words, int64
-    ``(layers, longest)``: the other half of Fig. 2."""
-    lengths = phrase_lengths(selected)
-    return _counts(lengths.clamp(1, longest) - 1, lengths > 0, longest)
-
-
 def selection_counts(selected: Tensor, tokens: Tensor, vocabulary: int) -> Tensor:
     """How often each word of the ``vocabulary`` is selected in the batch, int64
     ``(layers, vocabulary)``; ``selected`` ``(batch, layers, length)``, ``tokens``

@@ -4,6 +4,7 @@ ranked inside an interval."""
 import math
 import statistics
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from course_lib.data.catalog import CARDS
@@ -11,24 +12,20 @@ from course_lib.experiments import load_records
 from course_lib.metrics.classification import sampling_error
 from course_lib.report.imdb import REPORTED
 from course_lib.report.records import accuracy_of, made_from, runs_of, spread, vector_size
+from course_lib.report.sst import AGT_MODELS, IRAM_MODELS, PAPER_ACCURACIES
 from course_lib.report.sst import DATASETS as TREEBANK
 from course_lib.report.sst import OUR_MODELS as TREEBANK_MODELS
-from course_lib.report.sst import PAPER_ACCURACIES
 from course_lib.report.zhang import DATASETS as ZHANG_AND_IMDB
 from course_lib.report.zhang import OUR_MODELS as ZHANG_MODELS
 from course_lib.report.zhang import PAPER_ERRORS, ZHANG
 
 STANDARD_ERRORS = 2.0  # on either side: an interval of about 95 %
 NAMES = ZHANG_AND_IMDB | TREEBANK
-MODELS = (
-    {"HAN, 7 × 30": ("han", "report"), "HAN, 25 × 50": ("han", "long")}
-    | ZHANG_MODELS
-    | TREEBANK_MODELS
-)
+HAN_MODELS = {"HAN, 7 × 30": ("han", "report"), "HAN, 25 × 50": ("han", "long")}
+MODELS = HAN_MODELS | ZHANG_MODELS | TREEBANK_MODELS
+PAIRS = "TF-IDF of words and word pairs"
 # Accuracies in %, by model and dataset, of every paper whose models are ours too.
-PAPERS: dict[str, dict[str, float]] = {
-    "HAN, 7 × 30": {"imdb": 100 * REPORTED["han-imdb"]["accuracy"]}
-}
+PAPERS = {"HAN, 7 × 30": {"imdb": 100 * REPORTED["han-imdb"]["accuracy"]}}
 PAPERS |= {
     model: {d: 100 - e for d, e in zip(ZHANG, PAPER_ERRORS[model], strict=True) if e is not None}
     for model in ZHANG_MODELS
@@ -42,22 +39,15 @@ PAPERS |= {
 # What the papers claim of their models, and what simple ones leave of it: first minus second.
 CONTRASTS = [
     ("imdb", "HAN, 25 × 50", "HAN, 7 × 30"),
-    ("imdb", "HAN, 25 × 50", "TF-IDF of words and word pairs"),
+    ("imdb", "HAN, 25 × 50", PAIRS),
     *((d, "SANet base", "baseline base") for d in ("ag_news", "amazon_full", "imdb")),
-    *((d, "SANet base", "TF-IDF of words and word pairs") for d in ("ag_news", "amazon_full")),
+    *((d, "SANet base", PAIRS) for d in ("ag_news", "amazon_full")),
     ("ag_news", "SANet big", "baseline big"),
-    ("sst2", "IRAM full", "BiLSTM + maxout (IRAM without steps)"),
+    *(("sst2", "IRAM full", other) for other in IRAM_MODELS if other != "IRAM full"),
     ("sst2", "IRAM vanilla", "BiLSTM + maxout (IRAM without steps)"),
-    ("sst2", "IRAM full", "IRAM vanilla"),
-    ("sst2", "IRAM full", "IRAM full − character n-grams"),
-    ("sst2", "IRAM full", "IRAM full − query fine-tuning"),
-    ("sst2", "IRAM full", "IRAM full − embedding fine-tuning"),
-    ("sst2", "IRAM full", "TF-IDF of words and word pairs"),
-    ("sst5", "AGT", "AGT, layers ≤ 2"),
-    ("sst5", "AGT, layers ≤ 2", "AGT, s_0 only"),
-    ("sst5", "AGT", "AGT, s_0 only"),
-    ("sst5", "AGT, s_0 only", "mean of word vectors, AGT's classifier"),
-    ("sst5", "AGT", "TF-IDF of words and word pairs"),
+    ("sst2", "IRAM full", PAIRS),
+    *(("sst5", *pair) for pair in combinations(AGT_MODELS, 2)),
+    ("sst5", "AGT", PAIRS),
 ]
 
 
@@ -98,14 +88,13 @@ def difference(
     Both are taken as measured on test sets drawn apart. Ours are on the same one, where models tend
     to fail on the same texts: the true error is smaller, and ``"not told apart"`` said too often.
     """
-    value = statistics.mean(map(accuracy_of, ours))
     if isinstance(other, tuple):
-        share, documents = other
-        errors = error_of_mean(ours), sampling_error(share, documents)
-        return Difference(value - share, math.hypot(*errors), _lacks_seeds(ours))
-    value -= statistics.mean(map(accuracy_of, other))
-    errors = error_of_mean(ours), error_of_mean(other)
-    return Difference(value, math.hypot(*errors), _lacks_seeds(ours) or _lacks_seeds(other))
+        share, error, one_seed = other[0], sampling_error(*other), False
+    else:
+        share, error = statistics.mean(map(accuracy_of, other)), error_of_mean(other)
+        one_seed = _lacks_seeds(other)
+    value = statistics.mean(map(accuracy_of, ours)) - share
+    return Difference(value, math.hypot(error_of_mean(ours), error), one_seed or _lacks_seeds(ours))
 
 
 def _lacks_seeds(group: list[dict[str, Any]]) -> bool:
