@@ -78,10 +78,11 @@ def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> Attention
             weights[place, step] = torch.tensor([1 - share, share])
         titles.append(
             f"{name} = {value:g}: accuracy {figures['accuracy']:.1%} "
-            f"({len(group)} seed{'s' * (len(group) > 1)}), "
-            f"overlap {figures.get('step overlap', 0):.3f}, "
-            f"cosine {figures.get('step cosine', 0):.2f}"
+            f"({len(group)} seed{'s' * (len(group) > 1)})"
         )
+        if "step cosine" in figures:  # of a single step there is none
+            alike = f"overlap {figures['step overlap']:.3f}, cosine {figures['step cosine']:.2f}"
+            titles[-1] += f", {alike}"
     steps = [f"step {step + 1}" for step in range(most)]
     return AttentionHeatmap(weights, steps, ["words", "summaries"], steps=titles, extra=1)
 
@@ -90,12 +91,14 @@ def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) ->
     """IRAM's accuracy, a point a run, beside what describes its steps, over a setting's values."""
     accuracies = {value: list(map(kept_accuracy, group)) for value, group in groups.items()}
     means = {value: mean_figures(group) for value, group in groups.items()}
-    last = max((n for f in means.values() for n in f if n.startswith("summary")), default="")
-    lines = {
+    steps = {value: group[0]["settings"]["steps"] for value, group in groups.items()}
+    for value, figures in means.items():
+        share = figures.get(f"summary share, step {steps[value]}")
+        figures |= {"last step on summaries": share} if share is not None else {}
+    shown = {
         name: {value: figures[name] for value, figures in means.items() if name in figures}
-        for name in ("step overlap", "step cosine", last)
+        for name in ("step overlap", "step cosine", "last step on summaries")
     }
-    shown = {name: line for name, line in lines.items() if line}
     return plots.sweep_curves(accuracies, shown, xlabel, title, even)
 
 
