@@ -35,7 +35,7 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     preparation, megabytes of word ids in memory, and hours of all epochs on every device measured.
 
     Tokens follow from the megabytes of text; a set runs at the rate of the first measured length
-    that is not below its mean, so most are a little faster than shown.
+    that its mean exceeds by at most 30 %, so most are a little faster than shown.
     """
     preparing = json.loads((folder / "prepare.json").read_text())["figures"]["hours_extrapolated"]
     found = throughputs(folder)
