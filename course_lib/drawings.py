@@ -316,7 +316,7 @@ def iram() -> Figure:
     label(axis, (6.9, top), "$p$")
     label(axis, (0.62, vectors), "word vectors", MUTED, size=10)
     label(axis, (6.3, 1.9), "appended", SECOND, size=10)
-    says = "each row: softmax$(q\\, W H)$, $H$ grows by a column a step; 0: not yet written"
+    says = "each row: softmax$(q\\, W H^T)$, $H$ grows by a row a step; 0: not yet written"
     label(axis, (3.5, 5.75), says, MUTED, size=10)
     return axis.figure
 

@@ -71,25 +71,28 @@ def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
 def sweep_curves(
     accuracies: dict[float, list[float]],
     figures: dict[str, dict[float, float]],
+    error: float,
     xlabel: str,
     title: str = "",
     even: bool = False,
 ) -> Figure:
     """Accuracies in [0, 1], a point a run, beside other figures in [0, 1], over a setting's values.
 
+    Bars show two standard errors ``error`` of one accuracy on either side of a value's mean.
     ``even`` puts the values side by side instead of to scale.
     """
     chart, axes = plt.subplots(1, 2, figsize=(10, 3.1), layout="constrained")
     at = {value: place if even else value for place, value in enumerate(accuracies)}
     for value, runs in accuracies.items():
         axes[0].plot([at[value]] * len(runs), 100 * np.array(runs), "o", color=ACCENT)
-    axes[0].plot(list(at.values()), [100 * np.mean(runs) for runs in accuracies.values()])
+    means = [100 * np.mean(runs) for runs in accuracies.values()]
+    axes[0].errorbar(list(at.values()), means, 200 * error, fmt="none", ecolor=MUTED, capsize=4)
     for (name, line), look in zip(figures.items(), cycle(("s--", "o-", "^:", "v-."))):
         axes[1].plot([at[value] for value in line], list(line.values()), look, label=name)
     for axis in axes:
         axis.set(xlabel=f"{xlabel} (not to scale)" if even else xlabel)
         axis.set_xticks(list(at.values()), [f"{value:g}" for value in at], fontsize=8)
-    axes[0].set_ylabel("validation accuracy, %")
+    axes[0].set_ylabel("validation accuracy, %\n(bars: ± 2 standard errors)")
     axes[1].set_ylim(-0.03, 1.03)
     axes[1].legend(fontsize=9)
     axes[0].set_title(title)

@@ -706,6 +706,17 @@ def steps_in_place(written=True, keep=lambda found, s: s, left=lambda w: w, turn
     return take
 
 
+def alone(h, q, w):
+    return torch.softmax(h @ (q @ w), 0)
+
+
+def queries_without_summaries(h, q, w, steps, refine, control):
+    """Of the steps that look at the words alone."""
+    for _ in range(steps):
+        yield q
+        q = control(refine(alone(h, q, w) @ h), q)
+
+
 def pairs_by_loop(attention, product, both=True):
     """The sum over pairs of steps of each document."""
     found = []
@@ -1238,6 +1249,15 @@ WRONG = {
             ),
             "the zeros stand in front",
         ),
+        (
+            lambda h, q, w, steps, refine, control: torch.stack(
+                [
+                    torch.nn.functional.pad(alone(h, asked, w), (0, steps - 1))
+                    for asked in queries_without_summaries(h, q, w, steps, refine, control)
+                ]
+            ),
+            "the summary is never appended",
+        ),
         (lambda h, q, w, steps, *rest: steps_by_list(h, q, w, steps, *rest)[:, : len(h)], "shape"),
         (lambda *given: 2 * steps_by_list(*given), "row 1 sums to 2"),
     ],
@@ -1247,6 +1267,14 @@ WRONG = {
         (lambda a, gamma: 2 * penalty_by_loop(a, gamma), "the 2 of 1/(2T)"),
         (lambda a, gamma: a.shape[1] * penalty_by_loop(a, gamma), "the T of 1/(2T)"),
         (lambda a, gamma: penalty_by_loop(a, 1), "γ is missing"),
+        (
+            lambda a, gamma: gamma * ((a @ a.mT).sum((1, 2)) - a.shape[1]) / (2 * a.shape[1]),
+            "you take T off",
+        ),
+        (
+            lambda a, gamma: gamma * ((a @ a.mT) - torch.eye(a.shape[1])).norm(dim=(1, 2)) ** 2,
+            "the penalty of lesson 03",
+        ),
         (
             lambda a, gamma: (
                 gamma * pairs_by_loop(a, torch.dot) / max(1, a.shape[1] * (a.shape[1] - 1))
@@ -1280,6 +1308,7 @@ WRONG = {
             "halved",
         ),
         (lambda a: pairs_by_loop(a, cosine_of_rows), "the sum over the pairs"),
+        (lambda a: pairs_by_loop(a, cosine_of_rows) / a.shape[1] ** 2, "you divide by T²"),
         (lambda a: cosine_of_rows(a[:, 0].mT, a[:, 1].mT), "only the first two steps"),
         (lambda a: torch.cosine_similarity(a[:, :-1], a[:, 1:], -1).mean(1), "only neighbouring"),
         (lambda a: cosine_by_loop(a.mT), "you compare columns"),
@@ -1290,6 +1319,8 @@ WRONG = {
         (lambda a, m, t: a[:, 1:, m.shape[1] :].sum(2).mean(1) >= t, "you average over the steps"),
         (lambda a, m, t: (a[:, :, m.shape[1] :].sum(2) >= t).all(1), "the first step is asked"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) < t).all(1), "look at words"),
+        (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) > t).all(1), "exactly the threshold"),
+        (lambda a, m, t: (a[:, 1:, m.shape[1] - 1 :].sum(2) >= t).all(1), "the last word counts"),
         (lambda a, m, t: a[:, -1, m.shape[1] :].sum(1) >= t, "only the last step is asked"),
         (lambda a, m, t: a[:, 1, m.shape[1] :].sum(1) >= t, "only the second step is asked"),
         (

@@ -18,7 +18,6 @@ from course_lib.metrics.composition import (
     describe,
     expected_phrases,
     most_selected,
-    phrase_lengths,
     rise_and_fall,
     scaled,
     selected_words,
@@ -74,23 +73,6 @@ def test_words_above_the_median():
     assert words(above_median(odd, torch.ones(1, 5, dtype=torch.bool))) == [[2]]
 
 
-def test_known_phrases():
-    selected = torch.tensor([[1, 1, 0, 1, 0, 1, 1, 1], [0] * 8, [1] * 8, [0, 0, 0, 0, 0, 0, 0, 1]])
-    found = phrase_lengths(selected.bool().unsqueeze(0))[0].tolist()
-    assert found[0] == [2, 0, 0, 1, 0, 3, 0, 0]
-    assert found[1] == [0] * 8
-    assert found[2] == [8] + [0] * 7
-    assert found[3] == [0] * 7 + [1]
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=100))
-def test_phrases_are_the_runs_of_a_plain_loop(row):
-    expected = [len(list(run)) for chosen, run in itertools.groupby(row) if chosen]
-    found = phrase_lengths(torch.tensor(row))
-    assert found[found > 0].tolist() == expected
-    assert found.sum() == sum(row)
-
-
 @READINGS
 @given(lengths=row_lengths(longest=9), seed=seeds)
 def test_selection_is_numpys(reading, lengths, seed):
@@ -136,8 +118,7 @@ def test_a_sentence_of_a_hundred_words():
     scores[..., 10:13] = scores[..., 97:] = 5.0
     mask = torch.ones(1, 100, dtype=torch.bool)
     selected = selected_words(masked_softmax(scores, mask.unsqueeze(1)), mask)
-    lengths = phrase_lengths(selected)
-    assert lengths[lengths > 0].tolist() == [3, 3] and lengths[0, 0, [10, 97]].all()
+    assert words(selected) == [[10, 11, 12, 97, 98, 99]]
 
 
 @given(lengths=row_lengths(longest=9), seed=seeds, left=st.integers(0, 3), right=st.integers(0, 3))

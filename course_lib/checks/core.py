@@ -214,7 +214,7 @@ def _formal_remark(
             if got.shape != wanted.shape:
                 return f"{name} has shape {tuple(got.shape)}, expected {shape}."
             if got.dtype != wanted.dtype:
-                return f"{name} has dtype {got.dtype}, expected {wanted.dtype}, that of the input."
+                return f"{name} has dtype {got.dtype}, expected {wanted.dtype}."
         elif type(got) is not type(wanted):
             return f"{name} is a {type(got).__name__}, expected a {type(wanted).__name__}."
     return ""

@@ -26,7 +26,7 @@ def check_steps(
     """``f(h, q, w, steps, refine, control)``, ``h`` ``(n, d)``, ``q`` ``(d,)``, ``w`` ``(d, d)`` →
     attention ``(steps, n + steps − 1)``.
 
-    Each step attends by softmax(q W h), makes its summary with ``refine`` and appends it; the next
+    Each step attends by softmax(q W hᵀ), makes its summary with ``refine`` and appends it; the next
     query is ``control(summary, query)``.
     """
     check(STEPS, function)
@@ -127,7 +127,7 @@ def _mostly_summary(s: Tensor, q: Tensor) -> Tensor:
 def _take_steps(
     h: Tensor, q: Tensor, w: Tensor, steps: int, refine: Refine, control: Control,
     append: Callable[[Tensor, Tensor], Tensor] = lambda found, s: s,
-    scale: float = 1.0, in_front: bool = False,
+    scale: float = 1.0, in_front: bool = False, grows: bool = True,
 ) -> Tensor:  # fmt: skip
     rows, words = [], len(h)
     for _ in range(steps):
@@ -140,7 +140,8 @@ def _take_steps(
         else:
             row[: len(a)] = a
         rows.append(row)
-        h, q = torch.cat([h, append(found, s).unsqueeze(0)]), control(s, q)
+        h = torch.cat([h, append(found, s).unsqueeze(0)]) if grows else h
+        q = control(s, q)
     return torch.stack(rows)
 
 
@@ -188,12 +189,15 @@ STEPS = Checker(
     reference=_take_steps,
     cases=_steps_cases,
     returns=("attention",),
-    start="a = (q @ w @ h.T).softmax(0); s = refine(a @ h); h = torch.cat([h, s[None]]).",
+    start="one loop over the steps; each makes a row of the attention, h and q for the next.",
     span="from one word to 20, one step to five",
     mistakes=(
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w, steps, refine, control, append=lambda found, s: found),
          "what you append is Σ a h itself: later steps attend to the refined summary."),
+        (lambda h, q, w, steps, refine, control: _take_steps(
+            h, q, w, steps, refine, control, grows=False),
+         "the summary is never appended to h, so no step sees what the ones before it found."),
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w, steps, refine, lambda s, q: q),
          "the query stays the same, so every step asks the same question: control(s, q)."),
@@ -276,6 +280,11 @@ STEP_PENALTY = Checker(
          "you divide by the number of pairs, T (T − 1); the paper's factor is 1/(2T)."),
         (lambda a, gamma: _penalty_like(a, 1.0),
          "γ is missing."),
+        (lambda a, gamma: _penalty_like(a, gamma, diagonal=True) - gamma / 2,
+         "you take T off, as if each row's product with itself were 1: it is Σ a², the diagonal."),
+        (lambda a, gamma: gamma * (a @ a.transpose(1, 2) - torch.eye(a.shape[1])).square().sum(
+            (1, 2)),
+         "that is the penalty of lesson 03, ‖A Aᵀ − I‖²; here each product is summed as it is."),
         (lambda a, gamma: _penalty_like(a, gamma, axis=0),
          "that is AᵀA, columns against columns: A Aᵀ compares the steps."),
         (lambda a, gamma: torch.full((len(a),), _penalty_like(a, gamma).mean().item()),
@@ -316,6 +325,8 @@ STEP_COSINE = Checker(
          "each row's cosine with itself, always 1, is in your mean: i ≠ j alone."),
         (lambda a: _cosines(a) / 2,
          "your mean is halved: T (T − 1) products stand beside the diagonal."),
+        (lambda a: _cosines(a) * (a.shape[1] - 1) / a.shape[1],
+         "you divide by T²: without the diagonal T (T − 1) products are left."),
         (lambda a: _cosines(a) * a.shape[1] * (a.shape[1] - 1),
          "that is the sum over the pairs, not their mean."),
         (lambda a: _cosines(a.transpose(1, 2)),
@@ -339,6 +350,13 @@ def _passes_cases() -> list[Case]:
             broken = passing.clone()
             broken[:, -1] = attention[:, -1]
             cases += [Case(f"{says}, some pass on", (passing, mask, 0.8))]
+            halves, last = torch.zeros_like(attention), torch.zeros_like(attention)
+            halves[:, :, 0], last[:, :, words - 1] = 0.5, 1.0
+            halves[:, 1:, words] = 0.5
+            halves[:, 0, 0] = 1.0
+            everything = torch.ones_like(mask)
+            cases += [Case(f"{says}, half on the first summary", (halves, everything, 0.5)),
+                      Case(f"{says}, all on the last word", (last, everything, 0.5))]  # fmt: skip
             chain = 0.02 * attention
             chain[:, 0] = attention[:, 0]
             chain[:, range(1, steps), range(words, words + steps - 1)] += 0.98
@@ -362,12 +380,16 @@ PASSES_ON = Checker(
     reference=lambda attention, mask, threshold: (_later(attention, mask) >= threshold).all(1),
     cases=_passes_cases,
     returns=("passes",),
-    start="shares = attention[:, 1:, mask.shape[1]:].sum(2), one number for each step but the "
-    "first.",
+    start="one share for each step but the first: what lies on the columns behind the words.",
     span="two steps to four, up to 12 words",
     mistakes=(
         (lambda a, mask, t: (_later(a, mask) >= t).any(1),
          "one step that passes on is enough in yours: every step after the first must."),
+        (lambda a, mask, t: (_later(a, mask) > t).all(1),
+         "exactly the threshold is enough: at least means ≥."),
+        (lambda a, mask, t: (a[:, 1:, -a.shape[1] :].sum(2) >= t).all(1),
+         "the last word counts as a summary in yours: the first summary's column is "
+         "mask.shape[1]."),
         (lambda a, mask, t: _later(a, mask).mean(1) >= t,
          "you average over the steps: each of them must reach the threshold."),
         (lambda a, mask, t: (summary_share(a, mask) >= t).all(1),

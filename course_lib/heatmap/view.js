@@ -13,7 +13,7 @@ figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--i
 figcaption { font-weight: 650; margin-bottom: 4px; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; min-height: 28px; }
 .bar label { display: inline-flex; gap: 6px; align-items: center; color: var(--muted); }
-.bar .name { color: var(--ink); font-weight: 600; max-width: 16em; overflow: hidden;
+.bar .name { color: var(--ink); font-weight: 600; max-width: 40em; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
 button, select, input { font: inherit; color: inherit; accent-color: var(--accent); margin: 0; }
 button, select, input[type=number] { background: var(--paper); border: 1px solid var(--muted);
@@ -592,12 +592,12 @@ function describe(view) {
   const weight = matrix.weight(step, row, column).toFixed(decimals(spec.peak));
   const parts = [
     token(spec.rows[row]), ` [${row}] → `, token(spec.columns[column]), ` [${column}]`,
-    make("br"), "weight ", make("b", { class: "weight", textContent: weight }),
-    `, rank ${matrix.rank(step, row, column)} of ${matrix.columns} in its row`,
+    make("br"), `${spec.quantity} `, make("b", { class: "weight", textContent: weight }),
+    `, rank ${matrix.rank(step, row, column)} of ${matrix.columns} in its ${side(spec)}`,
   ];
   if (model.get("normalise")) {
     const share = 100 * matrix.shareOfRow(step, row, column);
-    parts.push(`, ${share.toFixed(1)} % of the row’s maximum`);
+    parts.push(`, ${share.toFixed(1)} % of the ${side(spec)}’s maximum`);
   }
   const same = model.get("selected");
   if (same && same[0] === row && same[1] === column) parts.push(", pinned");
@@ -764,7 +764,7 @@ function stepControl(view) {
   const { spec, model } = view;
   if (spec.steps === null) return [];
   const slider = make("input", {
-    type: "range", min: 0, max: spec.steps.length - 1, step: 1, "aria-label": "Step",
+    type: "range", min: 0, max: spec.steps.length - 1, step: 1, "aria-label": "Show",
   });
   const name = make("span", { class: "name" });
   slider.addEventListener("input", () => change(model, "step", Number(slider.value)));
@@ -774,7 +774,7 @@ function stepControl(view) {
     name.textContent = shown(spec.steps[step]);
     slider.setAttribute("aria-valuetext", shown(spec.steps[step]));
   });
-  return [make("label", {}, "Step", slider, name)];
+  return [make("label", {}, "Show", slider, name)];
 }
 
 function scaleControl(view) {
@@ -785,11 +785,14 @@ function scaleControl(view) {
   return labelled("Colours", select);
 }
 
+/** How a row of the weights is drawn. */
+const side = (spec) => (spec.transpose ? "column" : "row");
+
 function normaliseControl(view) {
   const box = make("input", { type: "checkbox" });
   box.addEventListener("change", () => change(view.model, "normalise", box.checked));
   view.updates.push(() => (box.checked = view.model.get("normalise")));
-  return labelled(box, "each row ÷ its maximum");
+  return labelled(box, `each ${side(view.spec)} ÷ its maximum`);
 }
 
 function bandControl(view) {
@@ -838,7 +841,7 @@ function legend(view) {
     const peak = normalised ? 1 : spec.peak;
     const tick = (share) => Number((peak * (sqrt ? share * share : share)).toPrecision(3));
     const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => String(tick(share)));
-    const name = normalised ? "weight ÷ largest of its row" : "weight";
+    const name = spec.quantity + (normalised ? ` ÷ largest of its ${side(spec)}` : "");
     box.replaceChildren(...ramp(spec.colours, ticks), name + (sqrt ? ", square-root scale" : ""));
     if (spec.precision) box.append(make("br"), spec.precision);
   });

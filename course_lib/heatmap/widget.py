@@ -125,6 +125,7 @@ class AttentionHeatmap(_View):
         normalise: bool = False,
         transpose: bool = False,
         outline: float | None = None,
+        quantity: str = "weight",
         title: str = "",
         max_tokens: int | None = None,
     ) -> None:
@@ -154,6 +155,7 @@ class AttentionHeatmap(_View):
             "extra": extra,
             "outline": outline,
             "transpose": transpose,
+            "quantity": quantity,
             "colours": ATTENTION_HEX,
             "precision": "",
         }

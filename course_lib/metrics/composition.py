@@ -54,16 +54,6 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     return (weights - median > ALIKE * most) & real
 
 
-def phrase_lengths(selected: Tensor) -> Tensor:
-    """How many words the phrase has that starts here, 0 where none does: int64, as ``selected``
-    ``(…, length)``, bool."""
-    starts = _starts(selected)
-    number = starts.cumsum(-1)  # of the last phrase that began, 0 before the first
-    sizes = number.new_zeros(*number.shape[:-1], number.shape[-1] + 1)
-    sizes.scatter_add_(-1, number, selected.long())
-    return sizes.gather(-1, number) * starts
-
-
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
     """Phrases to be expected if the same words stood in a random order, ``(batch, layers)``.
 

@@ -181,7 +181,7 @@ class RecursiveAttention(nn.Module):
         real = mask.any(1, keepdim=True)
         rows, summaries = [], []
         for step in range(self.steps):
-            a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # Eq. 1: softmax(q W H)
+            a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # Eq. 1: softmax(q W Hᵀ)
             found = (a.to(h.dtype).unsqueeze(1) @ h).squeeze(1)  # Eq. 2: ŝ = Σ a_i h_i
             s = self.refine(found)  # s = Highway(ŝ)
             rows.append(nn.functional.pad(a, (0, self.steps - 1 - step)))  # Eq. 4: a row of A

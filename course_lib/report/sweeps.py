@@ -13,6 +13,7 @@ from course_lib import plots
 from course_lib.experiments import kept_accuracy, load_records
 from course_lib.grid import choose, read_grid
 from course_lib.heatmap import AttentionHeatmap
+from course_lib.metrics.classification import sampling_error
 from course_lib.report.records import HOW_LONG, accuracy_of, spread
 
 Groups = dict[float, list[dict[str, Any]]]  # records by the value of a setting, from low to high
@@ -99,7 +100,9 @@ def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) ->
         name: {value: figures[name] for value, figures in means.items() if name in figures}
         for name in ("step overlap", "step cosine", "last step on summaries")
     }
-    return plots.sweep_curves(accuracies, shown, xlabel, title, even)
+    some = next(iter(groups.values()))[0]
+    error = sampling_error(kept_accuracy(some), some["sizes"]["validation"])
+    return plots.sweep_curves(accuracies, shown, error, xlabel, title, even)
 
 
 def runs_table(records: list[dict[str, Any]] | None = None) -> str:

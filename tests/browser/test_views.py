@@ -84,7 +84,7 @@ def test_pixels_and_readout_are_the_array(open_static):
     view = AttentionHeatmap(weights, words(6), list("abcdefghi"), steps=["first", "second"])
     frame = open_static(view)
     check_scan(frame, weights[0], weights.max(), words(6), "abcdefghi")
-    frame.get_by_role("slider", name="Step").press("ArrowRight")
+    frame.get_by_role("slider", name="Show").press("ArrowRight")
     assert frame.locator(".name").inner_text() == "second"
     check_scan(frame, weights[1], weights.max(), words(6), "abcdefghi")
 
@@ -254,7 +254,7 @@ def test_every_control_is_reached_by_tab_and_used_by_keyboard(open_static):
         keyboard.press("Tab")
         reached.append(frame.evaluate(FOCUSED))
     names = [name for name, _ in reached]
-    assert names[:3] == ["Step", "Colour scale", "checkbox"]
+    assert names[:3] == ["Show", "Colour scale", "checkbox"]
     assert names[3].startswith("Band")
     assert names[4:] == ["Zoom out", "Zoom in", "Show all", "plot"]
     assert {ring for _, ring in reached} == {"solid"}
@@ -307,7 +307,7 @@ def test_the_heatmap_in_the_accessibility_tree(open_static):
     nodes = accessible(frame)
     named = {(role, name) for role, name, _ in nodes}
     assert {
-        ("slider", "Step"),
+        ("slider", "Show"),
         ("combobox", "Colour scale"),
         ("checkbox", "each row ÷ its maximum"),
         ("button", "Zoom in"),
@@ -432,7 +432,7 @@ def test_hostile_steps_are_text(open_static):
     frame = open_static(view)
     for token in HOSTILE:
         assert frame.locator(".name").text_content() == visible_form(token)
-        frame.get_by_role("slider", name="Step").press("ArrowRight")
+        frame.get_by_role("slider", name="Show").press("ArrowRight")
     assert frame.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -482,7 +482,7 @@ def test_the_frame_is_as_tall_as_its_content_at_any_width(open_static):
 def test_a_thousand_words_with_steps_from_a_file(open_static):
     weights = attention(6, 1000, 1000)
     frame = open_static(AttentionHeatmap(weights, words(1000), steps=words(6)))
-    frame.get_by_role("slider", name="Step").press("End")
+    frame.get_by_role("slider", name="Show").press("End")
     assert frame.locator(".name").inner_text() == "w5"
     plot = frame.locator(".plot")
     plot.focus()
@@ -552,7 +552,7 @@ def test_linked_sliders_need_no_kernel(notebook):
     handle.press("ArrowRight")
     notebook.page.wait_for_timeout(100)
     assert name.inner_text() == "b"
-    notebook.cell(0).get_by_role("slider", name="Step").press("ArrowRight")
+    notebook.cell(0).get_by_role("slider", name="Show").press("ArrowRight")
     notebook.page.wait_for_timeout(100)
     assert name.inner_text() == "c"
     assert notebook.cell(1).locator(".widget-readout").inner_text() == "2"
