@@ -205,14 +205,16 @@ def agt() -> Figure:
     for number, (x, word) in enumerate(zip(columns, words, strict=True), start=1):
         label(axis, (x, 0.17), word, MUTED, style="italic")
         wire(axis, [(x, vectors + 0.17), (x, projected - 0.18)])
-        wire(axis, [(x, projected + 0.18), (x, rows[-1] - 0.17)], ACCENT)
+        side = x - 0.39  # one line up beside the weights, and from it a branch to each of them
+        for row in rows:
+            wire(axis, [(side, projected + 0.18), (side, row), (x - 0.27, row)], ACCENT)
         box(axis, (x, vectors), f"$x_{number}$", size=(0.84, 0.34))
         box(axis, (x, projected), f"$B_{number}$", size=(0.84, 0.36), fill=PALE_SECOND)
     for layer, (row, shares) in enumerate(zip(rows, weights, strict=True)):
         for number, (x, share) in enumerate(zip(columns, shares, strict=True), start=1):
             tip = (total, row + 0.6)
             wire(axis, [(x, row + 0.17), tip], width=0.6 + 4 * share, tip=False)
-            box(axis, (x, row), f"$d_{{{layer},{number}}}$", size=(0.84, 0.34), fill=TINTS(share))
+            box(axis, (x, row), f"$d_{{{layer},{number}}}$", size=(0.54, 0.34), fill=TINTS(share))
         _gated_layer(axis, layer, (total, row + 0.6), stack, wide)
     for place in ((columns[1] + 0.52, 5.75), (stack, 6.5)):
         label(axis, place, "$\\vdots$", MUTED, size=14)
