@@ -140,7 +140,8 @@ def fit(
     folder: Path | None = None,
     after_epoch: Callable[[History], None] | None = None,
 ) -> History:
-    """Train in place and leave the model with the weights of its best epoch by ``best_by``.
+    """Train in place and leave the model, in float32, with the weights of its best epoch by
+    ``best_by``.
 
     With a ``folder`` it checkpoints there; started again with the same arguments after being
     killed at any moment, it goes on and ends with the same weights, on CPU bit for bit. Without
@@ -184,6 +185,7 @@ def fit(
             after_epoch(history)
     if history.epochs:
         checkpoints.load_best(model)
+    accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it goes on in bfloat16
     return history
 
 

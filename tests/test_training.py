@@ -361,6 +361,17 @@ def test_one_process_can_train_in_several_precisions():
     assert losses[1] == pytest.approx(losses[0], abs=0.02)
 
 
+def test_a_network_trained_in_bfloat16_goes_on_in_float32():
+    model, (train, validation) = new_model(), data()
+    fit(model, train, validation, replace(CONFIG, epochs=1, precision="bf16"), CPU)
+    fresh = new_model(seed=1)
+    fresh.load_state_dict(model.state_dict())
+    batch = next(iter(validation.epoch()))
+    with torch.inference_mode():
+        found, expected = (m.eval()(*batch[:2]).logits for m in (model, fresh))
+    assert torch.equal(found, expected)
+
+
 def test_a_device_that_is_not_there_is_an_error():
     assert choose_device("cpu") == CPU
     assert choose_device("auto").type in ("cuda", "mps", "cpu")
