@@ -1,17 +1,29 @@
 """IRAM: the paper's equations in NumPy, the invariants step by step, its penalty and its start."""
 
+from dataclasses import asdict, fields, replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from strategies import WORDS, batch, every_device, prefix_mask, row_lengths, seeds
+from strategies import (
+    WORDS,
+    batch,
+    every_device,
+    prefix_mask,
+    row_lengths,
+    seeds,
+    toy_vocabulary,
+)
 from torch import nn
 
 from course_lib import invariants
+from course_lib.experiments import training_config
 from course_lib.layers import Highway
 from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
+from course_lib.systems import PRESETS, build_network
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
@@ -36,6 +48,13 @@ def tiny_iram(seed=0, **settings):
         if model.steps:
             model.steps.attend.weight.mul_(10)
     return model
+
+
+def preset(name, **changed):
+    """The configuration of a preset, over ``WORDS`` words."""
+    given = asdict(PRESETS["iram"][name])
+    shared = {field.name for field in fields(IRAMConfig)} & given.keys() - {"vocabulary"}
+    return IRAMConfig(WORDS, **({key: given[key] for key in shared} | changed))
 
 
 def sigmoid(x):
@@ -302,14 +321,14 @@ def test_gates_and_forget_biases_start_at_one(initial_std):
 
 def test_weights_start_as_the_papers_gaussians():
     embedding = torch.randn(WORDS, 50)
-    model = IRAM(IRAMConfig.full(WORDS), embedding, NGRAMS)
+    model = IRAM(preset("full"), embedding, NGRAMS)
     assert torch.equal(model.embedding.weight, embedding)
     for name, weight in model.named_parameters():
         if name != "embedding.weight" and weight.dim() > 1:
             values = weight[:, :-1] if "weight_ih_l0" in name else weight
             assert values.std().item() == pytest.approx(0.01, rel=0.1), name
             assert abs(values.mean().item()) < 4 * 0.01 / values.numel() ** 0.5, name
-    assert IRAM(IRAMConfig.vanilla(WORDS, initial_std=0.1)).steps.attend.weight.std() > 0.09
+    assert IRAM(preset("vanilla", initial_std=0.1)).steps.attend.weight.std() > 0.09
 
 
 def test_word_vectors_stay_fixed_unless_they_are_to_learn():
@@ -329,13 +348,53 @@ def test_a_baseline_has_no_attention():
 
 
 def test_presets_are_the_papers():
-    vanilla, full = IRAMConfig.vanilla(100), IRAMConfig.full(100)
+    vanilla, full = preset("vanilla"), preset("full")
     assert (vanilla.steps, vanilla.penalty, vanilla.context_layers) == (3, 0.0003, 1)
     assert not (vanilla.ngrams or vanilla.embedding_highway or vanilla.query_highway)
     assert (full.steps, full.context_layers, full.query_layers) == (3, 2, 1)
     assert full.ngrams and full.embedding_highway == 2 and full.query_highway
     assert not full.trainable and full.dropout == 0.1
-    assert IRAMConfig.baseline(100).steps == 0
+    assert preset("baseline").steps == 0
+
+
+def test_it_is_trained_as_the_paper_says():
+    config = training_config("iram", PRESETS["iram"]["vanilla"], 0)
+    assert (config.optimizer, config.learning_rate, config.clip_norm) == ("amsgrad", 3e-4, 1.0)
+    assert (config.weight_decay, config.decay, config.best_by) == (3e-5, False, "accuracy")
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, standardise):
+    asked = []
+
+    class Vectors:
+        def embedding_for(self, vocabulary, seed, standardise):
+            asked.append(standardise)
+            return torch.zeros(len(vocabulary), 50), 1.0
+
+    monkeypatch.setattr("course_lib.systems.load_vectors", lambda name: Vectors())
+    vanilla = PRESETS["iram"]["vanilla"]
+    settings = vanilla if standardise else replace(vanilla, standardise=False)
+    build_network("iram", settings, toy_vocabulary(), 2, 0)
+    assert asked == [standardise]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reaches_attention"),
+    [
+        ({"dropout": 0.9, "hidden_dropout": 0.0}, True),  # on what the LSTM reads
+        ({"dropout": 0.0, "hidden_dropout": 0.9}, False),  # before the classifier's layers
+        ({"dropout": 0.0, "hidden_dropout": 0.9, "context_layers": 2}, True),  # between layers
+    ],
+)
+def test_dropout_sits_where_it_is_told(settings, reaches_attention):
+    model = tiny_iram(hidden=64, **settings).train()
+    tokens, mask = batch([6, 4], 2)
+    first, second = model(tokens, mask), model(tokens, mask)
+    assert torch.equal(first.attention, second.attention) != reaches_attention
+    assert not torch.equal(first.logits, second.logits)
+    model.eval()
+    assert torch.equal(model(tokens, mask).logits, model(tokens, mask).logits)
 
 
 @pytest.mark.parametrize("ngrams", [None, torch.zeros(3, 2, dtype=torch.int32)])

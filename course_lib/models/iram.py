@@ -46,28 +46,6 @@ class IRAMConfig:
     initial_std: float = 0.01
     trainable: bool = False
 
-    @classmethod
-    def vanilla(cls, vocabulary: int, **overrides: object) -> "IRAMConfig":
-        """Word vectors, one LSTM layer, three steps."""
-        return cls(vocabulary, **overrides)
-
-    @classmethod
-    def full(cls, vocabulary: int, **overrides: object) -> "IRAMConfig":
-        """Also character n-grams, highways on the input and on the first query, deeper LSTMs."""
-        parts = {
-            "ngrams": 8192,
-            "embedding_highway": 2,
-            "context_layers": 2,
-            "query_layers": 1,
-            "query_highway": True,
-        }
-        return cls(vocabulary, **(parts | overrides))
-
-    @classmethod
-    def baseline(cls, vocabulary: int, **overrides: object) -> "IRAMConfig":
-        """A bidirectional LSTM and the same classifier, without any attention."""
-        return cls(vocabulary, **({"steps": 0, "penalty": 0.0} | overrides))
-
 
 class IRAMOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``attention`` ``(batch, steps, length + steps − 1)``: first

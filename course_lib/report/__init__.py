@@ -14,6 +14,7 @@ from course_lib.report.records import made_from, seeds_of, spread, standard_erro
 from course_lib.report.sst import AGT_MODELS, IRAM_MODELS, PAPER_ACCURACIES, sst_table
 from course_lib.report.sweeps import (
     mean_figures,
+    of_common_seeds,
     planned_values,
     runs_table,
     steps_figure,
@@ -52,6 +53,7 @@ __all__ = [
     "imdb_table",
     "made_from",
     "mean_figures",
+    "of_common_seeds",
     "papers_table",
     "planned_values",
     "runs_table",

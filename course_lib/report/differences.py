@@ -45,7 +45,7 @@ CONTRASTS = [
     ("ag_news", "SANet big", "baseline big"),
     *(("sst2", "IRAM full", other) for other in IRAM_MODELS if other != "IRAM full"),
     ("sst2", "IRAM vanilla", "BiLSTM + maxout (IRAM without steps)"),
-    ("sst2", "IRAM full", PAIRS),
+    *(("sst2", model, PAIRS) for model in ("IRAM full", "IRAM vanilla")),
     *(("sst5", *pair) for pair in combinations(AGT_MODELS, 2)),
     ("sst5", "AGT", PAIRS),
 ]

@@ -51,6 +51,12 @@ def planned_values(group: str, setting: str) -> list[float]:
     return sorted({getattr(spec.settings(), setting) for spec in choose([group])})
 
 
+def of_common_seeds(groups: Groups) -> Groups:
+    """Those of seeds that every value was run with: means over others could not be compared."""
+    common = set.intersection(*({r["spec"]["seed"] for r in group} for group in groups.values()))
+    return {v: [r for r in group if r["spec"]["seed"] in common] for v, group in groups.items()}
+
+
 def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:
     """Means over the seeds: validation accuracy, and what describes the trained attention."""
     found = {"accuracy": statistics.mean(map(kept_accuracy, group))}
@@ -60,7 +66,8 @@ def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> AttentionHeatmap | None:
-    """IRAM's attention on words and on summaries, step by step, with a slider over a setting.
+    """IRAM's attention on words and on summaries, step by step, with a slider over a setting; means
+    of the seeds that all values have.
 
     ``planned`` are the values that the grid means to record: those missing are printed. None where
     nothing has been recorded.
@@ -70,6 +77,7 @@ def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> Attention
         print(f"not recorded yet: {name} = {', '.join(lacking)}")
     if not groups:
         return None
+    groups = of_common_seeds(groups)
     most = max(group[0]["settings"]["steps"] for group in groups.values())
     weights, titles = torch.zeros(len(groups), most, 2), []
     for place, (value, group) in enumerate(groups.items()):
@@ -89,7 +97,9 @@ def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> Attention
 
 
 def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) -> Figure:
-    """IRAM's accuracy, a point a run, beside what describes its steps, over a setting's values."""
+    """IRAM's accuracy, a point a run, beside what describes its steps, over a setting's values;
+    of the seeds that all values have."""
+    groups = of_common_seeds(groups)
     accuracies = {value: list(map(kept_accuracy, group)) for value, group in groups.items()}
     means = {value: mean_figures(group) for value, group in groups.items()}
     steps = {value: group[0]["settings"]["steps"] for value, group in groups.items()}

@@ -101,8 +101,8 @@ NETWORK = Network(
     encode_words,
     build_iram,
     {"optimizer": "amsgrad", "decay": False, "best_by": "accuracy"},
-    # the vectors are fixed, so a word of the test half has its vector like any other; its labels
-    # play no part
+    # where vectors are fixed, a word of the test half has its vector like any other; where they
+    # learn (IMDb), it keeps the one it came with. Labels play no part
     vocabulary_of=("train", "validation", "test"),
     look=look_of,
     standardise=lambda settings: settings.standardise,
