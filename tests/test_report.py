@@ -278,6 +278,16 @@ def test_the_steps_view_shows_the_share_on_summaries_and_says_what_is_missing(ca
     assert report.steps_view("γ", {}, []) is None
 
 
+def test_sweeps_compare_the_seeds_that_all_values_have():
+    made = {value: [{"spec": {"seed": seed}, "of": value} for seed in seeds]
+            for value, seeds in {0.0: (2, 0, 1), 0.1: (1, 0), 1.0: (0, 1, 3)}.items()}  # fmt: skip
+    found = report.of_common_seeds(made)
+    assert {value: [r["spec"]["seed"] for r in group] for value, group in found.items()} == {
+        0.0: [0, 1], 0.1: [1, 0], 1.0: [0, 1],
+    }  # fmt: skip
+    assert all(r["of"] == value for value, group in found.items() for r in group)
+
+
 def test_every_run_of_the_grid_is_counted_once_recorded_or_missing():
     grid = read_grid()
     ids = {spec.id for specs in grid.values() for spec in specs}
