@@ -29,7 +29,12 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import split_rows
 from course_lib.models.iram import IRAM, step_penalty
 from course_lib.systems.iram import NETWORK, PRESETS, IRAMSettings
-from course_lib.training import TrainingConfig, make_optimizer, use_threads
+from course_lib.training import (
+    TrainingConfig,
+    flushed_denormals,
+    make_optimizer,
+    use_threads,
+)
 
 CPU = torch.device("cpu")
 WARM_UP = 3
@@ -87,6 +92,7 @@ def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable
     )
     optimizer = make_optimizer(model, config, CPU)
 
+    @flushed_denormals()
     def step(batch: Batch) -> float:
         began = time.perf_counter()
         optimizer.zero_grad()
@@ -104,6 +110,7 @@ def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable
 def loop_timer(model: IRAM, settings: IRAMSettings, attending: bool) -> Callable[[Batch], float]:
     """Seconds for the attention loop alone, or its attention alone, forward and backward."""
 
+    @flushed_denormals()
     def timed(batch: Batch) -> float:
         h = torch.randn(*batch.mask.shape, settings.hidden, requires_grad=True)
         q = torch.randn(len(h), settings.hidden, requires_grad=True)

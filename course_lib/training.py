@@ -225,6 +225,21 @@ def _finished(history: History, config: TrainingConfig) -> bool:
     return done >= config.epochs or (done > 0 and done - 1 - history.best >= config.patience)
 
 
+@contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Within it numbers below 1e-38 are zeros, on a CPU that can.
+
+    Gradients that come back through hundreds of LSTM steps get so small, and a processor takes
+    many times longer over such numbers: a step of IRAM on 200 words 2.1 seconds, instead of 0.46.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+@flushed_denormals()
 def _train_epoch(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,

@@ -11,6 +11,7 @@ from strategies import WORDS, batch, every_device, row_lengths, seeds
 from course_lib import invariants
 from course_lib.layers import masked_softmax
 from course_lib.models.agt import AGT, AGTConfig
+from course_lib.systems import PRESETS
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8, "layers": 4}
 variants = pytest.mark.parametrize(
@@ -208,10 +209,10 @@ def test_frozen_word_vectors_stay_and_sparse_gradients_are_the_dense_ones():
 
 
 def test_the_preset_is_the_papers():
-    config = AGTConfig.paper(100)
+    config, preset = AGTConfig(100), PRESETS["agt"]["paper"]
     assert (config.layers, config.hidden, config.embedding) == (15, 200, 300)
     assert (config.gate_bias, config.dropout, config.classes) == (1.0, 0.2, 5)
-    assert AGTConfig.paper(100, gate_bias=2.0).gate_bias == 2
+    assert (preset.layers, preset.hidden, preset.gate_bias, preset.dropout) == (15, 200, 1.0, 0.2)
 
 
 @pytest.mark.parametrize(

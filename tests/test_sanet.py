@@ -12,6 +12,7 @@ from course_lib import invariants
 from course_lib.invariants import InvariantError
 from course_lib.models import sanet
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
+from course_lib.systems import PRESETS
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
 variants = pytest.mark.parametrize(
@@ -172,11 +173,13 @@ def test_the_baseline_has_the_same_shapes_and_no_attention():
 
 
 def test_presets_are_the_papers():
-    base, big = SANetConfig.base(100), SANetConfig.big(100)
+    base, big = (PRESETS["sanet"][name] for name in ("base", "big"))
     assert (base.blocks, base.embedding, base.hidden, base.dropout) == (1, 100, 128, 0.1)
     assert (big.blocks, big.embedding, big.hidden, big.dropout) == (2, 200, 256, 0.1)
     assert base.attention and base.positions and not base.scaled
-    assert not SANetConfig.base(100, attention=False).attention
+    assert not PRESETS["sanet"]["baseline-base"].attention
+    plain = SANetConfig(100)
+    assert all(getattr(plain, name) == getattr(base, name) for name in ("blocks", "hidden"))
 
 
 @given(lengths=row_lengths(longest=6), seed=seeds)

@@ -31,6 +31,7 @@ from course_lib.training import (
     choose_device,
     choose_precision,
     fit,
+    flushed_denormals,
     make_optimizer,
     predict,
     slices,
@@ -390,6 +391,19 @@ def test_threads_are_set_and_told():
         assert use_threads(10_000) <= os.cpu_count()
     finally:
         torch.set_num_threads(before)
+
+
+def test_denormals_are_zeros_in_training_alone():
+    tiny = torch.tensor([1e-39])
+    if not torch.set_flush_denormal(False) or not (tiny * 1).item():
+        pytest.skip("this processor does not tell them apart")
+    with flushed_denormals():
+        assert (tiny * 1).item() == 0
+    assert (tiny * 1).item() > 0
+    seen, model = [], new_model()
+    model.register_forward_hook(lambda *_: seen.append((model.training, (tiny * 1).item() == 0)))
+    fit(model, *data(), replace(CONFIG, epochs=1), CPU)
+    assert set(seen) == {(True, True), (False, False)}
 
 
 def only_checkpoint(folder):

@@ -64,11 +64,6 @@ class AGTConfig:
                 f"dropout_at takes {', '.join(map(repr, DROPOUT_AT))}; got {self.dropout_at!r}"
             )
 
-    @classmethod
-    def paper(cls, vocabulary: int, **overrides: object) -> "AGTConfig":
-        """15 layers of 200 over 300-d vectors, gate bias 1, dropout 0.2."""
-        return cls(vocabulary, **overrides)
-
     @property
     def selecting(self) -> int:
         """How many layers select words."""

@@ -36,16 +36,6 @@ class SANetConfig:
     masked_pooling: bool = True
     sparse: bool = False
 
-    @classmethod
-    def base(cls, vocabulary: int, **overrides: object) -> "SANetConfig":
-        """One block of 128 units over 100-d vectors."""
-        return cls(vocabulary, **overrides)
-
-    @classmethod
-    def big(cls, vocabulary: int, **overrides: object) -> "SANetConfig":
-        """Two blocks of 256 units over 200-d vectors."""
-        return cls(vocabulary, **({"embedding": 200, "hidden": 256, "blocks": 2} | overrides))
-
 
 class SANetOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``pooled_from`` ``(batch, hidden)``, the place of the word
