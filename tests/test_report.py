@@ -286,6 +286,8 @@ def test_sweeps_compare_the_seeds_that_all_values_have():
         0.0: [0, 1], 0.1: [1, 0], 1.0: [0, 1],
     }  # fmt: skip
     assert all(r["of"] == value for value, group in found.items() for r in group)
+    apart = {0.0: made[0.0][:1], 1.0: made[1.0][:1]}
+    assert report.of_common_seeds(apart) == apart
 
 
 def test_every_run_of_the_grid_is_counted_once_recorded_or_missing():

@@ -99,6 +99,7 @@ class AttentionHeatmap(_View):
     - ``transpose``: columns are drawn as rows (AGT's word × layer table).
     - ``outline``: cells above it are framed, compared with what is shown, so with ``normalise``
       with the share of the row's maximum.
+    - ``quantity``: what a cell is, for the legend and the readout.
     - ``max_tokens``: shows so many first rows and columns only, and says so in the title.
 
     Traits that can be observed, set and linked: ``selected`` (``[row, column]`` of the array or

@@ -52,9 +52,11 @@ def planned_values(group: str, setting: str) -> list[float]:
 
 
 def of_common_seeds(groups: Groups) -> Groups:
-    """Those of seeds that every value was run with: means over others could not be compared."""
+    """Those of seeds that every value was run with, since means over others do not compare; all
+    where there is no such seed."""
     common = set.intersection(*({r["spec"]["seed"] for r in group} for group in groups.values()))
-    return {v: [r for r in group if r["spec"]["seed"] in common] for v, group in groups.items()}
+    shared = {v: [r for r in group if r["spec"]["seed"] in common] for v, group in groups.items()}
+    return shared if common else groups
 
 
 def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:

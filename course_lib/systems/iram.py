@@ -102,7 +102,7 @@ NETWORK = Network(
     build_iram,
     {"optimizer": "amsgrad", "decay": False, "best_by": "accuracy"},
     # where vectors are fixed, a word of the test half has its vector like any other; where they
-    # learn (IMDb), it keeps the one it came with. Labels play no part
+    # learn (IMDb), the one it came with, less what weight decay takes. Labels play no part
     vocabulary_of=("train", "validation", "test"),
     look=look_of,
     standardise=lambda settings: settings.standardise,
