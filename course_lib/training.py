@@ -229,8 +229,8 @@ def _finished(history: History, config: TrainingConfig) -> bool:
 def flushed_denormals() -> Iterator[None]:
     """Within it numbers below 1e-38 are zeros, on a CPU that can.
 
-    Gradients that come back through hundreds of LSTM steps get so small, and a processor takes
-    many times longer over such numbers: a step of IRAM on 200 words 2.1 seconds, instead of 0.46.
+    Gradients that come back through hundreds of LSTM steps get so small, and some processors take
+    many times longer over such numbers.
     """
     torch.set_flush_denormal(True)
     try:
