@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
-	$(BIN)/python -m course_lib.lessons course
+	$(BIN)/python -m course_lib.teaching.lessons course
 
 lab: $(READY)  ## the lessons in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=notebooks
@@ -34,20 +34,20 @@ test: $(READY)  ## lint, tests, and the lessons checked cell by cell
 	COURSE_PROFILE=smoke $(BIN)/python -m pytest --nbval-lax notebooks/[0-9]*.ipynb notebooks/experiments/report.ipynb
 
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
-	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.lessons data
+	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.teaching.lessons data
 
 experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
-	$(BIN)/python -m course_lib.grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
+	$(BIN)/python -m course_lib.experiments.grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
 report: $(READY)  ## the README's tables and the report of all papers, from the records in results/
-	$(BIN)/python -m course_lib.report
-	$(BIN)/python -m course_lib.lessons notebooks notebooks/experiments/report.ipynb
+	$(BIN)/python -m course_lib.experiments.report
+	$(BIN)/python -m course_lib.teaching.lessons notebooks notebooks/experiments/report.ipynb
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
-	$(BIN)/python -m course_lib.lessons notebooks
+	$(BIN)/python -m course_lib.teaching.lessons notebooks
 
 students: $(READY)  ## copies of the lessons without solutions, in students/
-	$(BIN)/python -m course_lib.lessons students
+	$(BIN)/python -m course_lib.teaching.lessons students
 
 bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
 	for name in han_epoch sanet_step iram_step agt_step attention_metrics tokenise memory heatmap prepare throughput grid_overhead; do $(BIN)/python benchmarks/$$name.py || exit 1; done

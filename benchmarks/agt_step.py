@@ -20,11 +20,11 @@ from torch import Tensor, nn
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import split_rows
+from course_lib.experiments.run import split_rows
+from course_lib.experiments.systems.agt import NETWORK, PAPER
+from course_lib.experiments.systems.network import config_of
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.systems.agt import NETWORK, PAPER
-from course_lib.systems.network import config_of
-from course_lib.training import TrainingConfig, choose_precision, make_optimizer, use_threads
+from course_lib.training.loop import TrainingConfig, choose_precision, make_optimizer, use_threads
 
 SETTINGS = replace(PAPER, vectors="none", embedding=50)
 WIDE = 300
@@ -121,7 +121,7 @@ def optimizer_of(model: nn.Module) -> Any:
 
 
 def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
-    """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
+    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
     optimizer = optimizer_of(model)
     bf16 = choose_precision(precision, CPU) == "bf16"
     model.train()

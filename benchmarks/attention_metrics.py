@@ -17,11 +17,11 @@ from torch import Tensor
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import LOOKED_AT, split_rows
+from course_lib.experiments.run import LOOKED_AT, split_rows
+from course_lib.experiments.systems import NETWORKS, build_network
+from course_lib.experiments.systems.sanet import SANetSettings
 from course_lib.metrics.attention import describe, paper_figures
-from course_lib.systems import NETWORKS, build_network
-from course_lib.systems.sanet import SANetSettings
-from course_lib.training import measure, use_threads
+from course_lib.training.loop import measure, use_threads
 
 SETTINGS = SANetSettings(vectors="none")
 EVALUATED_AT = 256  # documents at once where only accuracy is wanted, as in a run

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from tqdm.auto import tqdm
 
-from course_lib.data.sources import atomic_path
-from course_lib.experiments import describe_environment
+from course_lib.experiments.run import describe_environment
+from course_lib.files import atomic_path
 
 CPU = torch.device("cpu")
 RESULTS = Path(__file__).resolve().parent / "results"

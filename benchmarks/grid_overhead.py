@@ -16,21 +16,22 @@ from tempfile import TemporaryDirectory
 
 from common import write
 
-from course_lib.experiments import REPOSITORY
+from course_lib.files import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "cluster"))
 from project import SMALL, Project
 
 ENTRY = SMALL | {"system": "han", "limit": 60, "overrides": {"epochs": 1}}
 PLAIN = """
-from course_lib.experiments import REPOSITORY, run
-from course_lib.grid import choose
+from course_lib.files import REPOSITORY
+from course_lib.experiments.run import train
+from course_lib.experiments.grid import choose
 for spec in choose(["all"]):
-    run(spec, REPOSITORY / "runs" / spec.id)
+    train(spec, REPOSITORY / "runs" / spec.id)
 """
 NOTEBOOKS = """
-from course_lib.experiments import execute
-from course_lib.grid import choose
+from course_lib.experiments.run import execute
+from course_lib.experiments.grid import choose
 for spec in choose(["all"]):
     execute(spec)
 """
@@ -57,7 +58,7 @@ def main() -> int:
     ways = {
         "plain": ("-c", PLAIN),
         "papermill": ("-c", NOTEBOOKS),
-        "papermill and Snakemake": ("-m", "course_lib.grid", "run", "all"),
+        "papermill and Snakemake": ("-m", "course_lib.experiments.grid", "run", "all"),
     }
     seconds = {}
     with TemporaryDirectory() as folder:

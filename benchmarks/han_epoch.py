@@ -19,14 +19,15 @@ from common import interleave, ratio, show, spread, write
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_lib.data.batches import Batches, Documents, encode_documents
+from course_lib.data.batches import Batches, Documents
 from course_lib.data.corpus import load_corpus
+from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import split_rows
+from course_lib.experiments.run import split_rows
+from course_lib.experiments.systems import build_network
+from course_lib.experiments.systems.han import HANSettings
 from course_lib.models.han import HAN
-from course_lib.systems import build_network
-from course_lib.systems.han import HANSettings
-from course_lib.training import TrainingConfig, predict, use_threads
+from course_lib.training.loop import TrainingConfig, predict, use_threads
 
 SETTINGS = HANSettings()
 TRAINING = TrainingConfig()
@@ -98,7 +99,7 @@ def obvious_twin(model: HAN) -> ObviousHAN:
 def ours_steps(
     model: HAN, train: Batches, bf16: bool = False, rate: float = SETTINGS.learning_rate
 ) -> Steps:
-    """Training steps as in ``course_lib.training``: the library's batches, the fused Adam."""
+    """Training steps as in ``course_lib.training.loop``: the library's batches, the fused Adam."""
     update = updater(model, EPOCHS * len(train), fused=True, rate=rate)
     model.train()
     for epoch in count():

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from common import interleave, ratio, show, spread, write
 
-from course_lib.experiments import REPOSITORY
-from course_lib.heatmap import AttentionHeatmap
-from course_lib.training import use_threads
+from course_lib.files import REPOSITORY
+from course_lib.training.loop import use_threads
+from course_lib.views.heatmap import AttentionHeatmap
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "browser"))
 import lab
@@ -34,7 +34,7 @@ sys.path.append({viewer!r})
 import matplotlib.pyplot as plt, seaborn as sns, torch
 from IPython.display import display
 from ipywidgets import IntSlider, Output, VBox
-from course_lib.heatmap import AttentionHeatmap
+from course_lib.views.heatmap import AttentionHeatmap
 torch.manual_seed({seed})
 words = [f"w{{i}}" for i in range(1000)]
 weights = {{n: torch.randn({steps}, n, n).softmax(-1) for n in {sizes}}}

@@ -26,10 +26,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from course_lib.data.batches import POOL, Batch, Batches, Documents
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import split_rows
+from course_lib.experiments.run import split_rows
+from course_lib.experiments.systems.iram import NETWORK, PRESETS, IRAMSettings
 from course_lib.models.iram import IRAM, step_penalty
-from course_lib.systems.iram import NETWORK, PRESETS, IRAMSettings
-from course_lib.training import (
+from course_lib.training.loop import (
     TrainingConfig,
     flushed_denormals,
     make_optimizer,
@@ -84,7 +84,7 @@ def with_torch_layers(model: IRAM, packed: bool) -> IRAM:
 
 
 def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable[[Batch], float]:
-    """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
+    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
     config = TrainingConfig(
         **NETWORK.training,
         learning_rate=settings.learning_rate,

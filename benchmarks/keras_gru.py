@@ -27,8 +27,8 @@ import numpy as np
 import torch
 from common import RESULTS
 
-from course_lib.data.sources import atomic_path
-from course_lib.experiments import describe_environment
+from course_lib.experiments.run import describe_environment
+from course_lib.files import atomic_path
 from course_lib.models.gru import GRUCell
 
 SIZES = ((1, 1, 1, 1), (2, 3, 4, 5), (8, 20, 50, 50), (4, 200, 100, 64))

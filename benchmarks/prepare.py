@@ -29,10 +29,11 @@ from common import PeakMemory, interleave, ratio, show, spread, write
 from course_lib.data.catalog import AMAZON_POLARITY, ZHANG_CARDS
 from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
-from course_lib.data.sources import check_space, data_root
+from course_lib.data.sources import data_root
 from course_lib.data.text import fetch_punkt
-from course_lib.report.costs import TEXT_MEGABYTES
-from course_lib.training import use_threads
+from course_lib.experiments.report.costs import TEXT_MEGABYTES
+from course_lib.files import check_space
+from course_lib.training.loop import use_threads
 
 EVERY = 0.2  # seconds between two looks at all processes
 TEST_SHARE = 9  # one test review for so many training reviews, as in the set it imitates

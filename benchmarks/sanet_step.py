@@ -25,12 +25,12 @@ from torch import Tensor, nn
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import split_rows
-from course_lib.layers import positions
+from course_lib.experiments.run import split_rows
+from course_lib.experiments.systems.network import config_of
+from course_lib.experiments.systems.sanet import NETWORK, SANetSettings
+from course_lib.models.layers import positions
 from course_lib.models.sanet import SANet, SANetConfig
-from course_lib.systems.network import config_of
-from course_lib.systems.sanet import NETWORK, SANetSettings
-from course_lib.training import (
+from course_lib.training.loop import (
     TrainingConfig,
     choose_precision,
     make_optimizer,
@@ -110,7 +110,7 @@ def load_twin(ours: SANet, obvious: PlainNetwork, tokens: Tensor, mask: Tensor) 
 
 
 def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
-    """Seconds for a training step on a batch, as ``course_lib.training`` takes it."""
+    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
     config = TrainingConfig(
         **NETWORK.training,
         momentum=SETTINGS.momentum,

@@ -1,7 +1,7 @@
 """Tokens a second of training each system at the papers' sizes, on whatever device there is.
 
 Made-up texts of one length, so nothing is padding; the words of 30,000 are as frequent as a
-language's. What is timed is ``course_lib.training.fit``, validation and checkpoints aside. On a GPU
+language's. What is timed is ``training.fit``, validation and checkpoints aside. On a GPU
 also the peak of its memory, and the share of the time in which it computes. Under torchrun the
 processes share every batch: ``torchrun --nproc-per-node 2 benchmarks/throughput.py --threads 1``.
 """
@@ -17,10 +17,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments import training_config
-from course_lib.parallel import is_main, processes
-from course_lib.systems import PRESETS, build_network
-from course_lib.training import choose_device, choose_precision, fit, use_threads
+from course_lib.experiments.run import training_config
+from course_lib.experiments.systems import PRESETS, build_network
+from course_lib.training.loop import choose_device, choose_precision, fit, use_threads
+from course_lib.training.parallel import is_main, processes
 
 WORDS = 30_000
 

@@ -6,7 +6,7 @@ from itertools import pairwise, permutations
 import torch
 from torch import nn
 
-from course_lib.checks.composition import (
+from course_lib.teaching.checks.composition import (
     ATTENTION_GATE,
     HIGHWAY,
     ORDER_CHANGE,

@@ -6,8 +6,9 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
-from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
+from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.han import HAN, HANConfig
 

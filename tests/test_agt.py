@@ -8,10 +8,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import WORDS, batch, every_device, row_lengths, seeds
 
-from course_lib import invariants
-from course_lib.layers import masked_softmax
+from course_lib.experiments.systems import PRESETS
+from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.systems import PRESETS
+from course_lib.models.layers import masked_softmax
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8, "layers": 4}
 variants = pytest.mark.parametrize(

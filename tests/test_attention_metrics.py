@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
-from course_lib.layers import masked_softmax
 from course_lib.metrics.attention import (
     diagonality,
     entropy,
@@ -15,6 +14,7 @@ from course_lib.metrics.attention import (
     row_gini,
     uniform_diagonality,
 )
+from course_lib.models.layers import masked_softmax
 
 METRICS = [
     gini,

@@ -7,8 +7,9 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from course_lib.data import batches as batches_module
-from course_lib.data.batches import Batches, encode_documents
+from course_lib.data import encoding
+from course_lib.data.batches import Batches, Documents
+from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(("a", "b", "c", "d"))
@@ -173,8 +174,8 @@ def test_same_seed_and_epoch_give_the_same_batches_and_skip_is_slicing(
 
 def test_skipped_batches_are_never_made(monkeypatch):
     made = []
-    whole = batches_module.Documents.batch
-    monkeypatch.setattr(batches_module.Documents, "batch", lambda *a: made.append(a) or whole(*a))
+    whole = Documents.batch
+    monkeypatch.setattr(Documents, "batch", lambda *a: made.append(a) or whole(*a))
     list(islice(Batches(documents_of(range(1, 41)), 4, seed=0).epoch(skip=7), 2))
     assert len(made) == 2
 
@@ -223,7 +224,7 @@ def test_encoding_in_chunks_changes_nothing(corpus, chunk):
     assume(corpus)
     whole = encode_documents(rows_of(corpus), VOCABULARY, 3, 4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches_module, "CHUNK", chunk)
+        patch.setattr(encoding, "CHUNK", chunk)
         parts = encode_documents(rows_of(corpus), VOCABULARY, 3, 4)
     for name in ("words", "sentence_starts", "document_starts", "labels", "lengths"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))

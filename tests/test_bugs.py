@@ -6,11 +6,11 @@ import pytest
 import torch
 from strategies import WORDS, ragged_batch, toy_batches, toy_vocabulary
 
-from course_lib.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, Specimen, diagnose, probe
-from course_lib.invariants import check_neighbours, check_padding
-from course_lib.layers import AttentionPooling
+from course_lib.metrics.invariants import check_neighbours, check_padding
 from course_lib.models.han import HAN, HANConfig
-from course_lib.training import TrainingConfig, fit
+from course_lib.models.layers import AttentionPooling
+from course_lib.teaching.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, Specimen, diagnose, probe
+from course_lib.training.loop import TrainingConfig, fit
 
 CONFIG = HANConfig(vocabulary=WORDS, embedding=4, hidden=16, attention=10)
 ALL = {

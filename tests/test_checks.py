@@ -11,8 +11,11 @@ from answers_composition import RIGHT as COMPOSITION_RIGHT
 from answers_composition import WRONG as COMPOSITION_WRONG
 from torch import nn
 
-from course_lib import checks
-from course_lib.checks.attention import (
+from course_lib.models.gru import GRUCell
+from course_lib.models.layers import Highway, hop_redundancy, masked_softmax
+from course_lib.models.sanet import Block, SANetConfig
+from course_lib.teaching import checks
+from course_lib.teaching.checks.attention import (
     ATTENTION_POOLING,
     DIAGONALITY,
     GINI,
@@ -21,21 +24,24 @@ from course_lib.checks.attention import (
     TOP_WORDS,
     WORD_SHARES,
 )
-from course_lib.checks.blocks import BLOCK, MASKED_MAXIMUM, POOLED_SHARES, UNTRAINED
-from course_lib.checks.composition import PHRASES
-from course_lib.checks.core import CheckFailed, beside, check, judge
-from course_lib.checks.documents import (
+from course_lib.teaching.checks.blocks import BLOCK, MASKED_MAXIMUM, POOLED_SHARES, UNTRAINED
+from course_lib.teaching.checks.composition import PHRASES
+from course_lib.teaching.checks.core import CheckFailed, beside, check, judge
+from course_lib.teaching.checks.documents import (
     EFFECTIVE_WORDS,
     PADDING_CHANGE,
     SENTENCES_IN_PLACE,
     SMALLEST_F1,
 )
-from course_lib.checks.recurrent import BLEND, GRU_STEP, LAST_STATE, REPORT_WEIGHTS, REVERSE
-from course_lib.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
-from course_lib.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
-from course_lib.layers import Highway, hop_redundancy, masked_softmax
-from course_lib.models.gru import GRUCell
-from course_lib.models.sanet import Block, SANetConfig
+from course_lib.teaching.checks.recurrent import (
+    BLEND,
+    GRU_STEP,
+    LAST_STATE,
+    REPORT_WEIGHTS,
+    REVERSE,
+)
+from course_lib.teaching.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
+from course_lib.teaching.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
 
 inf = torch.inf
 
@@ -1544,7 +1550,9 @@ def test_the_public_checkers_are_those_tested_here(capsys):
 
 def test_a_wrong_answer_raises_one_sentence_and_no_traceback(monkeypatch):
     shown = []
-    monkeypatch.setattr("course_lib.plots.show", lambda figure, alt: shown.append((figure, alt)))
+    monkeypatch.setattr(
+        "course_lib.views.plots.show", lambda figure, alt: shown.append((figure, alt))
+    )
     with pytest.raises(CheckFailed, match="✗ masked_softmax: padding gets weight 0") as caught:
         checks.check_masked_softmax(softmax_without_mask)
     lines = caught.value._render_traceback_()

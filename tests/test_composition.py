@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from strategies import prefix_mask, row_lengths, seeds
 
-from course_lib.layers import masked_softmax
 from course_lib.metrics.composition import (
     above_median,
     composition_test,
@@ -24,6 +23,7 @@ from course_lib.metrics.composition import (
     selection_counts,
     weight_histogram,
 )
+from course_lib.models.layers import masked_softmax
 
 BY_HAND = torch.tensor(
     [

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from course_lib.data import catalog, corpus
-from course_lib.data.batches import Batches, encode_documents
-from course_lib.data.catalog import TOY, Card, DataError, Download, Source
+from course_lib.data.batches import Batches
+from course_lib.data.catalog import TOY, Card, Download, Source
 from course_lib.data.corpus import Provenance, content_digest, load_corpus, open_corpus, prepare
+from course_lib.data.encoding import encode_documents
 from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.vocabulary import UNKNOWN, Vocabulary
+from course_lib.files import DataError
 
 # (text as the archive writes it, as the packages write it, label); the first stands in both halves,
 # the second twice in its half

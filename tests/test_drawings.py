@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from course_lib import drawings
+from course_lib.views import drawings
 
 DRAWINGS = {
     "gru_cell": drawings.gru_cell,

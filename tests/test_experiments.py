@@ -14,11 +14,11 @@ import torch
 from filelock import FileLock
 from safetensors.torch import load_file
 
-from course_lib import experiments
-from course_lib.data.batches import Batches, encode_documents
+from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import (
-    REPOSITORY,
+from course_lib.data.encoding import encode_documents
+from course_lib.experiments import run as experiments
+from course_lib.experiments.run import (
     RunSpec,
     SpecError,
     execute,
@@ -26,17 +26,18 @@ from course_lib.experiments import (
     load_records,
     load_run,
     main,
-    run,
     split_rows,
+    train,
     train_or_load,
 )
-from course_lib.invariants import check_neighbours, check_padding
+from course_lib.experiments.systems import NETWORKS, PRESETS, build_network
+from course_lib.experiments.systems.sanet import look_at_sanet
+from course_lib.files import REPOSITORY
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.composition import selected_words
-from course_lib.systems import NETWORKS, PRESETS, build_network
-from course_lib.systems.sanet import look_at_sanet
-from course_lib.training import TrainingError, measure, predict
+from course_lib.metrics.invariants import check_neighbours, check_padding
+from course_lib.training.loop import TrainingError, measure, predict
 
 SPEC = RunSpec(
     dataset="toy",
@@ -93,7 +94,7 @@ def test_what_cannot_run_is_refused_by_name_before_anything_starts(
 ):
     monkeypatch.setattr(experiments, "load_corpus", None)
     spec = RunSpec(**change)
-    for act in (spec.validate, lambda: run(spec)):
+    for act in (spec.validate, lambda: train(spec)):
         with pytest.raises(SpecError) as raised:
             act()
         assert field in str(raised.value) and says in str(raised.value)
@@ -151,7 +152,7 @@ def test_ids_do_not_depend_on_the_order_of_the_overrides():
 def finished(tmp_path_factory):
     """The folder of a finished run, and the run."""
     folder = tmp_path_factory.mktemp("runs") / SPEC.id
-    return folder, run(SPEC, folder)
+    return folder, train(SPEC, folder)
 
 
 def strict(text):
@@ -230,7 +231,7 @@ def test_a_finished_run_is_only_read(finished, monkeypatch):
     folder, done = finished
     monkeypatch.setattr(experiments, "fit", None)
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    again = run(SPEC, folder)
+    again = train(SPEC, folder)
     assert again.record == strict(json.dumps(done.record))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == times
 
@@ -244,7 +245,7 @@ def test_another_spec_on_the_same_folder_is_refused(finished, change):
     folder, _ = finished
     before = (folder / "record.json").read_bytes()
     with pytest.raises(SpecError, match="holds"):
-        run(replace(SPEC, **change), folder)
+        train(replace(SPEC, **change), folder)
     assert (folder / "record.json").read_bytes() == before
 
 
@@ -253,7 +254,7 @@ def test_a_run_of_a_preset_that_has_changed_is_refused(finished, monkeypatch):
     changed = replace(PRESETS["han"]["small"], learning_rate=0.5)
     monkeypatch.setitem(PRESETS["han"], "small", changed)
     with pytest.raises(SpecError, match="holds"):
-        run(SPEC, folder)
+        train(SPEC, folder)
 
 
 def test_a_run_on_other_data_is_refused(finished, tmp_path):
@@ -272,9 +273,9 @@ def test_an_interrupted_run_goes_on_to_the_same_end(finished, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(SPEC, tmp_path, after_epoch=interrupt)
+        train(SPEC, tmp_path, after_epoch=interrupt)
     assert not (tmp_path / "record.json").exists()
-    resumed = run(SPEC, tmp_path)
+    resumed = train(SPEC, tmp_path)
     for name, value in done.model.state_dict().items():
         assert torch.equal(resumed.model.state_dict()[name], value)
     for found, expected in zip(resumed.record["epochs"], done.record["epochs"], strict=True):
@@ -287,7 +288,7 @@ def test_what_a_killed_run_left_half_written_goes_at_the_next_start(finished, tm
     for name in (".record.json.abcd1234", "checkpoints/.checkpoint-000000.efgh5678"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "half").write_text("{")
-    assert run(SPEC, tmp_path).record["test"] == done.record["test"]
+    assert train(SPEC, tmp_path).record["test"] == done.record["test"]
     left = [path.name for path in tmp_path.rglob(".*") if path.is_dir()]
     assert left == [] and not list(tmp_path.rglob("half"))
 
@@ -297,7 +298,7 @@ def test_two_processes_never_run_in_the_same_folder(tmp_path):
     holder = FileLock(tmp_path / ".lock")
     spec = replace(SPEC, limit=50, overrides={"epochs": 1, "hidden": 2})
     with ThreadPoolExecutor(1) as pool, holder:
-        waiting = pool.submit(run, spec, tmp_path)
+        waiting = pool.submit(train, spec, tmp_path)
         with pytest.raises(TimeoutError):
             waiting.result(timeout=2)
         assert [path.name for path in tmp_path.iterdir()] == [".lock"]
@@ -312,10 +313,10 @@ def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(SPEC, tmp_path, after_epoch=interrupt)
+        train(SPEC, tmp_path, after_epoch=interrupt)
     other = replace(SPEC, overrides=SPEC.overrides | {"penalty": 0.5})
     with pytest.raises(RuntimeError, match="checkpoint of another configuration"):
-        run(other, tmp_path)
+        train(other, tmp_path)
 
 
 def test_a_run_is_trained_once_and_anew_when_its_preset_changed(tmp_path, monkeypatch, capsys):
@@ -347,7 +348,7 @@ def test_a_missing_device_does_not_throw_a_run_away(tmp_path, monkeypatch, start
 def test_a_run_without_a_folder_writes_nothing_and_a_limit_is_a_subset(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spec = replace(SPEC, limit=50, test=False, overrides={"epochs": 1, "hidden": 2})
-    done = run(spec)
+    done = train(spec)
     assert done.record["data"]["subset"] and "test" not in done.record
     assert done.record["sizes"]["train"] == 45 and done.record["sizes"]["validation"] == 5
     assert list(tmp_path.iterdir()) == []
@@ -357,7 +358,7 @@ def test_a_run_on_a_subset_says_so_without_a_limit(monkeypatch):
     toy = load_corpus("toy")
     subset = replace(toy, provenance=replace(toy.provenance, subset=True))
     monkeypatch.setattr(experiments, "load_corpus", lambda name: subset)
-    done = run(RunSpec("tfidf", "toy", "words", test=False))
+    done = train(RunSpec("tfidf", "toy", "words", test=False))
     assert done.record["data"]["subset"] is True
 
 
@@ -383,23 +384,23 @@ def test_validation_rows_of_the_corpus_itself_are_used_and_a_limit_leaves_them_a
 
 
 def test_the_vocabulary_is_that_of_the_training_rows():
-    done = run(replace(SPEC, limit=20, test=False, overrides={"epochs": 1, "hidden": 2}))
-    train = split_rows(done.corpus, 20)["train"]
-    assert set(done.vocabulary.words) == {word for row in train["tokens"] for word in row}
+    done = train(replace(SPEC, limit=20, test=False, overrides={"epochs": 1, "hidden": 2}))
+    rows = split_rows(done.corpus, 20)["train"]
+    assert set(done.vocabulary.words) == {word for row in rows["tokens"] for word in row}
 
 
 def test_the_simple_baseline_is_right_on_made_up_reviews(tmp_path):
     spec = RunSpec("tfidf", "toy", "default", device="cpu", threads=1)
-    record = run(spec, tmp_path).record
+    record = train(spec, tmp_path).record
     assert record["test"]["accuracy"] > 0.98 and record["test"]["auc"] > 0.99
     assert record["validation"]["accuracy"] > 0.95
     assert strict((tmp_path / "record.json").read_text()) == strict(json.dumps(record))
-    assert run(spec, tmp_path).record["test"] == record["test"]
+    assert train(spec, tmp_path).record["test"] == record["test"]
 
 
 def test_a_sanet_learns_and_its_attention_is_measured_beside_an_untrained_one(tmp_path):
     spec = RunSpec("sanet", "toy", "small", overrides={"blocks": 2})
-    done = run(spec, tmp_path)
+    done = train(spec, tmp_path)
     assert done.record["test"]["accuracy"] > 0.9
     assert done.record["sizes"] == {"train": 480, "validation": 120, "test": 200}
     figures = done.record["attention"]
@@ -423,7 +424,7 @@ def test_a_sanet_learns_and_its_attention_is_measured_beside_an_untrained_one(tm
 
 def test_an_agt_learns_and_each_layers_selection_is_measured(tmp_path):
     spec = RunSpec("agt", "toy", "small", overrides={"gate_bias": 0.0})
-    done = run(spec, tmp_path)
+    done = train(spec, tmp_path)
     assert done.record["test"]["accuracy"] > 0.9
     assert done.record["settings"]["layers"] == 4
     figures = done.record["attention"]
@@ -444,7 +445,7 @@ def test_an_agt_learns_and_each_layers_selection_is_measured(tmp_path):
 def test_agts_ablations_are_presets(preset):
     """Narrow ones, to be quick: what selects and what does not is the preset's own."""
     overrides = {"vectors": "none", "embedding": 8, "hidden": 8, "epochs": 1}
-    done = run(RunSpec("agt", "toy", preset, overrides, limit=100))
+    done = train(RunSpec("agt", "toy", preset, overrides, limit=100))
     config = done.model.config
     expected = {"s0-only": (15, 1, True), "layers-to-2": (15, 3, True), "mean": (1, 1, False)}
     assert (config.layers, config.selecting, config.attention) == expected[preset]
@@ -453,7 +454,7 @@ def test_agts_ablations_are_presets(preset):
 
 @pytest.mark.parametrize("system", ["agt", "sanet"])
 def test_a_baseline_without_attention_has_none_to_measure(system):
-    done = run(RunSpec(system, "toy", "small", overrides={"attention": False, "epochs": 1}))
+    done = train(RunSpec(system, "toy", "small", overrides={"attention": False, "epochs": 1}))
     assert "attention" not in done.record
 
 
@@ -521,7 +522,7 @@ def test_the_command_line_refuses_with_the_reason(executed, capsys, arguments, s
 
 def test_the_command_itself_exits_with_two():
     done = subprocess.run(
-        [sys.executable, "-m", "course_lib.experiments", "run", "--system", "nope"],
+        [sys.executable, "-m", "course_lib.experiments.run", "run", "--system", "nope"],
         cwd=REPOSITORY, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
@@ -541,7 +542,7 @@ def test_overrides_on_the_command_line_are_read_as_numbers(monkeypatch):
 
 def test_an_iram_learns_and_its_steps_are_measured_beside_an_untrained_one(tmp_path):
     spec = RunSpec("iram", "toy", "small", overrides={"ngrams": 50})
-    done = run(spec, tmp_path)
+    done = train(spec, tmp_path)
     assert done.record["test"]["accuracy"] > 0.9
     figures = done.record["attention"]
     assert set(figures["trained"]) == set(figures["untrained"]) == {
@@ -560,7 +561,7 @@ def test_an_iram_learns_and_its_steps_are_measured_beside_an_untrained_one(tmp_p
 def test_fixed_word_vectors_outlast_training_and_weight_decay():
     overrides = {"trainable": False, "epochs": 1, "weight_decay": 0.1}
     spec = RunSpec("iram", "toy", "small", overrides=overrides, test=False)
-    done = run(spec)
+    done = train(spec)
     untrained, _ = build_network("iram", spec.settings(), done.vocabulary, 2, spec.seed)
     assert torch.equal(done.model.embedding.weight, untrained.embedding.weight)
     assert not torch.equal(done.model.steps.attend.weight, untrained.steps.attend.weight)
@@ -568,12 +569,12 @@ def test_fixed_word_vectors_outlast_training_and_weight_decay():
 
 @pytest.mark.parametrize("overrides", [{"steps": 0}, {"steps": 1}])
 def test_an_iram_of_less_than_two_steps_has_none_to_compare(overrides):
-    done = run(RunSpec("iram", "toy", "small", overrides=overrides | {"epochs": 1}))
+    done = train(RunSpec("iram", "toy", "small", overrides=overrides | {"epochs": 1}))
     assert "attention" not in done.record
 
 
 def test_irams_vocabulary_covers_all_splits_since_its_vectors_are_fixed():
-    done = run(RunSpec("iram", "toy", "small", overrides={"epochs": 1}, test=False, limit=20))
+    done = train(RunSpec("iram", "toy", "small", overrides={"epochs": 1}, test=False, limit=20))
     rows = split_rows(done.corpus, 20)
     assert set(done.vocabulary.words) == {
         word for split in rows.values() for row in split["tokens"] for word in row

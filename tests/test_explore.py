@@ -11,21 +11,18 @@ import torch
 from datasets import Dataset
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_lib import lessons
-from course_lib.experiments import RunSpec, run, split_rows
+from course_lib.experiments.run import RunSpec, split_rows, train
 from course_lib.explore import (
-    HOSTILE_TEXTS,
-    SweepError,
     explore_documents,
     explore_text,
     read_row,
     read_text,
     read_tokens,
     show_reading,
-    sweep,
 )
-from course_lib.heatmap import AttentionHeatmap, AttentionText
 from course_lib.metrics.classification import Predictions
+from course_lib.teaching import HOSTILE_TEXTS, SweepError, lessons, sweep
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
 HOSTILE = "<script>alert(1)</script>"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -35,7 +32,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 def trained():
     """A small network after one epoch: good enough to be right, and wrong, now and then."""
     spec = RunSpec(dataset="toy", preset="small", overrides={"epochs": 2}, threads=1, test=False)
-    return run(spec)
+    return train(spec)
 
 
 @pytest.fixture(scope="module")
@@ -433,7 +430,7 @@ def test_a_view_without_controls_cannot_be_swept():
 KERNEL = """
 import ipywidgets as widgets
 from IPython.display import display
-from course_lib.explore import SweepError, sweep
+from course_lib.teaching import SweepError, sweep
 slider, output, button = widgets.IntSlider(max=3), widgets.Output(), widgets.Button()
 def react(change):
     with output:

@@ -8,11 +8,11 @@ from dataclasses import asdict, replace
 import pytest
 from tqdm import tqdm
 
-from course_lib import grid
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import RunSpec, SpecError, load_records
-from course_lib.systems import PRESETS
-from course_lib.training import Epoch, History
+from course_lib.experiments import grid
+from course_lib.experiments.run import RunSpec, SpecError, load_records
+from course_lib.experiments.systems import PRESETS
+from course_lib.training.loop import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
 

@@ -16,7 +16,7 @@ from strategies import (
 )
 
 from course_lib.data.toy import BAD, GOOD
-from course_lib.invariants import (
+from course_lib.metrics.invariants import (
     check_attention,
     check_gradients,
     check_neighbours,
@@ -25,7 +25,7 @@ from course_lib.invariants import (
     check_stateless,
 )
 from course_lib.models.han import HAN, HANConfig
-from course_lib.training import TrainingConfig, fit
+from course_lib.training.loop import TrainingConfig, fit
 
 
 def check_all(model, tokens, mask, tolerance=1e-6):

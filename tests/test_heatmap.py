@@ -17,7 +17,7 @@ from ipywidgets import VBox
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from course_lib.colours import (
+from course_lib.views.colours import (
     ACCENT,
     ATTENTION,
     ATTENTION_HEX,
@@ -27,14 +27,14 @@ from course_lib.colours import (
     TINTS,
     TINTS_HEX,
 )
-from course_lib.heatmap import AttentionHeatmap, AttentionText
-from course_lib.heatmap.encoding import (
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText
+from course_lib.views.heatmap.encoding import (
     LIVE_LEVELS,
     STATIC_LEVELS,
     deflate,
     quantise,
 )
-from course_lib.heatmap.static import PICTURE_LIMIT, VIEW
+from course_lib.views.heatmap.static import PICTURE_LIMIT, VIEW
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import WORDS, prefix_mask, ragged_batch, row_lengths, seeds, tiny_han
 from torch import nn
 
-from course_lib.invariants import (
+from course_lib.metrics.invariants import (
     InvariantError,
     check_attention,
     check_both_directions,
@@ -25,8 +25,8 @@ from course_lib.invariants import (
     check_stateless,
     check_steps,
 )
-from course_lib.layers import AttentionPooling, masked_softmax
 from course_lib.models.gru import BidirectionalGRU
+from course_lib.models.layers import AttentionPooling, masked_softmax
 
 
 class Reader(nn.Module):

@@ -19,11 +19,11 @@ from strategies import (
 )
 from torch import nn
 
-from course_lib import invariants
-from course_lib.experiments import training_config
-from course_lib.layers import Highway
+from course_lib.experiments.run import training_config
+from course_lib.experiments.systems import PRESETS, build_network
+from course_lib.metrics import invariants
 from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
-from course_lib.systems import PRESETS, build_network
+from course_lib.models.layers import Highway
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
@@ -372,7 +372,7 @@ def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, st
             asked.append(standardise)
             return torch.zeros(len(vocabulary), 50), 1.0
 
-    monkeypatch.setattr("course_lib.systems.load_vectors", lambda name: Vectors())
+    monkeypatch.setattr("course_lib.experiments.systems.load_vectors", lambda name: Vectors())
     vanilla = PRESETS["iram"]["vanilla"]
     settings = vanilla if standardise else replace(vanilla, standardise=False)
     build_network("iram", settings, toy_vocabulary(), 2, 0)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
-from course_lib.invariants import check_attention
-from course_lib.layers import (
+from course_lib.metrics.invariants import check_attention
+from course_lib.models.layers import (
     AttentionPooling,
     BilinearAttention,
     Dropout,

@@ -8,10 +8,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_lib import lessons
-from course_lib.data.catalog import CARDS, DataError
+from course_lib.data.catalog import CARDS
 from course_lib.data.sources import NotObtained
-from course_lib.experiments import RunSpec
+from course_lib.experiments.run import RunSpec
+from course_lib.files import DataError
+from course_lib.teaching import lessons
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
@@ -249,7 +250,7 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
 
 
 VIEW = """
-from course_lib.heatmap import AttentionHeatmap
+from course_lib.views.heatmap import AttentionHeatmap
 AttentionHeatmap([[1.0, 0.0], [0.25, 0.75]], ["a", "<b>"])
 """
 

@@ -2,11 +2,11 @@
 
 import json
 
-from course_lib import museum
-from course_lib.bugs import HEALTHY, MUSEUM
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import load_records
-from course_lib.museum import MuseumSpec, train_museum
+from course_lib.experiments.run import load_records
+from course_lib.teaching import museum
+from course_lib.teaching.bugs import HEALTHY, MUSEUM
+from course_lib.teaching.museum import MuseumSpec, train_museum
 
 TOY = MuseumSpec("toy", rows=200, epochs=1, vectors="none")
 PAIR = (HEALTHY, MUSEUM[0])
@@ -22,7 +22,7 @@ def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     arguments = ["--dataset", "toy", "--rows", "200", "--epochs", "1", "--vectors", "none"]
     assert museum.main([*arguments, "--output", str(path)]) == 0
     record = json.loads(path.read_text())
-    assert record["command"] == f"python -m course_lib.museum {' '.join(arguments)}"
+    assert record["command"] == f"python -m course_lib.teaching.museum {' '.join(arguments)}"
     assert record["sizes"] == {"train": 200, "validation": 60}
     assert record["data"]["content"] == load_corpus("toy").provenance.content
     assert {"commit", "device", "threads", "versions"} <= set(record["environment"])

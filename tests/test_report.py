@@ -5,10 +5,11 @@ import json
 import pytest
 import torch
 
-from course_lib import report
-from course_lib.experiments import REPOSITORY, load_records
-from course_lib.grid import read_grid
-from course_lib.heatmap import AttentionHeatmap
+from course_lib.experiments import report
+from course_lib.experiments.grid import read_grid
+from course_lib.experiments.run import load_records
+from course_lib.files import REPOSITORY
+from course_lib.views.heatmap import AttentionHeatmap
 
 
 def record(seed, accuracy, **settings):

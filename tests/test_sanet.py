@@ -8,11 +8,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import WORDS, batch, every_device, prefix_mask, row_lengths, seeds
 
-from course_lib import invariants
-from course_lib.invariants import InvariantError
+from course_lib.experiments.systems import PRESETS
+from course_lib.metrics import invariants
+from course_lib.metrics.invariants import InvariantError
 from course_lib.models import sanet
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
-from course_lib.systems import PRESETS
 
 TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
 variants = pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from course_lib.data.catalog import (
     SENTENCE_CARDS,
     SST2,
     SST_ARCHIVE,
-    DataError,
 )
 from course_lib.data.corpus import load_corpus
 from course_lib.data.readers import (
@@ -30,6 +29,7 @@ from course_lib.data.readers import (
     read_sst,
 )
 from course_lib.data.trees import Phrase, read_tree, unescape
+from course_lib.files import DataError
 
 GOOD = "(3 (2 It) (4 (2 is) (4 (3 very) (3 good))))"
 NEUTRAL = "(2 (2 It) (2 (2 is) (2 (2 a) (2 (2 film) (2 .)))))"

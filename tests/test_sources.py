@@ -17,9 +17,10 @@ import torch
 from safetensors.torch import save_file
 
 from course_lib.data import sources
-from course_lib.data.catalog import CARDS, Card, DataError, Download, Source, card
+from course_lib.data.catalog import CARDS, Card, Download, Source, card
 from course_lib.data.readers import READERS
-from course_lib.data.sources import atomic_path, data_root, obtain, verify
+from course_lib.data.sources import data_root, obtain, verify
+from course_lib.files import DataError, atomic_path
 
 DATA = b"a review\n" * 40_000
 

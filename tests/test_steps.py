@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
-from course_lib.layers import masked_softmax
 from course_lib.metrics.steps import (
     describe_steps,
     step_cosine,
@@ -15,6 +14,7 @@ from course_lib.metrics.steps import (
     summary_share,
     visible,
 )
+from course_lib.models.layers import masked_softmax
 
 lengths = row_lengths(longest=6)
 

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_lib import lessons, students
-from course_lib.students import BEGIN, END, ExerciseError
+from course_lib.teaching import lessons, students
+from course_lib.teaching.students import BEGIN, END, ExerciseError
 
 SOLUTION = {
     "grade": False,
@@ -46,7 +46,7 @@ def solution_cell(source=FUNCTION, **changes):
 
 def check_cell(source="", **changes):
     source = source or (
-        "from course_lib.checks import check_masked_softmax\ncheck_masked_softmax(my_softmax)"
+        "from course_lib import teaching\nteaching.check_masked_softmax(my_softmax)"
     )
     return new_code_cell(source, metadata={"nbgrader": CHECK | changes})
 
@@ -55,7 +55,7 @@ def small_lesson():
     parameters = new_code_cell("profile = 'lesson'", metadata={"tags": ["parameters"]})
     number = f"{BEGIN}\nhalf = 1 / 2\n{END}\nprint('half is', half)"
     check_number = (
-        "from course_lib.checks import check_number\n"
+        "from course_lib.teaching.checks import check_number\n"
         "check_number('half', half, 0.5, 'a whole over two')"
     )
     made = new_notebook(

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import text as text_module
-from course_lib.data.catalog import PUNKT, Card, DataError, Download, Source
+from course_lib.data.catalog import PUNKT, Card, Download, Source
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
+from course_lib.files import DataError
 
 INSIDE = PUNKT.sources[0].reader
 PARAMETERS = {

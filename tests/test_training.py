@@ -20,9 +20,9 @@ from accelerate import Accelerator
 from safetensors.torch import load_file, save_file
 from strategies import every_device, tiny_han, toy_batches, toy_documents, toy_vocabulary
 
-from course_lib import training
 from course_lib.data.batches import Batches
-from course_lib.training import (
+from course_lib.training import loop as training
+from course_lib.training.loop import (
     Checkpoints,
     Epoch,
     History,
@@ -633,7 +633,7 @@ def main(root):
 def killed(tmp_path_factory):
     """The folders of the trainings that were killed and resumed, by what killed them."""
     root = tmp_path_factory.mktemp("kills")
-    path = [str(Path(training.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    path = [str(Path(training.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, __file__, root],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "1"},

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from course_lib.data import catalog
-from course_lib.data.catalog import GLOVE_50D, Card, DataError, Download, Source
+from course_lib.data.catalog import GLOVE_50D, Card, Download, Source
 from course_lib.data.vectors import all_but_the_top, common_part, convert, load_vectors
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.files import DataError
 
 MEMBER = "folder/vectors.txt"
 TEXT = "the 1 2 3\nfilm -0.5 0.25 1e-3\nUS 7 8 9\nus 4 5 6\nété 0.1 0.2 0.3\n".encode()

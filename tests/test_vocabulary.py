@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import vocabulary as vocabulary_module
-from course_lib.data.catalog import DataError
 from course_lib.data.vocabulary import PADDING, UNKNOWN, Vocabulary
+from course_lib.files import DataError
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=4)
 WORDS = st.lists(WORD, unique=True, max_size=12).map(tuple)

@@ -1,1 +1,27 @@
-"""Floor 0: real text in, masked batches out. Knows nothing of models."""
+"""Text in, masked batches out: what each dataset is, where it comes from, and how it is read."""
+
+from course_lib.fronts import front
+
+__all__, __getattr__ = front(
+    __name__,
+    {
+        "Batch": "batches",  # tokens, mask, labels and places of some documents
+        "Batches": "batches",  # documents in batches of similar length, ordered by a seed
+        "Documents": "batches",  # encoded documents, without any padding
+        "CARDS": "catalog",  # every dataset by name: task, classes, sizes, sources, terms
+        "card": "catalog",  # the card of one dataset
+        "Corpus": "corpus",  # a dataset's splits of tokenised rows, its card and where it came from
+        "load_corpus": "corpus",  # the corpus of that name, fetched and prepared on first use
+        "encode_documents": "encoding",  # rows to word ids, cut as asked
+        "hashed_ngrams": "ngrams",  # the character n-grams of words, as rows of a table
+        "TokenisedText": "text",  # the tokens of a text, and how many each sentence holds
+        "tokenise": "text",  # a text's sentences and words
+        "split_tokens": "text",  # a text whose tokens are parted by blanks
+        "untrained_punkt": "text",  # the sentence splitter that needs no data
+        "trained_punkt": "text",  # the sentence splitter with English parameters
+        "fetch_punkt": "text",  # where these parameters are, fetched on first use
+        "load_vectors": "vectors",  # pre-trained word vectors by name, fetched on first use
+        "Vocabulary": "vocabulary",  # words and their ids: 0 is padding, 1 any unknown word
+        "UNKNOWN": "vocabulary",  # the id of any unknown word
+    },
+)

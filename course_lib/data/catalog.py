@@ -3,14 +3,12 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from course_lib.files import DataError
+
 DOWNLOAD_HELP = (
     "Put the file there by hand, or set COURSE_DATA_MIRROR to a folder that holds it, "
     "and run again."
 )
-
-
-class DataError(ValueError):
-    """Data that is missing, damaged or not what the catalog promises; the message names it."""
 
 
 @dataclass(frozen=True)

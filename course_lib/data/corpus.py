@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import Card, DataError, card
+from course_lib.data.catalog import Card, card
 from course_lib.data.readers import READERS, Row, check_counts, order_key
-from course_lib.data.sources import atomic_path, check_space, data_root, file_digest, obtain
+from course_lib.data.sources import data_root, obtain
 from course_lib.data.text import (
     fetch_punkt,
     split_tokens,
@@ -31,6 +31,7 @@ from course_lib.data.text import (
     untrained_punkt,
 )
 from course_lib.data.toy import read_toy
+from course_lib.files import DataError, atomic_path, check_space, file_digest
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500

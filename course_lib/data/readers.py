@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from course_lib.data.catalog import Card, DataError
-from course_lib.data.sources import DISK_FULL
+from course_lib.data.catalog import Card
 from course_lib.data.trees import read_tree
+from course_lib.files import DISK_FULL, DataError
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 DAMAGE = (

@@ -4,8 +4,6 @@ Whatever serves it, a file enters the cache only complete and verified: it is wr
 temporary name, its digest is checked, and then it is renamed.
 """
 
-import errno
-import hashlib
 import os
 import re
 import shutil
@@ -16,7 +14,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlparse
@@ -25,14 +22,9 @@ from urllib.request import getproxies
 import pooch
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import DOWNLOAD_HELP, Card, DataError, Download, Source
+from course_lib.data.catalog import DOWNLOAD_HELP, Card, Download, Source
+from course_lib.files import DISK_FULL, DataError, atomic_path, file_digest
 
-DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
-NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
-CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
-# what safetensors and torch.save say of a full disk, which is no OSError with them
-NATIVE_DISK_FULL = re.compile(r"os error (?:27|28|122)|inline_container.*unexpected pos")
 CONNECT_SECONDS = 5
 STALL_SECONDS = 20
 PACKAGE = re.compile(r"\.(whl|tar\.gz)")
@@ -68,53 +60,6 @@ def data_root() -> Path:
     return Path(os.environ.get("COURSE_DATA_DIR") or default)
 
 
-@contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
-
-    On an error it is removed, so nothing half-written ever has the final name. A full disk or a
-    missing permission comes out as ``DataError`` that says what to do.
-    """
-    workroom = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        workroom = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        yield workroom / target.name
-        if not target.is_dir():  # a folder that another process finished meanwhile is as good
-            (workroom / target.name).replace(target)
-    except Exception as error:
-        native = NATIVE_DISK_FULL.search(str(error))
-        if getattr(error, "errno", None) not in CANNOT_WRITE and not native:
-            raise
-        reason = f"the disk may be full ({error})" if native else error.strerror
-        raise DataError(
-            f"cannot write {target}: {reason}. Nothing of it was kept. Free some space or "
-            "allow writing there; COURSE_DATA_DIR moves the data to another folder."
-        ) from error
-    finally:
-        if workroom:
-            shutil.rmtree(workroom, ignore_errors=True)
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Remove what writers that were killed left under temporary names in a folder that nobody
-    writes to now."""
-    for workroom in folder.glob(".*.*/"):
-        shutil.rmtree(workroom)
-
-
-def check_space(folder: Path, needed: int) -> None:
-    """Raise ``DataError`` unless the disk of ``folder`` has room for ``needed`` bytes."""
-    present = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    free = shutil.disk_usage(present).free
-    if free < needed:
-        raise DataError(
-            f"{folder}: preparing takes about {needed / 1e9:.1f} GB for a while, and "
-            f"{free / 1e9:.1f} GB are free. Free some space, or set COURSE_DATA_DIR to a folder on "
-            "another disk."
-        )
-
-
 def verify(path: Path, digest: str | None) -> None:
     """Raise ``DataError`` unless the file has the digest ``"algorithm:hexadecimal"``, if any."""
     if digest is None:
@@ -126,12 +71,6 @@ def verify(path: Path, digest: str | None) -> None:
             f"{path}: {algorithm} is {found}, expected {expected}: the file is damaged or another "
             "version. Delete it and run again."
         )
-
-
-def file_digest(path: Path, algorithm: str = "sha256") -> str:
-    """The digest of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, algorithm).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 import torch
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import Card, DataError, card
+from course_lib.data.catalog import Card, card
 from course_lib.data.readers import naming
-from course_lib.data.sources import atomic_path, data_root, obtain
+from course_lib.data.sources import data_root, obtain
 from course_lib.data.vocabulary import RESERVED, Vocabulary
+from course_lib.files import DataError, atomic_path
 
 CHUNK = 20_000
 

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from course_lib.data.catalog import DataError
-from course_lib.data.sources import atomic_path
+from course_lib.files import DataError, atomic_path
 
 PADDING, UNKNOWN = 0, 1
 RESERVED = 2

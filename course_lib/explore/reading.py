@@ -10,8 +10,8 @@ from torch import Tensor
 from course_lib.data.batches import Batch, Documents
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
-from course_lib.experiments import Run
-from course_lib.training import to_device
+from course_lib.experiments.run import Run
+from course_lib.training.loop import to_device
 
 
 class Reading(NamedTuple):

@@ -9,13 +9,13 @@ import ipywidgets as widgets
 import traitlets
 
 from course_lib.data.batches import Batches
-from course_lib.experiments import Run, RunSpec
+from course_lib.experiments.run import Run, RunSpec
+from course_lib.experiments.systems import NETWORKS
 from course_lib.explore.reading import Reading, read_row, read_text
-from course_lib.heatmap import AttentionText
-from course_lib.heatmap.widget import shown_form
 from course_lib.metrics.classification import Predictions
-from course_lib.systems import NETWORKS
-from course_lib.training import predict
+from course_lib.training.loop import predict
+from course_lib.views.heatmap import AttentionText
+from course_lib.views.heatmap.widget import shown_form
 
 MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed

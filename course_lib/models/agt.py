@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.layers import Dropout, masked_softmax, word_embedding
+from course_lib.models.layers import Dropout, masked_softmax, word_embedding
 
 DROPOUT_AT = ("words", "classifier", "both")
 

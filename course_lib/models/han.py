@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from course_lib.layers import AttentionPooling, LockedDropout, hop_redundancy, word_embedding
 from course_lib.models.gru import BidirectionalGRU
+from course_lib.models.layers import AttentionPooling, LockedDropout, hop_redundancy, word_embedding
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.layers import BilinearAttention, Dropout, Highway, Maxout, word_embedding
+from course_lib.models.layers import BilinearAttention, Dropout, Highway, Maxout, word_embedding
 
 NGRAM_WIDTH = 100  # the paper's
 CLASSIFIER, POOL = 200, 4  # the classifier's two layers, also the paper's

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.layers import Dropout, positions, word_embedding
+from course_lib.models.layers import Dropout, positions, word_embedding
 
 SHORT = 128  # words up to which a CPU is faster with the weights than without
 

@@ -13,7 +13,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from course_lib.experiments import REPOSITORY
+from course_lib.files import REPOSITORY
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (

@@ -8,8 +8,8 @@ import pytest
 import torch
 from matplotlib.colors import to_rgb
 
-from course_lib.colours import ATTENTION_HEX, PAPER, TINTS_HEX
-from course_lib.heatmap import AttentionHeatmap, AttentionText
+from course_lib.views.colours import ATTENTION_HEX, PAPER, TINTS_HEX
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -498,7 +498,7 @@ CELLS = [
     """import time
 import numpy as np
 from ipywidgets import IntSlider, VBox, jslink
-from course_lib.heatmap import AttentionHeatmap, AttentionText
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 from tests.browser.test_views import attention, hostile_heatmap, hostile_text, words
 weights = attention(4, 6, 6)
 heatmap = AttentionHeatmap(weights, words(6), steps=["a", "b", "c", "d"])

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
-from course_lib.experiments import RunSpec, run
-from course_lib.systems import NETWORKS
-from course_lib.training import use_threads
+from course_lib.experiments.run import RunSpec, train
+from course_lib.experiments.systems import NETWORKS
+from course_lib.training.loop import use_threads
 
 SHARED = {"dropout": 0.0, "epochs": 3}
 TOY = {"dataset": "toy", "preset": "small", "device": "cpu", "threads": 1, "limit": 60}
@@ -18,15 +18,15 @@ SPECS = [
 ]
 
 
-def train(folder: Path) -> None:
+def train_all(folder: Path) -> None:
     """Run all specs below the folder."""
     before = use_threads(None)
     # in bfloat16, where a processor has it, shares of a batch would be rounded differently
     with patch.dict(NETWORKS["sanet"].training, precision="no"):
         for spec in SPECS:
-            run(spec, folder / spec.system)
+            train(spec, folder / spec.system)
     use_threads(before)
 
 
 if __name__ == "__main__":
-    train(Path(sys.argv[1]))
+    train_all(Path(sys.argv[1]))

@@ -1,0 +1,59 @@
+"""What the papers' full experiments would take: extrapolated from throughput that was measured."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from course_lib.data.catalog import CARDS
+from course_lib.experiments.report.zhang import ZHANG
+from course_lib.experiments.systems.sanet import BASE
+from course_lib.files import REPOSITORY
+
+BENCHMARKS = REPOSITORY / "benchmarks" / "results"
+# megabytes of text in both halves, by the published descriptions of the archives' contents; AG News
+# and Amazon Full by the ratio of text to archive of the part and of the set next to them
+TEXT_MEGABYTES = {
+    "ag_news": 31, "dbpedia": 201, "yahoo_answers": 793, "yelp_polarity": 442, "yelp_full": 521,
+    "amazon_full": 1667, "amazon_polarity": 1783,
+}  # fmt: skip
+BYTES_PER_TOKEN = 5.0  # 5.4 in our part of AG News, 4.8 in that of Amazon Full
+LENGTHS = (48, 256)  # words a text, of the measured throughputs
+
+
+def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
+    """The records of ``benchmarks/throughput.py`` by what made them."""
+    records = [json.loads(path.read_text()) for path in sorted(folder.glob("throughput_*.json"))]
+    return {
+        f"{made['processes']} × {made['threads']} threads, {made['device']}": record
+        for record in records
+        for made in [record["environment"]]
+    }
+
+
+def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
+    """What SANet base takes on each of Zhang's sets as a markdown table: tokens an epoch, hours of
+    preparation, megabytes of word ids in memory, and hours of all epochs on every device measured.
+
+    Tokens follow from the megabytes of text; a set runs at the rate of the first measured length
+    that its mean exceeds by at most 30 %, so most are a little faster than shown.
+    """
+    preparing = json.loads((folder / "prepare.json").read_text())["figures"]["hours_extrapolated"]
+    found = throughputs(folder)
+    heads = ["set", "texts", "words a text", "million words an epoch", "hours to prepare"]
+    heads += ["MB of ids", *(f"hours on {name}" for name in found)]
+    rows = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    for dataset, title in ZHANG.items():
+        texts = sum(map(sum, CARDS[dataset].sizes.values()))
+        training = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.validation_share)
+        tokens = 1e6 * TEXT_MEGABYTES[dataset] / BYTES_PER_TOKEN
+        mean = tokens / texts
+        epoch = training * mean
+        length = next(words for words in LENGTHS if mean <= words * 1.3 or words == LENGTHS[-1])
+        hours = []
+        for record in found.values():
+            rate = record["figures"][f"SANet base, {length} words"]["tokens_per_second"]["median"]
+            hours.append(f"{BASE.epochs * epoch / rate / 3600:,.1f}")
+        cells = [f"{texts:,}", f"{mean:.0f}", f"{epoch / 1e6:.0f}", f"{preparing[dataset]:.1f}"]
+        cells += [f"{4 * tokens / 1e6:,.0f}", *hours]
+        rows.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(rows)

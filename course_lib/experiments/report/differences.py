@@ -1,0 +1,152 @@
+"""How far apart two accuracies are, and whether the test set and the seeds can tell: nothing is
+ranked inside an interval."""
+
+import math
+import statistics
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from course_lib.data.catalog import CARDS
+from course_lib.experiments.report.imdb import REPORTED
+from course_lib.experiments.report.records import (
+    accuracy_of,
+    made_from,
+    runs_of,
+    spread,
+    vector_size,
+)
+from course_lib.experiments.report.sst import AGT_MODELS, IRAM_MODELS, PAPER_ACCURACIES
+from course_lib.experiments.report.sst import DATASETS as TREEBANK
+from course_lib.experiments.report.sst import OUR_MODELS as TREEBANK_MODELS
+from course_lib.experiments.report.zhang import DATASETS as ZHANG_AND_IMDB
+from course_lib.experiments.report.zhang import OUR_MODELS as ZHANG_MODELS
+from course_lib.experiments.report.zhang import PAPER_ERRORS, ZHANG
+from course_lib.experiments.run import load_records
+from course_lib.metrics.classification import sampling_error
+
+STANDARD_ERRORS = 2.0  # on either side: an interval of about 95 %
+NAMES = ZHANG_AND_IMDB | TREEBANK
+HAN_MODELS = {"HAN, 7 × 30": ("han", "report"), "HAN, 25 × 50": ("han", "long")}
+MODELS = HAN_MODELS | ZHANG_MODELS | TREEBANK_MODELS
+PAIRS = "TF-IDF of words and word pairs"
+# Accuracies in %, by model and dataset, of every paper whose models are ours too.
+PAPERS = {"HAN, 7 × 30": {"imdb": 100 * REPORTED["han-imdb"]["accuracy"]}}
+PAPERS |= {
+    model: {d: 100 - e for d, e in zip(ZHANG, PAPER_ERRORS[model], strict=True) if e is not None}
+    for model in ZHANG_MODELS
+    if model in PAPER_ERRORS
+}
+PAPERS |= {
+    model: {dataset: share for dataset, share in row.items() if share is not None}
+    for model, row in PAPER_ACCURACIES.items()
+    if model in TREEBANK_MODELS
+}
+# What the papers claim of their models, and what simple ones leave of it: first minus second.
+CONTRASTS = [
+    ("imdb", "HAN, 25 × 50", "HAN, 7 × 30"),
+    ("imdb", "HAN, 25 × 50", PAIRS),
+    *((d, "SANet base", "baseline base") for d in ("ag_news", "amazon_full", "imdb")),
+    *((d, "SANet base", PAIRS) for d in ("ag_news", "amazon_full")),
+    ("ag_news", "SANet big", "baseline big"),
+    *(("sst2", "IRAM full", other) for other in IRAM_MODELS if other != "IRAM full"),
+    ("sst2", "IRAM vanilla", "BiLSTM + maxout (IRAM without steps)"),
+    *(("sst2", model, PAIRS) for model in ("IRAM full", "IRAM vanilla")),
+    *(("sst5", *pair) for pair in combinations(AGT_MODELS, 2)),
+    ("sst5", "AGT", PAIRS),
+]
+
+
+class Difference(NamedTuple):
+    """Of two shares in [0, 1], with its standard error; ``one_seed`` where that lacks the spread of
+    seeds on one side."""
+
+    value: float
+    error: float
+    one_seed: bool
+
+    def __str__(self) -> str:
+        """Percentage points, and half of the interval."""
+        return f"{100 * self.value:+.1f} ± {100 * STANDARD_ERRORS * self.error:.1f}"
+
+    @property
+    def reading(self) -> str:
+        """``"better"``, ``"worse"``, or that the interval holds 0."""
+        if abs(self.value) <= STANDARD_ERRORS * self.error:
+            return "not told apart"
+        return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
+
+
+def error_of_mean(group: list[dict[str, Any]]) -> float:
+    """Standard error of a mean test accuracy over seeds: another draw of the test set, and other
+    seeds. Of one seed the second part is unknown and left out."""
+    shares = [accuracy_of(record) for record in group]
+    drawn = sampling_error(statistics.mean(shares), group[0]["sizes"]["test"])
+    seeds = statistics.stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
+    return math.hypot(drawn, seeds)
+
+
+def difference(
+    ours: list[dict[str, Any]], other: list[dict[str, Any]] | tuple[float, int]
+) -> Difference:
+    """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents).
+
+    Both are taken as measured on test sets drawn apart. Ours are on the same one, where models tend
+    to fail on the same texts: the true error is smaller, and ``"not told apart"`` said too often.
+    """
+    if isinstance(other, tuple):
+        share, error, one_seed = other[0], sampling_error(*other), False
+    else:
+        share, error = statistics.mean(map(accuracy_of, other)), error_of_mean(other)
+        one_seed = _lacks_seeds(other)
+    value = statistics.mean(map(accuracy_of, ours)) - share
+    return Difference(value, math.hypot(error_of_mean(ours), error), one_seed or _lacks_seeds(ours))
+
+
+def _lacks_seeds(group: list[dict[str, Any]]) -> bool:
+    seedless = group[0]["spec"]["system"] == "tfidf"  # nothing in its fit is left to chance
+    return len(group) == 1 and not seedless
+
+
+def papers_table(
+    records: list[dict[str, Any]] | None = None, models: Iterable[str] = tuple(PAPERS)
+) -> str:
+    """Our accuracies in % beside those of the papers, each difference with its interval, as a
+    markdown table; "–" where a run is missing."""
+    records = load_records() if records is None else records
+    rows = [
+        "| dataset | model | paper | ours | difference | ours is |",
+        "|---|---|---:|---:|---:|---|",
+    ]
+    for model in models:
+        for dataset, share in PAPERS[model].items():
+            cells = ["–", "–", "not run"]
+            if group := runs_of(records, MODELS[model], dataset):
+                found = difference(group, (share / 100, sum(CARDS[dataset].sizes["test"])))
+                ours = spread([accuracy_of(record) for record in group], 100)
+                how = ", ".join(filter(None, [made_from(group), vector_size(group[0])]))
+                cells = [f"{ours} {how}", str(found), found.reading]
+            rows.append(f"| {NAMES[dataset]} | {model} | {share:.4g} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def contrasts_table(
+    records: list[dict[str, Any]] | None = None,
+    contrasts: Iterable[tuple[str, str, str]] = tuple(CONTRASTS),
+) -> str:
+    """Differences in test accuracy between two models of ours, in points with their intervals."""
+    records = load_records() if records is None else records
+    rows = [
+        "| dataset | first | second | first − second | the first is |",
+        "|---|---|---|---:|---|",
+    ]
+    for dataset, first, second in contrasts:
+        groups = [runs_of(records, MODELS[model], dataset) for model in (first, second)]
+        cells = ["–", "not run"]
+        if all(groups):
+            found = difference(*groups)
+            cells = [str(found), found.reading]
+        pair = zip((first, second), groups, strict=True)
+        names = [f"{model} {made_from(group)}" if group else model for model, group in pair]
+        rows.append(f"| {NAMES[dataset]} | {' | '.join([*names, *cells])} |")
+    return "\n".join(rows)

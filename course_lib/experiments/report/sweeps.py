@@ -1,0 +1,150 @@
+"""What the grid plans and the records hold: which runs there are, and those that differ in one
+setting alone, as a view, a figure and a table."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from course_lib.experiments.grid import choose, read_grid
+from course_lib.experiments.report.records import HOW_LONG, accuracy_of, spread
+from course_lib.experiments.run import kept_accuracy, load_records
+from course_lib.metrics.classification import sampling_error
+from course_lib.views import plots
+from course_lib.views.heatmap import AttentionHeatmap
+
+Groups = dict[float, list[dict[str, Any]]]  # records by the value of a setting, from low to high
+
+
+def sweep(
+    setting: str,
+    fixed: dict[str, Any],
+    model: tuple[str, str],
+    dataset: str,
+    records: list[dict[str, Any]] | None = None,
+    tested: bool = False,
+) -> Groups:
+    """The records of a model, (system, preset), by the value of a setting such as ``"penalty"``.
+
+    ``fixed`` gives the settings that must be as they say. Nothing else may have been overridden but
+    the cut and the length of training. Those with a test half read, or those without, as ``tested``
+    says; never runs on a part of the rows.
+    """
+    records = load_records() if records is None else records
+    usual = {setting, *fixed} | HOW_LONG
+    found = defaultdict(list)
+    for record in records:
+        spec, settings = record["spec"], record["settings"]
+        fits = (spec["system"], spec["preset"], spec["dataset"]) == (*model, dataset)
+        alike = fits and all(settings[name] == value for name, value in fixed.items())
+        whole = spec["limit"] is None and ("test" in record) == tested
+        if alike and whole and set(spec["overrides"]) <= usual:
+            found[settings[setting]].append(record)
+    return dict(sorted(found.items()))
+
+
+def planned_values(group: str, setting: str) -> list[float]:
+    """The values of a setting that a group of the grid means to record, from low to high."""
+    return sorted({getattr(spec.settings(), setting) for spec in choose([group])})
+
+
+def of_common_seeds(groups: Groups) -> Groups:
+    """Those of seeds that every value was run with, since means over others do not compare; all
+    where there is no such seed."""
+    common = set.intersection(*({r["spec"]["seed"] for r in group} for group in groups.values()))
+    shared = {v: [r for r in group if r["spec"]["seed"] in common] for v, group in groups.items()}
+    return shared if common else groups
+
+
+def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:
+    """Means over the seeds: validation accuracy, and what describes the trained attention."""
+    found = {"accuracy": statistics.mean(map(kept_accuracy, group))}
+    for name in group[0].get("attention", {}).get("trained", ()):
+        found[name] = statistics.mean(record["attention"]["trained"][name] for record in group)
+    return found
+
+
+def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> AttentionHeatmap | None:
+    """IRAM's attention on words and on summaries, step by step, with a slider over a setting; means
+    of the seeds that all values have.
+
+    ``planned`` are the values that the grid means to record: those missing are printed. None where
+    nothing has been recorded.
+    """
+    lacking = [f"{value:g}" for value in planned if value not in groups]
+    if lacking:
+        print(f"not recorded yet: {name} = {', '.join(lacking)}")
+    if not groups:
+        return None
+    groups = of_common_seeds(groups)
+    most = max(group[0]["settings"]["steps"] for group in groups.values())
+    weights, titles = torch.zeros(len(groups), most, 2), []
+    for place, (value, group) in enumerate(groups.items()):
+        figures = mean_figures(group)
+        for step in range(group[0]["settings"]["steps"]):
+            share = figures.get(f"summary share, step {step + 1}", 0.0)
+            weights[place, step] = torch.tensor([1 - share, share])
+        titles.append(
+            f"{name} = {value:g}: accuracy {figures['accuracy']:.1%} "
+            f"({len(group)} seed{'s' * (len(group) > 1)})"
+        )
+        if "step cosine" in figures:  # of a single step there is none
+            alike = f"overlap {figures['step overlap']:.3f}, cosine {figures['step cosine']:.2f}"
+            titles[-1] += f", {alike}"
+    steps = [f"step {step + 1}" for step in range(most)]
+    return AttentionHeatmap(weights, steps, ["words", "summaries"], steps=titles, extra=1)
+
+
+def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) -> Figure:
+    """IRAM's accuracy, a point a run, beside what describes its steps, over a setting's values;
+    of the seeds that all values have."""
+    groups = of_common_seeds(groups)
+    accuracies = {value: list(map(kept_accuracy, group)) for value, group in groups.items()}
+    means = {value: mean_figures(group) for value, group in groups.items()}
+    steps = {value: group[0]["settings"]["steps"] for value, group in groups.items()}
+    for value, figures in means.items():
+        share = figures.get(f"summary share, step {steps[value]}")
+        figures |= {"last step on summaries": share} if share is not None else {}
+    shown = {
+        name: {value: figures[name] for value, figures in means.items() if name in figures}
+        for name in ("step overlap", "step cosine", "last step on summaries")
+    }
+    some = next(iter(groups.values()))[0]
+    error = sampling_error(kept_accuracy(some), some["sizes"]["validation"])
+    return plots.sweep_curves(accuracies, shown, error, xlabel, title, even)
+
+
+def runs_table(records: list[dict[str, Any]] | None = None) -> str:
+    """How many runs of each group of the grid are recorded, and which are missing, as a markdown
+    table; groups of groups are left out."""
+    records = load_records() if records is None else records
+    done = {record["id"] for record in records}
+    rows = ["| group | recorded | missing |", "|---|---:|---|"]
+    seen: set[str] = set()
+    for name, specs in read_grid().items():
+        ids = [spec.id for spec in specs]
+        if seen.issuperset(ids):
+            continue
+        seen.update(ids)
+        missing = ", ".join(f"`{name}`" for name in ids if name not in done)
+        rows.append(
+            f"| `{name}` | {sum(i in done for i in ids)} of {len(ids)} | {missing or '–'} |"
+        )
+    return "\n".join(rows)
+
+
+def sweep_table(name: str, groups: Groups, planned: Iterable[float]) -> str:
+    """Accuracies in % by the value of a setting as a markdown table, "–" where a run is missing."""
+    rows = [f"| {name} | seeds | validation | test |", "|---:|---:|---:|---:|"]
+    for value in sorted({*planned, *groups}):
+        group = groups.get(value, [])
+        cells = ["–", "–"]
+        if group:
+            cells[0] = spread([kept_accuracy(record) for record in group], 100)
+        if group and "test" in group[0]:
+            cells[1] = spread([accuracy_of(record) for record in group], 100)
+        rows.append(f"| {value:g} | {len(group) or '–'} | {' | '.join(cells)} |")
+    return "\n".join(rows)

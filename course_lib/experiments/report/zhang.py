@@ -1,0 +1,157 @@
+"""SANet on Zhang's sets: the paper's tables with ours below, and its band against training size."""
+
+import statistics
+from collections import defaultdict
+from typing import Any
+
+from course_lib.experiments.report.records import (
+    HOW_LONG,
+    SIMPLE,
+    accuracy_of,
+    made_from,
+    results_table,
+    seeds_of,
+    spread,
+)
+from course_lib.experiments.run import load_records
+
+ZHANG = {
+    "ag_news": "AG", "dbpedia": "DBP", "yahoo_answers": "Yahoo", "yelp_polarity": "Yelp P.",
+    "yelp_full": "Yelp F.", "amazon_full": "Amz F.", "amazon_polarity": "Amz P.",
+}  # fmt: skip
+DATASETS = ZHANG | {"imdb": "IMDb"}  # not one of Zhang's: the paper has no figures for it
+# Letarte et al. 2018, Table 1: test error in %, in the order of ZHANG; None where they give none.
+PAPER_ERRORS: dict[str, tuple[float | None, ...]] = {
+    "fastText": (7.5, 1.4, 27.7, 4.3, 36.1, 39.8, 5.4),
+    "DPCNN": (6.87, 0.88, 23.90, 2.64, 30.58, 34.81, 3.32),
+    "ULMFiT": (5.01, 0.80, None, 2.16, 29.98, None, None),
+    "n-grams or CNN (Zhang et al.)": (7.64, 1.31, 28.26, 4.36, 37.95, 40.43, 4.98),
+    "word CNN": (6.57, 0.84, 24.85, 2.90, 32.39, 36.24, 3.79),
+    "HAN (HN-ATT)": (None, None, 24.2, None, None, 36.4, None),
+    "VDCNN": (8.67, 1.29, 26.57, 4.28, 35.28, 37.00, 4.28),
+    "SA-Embedding": (8.5, 1.7, None, 5.1, 36.6, 40.2, None),
+    "DCCNN-ATT": (6.4, 0.8, None, 3.5, 34.0, 37.0, None),
+    "baseline base": (7.34, 1.30, 26.87, 6.39, 39.98, 41.80, 6.38),
+    "SANet base": (7.86, 1.27, 26.99, 6.26, 38.16, 40.08, 5.55),
+    "baseline big": (7.20, 1.25, 25.90, 6.42, 38.92, 40.58, 5.82),
+    "SANet big": (7.42, 1.28, 25.88, 4.77, 36.03, 38.67, 4.52),
+}
+# Letarte et al. 2018, Table 2, base model, in %: Gini, then diagonality for b = 1 … 5.
+PAPER_ATTENTION = {
+    "ag_news": (55.31, 7.44, 11.86, 16.21, 20.42, 24.48),
+    "dbpedia": (67.94, 8.49, 13.80, 18.88, 23.74, 28.25),
+    "yahoo_answers": (67.45, 6.34, 9.83, 13.28, 16.59, 19.65),
+    "yelp_polarity": (65.16, 5.02, 7.89, 10.62, 13.19, 15.62),
+    "yelp_full": (84.18, 23.54, 36.89, 45.49, 50.90, 54.54),
+    "amazon_full": (89.50, 41.77, 62.35, 73.53, 79.49, 83.09),
+    "amazon_polarity": (87.76, 40.01, 60.34, 71.43, 77.21, 80.56),
+}
+OUR_MODELS = {
+    "baseline base": ("sanet", "baseline-base"),
+    "SANet base": ("sanet", "base"),
+    "baseline big": ("sanet", "baseline-big"),
+    "SANet big": ("sanet", "big"),
+} | SIMPLE
+
+
+def sanet_error_table(records: list[dict[str, Any]] | None = None, compact: bool = False) -> str:
+    """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it.
+
+    Ours are means ± standard deviation over the seeds there are, "–" where a run is missing. A
+    ``compact`` table has only the paper's own models, on the datasets that one of ours has read.
+    """
+    records = load_records() if records is None else records
+    if compact:
+        datasets = {d: name for d, name in DATASETS.items() if _any_run(records, d)}
+        paper = {name: PAPER_ERRORS[name] for name in PAPER_ERRORS if name in OUR_MODELS}
+    else:
+        datasets, paper = DATASETS, PAPER_ERRORS
+    errors = {name: dict(zip(ZHANG, row, strict=True)) for name, row in paper.items()}
+    return results_table("test error %", datasets, errors, OUR_MODELS, records, error_of)
+
+
+def error_of(record: dict[str, Any]) -> float:
+    """The share of test documents that a run gets wrong."""
+    return 1 - accuracy_of(record)
+
+
+def _any_run(records: list[dict[str, Any]], dataset: str) -> bool:
+    models = (model for model in OUR_MODELS.values() if model[0] == "sanet")
+    return any(seeds_of(records, *model, dataset) for model in models)
+
+
+def sanet_attention_table(
+    records: list[dict[str, Any]] | None = None, compact: bool = False
+) -> str:
+    """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
+
+    Below each dataset's row from the paper ours: trained, untrained, and what uniform attention
+    would give over the same documents; "–" where no run of ours is recorded. A ``compact`` table
+    leaves those datasets out.
+    """
+    records = load_records() if records is None else records
+    bands = range(1, 6)
+    heads = ["Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in bands)]
+    rows = [f"| % | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|"]
+    for dataset, name in DATASETS.items():
+        group = [r for r in seeds_of(records, "sanet", "base", dataset) if "attention" in r]
+        if compact and not group:
+            continue
+        if dataset in PAPER_ATTENTION:
+            sparse, *near = (f"{value:.2f}" for value in PAPER_ATTENTION[dataset])
+            rows.append(f"| {name}, paper | {' | '.join([sparse, '–', *near])} |")
+        if not group:
+            rows.append(f"| **{name}, ours** |{' – |' * len(heads)}")
+            continue
+        lines = {
+            f"trained {made_from(group)}": ("trained", ""),
+            "untrained": ("untrained", ""),
+            "uniform attention": ("trained", "uniform "),
+        }
+        for what, (state, prefix) in lines.items():
+            figures = [f"{prefix}diagonality {b}" for b in bands]
+            sparse = ["0", "0"]
+            if not prefix:
+                sparse = [_attention_cell(group, state, f) for f in ("gini", "gini normalised")]
+            shown = [*sparse, *(_attention_cell(group, state, figure) for figure in figures)]
+            rows.append(f"| **{name}, ours**, {what} | {' | '.join(shown)} |")
+    return "\n".join(rows)
+
+
+def _attention_cell(group: list[dict[str, Any]], state: str, figure: str) -> str:
+    values = [record["attention"][state][figure] for record in group]
+    if figure.startswith("uniform"):
+        return f"{100 * values[0]:.1f}"  # the same documents under every seed
+    return spread(values, 100)
+
+
+def sizes_of_training(
+    records: list[dict[str, Any]] | None = None, dataset: str = "imdb"
+) -> dict[int, list[dict[str, Any]]]:
+    """The base model's records with attention by the number of texts it was trained on, from few
+    to many: what the ``limit`` of a run leaves after the validation share."""
+    records = load_records() if records is None else records
+    sizes = defaultdict(list)
+    for record in records:
+        spec = record["spec"]
+        fits = (spec["system"], spec["preset"], spec["dataset"]) == ("sanet", "base", dataset)
+        if fits and "attention" in record and set(spec["overrides"]) <= HOW_LONG:
+            sizes[record["sizes"]["train"]].append(record)
+    return dict(sorted(sizes.items()))
+
+
+def band_by_size(
+    records: list[dict[str, Any]] | None = None, dataset: str = "imdb", bandwidth: int = 3
+) -> dict[int, dict[str, float]]:
+    """Diagonality in [0, 1] by number of training texts: trained, untrained and uniform attention
+    over the same documents, means over the seeds there are."""
+    figure = f"diagonality {bandwidth}"
+    points = {}
+    for size, group in sizes_of_training(records, dataset).items():
+        lines = {"trained": ("trained", figure), "untrained": ("untrained", figure),
+                 "uniform": ("trained", f"uniform {figure}")}  # fmt: skip
+        points[size] = {
+            line: statistics.mean(record["attention"][state][name] for record in group)
+            for line, (state, name) in lines.items()
+        }
+    return points

@@ -1,0 +1,22 @@
+"""What makes a course of it: exercises and their checkers, the bug museum, lessons, site."""
+
+from course_lib.fronts import front
+from course_lib.teaching import checks
+
+__all__, __getattr__ = front(
+    __name__,
+    {
+        "bugs": "bugs",  # broken implementations, and what finds them out
+        "MUSEUM": "bugs",  # every specimen
+        "HEALTHY": "bugs",  # the HAN that they deviate from
+        "diagnose": "bugs",  # which invariants a specimen breaks
+        "probe": "bugs",  # the documents it is tried on
+        "sweep": "sweeping",  # try every control of a view over its whole range
+        "SweepError": "sweeping",  # a control at which a view breaks
+        "HOSTILE_TEXTS": "sweeping",  # what text boxes are tried with
+        "lessons": "lessons",  # running, checking and publishing lessons
+        "students": "students",  # copies of the lessons without solutions
+        "museum": "museum",  # the same, trained
+    }
+    | dict.fromkeys(checks.__all__, "checks"),  # a checker for each exercise
+)

@@ -1,0 +1,359 @@
+"""Running, checking and publishing the lessons: what ``make course`` and ``make notebooks`` do."""
+
+import argparse
+import html
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from jinja2 import pass_context
+from latex2mathml.converter import convert
+from mistune import HTMLRenderer
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from papermill.exceptions import PapermillExecutionError
+
+from course_lib.data.catalog import CARDS
+from course_lib.data.corpus import load_corpus
+from course_lib.data.sources import NotObtained
+from course_lib.data.vectors import load_vectors
+from course_lib.files import REPOSITORY, atomic_path
+from course_lib.profile import PROFILES, profile_from_environment
+from course_lib.teaching.students import ExerciseError, write_students
+
+LESSONS = REPOSITORY / "notebooks"
+REPORT = LESSONS / "experiments" / "report.ipynb"
+EXECUTED = REPOSITORY / "runs" / "lessons"
+SITE = REPOSITORY / "site"
+STUDENTS = REPOSITORY / "students"
+CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed
+WIDGET = "application/vnd.jupyter.widget-view+json"
+TRACEBACK = "Traceback (most recent call last)"
+CELL_SECONDS = 600  # a cell that has not answered by then never will
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one lesson went: seconds, and what went wrong, cell by cell."""
+
+    lesson: str
+    seconds: float
+    errors: list[str]
+
+
+def prepare_data() -> None:
+    """Fetch and prepare the datasets and vectors of the catalog, but for those on demand.
+
+    One that has a stand-in may be missing: the lessons are content with the stand-in.
+    """
+    for name, card in CARDS.items():
+        if card.sizes and not card.on_demand:
+            try:
+                load_corpus(name)
+            except NotObtained as reason:
+                if not card.stand_in:
+                    raise
+                print(f"{reason}\nThe lessons use {card.stand_in} instead.", file=sys.stderr)
+        elif name.startswith("glove"):
+            load_vectors(name)
+
+
+class ParameterError(ValueError):
+    """A parameter that the notebook does not have, or a profile that does not exist."""
+
+
+def parameter_names(notebook: Path) -> list[str]:
+    """The names that the cell tagged ``parameters`` sets, one assignment per line."""
+    return list(papermill.inspect_notebook(str(notebook)))
+
+
+def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
+    """Raise ``ParameterError`` for what papermill would only warn of, or not notice."""
+    known = parameter_names(notebook)
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        raise ParameterError(
+            f"{notebook.name} has no parameter {', '.join(unknown)}; "
+            f"its parameters cell sets {', '.join(known) or 'none'}"
+        )
+    profile = parameters.get("profile", PROFILES[0])
+    if profile not in PROFILES:
+        raise ParameterError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")
+
+
+@contextmanager
+def _views_shown(form: str) -> Iterator[None]:
+    """Views show themselves in that form, in whatever program we run; ``COURSE_HEATMAP`` wins."""
+    before = os.environ.get("COURSE_HEATMAP")
+    os.environ["COURSE_HEATMAP"] = before or form
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COURSE_HEATMAP"]
+
+
+def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outcome:
+    """Execute a lesson through papermill; the executed copy is kept even when a cell fails.
+
+    ``parameters`` are further ones beside the profile; one that the lesson does not have is an
+    error of the outcome, and nothing is run.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    failure: list[str] = []
+    parameters = {"profile": profile} | parameters
+    try:
+        check_parameters(lesson, parameters)
+        papermill.execute_notebook(
+            lesson,
+            output,
+            parameters=parameters,
+            cwd=str(lesson.parent),
+            kernel_name="python3",
+            progress_bar={"desc": lesson.stem},
+            execution_timeout=None if profile == "full" else CELL_SECONDS,
+        )
+    except PapermillExecutionError as error:
+        failure.append(f"cell {error.cell_index}: {error.ename}: {error.evalue}")
+    except Exception as error:  # the kernel died, or the notebook cannot be read
+        failure.append(f"{type(error).__name__}: {error}")
+    errors = failure or (errors_in(nbformat.read(output, as_version=4)) if output.exists() else [])
+    return Outcome(lesson.stem, time.perf_counter() - began, errors)
+
+
+def errors_in(notebook: NotebookNode) -> list[str]:
+    """Every error among a notebook's outputs, those captured inside widgets included.
+
+    An error in a widget's callback ends up in an output widget's state, or as a traceback on
+    stderr, and papermill looks at neither.
+    """
+    places = [(f"cell {index}", cell) for index, cell in enumerate(notebook.cells)]
+    states = notebook.metadata.get("widgets", {}).get(
+        "application/vnd.jupyter.widget-state+json", {}
+    )
+    for model in states.get("state", {}).values():
+        places.append(("inside a widget", model.get("state", {})))
+    return [
+        f"{place}: {error}"
+        for place, holder in places
+        for output in holder.get("outputs", [])
+        if (error := _error_of(output))
+    ]
+
+
+def _error_of(output: dict[str, Any]) -> str | None:
+    if output["output_type"] == "error":
+        return f"{output['ename']}: {output['evalue']}"
+    if output["output_type"] == "stream" and output["name"] == "stderr":
+        text = "".join(output["text"])
+        if TRACEBACK in text:
+            return f"on stderr: {text.strip().splitlines()[-1]}"
+    return None
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """The form we commit: no widget state, no corpus text, no machine details, counts from 1.
+
+    Code and markdown stay as they are; of the outputs, text and pictures that are ours. The counts
+    are those of a fresh run from top to bottom: nbval refuses outputs of a cell without one.
+    """
+    notebook = nbformat.from_dict(notebook)
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    kept, count = [], 0
+    for cell in notebook.cells:
+        tags = [tag for tag in cell.metadata.get("tags", [])]
+        if "injected-parameters" in tags:
+            continue
+        ours = {key: cell.metadata[key] for key in ("nbgrader", "jupyter") if key in cell.metadata}
+        cell.metadata = nbformat.from_dict(ours | ({"tags": tags} if tags else {}))
+        if cell.cell_type == "code":
+            count += 1
+            cell.execution_count = count
+            outputs = [] if CORPUS_TEXT in tags else cell.outputs
+            for output in outputs:
+                if "execution_count" in output:
+                    output.execution_count = count
+            cell.outputs = [output for output in map(_clean_output, outputs) if output]
+        kept.append(cell)
+    notebook.cells = kept
+    return notebook
+
+
+def _clean_output(output: NotebookNode) -> NotebookNode | None:
+    if output.output_type == "stream" and output.name == "stderr":
+        return None  # progress bars and warnings of this machine
+    if WIDGET in output.get("data", {}):
+        return None
+    if "image/png" in output.get("data", {}):
+        output.data.pop("text/html", None)  # a heatmap's page of its own: the site shows it
+    return output
+
+
+def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
+    """Execute lessons and store their outputs, normalised, in the source notebooks."""
+    outcomes = []
+    for lesson in lessons:
+        executed = EXECUTED / lesson.name
+        with _views_shown("png"):
+            outcome = execute(lesson, executed, "lesson")
+        if not outcome.errors:
+            notebook = normalise(nbformat.read(executed, as_version=4))
+            with atomic_path(lesson) as temporary:
+                nbformat.write(notebook, temporary)
+        outcomes.append(outcome)
+    return outcomes
+
+
+class _MathRenderer(IPythonRenderer):
+    """Formulas as MathML, which browsers draw by themselves."""
+
+    def block_math(self, body: str) -> str:
+        """``$$…$$``."""
+        return convert(body, display="block")
+
+    def inline_math(self, body: str) -> str:
+        """``$…$``."""
+        return convert(body)
+
+    def block_html(self, html: str) -> str:
+        """Raw HTML as it stands; to look for images in it, nbconvert would close its tags."""
+        return super().block_html(html) if "<img" in html else HTMLRenderer.block_html(self, html)
+
+
+class LessonExporter(HTMLExporter):
+    """A lesson as one HTML file that asks for nothing: no script, no font, no formula renderer."""
+
+    raw_template = (
+        "{% extends 'lab/index.html.j2' %}"
+        "{% block html_head_js %}{% endblock %}"
+        "{% block html_head_js_mathjax %}{% endblock %}"
+        "{% block html_head_js_mermaidjs %}{% endblock %}"
+        "{% block jupyter_widgets %}{% endblock %}"
+        "{% block data_png %}<div class='jp-RenderedImage jp-OutputArea-output'>"
+        "<img alt='{{ output | get_metadata('alt', 'image/png') or '' | escape_html }}' "
+        "src='data:image/png;base64,{{ output.data['image/png'] }}'></div>{% endblock %}"
+        "{% block extra_css %}<style>main { max-width: 60rem; margin: auto; } "
+        "main pre { font-family: monospace !important; font-size: 13px !important; }</style>"
+        "{% endblock %}"
+    )
+
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """Markdown with formulas as MathML."""
+        resources = context.get("resources", {})
+        renderer = _MathRenderer(
+            escape=False,
+            attachments=context.get("cell", {}).get("attachments", {}),
+            embed_images=True,
+            path=resources.get("metadata", {}).get("path", ""),
+        )
+        return MarkdownWithMath(renderer=renderer).render(source)
+
+
+def export_html(executed: Path, target: Path) -> None:
+    """Write an executed lesson as self-contained HTML."""
+    notebook = nbformat.read(executed, as_version=4)
+    notebook.metadata["title"] = executed.stem
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            shown = [output for output in cell.outputs if WIDGET not in output.get("data", {})]
+            cell.outputs = [
+                output
+                for output in shown
+                if not (output.output_type == "stream" and output.name == "stderr")
+            ]
+    exporter = LessonExporter(embed_images=True, exclude_input_prompt=True)
+    body, _ = exporter.from_notebook_node(notebook, {"metadata": {"path": str(LESSONS)}})
+    with atomic_path(target) as temporary:
+        temporary.write_text(body, encoding="utf-8")
+
+
+def course(profile: str) -> list[Outcome]:
+    """Data, every lesson and the report, and ``site/`` with these executed and an index."""
+    if profile != "smoke":
+        prepare_data()
+    outcomes = []
+    for lesson in pages():
+        executed = EXECUTED / lesson.name
+        with _views_shown("static"):
+            outcomes.append(execute(lesson, executed, profile))
+        if executed.exists():
+            export_html(executed, SITE / f"{lesson.stem}.html")
+    items = "\n".join(
+        f'<li><a href="{name}.html">{html.escape(name)}</a></li>'
+        for name in (outcome.lesson for outcome in outcomes)
+    )
+    with atomic_path(SITE / "index.html") as temporary:
+        temporary.write_text(
+            "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>Attention course</title>"
+            "<body style='font-family:sans-serif;max-width:40rem;margin:3rem auto'>"
+            f"<h1>Attention you can read, measure and doubt</h1><ol>{items}</ol></body></html>",
+            encoding="utf-8",
+        )
+    return outcomes
+
+
+def lesson_paths() -> list[Path]:
+    """The numbered lessons, in order."""
+    return sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
+
+
+def pages() -> list[Path]:
+    """What ``site/`` shows: the lessons, and the report of all records."""
+    return [*lesson_paths(), REPORT]
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """One line a lesson: its time, and what went wrong."""
+    width = max((len(outcome.lesson) for outcome in outcomes), default=0)
+    lines = [
+        f"{outcome.lesson:<{width}}  {outcome.seconds:6.1f} s  {'; '.join(outcome.errors) or 'ok'}"
+        for outcome in outcomes
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line behind the Makefile."""
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib.teaching.lessons", description=__doc__
+    )
+    parser.add_argument("command", choices=("course", "notebooks", "students", "data"))
+    parser.add_argument("lessons", nargs="*", type=Path, help="notebooks, students: only these")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "data":
+        prepare_data()
+        return 0
+    if chosen.command == "students":
+        try:
+            written = write_students(chosen.lessons or lesson_paths(), STUDENTS)
+        except ExerciseError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        print(*(path.relative_to(REPOSITORY) for path in written), sep="\n")
+        return 0
+    if chosen.command == "course":
+        outcomes = course(profile_from_environment())
+        print(f"\n{summary(outcomes)}\n\nOpen {SITE / 'index.html'} or run `make lab`.")
+    else:
+        outcomes = publish_notebooks(chosen.lessons or lesson_paths())
+        print(f"\n{summary(outcomes)}")
+    return 1 if any(outcome.errors for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

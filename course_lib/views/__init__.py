@@ -1,0 +1,18 @@
+"""Tokens and arrays, drawn: heatmaps to look into, tinted text, figures. No models here."""
+
+from course_lib.fronts import front
+
+__all__, __getattr__ = front(
+    __name__,
+    {
+        "AttentionHeatmap": "heatmap",  # matrices of attention to look into
+        "AttentionText": "heatmap",  # words tinted by attention
+        "plots": "plots",  # figures in one style
+        "drawings": "drawings",  # how data flows through each model
+        "ACCENT": "colours",  # the colour of what matters in a figure
+        "ATTENTION": "colours",  # the map of attention, zero is white
+        "INK": "colours",  # the colour of text and lines
+        "MUTED": "colours",  # the colour of what stands back
+        "SECOND": "colours",  # the colour of a second series
+    },
+)

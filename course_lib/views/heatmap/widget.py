@@ -1,0 +1,304 @@
+"""The two views: what they take, what they hold, and the form in which they show themselves."""
+
+import base64
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from course_lib.views import plots
+from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
+from course_lib.views.heatmap import encoding, picture, static
+
+FORMS = ("live", "static", "png")
+THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
+FRONT_ENDS = (
+    "JPY_SESSION_NAME",
+    "VSCODE_PID",
+    "COLAB_RELEASE_TAG",
+)  # Jupyter Server, VS Code, Colab
+MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
+STATIC_LIMIT = 5_900_000  # bytes that become 8 MB of frame; flatter attention is told less finely
+COARSER = (2_000, 800, 320)
+
+
+def shown_form() -> str:
+    """``"live"``, ``"static"`` or ``"png"``: what ``COURSE_HEATMAP`` says, else live under a
+    Jupyter front end and static elsewhere; ``ValueError`` lists the forms there are."""
+    chosen = os.environ.get("COURSE_HEATMAP")
+    if not chosen:
+        return "live" if any(name in os.environ for name in FRONT_ENDS) else "static"
+    if chosen not in FORMS:
+        raise ValueError(f"COURSE_HEATMAP is {chosen!r}; it takes one of {', '.join(FORMS)}")
+    return chosen
+
+
+class _View(anywidget.AnyWidget):
+    """What both views share: a description of what to draw, packed numbers, and three forms.
+
+    The kernel sends nothing before the widget is shown or linked, so that notebooks that are
+    executed without a front end store no widget state.
+    """
+
+    _esm = static.VIEW
+    spec = traitlets.Dict().tag(sync=True)
+    data = traitlets.Bytes().tag(sync=True)
+    selected = traitlets.List(traitlets.Int(), None, minlen=2, maxlen=2, allow_none=True).tag(
+        sync=True
+    )
+
+    def open(self) -> None:
+        """Open nothing yet: asking for ``model_id`` does."""
+
+    @property
+    def model_id(self) -> str:
+        """The name by which a front end knows this widget, which is told of it on first use."""
+        if self.comm is None:
+            super().open()
+        return super().model_id
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        form = shown_form()
+        if form == "live":
+            bundle, metadata = super()._repr_mimebundle_(**kwargs), {}
+            if isinstance(bundle, tuple):
+                bundle, metadata = bundle
+            return bundle | {"text/plain": self._name()}, metadata
+        bundle = {
+            "text/plain": self._name(),
+            "image/png": base64.b64encode(self.to_png()).decode("ascii"),
+        }
+        if form == "static":
+            bundle["text/html"] = self.to_html()
+        return bundle, {"image/png": {"alt": self._name()}}
+
+    def to_png(self) -> bytes:
+        """The view as it stands, as a picture of at most 150 kB."""
+        raise NotImplementedError
+
+    def to_html(self) -> str:
+        """The view as it stands, as an ``<iframe>`` that needs nothing else."""
+        raise NotImplementedError
+
+    def _name(self) -> str:
+        raise NotImplementedError
+
+
+class AttentionHeatmap(_View):
+    """Attention as a heatmap: ``weights`` ``(rows, columns)`` or ``(steps, rows, columns)``, ≥ 0.
+
+    Weights come from torch or numpy, ``rows`` and ``columns`` are tokens (``columns`` defaults to
+    ``rows``), ``steps`` names the matrices. All steps share one colour scale, from 0 to their
+    largest weight.
+
+    - ``extra``: so many last columns are summaries, set apart by a gap (IRAM, ``(T, N + T − 1)``).
+    - ``band``: marks \\|i − j\\| ≤ band and tells its share of the weight (SANet); square only.
+    - ``scale``: ``"linear"`` or ``"sqrt"``; ``normalise``: each row over its maximum.
+    - ``transpose``: columns are drawn as rows (AGT's word × layer table).
+    - ``outline``: cells above it are framed, compared with what is shown, so with ``normalise``
+      with the share of the row's maximum.
+    - ``quantity``: what a cell is, for the legend and the readout.
+    - ``max_tokens``: shows so many first rows and columns only, and says so in the title.
+
+    Traits that can be observed, set and linked: ``selected`` (``[row, column]`` of the array or
+    ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``normalise``, ``band``. Hover shows
+    weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not fit.
+    """
+
+    step = traitlets.Int(0).tag(sync=True)
+    zoom = traitlets.Float(1.0, min=1.0).tag(sync=True)
+    scale = traitlets.Enum(["linear", "sqrt"], "linear").tag(sync=True)
+    normalise = traitlets.Bool(False).tag(sync=True)
+    band = traitlets.Int(None, allow_none=True).tag(sync=True)
+
+    def __init__(
+        self,
+        weights: Any,
+        rows: Sequence[str],
+        columns: Sequence[str] | None = None,
+        *,
+        steps: Sequence[str] | None = None,
+        extra: int = 0,
+        band: int | None = None,
+        scale: str = "linear",
+        normalise: bool = False,
+        transpose: bool = False,
+        outline: float | None = None,
+        quantity: str = "weight",
+        title: str = "",
+        max_tokens: int | None = None,
+    ) -> None:
+        matrices, names = encoding.as_matrices(weights, steps)
+        rows = encoding.as_tokens(rows, "rows")
+        columns = rows if columns is None else encoding.as_tokens(columns, "columns")
+        encoding.check_sides(matrices.shape, rows, columns, extra)
+        if max_tokens is not None:
+            matrices, rows, columns, cut = encoding.keep_first(
+                matrices, rows, columns, extra, max_tokens
+            )
+            title = " ".join(filter(None, [title, cut]))
+        encoding.check_size(matrices.shape)
+        if scale not in ("linear", "sqrt"):
+            raise ValueError(f'scale is {scale!r}; it takes "linear" or "sqrt"')
+        self._matrices = matrices
+        spec = {
+            "kind": "heatmap",
+            "theme": THEME,
+            "title": title,
+            "rows": rows,
+            "columns": columns,
+            "steps": names,
+            "shape": list(matrices.shape),
+            "levels": encoding.LIVE_LEVELS,
+            "peak": float(matrices.max()),
+            "extra": extra,
+            "outline": outline,
+            "transpose": transpose,
+            "quantity": quantity,
+            "colours": ATTENTION_HEX,
+            "precision": "",
+        }
+        super().__init__(spec=spec, scale=scale, normalise=normalise, band=band)
+
+    @traitlets.default("data")
+    def _pack(self) -> bytes:
+        return encoding.deflate(encoding.quantise(self._matrices, encoding.LIVE_LEVELS))
+
+    @traitlets.validate("band")
+    def _check_band(self, proposal: dict[str, Any]) -> int | None:
+        band, (_, rows, columns) = proposal["value"], self._matrices.shape
+        if band is not None and rows != columns:
+            raise ValueError(
+                f"band needs a square matrix, not {rows} × {columns}: distances between row and "
+                "column mean nothing otherwise. Leave band out"
+            )
+        if band is not None and not 0 <= band < rows:
+            raise ValueError(f"band is {band}; it takes None or 0 to {rows - 1}")
+        return band
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: dict[str, Any]) -> int:
+        count = len(self._matrices)
+        if not 0 <= proposal["value"] < count:
+            raise ValueError(f"step is {proposal['value']}; it takes 0 to {count - 1}")
+        return proposal["value"]
+
+    def to_html(self) -> str:
+        """The view as it stands, as an ``<iframe>`` that needs neither kernel nor network.
+
+        At most 8 MB: where attention is too flat to deflate to that, weights are told less finely,
+        which the frame says.
+        """
+        for levels in (encoding.STATIC_LEVELS, *COARSER):
+            data = encoding.deflate(encoding.quantise(self._matrices, levels))
+            if len(data) <= STATIC_LIMIT:
+                break
+        spec = self.spec | {"levels": levels}
+        if levels != encoding.STATIC_LEVELS:
+            spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
+        traits = ("selected", "step", "zoom", "scale", "normalise", "band")
+        state = {name: getattr(self, name) for name in traits} | {"spec": spec}
+        return static.frame(
+            state, data, self._name(), height=min(26 * self._drawn_rows(), 760) + 230
+        )
+
+    def to_png(self) -> bytes:
+        """The view as it stands, whole, as a picture of at most 150 kB."""
+        shown = {"scale": self.scale, "normalise": self.normalise, "band": self.band}
+        return static.picture(
+            picture.heatmap(self._matrices[self.step], self.spec, self.step, **shown)
+        )
+
+    def _drawn_rows(self) -> int:
+        return self._matrices.shape[2 if self.spec["transpose"] else 1]
+
+    def _name(self) -> str:
+        steps, rows, columns = self._matrices.shape
+        size = f"{rows} × {columns}" + (f", {steps} steps" if self.spec["steps"] else "")
+        return f"Attention heatmap, {size}" + (
+            f": {self.spec['title']}" if self.spec["title"] else ""
+        )
+
+
+class AttentionText(_View):
+    """Text whose words are tinted by attention, sentences with their share before them.
+
+    ``sentences`` are lists of tokens, ``word_attention`` ``(sentences, words)`` their weights,
+    padded beyond each sentence's end, ``sentence_attention`` ``(sentences,)`` shares of 1 or
+    ``None``; ``labels`` names the sentences. A word's tint is its weight × the number of words in
+    its sentence, 1 being uniform attention, clipped at 4 (HAN report, Fig. 6 and 8).
+
+    Trait: ``selected``, the pinned word as ``[sentence, word]`` or ``None``. ``ValueError`` names
+    the argument that does not fit.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Sequence[str]],
+        word_attention: Any,
+        sentence_attention: Any = None,
+        *,
+        title: str = "",
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        if not len(sentences):
+            raise ValueError("sentences is empty; there is nothing to show")
+        words = [encoding.as_tokens(part, f"sentences[{i}]") for i, part in enumerate(sentences)]
+        count = sum(map(len, words))
+        if count > MOST_WORDS:
+            raise ValueError(
+                f"sentences holds {count:,} words; a page holds {MOST_WORDS:,}. Give fewer"
+            )
+        self._words = encoding.as_weights(word_attention, "word_attention")
+        longest = max(map(len, words))
+        shape = self._words.shape
+        if len(shape) != 2 or shape[0] != len(words) or shape[1] < longest:
+            raise ValueError(
+                f"word_attention has shape {shape}; {len(words)} sentences of up to "
+                f"{longest} words take ({len(words)}, {longest} or more)"
+            )
+        self._shares = None
+        if sentence_attention is not None:
+            self._shares = encoding.as_weights(sentence_attention, "sentence_attention")
+            if self._shares.shape != (len(words),):
+                raise ValueError(
+                    f"sentence_attention has shape {self._shares.shape} for {len(words)} sentences"
+                )
+        labels = None if labels is None else encoding.as_tokens(labels, "labels")
+        if labels is not None and len(labels) != len(words):
+            raise ValueError(f"labels has {len(labels)} names for {len(words)} sentences")
+        spec = {
+            "kind": "text",
+            "theme": THEME,
+            "title": title,
+            "sentences": words,
+            "weights": [
+                [float(f"{weight:.7g}") for weight in weights[: len(part)]]
+                for weights, part in zip(self._words, words)
+            ],
+            "shares": None if self._shares is None else self._shares.tolist(),
+            "labels": labels,
+            "clip": 4,
+            "tints": TINTS_HEX,
+        }
+        super().__init__(spec=spec)
+
+    def to_html(self) -> str:
+        """The text as an ``<iframe>`` that needs neither kernel nor network."""
+        lines = sum(1 + sum(map(len, words)) // 90 for words in self.spec["sentences"])
+        state = {"spec": self.spec, "selected": self.selected}
+        return static.frame(state, b"", self._name(), height=30 * lines + 90)
+
+    def to_png(self) -> bytes:
+        """The text as a picture of at most 150 kB."""
+        spec = self.spec
+        figure = plots.attention_text(
+            spec["sentences"], self._words, self._shares, spec["title"], labels=spec["labels"]
+        )
+        return static.picture(figure)
+
+    def _name(self) -> str:
+        size = f"{len(self.spec['sentences'])} sentences"
+        return f"Attention over {size}" + (f": {self.spec['title']}" if self.spec["title"] else "")

@@ -1,0 +1,227 @@
+"""The figures of the papers and of the lessons, in one theme. Titles state what a figure found."""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from IPython.display import Markdown, display
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from course_lib.views.colours import ACCENT, INK, MUTED, SECOND, TINTS
+
+
+def use_course_style() -> None:
+    """One look for every figure: quiet axes, readable sizes, white where attention is zero."""
+    sns.set_theme(
+        style="ticks",
+        palette=[ACCENT, SECOND, "#7a5195", "#5b8c5a"],
+        rc={
+            "figure.dpi": 110,
+            "savefig.bbox": "tight",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlelocation": "left",
+            "axes.titleweight": "bold",
+            "axes.titlesize": 11,
+            "axes.labelcolor": INK,
+            "text.color": INK,
+            "axes.edgecolor": MUTED,
+            "legend.frameon": False,
+        },
+    )
+
+
+def learning_curve(record: dict[str, Any], title: str = "Learning curve") -> Figure:
+    """Loss and accuracy over a record's epochs, training against validation, the best marked."""
+    epochs = np.arange(1, len(record["epochs"]) + 1)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3))
+    for axis, measure in zip(axes, ("loss", "accuracy"), strict=True):
+        for part, marker in (("train", "o"), ("validation", "s")):
+            values = [epoch[f"{part}_{measure}"] for epoch in record["epochs"]]
+            axis.plot(epochs, values, marker=marker, label=part)
+        axis.axvline(record["best_epoch"], color=MUTED, linestyle=":", label="epoch kept")
+        axis.set(xlabel="epoch", ylabel=measure, xticks=epochs)
+    axes[0].set_title(title)
+    axes[1].legend()
+    return figure
+
+
+def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
+    """Diagonality against the number of training texts, a line each for trained, untrained and
+    uniform attention; ``points`` maps sizes to shares in [0, 1] by line."""
+    figure, axis = plt.subplots(figsize=(6.5, 3.4))
+    looks = {"trained": "o-", "untrained": "s--", "uniform": ":"}
+    for line, look in looks.items():
+        values = [100 * point[line] for point in points.values()]
+        axis.plot(list(points), values, look, label=line)
+    axis.set(xlabel="training texts", ylabel=ylabel, xscale="log", ylim=(0, None))
+    axis.set_xticks(list(points), [f"{size:,}" for size in points], rotation=30, ha="right")
+    axis.minorticks_off()
+    axis.legend()
+    return figure
+
+
+def sweep_curves(
+    accuracies: dict[float, list[float]],
+    figures: dict[str, dict[float, float]],
+    error: float,
+    xlabel: str,
+    title: str = "",
+    even: bool = False,
+) -> Figure:
+    """Accuracies in [0, 1], a point a run, beside other figures in [0, 1], over a setting's values.
+
+    Bars show two standard errors ``error`` of one accuracy on either side of a value's mean.
+    ``even`` puts the values side by side instead of to scale.
+    """
+    chart, axes = plt.subplots(1, 2, figsize=(10, 3.1), layout="constrained")
+    at = {value: place if even else value for place, value in enumerate(accuracies)}
+    for value, runs in accuracies.items():
+        axes[0].plot([at[value]] * len(runs), 100 * np.array(runs), "o", color=ACCENT)
+    means = [100 * np.mean(runs) for runs in accuracies.values()]
+    axes[0].errorbar(list(at.values()), means, 200 * error, fmt="none", ecolor=MUTED, capsize=4)
+    for (name, line), look in zip(figures.items(), cycle(("s--", "o-", "^:", "v-."))):
+        axes[1].plot([at[value] for value in line], list(line.values()), look, label=name)
+    for axis in axes:
+        axis.set(xlabel=f"{xlabel} (not to scale)" if even else xlabel)
+        axis.set_xticks(list(at.values()), [f"{value:g}" for value in at], fontsize=8)
+    axes[0].set_ylabel("validation accuracy, %\n(bars: ± 2 standard errors)")
+    axes[1].set_ylim(-0.03, 1.03)
+    axes[1].legend(fontsize=9)
+    axes[0].set_title(title)
+    return chart
+
+
+def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
+    """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+    left.plot(*metrics["roc"], color=ACCENT)
+    left.plot([0, 1], [0, 1], color=MUTED, linestyle=":")
+    left.annotate("guessing", (0.62, 0.55), color=MUTED)
+    left.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
+    left.set_title(f"ROC: area under the curve {metrics['auc']:.3f}")
+    matrix = np.array(metrics["confusion"])
+    sns.heatmap(
+        matrix, annot=True, fmt=",d", cmap=TINTS, vmin=0, cbar=False, square=True, ax=right,
+        xticklabels=classes, yticklabels=classes, linewidths=1, annot_kws={"color": INK},
+    )  # fmt: skip
+    right.set(xlabel="predicted", ylabel="true")
+    right.set_title(f"Accuracy {metrics['accuracy']:.1%}, F1 {metrics['f1']:.3f}")
+    return figure
+
+
+def attention_text(
+    sentences: Sequence[Sequence[str]],
+    word_attention: np.ndarray,
+    sentence_attention: np.ndarray | None = None,
+    title: str = "",
+    labels: Sequence[str] | None = None,
+) -> Figure:
+    """The coloured review: each sentence's share in percent before it, words tinted by weight.
+
+    ``word_attention`` ``(sentences, words)``; ``sentence_attention`` ``(sentences,)``; ``labels``
+    name the sentences. A word's tint is its weight times the number of words in its sentence, so
+    that 1 is what uniform attention would give and long sentences do not look pale (report, Fig. 6
+    and 8).
+    """
+    width, line_height, size = 9.5, 0.27, 10
+    names = [_plain(label[:14]) for label in labels] if labels else []
+    edge = -9 if sentence_attention is not None else -0.5
+    lines = _wrap(sentences, word_attention, columns=92)
+    height = line_height * (len(lines) + 1.6)
+    figure, axis = plt.subplots(figsize=(width, height))
+    left = edge - max(map(len, names), default=0)
+    axis.set(xlim=(left, 93), ylim=(len(lines) + 0.2, -1.1))
+    axis.axis("off")
+    for row, (sentence, words) in enumerate(lines):
+        if sentence is not None and names:
+            axis.text(edge - 0.5, row, names[sentence], ha="right", va="center", fontsize=size - 1)
+        if sentence is not None and sentence_attention is not None:
+            _draw_share(axis, row, sentence_attention, sentence, size - 1)
+        for column, word, strength in words:
+            box = Rectangle((column - 0.3, row - 0.42), len(word) + 0.6, 0.84,
+                            color=TINTS(min(strength / 4, 1.0)), lw=0)  # fmt: skip
+            axis.add_patch(box)
+            axis.text(column, row, _plain(word), va="center", fontsize=size, family="monospace",
+                      fontstretch="condensed")  # fmt: skip
+    axis.set_title(_plain(title), loc="left", pad=2)
+    _fit_monospace(figure, axis, size)
+    return figure
+
+
+def _draw_share(
+    axis: Axes, row: int, sentence_attention: np.ndarray, sentence: int, size: float
+) -> None:
+    """A sentence's share in percent, tinted by its size next to the largest."""
+    share = float(sentence_attention[sentence])
+    tint = TINTS(0.9 * share / max(float(sentence_attention.max()), 1e-9))
+    axis.add_patch(Rectangle((-8.8, row - 0.42), 7.6, 0.84, color=tint, lw=0))
+    axis.text(-1.7, row, f"{share:.1%}", ha="right", va="center", fontsize=size)
+
+
+def _wrap(
+    sentences: Sequence[Sequence[str]], weights: np.ndarray, columns: int
+) -> list[tuple[int | None, list[tuple[int, str, float]]]]:
+    """Lines of (sentence that starts here, [(column, word, weight × words in the sentence)])."""
+    lines = []
+    for sentence, words in enumerate(sentences):
+        line: list[tuple[int, str, float]] = []
+        column, first = 0, True
+        for place, word in enumerate(words):
+            word = word if len(word) <= 40 else word[:39] + "…"
+            width = len(word) if len(word) > 1 else 0  # a full stop may overhang the line
+            if line and column + width > columns:
+                lines.append((sentence if first else None, line))
+                line, column, first = [], 0, False
+            line.append((column, word, float(weights[sentence, place]) * len(words)))
+            column += len(word) + 1
+        lines.append((sentence if first else None, line))
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib draws as it stands, not as a formula."""
+    return text.replace("$", r"\$")
+
+
+def _fit_monospace(figure: Figure, axis: Axes, size: float) -> None:
+    """Scale the font so that one character is one unit of the x axis."""
+    probe = axis.text(0, 0, "m" * 40, fontsize=size, family="monospace")
+    pixels = probe.get_window_extent(figure.canvas.get_renderer())
+    box = pixels.transformed(axis.transData.inverted())
+    probe.remove()
+    scale = 40 / box.width
+    for text in axis.texts:
+        text.set_fontsize(text.get_fontsize() * min(scale, 1.15))
+
+
+def word_bars(words: Sequence[str], weights: np.ndarray, title: str = "") -> Figure:
+    """Word attention in one sentence as bars, with the line that uniform attention would give
+    (report, Fig. 7)."""
+    figure, axis = plt.subplots(figsize=(max(5, 0.42 * len(words)), 2.6))
+    places = np.arange(len(words))
+    axis.bar(places, weights[: len(words)], color=ACCENT)
+    axis.axhline(1 / len(words), color=SECOND, linestyle=":", label="uniform attention")
+    axis.set_xticks(places, [_plain(word) for word in words], rotation=45, ha="right")
+    axis.set(ylabel="word attention")
+    axis.set_title(title)
+    axis.legend()
+    return figure
+
+
+def show(figure: Figure, alt: str) -> None:
+    """Display a figure in the notebook with its description, and close it."""
+    display(figure, metadata={"image/png": {"alt": alt}})
+    plt.close(figure)
+
+
+def show_source(code: Callable) -> None:
+    """Display the source of a class or function, as it stands in the library."""
+    display(Markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```"))
