@@ -10,6 +10,7 @@ __all__, __getattr__ = front(
         "Documents": "batches",  # encoded documents, without any padding
         "CARDS": "catalog",  # every dataset by name: task, classes, sizes, sources, terms
         "card": "catalog",  # the card of one dataset
+        "TextConfig": "config",  # what a system reads of a corpus: cut, vocabulary, vectors
         "Corpus": "corpus",  # a dataset's splits of tokenised rows, its card and where it came from
         "load_corpus": "corpus",  # the corpus of that name, fetched and prepared on first use
         "encode_documents": "encoding",  # rows to word ids, cut as asked

@@ -56,7 +56,8 @@ class Card:
     source must lead to it, unless it is a subset; None where nobody could compute it yet.
     ``on_demand`` leaves it out of "prepare everything", for its size; ``stand_in`` names the
     corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
-    joined by blanks, and are not tokenised again.
+    joined by blanks, and are not tokenised again. ``kind``: a "corpus", or what reading one needs,
+    word "vectors" or a sentence "splitter".
     """
 
     name: str
@@ -71,6 +72,7 @@ class Card:
     on_demand: bool = False
     stand_in: str | None = None
     tokenised: bool = False
+    kind: str = "corpus"
 
     def served_by(self, source: Source) -> "Card":
         """The card with the sizes and content to verify when that source serves it."""
@@ -147,6 +149,7 @@ TOY = Card(
 # byte for byte (its digest is checked after unpacking), in 69 MB: so here the carrier comes first.
 GLOVE_50D = Card(
     name="glove.6B.50d",
+    kind="vectors",
     title="GloVe 6B, 50 dimensions",
     task="word vectors for 400,000 lower-case words",
     terms="Public Domain Dedication and License (PDDL).",
@@ -182,6 +185,7 @@ GLOVE_50D = Card(
 
 PUNKT = Card(
     name="punkt_tab",
+    kind="splitter",
     title="Punkt sentence splitter, English parameters",
     task="where a sentence ends",
     terms="Apache 2.0 (NLTK data).",
@@ -524,3 +528,8 @@ def card(name: str) -> Card:
     if name not in CARDS:
         raise DataError(f"no dataset {name!r}; the catalog has: {', '.join(CARDS)}")
     return CARDS[name]
+
+
+def names_of(kind: str) -> list[str]:
+    """The names of all cards of that kind, in the order of the catalog."""
+    return [card.name for card in CARDS.values() if card.kind == kind]

@@ -1,0 +1,73 @@
+"""What a system reads of a corpus: its settings refuse, by name, what nothing could read."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.data import TextConfig, catalog
+from course_lib.data.catalog import CARDS, GLOVE_50D
+
+REFUSED = {
+    "max_tokens": (-1, 1.0, True, "7", None),
+    "max_sentences": (-1, 2.5, False),
+    "max_words": (-3, "many"),
+    "vocabulary_limit": (2, 0, -1, 3.0, True, None),
+    "vocabulary_from": ("test", "validation", "train + validation", "", None),
+    "vectors": ("imdb", "glov", "punkt_tab", "toy", "", None),
+    "standardise": (1, 0, "yes", None),
+    "validation_share": (0, 0.0, 1, 1.0, -0.1, float("nan"), float("inf"), "0.1", True, None),
+}
+TAKES = {
+    "max_tokens": "a whole number from 0",
+    "max_sentences": "a whole number from 0",
+    "max_words": "a whole number from 0",
+    "vocabulary_limit": "a whole number from 3",
+    "vocabulary_from": "one of train, train+validation, train+validation+test",
+    "vectors": "one of none, glove.6B.50d",
+    "standardise": "True or False",
+    "validation_share": "a number",
+}
+
+
+def test_every_field_has_values_that_are_refused():
+    assert [field.name for field in dataclasses.fields(TextConfig)] == list(REFUSED) == list(TAKES)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in REFUSED.items() for value in values]
+)
+def test_what_cannot_be_read_is_refused_with_field_choice_and_value(field, value):
+    with pytest.raises(ValueError) as error:
+        TextConfig(**{field: value})
+    assert str(error.value).startswith(f"{field} takes {TAKES[field]}")
+    assert str(error.value).endswith(f", got {value!r}")
+
+
+@given(
+    cut=st.integers(0, 10**9),
+    limit=st.integers(3, 10**9),
+    share=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    splits=st.sampled_from(["train", "train+validation", "train+validation+test"]),
+    vectors=st.sampled_from(["none", "glove.6B.50d"]),
+    standardise=st.booleans(),
+)
+def test_everything_else_is_taken_as_it_is(cut, limit, share, splits, vectors, standardise):
+    values = (cut, cut, cut, limit, splits, vectors, standardise, share)
+    assert dataclasses.astuple(TextConfig(*values)) == values
+
+
+def test_vectors_that_join_the_catalog_can_be_asked_for(monkeypatch):
+    with pytest.raises(ValueError, match="got 'more'"):
+        TextConfig(vectors="more")
+    monkeypatch.setitem(CARDS, "more", dataclasses.replace(GLOVE_50D, name="more"))
+    assert TextConfig(vectors="more").vectors == "more"
+
+
+def test_the_catalog_parts_corpora_from_what_reading_them_needs():
+    assert catalog.names_of("vectors") == ["glove.6B.50d"]
+    assert catalog.names_of("splitter") == ["punkt_tab"]
+    corpora = catalog.names_of("corpus")
+    assert sorted([*corpora, "glove.6B.50d", "punkt_tab"]) == sorted(CARDS)
+    assert all(CARDS[name].sizes and CARDS[name].classes for name in corpora)
