@@ -12,7 +12,8 @@ import pytest
 
 from course_lib.data import catalog, corpus
 from course_lib.data.batches import Batches
-from course_lib.data.catalog import TOY, Card, Download, Source
+from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import TOY
 from course_lib.data.corpus import Provenance, content_digest, load_corpus, open_corpus, prepare
 from course_lib.data.encoding import encode_documents
 from course_lib.data.readers import READERS, Row, order_key
@@ -117,8 +118,8 @@ def two_sources(tmp_path, make_tar, make_zip, monkeypatch, no_trained_splitter):
             "data/raw/a1_IMDB_Dataset.csv": csv_bytes(["review", "sentiment"], everything)}),
     )  # fmt: skip
     sources = (
-        Source("archive", "acl_imdb", downloads(archive)),
-        Source("packages", "imdb_carriers", downloads(*packages)),
+        Source("archive", downloads(archive), reader="acl_imdb"),
+        Source("packages", downloads(*packages), reader="imdb_carriers"),
     )
     card = made_up_card([], sizes=SIZES, sources=sources, content=expected_digest())
     monkeypatch.setitem(catalog.CARDS, "made-up", card)
@@ -178,7 +179,7 @@ def whole_and_subset(tmp_path, make_tar, monkeypatch, no_trained_splitter):
         archive = make_tar(tmp_path / name / f"{name}.tgz", files)
         sizes[name] = {split: (len(kept) // 4,) * 4 for split in ("train", "test")}
         promised = {"sizes": sizes[name]} if name == "subset" else {}
-        sources[name] = Source(name, "ag_news", downloads(archive), **promised)
+        sources[name] = Source(name, downloads(archive), reader="ag_news", **promised)
     card = made_up_card(
         [], classes=tuple("abcd"), sizes=sizes["whole"], sources=tuple(sources.values())
     )
@@ -243,6 +244,14 @@ def test_disk_without_room_is_named_before_anything_is_read(whole_and_subset, mo
 def test_unknown_corpus_is_an_error_that_lists_the_names(tmp_path):
     with pytest.raises(DataError, match="imdb, toy, huffpost, sst2, "):
         load_corpus("imbd", root=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["punkt_tab", "glove.6B.50d"])
+def test_what_is_no_corpus_is_refused_before_any_download(tmp_path, no_network, name):
+    with pytest.raises(DataError, match=f"no corpus '{name}'; the catalog has: imdb, ") as error:
+        load_corpus(name, root=tmp_path)
+    assert "glove" not in str(error.value).split(";")[1]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_order_depends_on_the_rows_alone(tmp_path):
@@ -446,9 +455,3 @@ def test_corpus_is_kept_in_the_environments_data_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
     load_corpus("toy")
     assert [path.name for path in (tmp_path / "prepared").iterdir()] == [f"toy-v{corpus.FORMAT}"]
-
-
-def test_every_source_in_the_catalog_has_a_reader():
-    for card in catalog.CARDS.values():
-        if card.sizes:
-            assert {source.reader for source in card.sources} <= READERS.keys()

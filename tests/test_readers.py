@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.catalog import IMDB, Card
+from course_lib.data.cards import Card
+from course_lib.data.movie_cards import IMDB
 from course_lib.data.readers import (
     Row,
     check_counts,

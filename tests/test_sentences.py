@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import catalog
-from course_lib.data.catalog import (
-    CARDS,
+from course_lib.data.catalog import CARDS
+from course_lib.data.corpus import load_corpus
+from course_lib.data.movie_cards import (
     MOVIES2,
     MOVIES5,
     MOVIES_PACKAGE,
@@ -19,7 +20,6 @@ from course_lib.data.catalog import (
     SST2,
     SST_ARCHIVE,
 )
-from course_lib.data.corpus import load_corpus
 from course_lib.data.readers import (
     MOVIES_ARCHIVE,
     MOVIES_FILE,

@@ -17,7 +17,8 @@ import torch
 from safetensors.torch import save_file
 
 from course_lib.data import sources
-from course_lib.data.catalog import CARDS, Card, Download, Source, card
+from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import CARDS, card
 from course_lib.data.readers import READERS
 from course_lib.data.sources import data_root, obtain, verify
 from course_lib.files import DataError, atomic_path
@@ -42,7 +43,7 @@ def card_of(*downloads):
         task="none",
         terms="ours",
         citation="ours",
-        sources=tuple(Source(f"source {number}", "none", (item,)) for number, item in numbered),
+        sources=tuple(Source(f"source {number}", (item,)) for number, item in numbered),
     )
 
 
@@ -206,8 +207,8 @@ def test_mirror_file_with_wrong_digest_is_named_and_not_copied(tmp_path, mirror,
 
 def test_all_files_of_a_source_are_needed(tmp_path, mirror):
     (mirror / "single.bin").write_bytes(b"single")
-    pair = Source("pair", "none", (download(), download("missing.bin", b"missing")))
-    single = Source("single", "none", (download("single.bin", b"single"),))
+    pair = Source("pair", (download(), download("missing.bin", b"missing")))
+    single = Source("single", (download("single.bin", b"single"),))
     both = Card("made-up", "", "", "", "", sources=(pair, single))
     assert obtain(both, tmp_path).source is single
 
@@ -472,7 +473,10 @@ def test_unknown_dataset_error_lists_the_names(tmp_path):
 def test_every_download_in_the_catalog_can_be_verified_and_placed():
     for entry in CARDS.values():
         for source in entry.sources:
-            assert source.reader in READERS or "/" in source.reader or "." in source.reader
+            if entry.kind == "corpus":
+                assert source.reader in READERS and source.member is None
+            else:
+                assert source.reader is None and source.member
             for item in source.downloads:
                 if item.digest is None:  # then what is read out of it must be known
                     assert entry.content and item.url

@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import text as text_module
-from course_lib.data.catalog import PUNKT, Card, Download, Source
+from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import PUNKT
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
 from course_lib.files import DataError
 
-INSIDE = PUNKT.sources[0].reader
+INSIDE = PUNKT.sources[0].member
 PARAMETERS = {
     "abbrev_types.txt": b"dr\nmr\n",
     "collocations.tab": b"",
@@ -35,7 +36,7 @@ def punkt_package(tmp_path, make_zip, monkeypatch):
         (tmp_path / "downloads").mkdir()
         package = make_zip(tmp_path / "downloads" / "punkt.whl", members)
         digest = f"sha256:{hashlib.sha256(package.read_bytes()).hexdigest()}"
-        source = Source("made-up", INSIDE, (Download(package.name, digest, 1),))
+        source = Source("made-up", (Download(package.name, digest, 1),), member=INSIDE)
         card = Card("punkt_tab", "made-up", "", "", "", sources=(source,))
         monkeypatch.setattr(text_module, "PUNKT", card)
         return package

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from course_lib.data import catalog
-from course_lib.data.catalog import GLOVE_50D, Card, Download, Source
+from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import GLOVE_50D
 from course_lib.data.vectors import all_but_the_top, common_part, convert, load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
@@ -17,9 +18,15 @@ MATRIX = [[1, 2, 3], [-0.5, 0.25, 1e-3], [7, 8, 9], [4, 5, 6], [0.1, 0.2, 0.3]]
 
 def card_for(text, package=None):
     digest = hashlib.sha256(package.read_bytes()).hexdigest() if package else ""
-    sources = (Source("made-up", MEMBER, (Download("vectors.zip", f"sha256:{digest}", 1),)),)
-    content = hashlib.sha256(text).hexdigest()
-    return Card("tiny", "Tiny vectors", "", "", "", sources=sources, content=content)
+    file = Download("vectors.zip", f"sha256:{digest}", 1)
+    return Card(
+        "tiny",
+        "Tiny vectors",
+        *("", "", ""),
+        kind="vectors",
+        sources=(Source("made-up", (file,), member=MEMBER),),
+        content=hashlib.sha256(text).hexdigest(),
+    )
 
 
 @pytest.fixture
@@ -39,6 +46,13 @@ def package(tmp_path, make_zip, monkeypatch):
 def tiny(package, tmp_path):
     package(TEXT)
     return load_vectors("tiny", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["imdb", "punkt_tab", "glov"])
+def test_what_are_no_vectors_is_refused_before_any_download(tmp_path, no_network, name):
+    with pytest.raises(DataError, match=f"no vectors '{name}'; the catalog has: glove.6B.50d$"):
+        load_vectors(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_words_and_vectors_are_those_of_the_text(tiny):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.catalog import AG_NEWS, AMAZON_FULL, CARDS, HUFFPOST, ZHANG_CARDS
+from course_lib.data.catalog import CARDS, HUFFPOST
 from course_lib.data.readers import (
     HUFFPOST_FILE,
     LONGEST_RECORD,
@@ -21,6 +21,7 @@ from course_lib.data.readers import (
     Row,
     read_huffpost,
 )
+from course_lib.data.zhang_cards import AG_NEWS, AMAZON_FULL, ZHANG_CARDS
 from course_lib.files import DataError
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters='\\<\0"'), max_size=20)

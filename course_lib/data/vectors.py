@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import torch
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import Card, card
+from course_lib.data.cards import Card
+from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import data_root, obtain
 from course_lib.data.vocabulary import RESERVED, Vocabulary
@@ -98,12 +99,12 @@ class Vectors:
 
 def load_vectors(name: str, root: Path | None = None) -> Vectors:
     """The vectors of that name, fetched and converted on first use; raises ``DataError``."""
+    chosen = card(name, "vectors")
     folder = (root or data_root()) / "prepared" / name
     if not folder.exists():
-        chosen = card(name)
         obtained = obtain(chosen, root)
         (archive,) = obtained.paths
-        convert(archive, obtained.source.reader, folder, chosen)
+        convert(archive, obtained.source.member, folder, chosen)
     try:
         words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
         values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
