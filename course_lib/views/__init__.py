@@ -7,6 +7,8 @@ __all__, __getattr__ = front(
     {
         "AttentionHeatmap": "heatmap",  # matrices of attention to look into
         "AttentionText": "heatmap",  # words tinted by attention
+        "Attention": "reading",  # named weights of a reading
+        "Reading": "reading",  # what a system read: tokens, attention, probabilities
         "plots": "plots",  # figures in one style
         "drawings": "drawings",  # how data flows through each model
         "ACCENT": "colours",  # the colour of what matters in a figure

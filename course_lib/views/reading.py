@@ -1,0 +1,112 @@
+"""What a system read: tokens, the attention it paid them, and the probability of every class."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+UNITS = ("words", "sentences")
+
+
+class Attention(NamedTuple):
+    """Named weights of a reading: ``weights`` ``(rows, columns)``; each row is one look.
+
+    ``rows`` names the looks: ``("",)`` for a single one, else steps, layers, or the tokens
+    themselves. The columns are the reading's tokens (``over="words"``) or its sentences
+    (``over="sentences"``), then what ``extra`` names, such as summaries.
+    """
+
+    weights: np.ndarray
+    rows: tuple[str, ...]
+    over: str = "words"
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a system read: tokens, attention by name, probabilities of all classes.
+
+    ``tokens`` are those within the system's cut, ``left_out`` counts the words beyond it;
+    ``sentence_lengths`` tells how many of the tokens each sentence holds. ``probabilities``
+    ``(classes,)`` sum to 1. ``attention`` stands by name, the most telling first; it is empty for
+    a system without attention. ``ValueError`` names what does not fit.
+    """
+
+    tokens: tuple[str, ...]
+    sentence_lengths: tuple[int, ...]
+    classes: tuple[str, ...]
+    probabilities: np.ndarray
+    attention: dict[str, Attention] = field(default_factory=dict)
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        lengths, shape = self.sentence_lengths, np.shape(self.probabilities)
+        if min(lengths, default=1) < 1:
+            raise ValueError(f"sentence_lengths is {lengths}; a sentence holds at least one token")
+        if sum(lengths) != len(self.tokens):
+            raise ValueError(
+                f"sentence_lengths sums to {sum(lengths)} for {len(self.tokens)} tokens"
+            )
+        if shape != (len(self.classes),):
+            raise ValueError(f"probabilities has shape {shape} for {len(self.classes)} classes")
+        if np.min(self.probabilities) < 0 or not abs(np.sum(self.probabilities) - 1) <= 1e-3:
+            raise ValueError(
+                f"probabilities is {self.probabilities}; give what a softmax returns, "
+                "at least 0 and 1 in sum"
+            )
+        if self.left_out < 0:
+            raise ValueError(f"left_out is {self.left_out}; it takes 0 or more")
+        for name, attention in self.attention.items():
+            self._check(name, attention)
+
+    def _check(self, name: str, attention: Attention) -> None:
+        where = f"attention[{name!r}]"
+        if attention.over not in UNITS:
+            raise ValueError(f"{where}.over is {attention.over!r}; it takes one of {UNITS}")
+        units = self.tokens if attention.over == "words" else self.sentence_lengths
+        wanted = (len(attention.rows), len(units) + len(attention.extra))
+        if np.shape(attention.weights) != wanted or not attention.rows:
+            raise ValueError(
+                f"{where}.weights has shape {np.shape(attention.weights)}; "
+                f"{len(attention.rows)} rows, {len(units)} {attention.over} and "
+                f"{len(attention.extra)} extra columns take {wanted}, with at least one row"
+            )
+
+    @property
+    def sentences(self) -> list[list[str]]:
+        """The tokens of each sentence."""
+        ends = np.cumsum(self.sentence_lengths)
+        return [
+            list(self.tokens[end - length : end])
+            for end, length in zip(ends, self.sentence_lengths, strict=True)
+        ]
+
+    @property
+    def predicted(self) -> str:
+        """The name of the likeliest class, the first one of equals."""
+        return self.classes[int(np.argmax(self.probabilities))]
+
+    def word_weights(self, name: str | None = None) -> np.ndarray:
+        """``(tokens,)``, one weight per token of an attention over words, by default the first.
+
+        A single row as it is, several rows as their mean; extra columns are dropped. ``ValueError``
+        lists the attentions over words if there is none of this name, or none at all.
+        """
+        return self._mean("words", name)
+
+    def sentence_weights(self, name: str | None = None) -> np.ndarray:
+        """``(sentences,)``, one weight per sentence of an attention over sentences, likewise."""
+        return self._mean("sentences", name)
+
+    def names(self, over: str) -> list[str]:
+        """The names of the attentions over ``"words"`` or ``"sentences"``."""
+        return [name for name, attention in self.attention.items() if attention.over == over]
+
+    def _mean(self, over: str, name: str | None) -> np.ndarray:
+        names = self.names(over)
+        chosen = name if name is not None else next(iter(names), None)
+        if chosen not in names:
+            what = "any attention" if name is None else f"an attention {name!r}"
+            raise ValueError(f"this reading is without {what} over {over}; it has {names}")
+        weights, _, _, extra = self.attention[chosen]
+        return np.mean(weights, axis=0)[: np.shape(weights)[1] - len(extra)]
