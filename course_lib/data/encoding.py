@@ -1,5 +1,7 @@
 """Tokenised rows to the word ids that models read."""
 
+from collections.abc import Sequence
+
 import datasets
 import numpy as np
 
@@ -51,6 +53,21 @@ def encode_documents(
         _starts(_joined(sentence_lengths, np.int64)),
         _starts(_joined(sentence_counts, np.int64)),
         _joined(labels, np.int64),
+        flat,
+    )
+
+
+def encode_sentences(
+    sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, *, flat: bool = False
+) -> Documents:
+    """One document of some sentences, with label 0; ``flat`` makes it one sequence of words."""
+    words = [word for sentence in sentences for word in sentence]
+    lengths = [len(words)] if flat else [len(sentence) for sentence in sentences]
+    return Documents(
+        vocabulary.encode(words),
+        _starts(np.array(lengths, dtype=np.int64)),
+        np.array([0, len(lengths)]),
+        np.zeros(1, dtype=np.int64),
         flat,
     )
 

@@ -8,35 +8,30 @@ from typing import Any
 import ipywidgets as widgets
 import traitlets
 
-from course_lib.data.batches import Batches
-from course_lib.experiments.run import Run, RunSpec
-from course_lib.experiments.systems import NETWORKS
-from course_lib.explore.reading import Reading, read_row, read_text
+from course_lib.explore.reading import read_text, system_of
 from course_lib.metrics.classification import Predictions
-from course_lib.training.loop import predict
-from course_lib.views.heatmap import AttentionText
+from course_lib.views import show_reading
 from course_lib.views.heatmap.widget import shown_form
 
 MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed
 UNSURE = 0.6  # a prediction of less confidence is not sure
 EXCERPT = 44  # characters of a document in the menu
-BATCH_SIZE = 256
 WIDE = widgets.Layout(width="100%", max_width="52rem")
 
 
 def explore_documents(
-    run: Run,
+    source: Any,
     rows: Any,
-    show: Callable[[Run, dict], widgets.Widget] | None = None,
+    show: Callable[[Any, dict], widgets.Widget] | None = None,
     predictions: Predictions | None = None,
 ) -> "DocumentView":
     """A view of documents to page through, each with label, prediction and attention.
 
-    ``rows`` are some of the corpus's (``split_rows``). ``show(run, row)`` makes the widget for one
-    document; by default its words tinted by attention. ``predictions`` are computed for all rows at
-    once, with a progress bar, unless given. ``ValueError`` without any row, or with more than a
-    menu holds.
+    ``source`` is a run or a system; ``rows`` are some of the corpus's (``split_rows``).
+    ``show(source, row)`` makes the widget for one document; by default its words tinted by
+    attention. ``predictions`` are computed for all rows at once, with a progress bar, unless given.
+    ``ValueError`` without any row, or with more than a menu holds.
     """
     count = len(rows)
     if not 0 < count <= MOST_DOCUMENTS:
@@ -44,36 +39,23 @@ def explore_documents(
             f"rows holds {count:,} documents; a menu takes 1 to {MOST_DOCUMENTS:,}. "
             "Give a part of them, such as rows.select(range(500))"
         )
+    system = system_of(source)
     if predictions is None:
-        predictions = _predict(run, rows)
+        predictions = system.look(rows, attention=False).predictions
     show = show or _show_row
-    return DocumentView(rows, predictions, run.corpus.card.classes, lambda row: show(run, row))
+    return DocumentView(rows, predictions, system.classes, lambda row: show(source, row))
 
 
 def explore_text(
-    run: Run, text: str = "", show: Callable[[Run, str], widgets.Widget] | None = None
+    source: Any, text: str = "", show: Callable[[Any, str], widgets.Widget] | None = None
 ) -> "TextView":
-    """A view in which you type a text and read what the run's model makes of it.
+    """A view in which you type a text and read what a run or a system makes of it.
 
-    ``text`` stands there to begin with; ``show(run, text)`` makes the widget for a text, by default
-    its words tinted by attention.
+    ``text`` stands there to begin with; ``show(source, text)`` makes the widget for a text, by
+    default its words tinted by attention.
     """
     show = show or _show_text
-    return TextView(lambda typed: show(run, typed), text)
-
-
-def show_reading(reading: Reading, classes: Sequence[str], title: str = "") -> widgets.Widget:
-    """A reading's words tinted by attention; titled with the probability of class 1, what lies
-    beyond the model's cut, and ``title``."""
-    parts = [f"P({classes[1]}) = {reading.probability:.2f}", title]
-    if reading.left_out:
-        parts.append(f"not read: {_words(reading.left_out)} beyond the model's cut")
-    title = "; ".join(filter(None, parts))
-    if not reading.sentences:
-        return _sentence(f"There is no word to look at. {title}")
-    return AttentionText(
-        reading.sentences, reading.word_attention, reading.sentence_attention, title=title
-    )
+    return TextView(lambda typed: show(source, typed), text)
 
 
 class _Explorer(widgets.VBox):
@@ -284,27 +266,13 @@ def tree(widget: widgets.Widget) -> Iterator[widgets.Widget]:
         yield from tree(child)
 
 
-def _predict(run: Run, rows: Any) -> Predictions:
-    spec = RunSpec(**run.record["spec"])
-    documents = NETWORKS[spec.system].encode(rows, run.vocabulary, spec.settings())
-    return predict(run.model, Batches(documents, BATCH_SIZE), desc="reading")
+def _show_row(source: Any, row: dict) -> widgets.Widget:
+    label = system_of(source).classes[row["label"]]
+    return show_reading(read_text(source, row), f"labelled {label}")
 
 
-def _show_row(run: Run, row: dict) -> widgets.Widget:
-    classes = run.corpus.card.classes
-    return show_reading(read_row(run, row), classes, f"labelled {classes[row['label']]}")
-
-
-def _show_text(run: Run, text: str) -> widgets.Widget:
-    return show_reading(read_text(run, text), run.corpus.card.classes)
-
-
-def _sentence(text: str) -> widgets.HTML:
-    return widgets.HTML(f"<p>{html.escape(text)}</p>")
-
-
-def _words(count: int) -> str:
-    return "1 word" if count == 1 else f"{count:,} words"
+def _show_text(source: Any, text: str) -> widgets.Widget:
+    return show_reading(read_text(source, text))
 
 
 def _excerpt(tokens: Sequence[str]) -> str:

@@ -1,35 +1,29 @@
 """Train every specimen of the bug museum once, as the healthy one is trained, and record how well.
 
-``python -m course_lib.teaching.museum`` writes ``results/museum/specimens.json``. Rows to train on
+``attention-course museum`` writes ``results/museum/specimens.json``. Rows to train on
 and the accuracy come from the training half of the corpus: the test half is not read.
 """
 
 import argparse
-import json
-import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import set_seed
+from torch import Tensor, nn
 
-from course_lib.data.batches import Batches, Documents
 from course_lib.data.corpus import load_corpus
-from course_lib.data.encoding import encode_documents
-from course_lib.data.vectors import load_vectors
-from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.run import describe_environment, split_rows
-from course_lib.experiments.systems.han import HANSettings
-from course_lib.experiments.systems.network import config_of
-from course_lib.files import REPOSITORY, atomic_path
+from course_lib.experiments.records import RESULTS, describe_environment, write_json
+from course_lib.experiments.run import split_rows
+from course_lib.experiments.settings import Settings
+from course_lib.experiments.systems.han import HANSystem
+from course_lib.experiments.systems.system import Rows
 from course_lib.metrics.classification import sampling_error
-from course_lib.models.han import HANConfig
 from course_lib.teaching.bugs import MUSEUM, Specimen
-from course_lib.training.loop import TrainingConfig, TrainingError, choose_device, fit, use_threads
+from course_lib.training.loop import TrainingError, choose_device, use_threads
 
-RECORD = REPOSITORY / "results" / "museum" / "specimens.json"
+RECORD = RESULTS / "museum" / "specimens.json"
 
 
 @dataclass(frozen=True)
@@ -57,68 +51,58 @@ def train_museum(spec: MuseumSpec, specimens: tuple[Specimen, ...] = MUSEUM) -> 
     threads, device = use_threads(spec.threads), choose_device(spec.device)
     corpus = load_corpus(spec.dataset)
     rows = split_rows(corpus)
-    train = rows["train"].select(range(min(spec.rows, len(rows["train"]))))
-    settings = HANSettings(vectors=spec.vectors, epochs=spec.epochs)
-    vocabulary = Vocabulary.build(train, settings.vocabulary)
-    encoded = [
-        encode_documents(part, vocabulary, settings.max_sentences, settings.max_words)
-        for part in (train, rows["validation"])
-    ]
-    embedding = None
-    if settings.vectors != "none":
-        embedding, _ = load_vectors(settings.vectors).embedding_for(vocabulary, spec.seed)
-    classes = len(corpus.card.classes)
-    config = config_of(settings, HANConfig, len(vocabulary), classes, embedding)
-    found = []
+    rows["train"] = rows["train"].select(range(min(spec.rows, len(rows["train"]))))
+    usual = HANSystem.presets["report"]
+    settings = replace(
+        usual,
+        text=replace(usual.text, vectors=spec.vectors),
+        training=replace(usual.training, epochs=spec.epochs),
+    )
+    entries = []
     for number, specimen in enumerate(specimens, start=1):
         print(f"[{number}/{len(specimens)}] {specimen.wrong}", flush=True)
-        set_seed(spec.seed)
-        found.append(_train(specimen, config, embedding, *encoded, settings, spec.seed, device))
-        print(f"    {_line(found[-1])}", flush=True)
-    best = max((entry["accuracy"] for entry in found if entry["accuracy"]), default=0.0)
+        system = BrokenHAN(specimen, settings, corpus.card.classes)
+        entries.append(_train(system, rows, spec.seed, device))
+        print(f"    {_line(entries[-1])}", flush=True)
+    best = max((entry["accuracy"] for entry in entries if entry["accuracy"]), default=0.0)
     return {
         "spec": asdict(spec),
         "settings": asdict(settings),
         "data": asdict(corpus.provenance),
-        "sizes": {"train": len(train), "validation": len(rows["validation"])},
+        "sizes": {split: len(rows[split]) for split in ("train", "validation")},
         "environment": describe_environment(device, threads),
         "evaluated_on": "the validation part of the training half",
         "sampling_error": sampling_error(best, len(rows["validation"])),
-        "specimens": found,
+        "specimens": entries,
     }
 
 
-def _train(
-    specimen: Specimen,
-    config: HANConfig,
-    embedding: torch.Tensor | None,
-    train: Documents,
-    validation: Documents,
-    settings: HANSettings,
-    seed: int,
-    device: torch.device,
-) -> dict[str, Any]:
-    entry = {"name": specimen.name, "wrong": specimen.wrong, "accuracy": None, "error": None}
-    began = time.perf_counter()
-    try:
-        history = fit(
-            specimen.build(config, embedding),
-            Batches(train, settings.batch_size, seed),
-            Batches(validation, 4 * settings.batch_size),
-            TrainingConfig(
-                epochs=settings.epochs,
-                learning_rate=settings.learning_rate,
-                patience=settings.patience,
-                seed=seed,
-            ),
-            device,
+class BrokenHAN(HANSystem):
+    """HAN's system with a specimen for its network."""
+
+    def __init__(self, specimen: Specimen, settings: Settings, classes: tuple[str, ...]) -> None:
+        super().__init__(settings, classes)
+        self.specimen = specimen
+
+    def network(self, embedding: Tensor | None) -> nn.Module:
+        """The untrained specimen over the vocabulary's words."""
+        return self.specimen.build(
+            self.settings.model, len(self.vocabulary), len(self.classes), embedding
         )
+
+
+def _train(system: BrokenHAN, rows: Rows, seed: int, device: torch.device) -> dict[str, Any]:
+    specimen, began = system.specimen, time.perf_counter()
+    entry = {"name": specimen.name, "wrong": specimen.wrong, "accuracy": None, "error": None}
+    system.build(rows, seed)
+    try:
+        trained = system.fit(rows, seed, device=device)
     except TrainingError as error:
         entry["error"] = str(error)
     else:
-        entry["accuracy"] = history.epochs[history.best].validation_accuracy
-        entry["best_epoch"] = history.best + 1
-        entry["epochs"] = [asdict(epoch) for epoch in history.epochs]
+        kept = trained["epochs"][trained["best_epoch"] - 1]
+        entry["accuracy"] = kept["validation_accuracy"]
+        entry |= {name: trained[name] for name in ("best_epoch", "epochs")}
     return entry | {"seconds": round(time.perf_counter() - began, 1)}
 
 
@@ -127,29 +111,21 @@ def _line(entry: dict[str, Any]) -> str:
     return f"{how}, {entry['seconds']:.0f} s"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line: ``python -m course_lib.teaching.museum``."""
-    defaults = MuseumSpec()
-    parser = argparse.ArgumentParser(
-        prog="python -m course_lib.teaching.museum", description=__doc__
-    )
-    for name, value in asdict(defaults).items():
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command ``museum`` takes: the fields of a ``MuseumSpec``, and where to write."""
+    for name, value in asdict(MuseumSpec()).items():
         parser.add_argument(f"--{name}", type=type(value), default=value)
     parser.add_argument("--output", type=Path, default=RECORD)
-    chosen = vars(parser.parse_args(arguments))
-    output = chosen.pop("output")
-    spec = MuseumSpec(**chosen)
-    changed = [f"--{name} {value}" for name, value in chosen.items()
-               if value != getattr(defaults, name)]  # fmt: skip
-    record = {
-        "command": " ".join(["python -m course_lib.teaching.museum", *changed])
-    } | train_museum(spec)
-    with atomic_path(output) as temporary:
-        temporary.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """Train all specimens, write their record, and print a line for each."""
+    defaults = asdict(MuseumSpec())
+    spec = MuseumSpec(**{name: getattr(chosen, name) for name in defaults})
+    changed = [f"--{name} {value}" for name, value in asdict(spec).items()
+               if value != defaults[name]]  # fmt: skip
+    record = {"command": " ".join(["attention-course museum", *changed])} | train_museum(spec)
+    write_json(chosen.output, record)
     for entry in record["specimens"]:
         print(f"{entry['name']:12} {entry['wrong']:60} {_line(entry)}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

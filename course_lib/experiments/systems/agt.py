@@ -1,84 +1,65 @@
 """AGT as a system that can be run: the paper's settings, its ablations and a mean of words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import ClassVar
 
 from torch import Tensor
 
-from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.systems.network import Look, Network, config_of, encode_words
-from course_lib.metrics.composition import describe
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.data.config import TextConfig
+from course_lib.experiments.settings import Settings
+from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.metrics.composition import describe_composition
+from course_lib.models.agt import AGT, AGTConfig, AGTOutput
+from course_lib.training.loop import TrainingConfig
+from course_lib.views.reading import Attention
 
-
-@dataclass(frozen=True)
-class AGTSettings:
-    """All that shapes an AGT run. The defaults are the paper's; its vectors are 300-d.
-
-    The paper names Adadelta with a learning rate of 0.0005, which in PyTorch's parametrisation
-    (where 1 is usual) hardly moves: ``learning_rate`` and ``optimizer`` are ours.
-    """
-
-    max_tokens: int = 0
-    vocabulary: int = 1_000_000
-    vectors: str = "glove.6B.50d"
-    embedding: int = 300
-    hidden: int = 200
-    layers: int = 15
-    selection_layers: int = 0
-    attention: bool = True
-    gate_bias: float = 1.0
-    dropout: float = 0.2
-    dropout_at: str = "both"
-    frozen: bool = False
-    batch_size: int = 50
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
-    epsilon: float = 0.0
-    weight_decay: float = 0.0
-    epochs: int = 20
-    patience: int = 4
-
-
-PAPER = AGTSettings()
-PRESETS = {
-    "paper": PAPER,
-    "s0-only": replace(PAPER, selection_layers=1),
-    "layers-to-2": replace(PAPER, selection_layers=3),
-    "mean": replace(PAPER, attention=False, layers=1),
-    "small": AGTSettings(
-        vectors="none",
-        embedding=32,
-        hidden=32,
-        layers=4,
-        batch_size=32,
-        epochs=6,
-        learning_rate=5e-3,
-    ),
-}
-
-
-def build_agt(
-    settings: AGTSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
-) -> AGT:
-    """An untrained AGT over the vocabulary's words."""
-    config = config_of(settings, AGTConfig, len(vocabulary), classes, embedding)
-    return AGT(config, embedding)
-
-
-def look_at_agt(model: AGT, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    """Logits, and what each layer selects of each document: ``composition.describe``."""
-    output = model(tokens, mask)
-    return output.logits, describe(output.attention, output.gates, mask)
-
-
-def look_of(settings: AGTSettings) -> Look | None:
-    """``look_at_agt``, None where all words weigh alike."""
-    return look_at_agt if settings.attention else None
-
-
-NETWORK = Network(
-    encode_words,
-    build_agt,
-    {"decay": False, "clip_norm": 0.0, "best_by": "accuracy", "precision": "native"},
-    look=look_of,
+# The paper names Adadelta with a learning rate of 0.0005, which in PyTorch's parametrisation (where
+# 1 is usual) hardly moves in an epoch: optimiser and learning rate are ours. Its vectors are 300-d.
+TRAINING = TrainingConfig(
+    batch_size=50,
+    epochs=20,
+    patience=4,
+    best_by="accuracy",
+    optimizer="adam",
+    learning_rate=1e-3,
+    decay=False,
+    clip_norm=0.0,
+    precision="native",
 )
+PAPER = Settings(TextConfig(), AGTConfig.paper(), TRAINING)
+
+
+class AGTSystem(Network):
+    """One sequence of words, read by an AGT."""
+
+    presets: ClassVar = {
+        "paper": PAPER,
+        "s0-only": replace(PAPER, model=AGTConfig.paper(selection_layers=1)),
+        "layers-to-2": replace(PAPER, model=AGTConfig.paper(selection_layers=3)),
+        "mean": replace(PAPER, model=AGTConfig.paper(attention=False, layers=1)),
+        "small": Settings(
+            TextConfig(vectors="none"),
+            AGTConfig(embedding=32, hidden=32, layers=4),
+            replace(TRAINING, batch_size=32, epochs=6, learning_rate=5e-3),
+        ),
+    }
+
+    def network(self, embedding: Tensor | None) -> AGT:
+        """The untrained network over the vocabulary's words."""
+        return AGT(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    @property
+    def has_figures(self) -> bool:
+        """False where all words weigh alike."""
+        return self.settings.model.attention
+
+    def figures(self, output: AGTOutput, mask: Tensor) -> dict[str, Tensor]:
+        """What each layer selects of each document."""
+        return describe_composition(output.attention, output.gates, mask)
+
+    def views(
+        self, output: AGTOutput, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """``layers``: a row a layer, over the words."""
+        weights = rows_of(output.attention[0])
+        return {"layers": Attention(weights, tuple(f"layer {row}" for row in range(len(weights))))}

@@ -1,58 +1,50 @@
 """HAN as a system that can be run: the report's settings and our silent choices."""
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import ClassVar
 
-import datasets
+import numpy as np
 from torch import Tensor
 
-from course_lib.data.batches import Documents
-from course_lib.data.encoding import encode_documents
-from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.systems.network import Network, config_of
-from course_lib.models.han import HAN, HANConfig
+from course_lib.data.config import TextConfig
+from course_lib.experiments.settings import Settings
+from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.models.han import HAN, HANConfig, HANOutput
+from course_lib.training.loop import TrainingConfig
+from course_lib.views.reading import Attention
+
+REPORT = Settings(
+    TextConfig(max_sentences=7, max_words=30, vocabulary_limit=29_936),
+    HANConfig.imdb(),
+    TrainingConfig(batch_size=64, learning_rate=3e-3, epochs=4, patience=2),
+)
 
 
-@dataclass(frozen=True)
-class HANSettings:
-    """All that shapes a HAN run. The defaults are the report's cut and our silent choices."""
+class HANSystem(Network):
+    """Sentences of words, read by a HAN."""
 
-    max_sentences: int = 7
-    max_words: int = 30
-    vocabulary: int = 29_936
-    vectors: str = "glove.6B.50d"
-    hidden: int = 50
-    attention: int = 100
-    dropout: float = 0.4
-    hops: int = 1
-    penalty: float = 0.0
-    batch_size: int = 64
-    learning_rate: float = 3e-3
-    epochs: int = 4
-    patience: int = 2
+    reads_sentences = True
+    presets: ClassVar = {
+        "report": REPORT,
+        "long": replace(REPORT, text=replace(REPORT.text, max_sentences=25, max_words=50)),
+        "small": Settings(
+            replace(REPORT.text, vectors="none"),
+            HANConfig.imdb(hidden=16, attention=32),
+            replace(REPORT.training, batch_size=32, learning_rate=5e-3),
+        ),
+    }
 
+    def network(self, embedding: Tensor | None) -> HAN:
+        """The untrained network over the vocabulary's words."""
+        return HAN(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
 
-PRESETS = {
-    "report": HANSettings(),
-    "long": HANSettings(max_sentences=25, max_words=50),
-    "small": HANSettings(
-        vectors="none", hidden=16, attention=32, batch_size=32, epochs=4, learning_rate=5e-3
-    ),
-}
-
-
-def encode_for_han(
-    rows: datasets.Dataset, vocabulary: Vocabulary, settings: HANSettings
-) -> Documents:
-    """Sentences of words."""
-    return encode_documents(rows, vocabulary, settings.max_sentences, settings.max_words)
-
-
-def build_han(
-    settings: HANSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
-) -> HAN:
-    """An untrained HAN over the vocabulary's words."""
-    config = config_of(settings, HANConfig, len(vocabulary), classes, embedding)
-    return HAN(config, embedding)
-
-
-NETWORK = Network(encode_for_han, build_han, {})
+    def views(
+        self, output: HANOutput, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """``words``: shares within each sentence; ``sentences``: those of the document."""
+        alpha, beta = rows_of(output.word_attention[0]), rows_of(output.sentence_attention)
+        in_order = [alpha[sentence, :length] for sentence, length in enumerate(lengths)]
+        return {
+            "words": Attention(np.concatenate(in_order)[None], ("",)),
+            "sentences": Attention(beta[:, : len(lengths)], ("",), over="sentences"),
+        }

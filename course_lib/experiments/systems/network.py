@@ -1,74 +1,228 @@
-"""What the training of any neural system has to know about it."""
+"""What all neural systems share: vocabulary, vectors, training, looking and reading."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from copy import copy
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
 
 import datasets
+import numpy as np
+import torch
+from accelerate.utils import set_seed
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from course_lib.data.batches import Documents
-from course_lib.data.encoding import encode_documents
+from course_lib.data.batches import Batches, Documents
+from course_lib.data.encoding import encode_documents, encode_sentences
+from course_lib.data.text import TokenisedText
+from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.experiments.settings import Settings, SpecError
+from course_lib.experiments.systems.system import Look, Rows, Text, as_tokens, refuse
+from course_lib.metrics.classification import Predictions
+from course_lib.training.loop import (
+    History,
+    choose_precision,
+    fit,
+    measure,
+    predict,
+    save_weights,
+    to_device,
+)
+from course_lib.views.reading import Attention, Reading
 
-VALIDATION_SHARE = 0.1  # of the training half, where a corpus has no validation split of its own
-Config = TypeVar("Config")
-Look = Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]]
-
-
-def usual_validation_share(settings: Any) -> float:
-    """A tenth, whatever the settings."""
-    return VALIDATION_SHARE
-
-
-def nothing_to_see(settings: Any) -> None:
-    """No attention that is measured."""
-
-
-def as_they_are(settings: Any) -> bool:
-    """Word vectors are not standardised."""
-    return False
+LOOKED_AT = 32  # documents at once whose attention is held in full
+PREDICTED = 256  # documents at once without it
 
 
-def encode_words(rows: datasets.Dataset, vocabulary: Vocabulary, settings: Any) -> Documents:
-    """Each document as one sequence of words, cut at ``settings.max_tokens`` (0: not at all)."""
-    return encode_documents(rows, vocabulary, flat=True, max_tokens=settings.max_tokens)
-
-
-def config_of(
-    settings: Any, config: type[Config], words: int, classes: int, embedding: Tensor | None
-) -> Config:
-    """The ``config`` that the settings mean: every field that both have is as the settings say.
-
-    Over ``words`` words, and as wide as the ``embedding`` if one is given.
-    """
-    own = {item.name for item in fields(settings)}
-    values = {
-        item.name: getattr(settings, item.name) for item in fields(config) if item.name in own
-    }
-    values |= {"vocabulary": words, "classes": classes}
-    if embedding is not None:
-        values["embedding"] = embedding.shape[1]
-    return config(**values)
-
-
-@dataclass(frozen=True)
 class Network:
-    """How a neural system reads documents, is built, is trained and is looked at.
+    """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``encode(rows, vocabulary, settings)`` turns rows into ids; ``build(settings, vocabulary,
-    classes, embedding)`` makes the untrained network. ``training`` gives the fields of
-    ``TrainingConfig`` that differ from its defaults, ``validation_share(settings)`` the part of the
-    training half that chooses the epoch, ``standardise(settings)`` whether the word vectors lose
-    what all of them share. ``look(settings)`` is a function of model, tokens and mask
-    that gives logits and figures of each document's attention, ``(batch,)`` or
-    ``(batch, layers)`` each, or None where there is none.
+    ``network`` makes it, ``figures`` measures the attention of a batch's output, ``views`` takes
+    apart that of one document. ``reads_sentences`` says whether documents come as sentences of
+    words; if not, they are one sequence.
     """
 
-    encode: Callable[[datasets.Dataset, Vocabulary, Any], Documents]
-    build: Callable[[Any, Vocabulary, int, Tensor | None], nn.Module]
-    training: dict[str, Any]
-    vocabulary_of: tuple[str, ...] = ("train",)
-    validation_share: Callable[[Any], float] = usual_validation_share
-    look: Callable[[Any], Look | None] = nothing_to_see
-    standardise: Callable[[Any], bool] = as_they_are
+    presets: ClassVar[dict[str, Settings]]
+    reads_sentences: ClassVar[bool] = False
+
+    def __init__(self, settings: Settings, classes: tuple[str, ...], made_up: bool = False) -> None:
+        """``made_up``: typed texts are split as our generated reviews are, without any data."""
+        self.settings, self.classes, self.made_up = settings, tuple(classes), made_up
+        self.vocabulary: Vocabulary | None = None
+        self.coverage: float | None = None  # share of the vocabulary that has a vector
+        self.model: nn.Module | None = None
+
+    # What a family says of itself.
+
+    def network(self, embedding: Tensor | None) -> nn.Module:
+        """The untrained network over the vocabulary's words."""
+        raise NotImplementedError
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Any:
+        """The network's output with its attention."""
+        return self.model(tokens, mask)
+
+    def figures(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
+        """What describes the attention of each document; nothing where there is none."""
+        return {}
+
+    def views(
+        self, output: Any, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """The attention of the one document of a batch, by name, most telling first.
+
+        ``words`` are all that it read, ``lengths`` how many of them each sentence holds.
+        """
+        return {}
+
+    # What they share.
+
+    @classmethod
+    def check(cls, settings: Settings, rows: int | None = None) -> None:
+        """Raise ``SpecError`` for settings that do not fit together."""
+        if cls.reads_sentences:
+            why = "this system reads sentences: cut them by text.max_sentences and text.max_words"
+            refuse(settings, "text", ("max_tokens",), why)
+        else:
+            why = "this system reads one sequence of words: cut it by text.max_tokens"
+            refuse(settings, "text", ("max_sentences", "max_words"), why)
+        training = settings.training
+        if getattr(settings.model, "sparse", False):
+            why = "model.sparse gives gradients that only plain SGD takes: set it to false"
+            refuse(settings, "training", ("weight_decay", "clip_norm"), why)
+            if training.optimizer != "sgd":
+                raise SpecError(f"training.optimizer is {training.optimizer!r}, but {why}")
+        if training.momentum and training.optimizer != "sgd":
+            raise SpecError("training.momentum is SGD's alone; the others have their own")
+
+    def encode(self, rows: datasets.Dataset) -> Documents:
+        """Word ids, cut as the settings say."""
+        text = self.settings.text
+        if self.reads_sentences:
+            return encode_documents(rows, self.vocabulary, text.max_sentences, text.max_words)
+        return encode_documents(rows, self.vocabulary, flat=True, max_tokens=text.max_tokens)
+
+    def build(self, rows: Rows, seed: int) -> None:
+        """Make the vocabulary and the untrained network."""
+        text = self.settings.text
+        chosen = [rows[split] for split in text.vocabulary_from.split("+")]
+        words = datasets.concatenate_datasets(chosen)
+        self.vocabulary = Vocabulary.build(words, text.vocabulary_limit)
+        self.model = self.untrained(seed)
+
+    def untrained(self, seed: int) -> nn.Module:
+        """The network as it is before training."""
+        set_seed(seed)
+        text, embedding = self.settings.text, None
+        if text.vectors != "none":
+            vectors = load_vectors(text.vectors)
+            embedding, self.coverage = vectors.embedding_for(
+                self.vocabulary, seed, standardise=text.standardise
+            )
+        return self.network(embedding)
+
+    def before_training(self, seed: int) -> "Network":
+        """The same system with its network as it is before training."""
+        twin = copy(self)
+        twin.model = self.untrained(seed)
+        return twin
+
+    def fit(
+        self,
+        rows: Rows,
+        seed: int,
+        device: torch.device | None = None,
+        folder: Path | None = None,
+        after_epoch: Callable[[History], None] | None = None,
+    ) -> dict[str, Any]:
+        """Train, resuming from what ``folder`` holds; vocabulary, epochs and precision."""
+        train, validation = self.encode(rows["train"]), self.encode(rows["validation"])
+        history = fit(
+            self.model, train, validation, self.settings.training,
+            seed=seed, device=device, folder=folder, after_epoch=after_epoch,
+        )  # fmt: skip
+        words = sum(map(len, rows["validation"]["tokens"]))
+        where = next(self.model.parameters()).device
+        return {
+            "vocabulary": {"size": len(self.vocabulary), "covered_by_vectors": self.coverage},
+            "share_of_words_kept": len(validation.words) / max(1, words),
+            "epochs": [asdict(epoch) for epoch in history.epochs],
+            "best_epoch": history.best + 1,
+            "precision": choose_precision(self.settings.training.precision, where),
+        }
+
+    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+        """Predictions for rows, and figures of every document's attention."""
+        documents = self.encode(rows)
+        device = next(self.model.parameters()).device
+        if not attention or not self.has_figures:
+            batches = Batches(documents, PREDICTED)
+            return Look(predict(self.model, batches, device, desc="predict"), {})
+
+        def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            output = self.forward(tokens, mask)
+            return output.logits, self.figures(output, mask)
+
+        batches = Batches(documents, LOOKED_AT)
+        return Look(*measure(self.model, batches, measured, device, "attention"))
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether this network has attention that can be measured."""
+        return type(self).figures is not Network.figures
+
+    def predict(self, rows: datasets.Dataset) -> Predictions:
+        """Class probabilities for rows."""
+        return self.look(rows, attention=False).predictions
+
+    @torch.inference_mode()
+    def read(self, text: Text) -> Reading:
+        """Tokens after the cut, attention by name, probabilities of all classes."""
+        document = as_tokens(text, self.made_up)
+        kept = self.cut(document)
+        batch = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
+        device = next(self.model.parameters()).device
+        self.model.eval()
+        output = self.forward(*to_device(batch.batch(np.array([0])), device)[:2])
+        words = tuple(word for sentence in kept for word in sentence)
+        lengths = tuple(map(len, kept))
+        return Reading(
+            words,
+            lengths,
+            self.classes,
+            output.logits[0].float().softmax(0).cpu().numpy(),
+            self.views(output, words, lengths) if words else {},
+            left_out=len(document.tokens) - len(words),
+        )
+
+    def cut(self, document: TokenisedText) -> list[list[str]]:
+        """The words that the network reads, sentence by sentence."""
+        text, ends = self.settings.text, np.cumsum(document.sentence_lengths, dtype=int)
+        if not self.reads_sentences and text.max_tokens:
+            ends = np.minimum(ends, text.max_tokens)
+        starts = [0, *ends[:-1]]
+        sentences = [document.tokens[a:b] for a, b in zip(starts, ends) if a < b]
+        if self.reads_sentences:
+            sentences = sentences[: text.max_sentences or None]
+            sentences = [words[: text.max_words or None] for words in sentences]
+        return [list(words) for words in sentences]
+
+    def save(self, folder: Path) -> None:
+        """Leave weights and vocabulary in a folder."""
+        self.vocabulary.save(folder / "vocabulary.txt")
+        save_weights(self.model.state_dict(), folder / "model.safetensors")
+
+    def load(self, folder: Path) -> None:
+        """Take them from there; the model is ready to read."""
+        self.vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+        state = load_file(folder / "model.safetensors")
+        self.model = self.network(state["embedding.weight"])
+        self.model.load_state_dict(state)
+        self.model.eval()
+
+
+def rows_of(weights: Tensor) -> np.ndarray:
+    """Weights of one document as an array."""
+    return weights.float().cpu().numpy()

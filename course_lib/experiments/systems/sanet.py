@@ -1,98 +1,85 @@
 """SANet as a system that can be run: the paper's settings, and its baselines without attention."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import ClassVar
 
 from torch import Tensor
 
-from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.systems.network import Look, Network, config_of, encode_words
-from course_lib.metrics.attention import describe
-from course_lib.models.sanet import SANet, SANetConfig
+from course_lib.data.config import TextConfig
+from course_lib.experiments.settings import Settings
+from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.metrics.attention import describe_attention
+from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
+from course_lib.training.loop import TrainingConfig
+from course_lib.views.reading import Attention
 
-
-@dataclass(frozen=True)
-class SANetSettings:
-    """All that shapes a SANet run. The defaults are the paper's base model; its vectors are 100-d.
-
-    The learning rate does not decay, and all epochs
-    are run; the best by validation accuracy is kept.
-    """
-
-    max_tokens: int = 1000
-    vocabulary: int = 1_000_000
-    vectors: str = "glove.6B.50d"
-    embedding: int = 100
-    hidden: int = 128
-    blocks: int = 1
-    dropout: float = 0.1
-    attention: bool = True
-    positions: bool = True
-    scaled: bool = False
-    masked_pooling: bool = True
-    batch_size: int = 128
-    learning_rate: float = 0.01
-    momentum: float = 0.9
-    embedding_rate: float = 0.1
-    epochs: int = 40
-    patience: int = 40
-    validation_share: float = 0.2
-
-
-BASE = SANetSettings()
-BIG = SANetSettings(embedding=200, hidden=256, blocks=2, learning_rate=0.005)
-PRESETS = {
-    "base": BASE,
-    "baseline-base": replace(BASE, attention=False),
-    "big": BIG,
-    "baseline-big": replace(BIG, attention=False),
-    "small": SANetSettings(
-        vectors="none",
-        embedding=32,
-        hidden=32,
-        batch_size=32,
-        epochs=12,
-        learning_rate=0.02,
-        embedding_rate=1.0,
-    ),
-}
-
-
-def build_sanet(
-    settings: SANetSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
-) -> SANet:
-    """An untrained SANet over the vocabulary's words."""
-    config = config_of(settings, SANetConfig, len(vocabulary), classes, embedding)
-    return SANet(replace(config, sparse=True), embedding)
-
-
-def look_at_sanet(model: SANet, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    """Logits, and what describes the attention of each document, block by block."""
-    output = model(tokens, mask, attention=True)
-    figures = {}
-    for number in range(model.config.blocks):
-        prefix = f"block {number + 1} " if model.config.blocks > 1 else ""
-        for name, values in describe(output.attention[:, number], mask).items():
-            figures[prefix + name] = values
-    return output.logits, figures
-
-
-def look_of(settings: SANetSettings) -> Look | None:
-    """``look_at_sanet``, None for a baseline."""
-    return look_at_sanet if settings.attention else None
-
-
-NETWORK = Network(
-    encode_words,
-    build_sanet,
-    {
-        "optimizer": "sgd",
-        "decay": False,
-        "clip_norm": 0.0,
-        "best_by": "accuracy",
-        "precision": "native",
-        "most_tokens": 32_768,  # 128 documents of 256 words at once, 32 of 1000
-    },
-    vocabulary_of=("train", "validation"),
-    validation_share=lambda settings: settings.validation_share,
-    look=look_of,
+TEXT = TextConfig(
+    max_tokens=1000, vocabulary_from="train+validation", validation_share=0.2
+)  # the paper's vectors are 100-d and 200-d
+TRAINING = TrainingConfig(
+    batch_size=128,
+    epochs=40,
+    patience=40,  # all epochs are run, the best is kept
+    best_by="accuracy",
+    optimizer="sgd",
+    learning_rate=0.01,
+    momentum=0.9,
+    embedding_rate=0.1,
+    decay=False,
+    clip_norm=0.0,
+    precision="native",
+    most_tokens=32_768,  # 128 documents of 256 words at once, 32 of 1000
 )
+BASE = Settings(TEXT, SANetConfig.base(sparse=True), TRAINING)
+BIG = Settings(TEXT, SANetConfig.big(sparse=True), replace(TRAINING, learning_rate=0.005))
+
+
+class SANetSystem(Network):
+    """One sequence of words, read by a SANet."""
+
+    presets: ClassVar = {
+        "base": BASE,
+        "baseline-base": replace(BASE, model=replace(BASE.model, attention=False)),
+        "big": BIG,
+        "baseline-big": replace(BIG, model=replace(BIG.model, attention=False)),
+        "small": Settings(
+            replace(TEXT, vectors="none"),
+            SANetConfig(embedding=32, hidden=32, sparse=True),
+            replace(TRAINING, batch_size=32, epochs=12, learning_rate=0.02, embedding_rate=1.0),
+        ),
+    }
+
+    def network(self, embedding: Tensor | None) -> SANet:
+        """The untrained network over the vocabulary's words."""
+        return SANet(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> SANetOutput:
+        """The network's output with its attention."""
+        return self.model(tokens, mask, return_attention=True)
+
+    @property
+    def has_figures(self) -> bool:
+        """False for a baseline."""
+        return self.settings.model.attention
+
+    def figures(self, output: SANetOutput, mask: Tensor) -> dict[str, Tensor]:
+        """What describes the attention of each document, block by block."""
+        blocks = output.attention.shape[1]
+        return {
+            (f"block {number + 1} " if blocks > 1 else "") + name: values
+            for number in range(blocks)
+            for name, values in describe_attention(output.attention[:, number], mask).items()
+        }
+
+    def views(
+        self, output: SANetOutput, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """``block 1``, …: what each word attends to; ``pooled``: the share of the document
+        vector's dimensions that come from each word."""
+        mask = output.pooled_from.new_ones(1, len(words)).bool()
+        views = {}
+        if output.attention is not None:
+            for number, block in enumerate(output.attention[0], start=1):
+                views[f"block {number}"] = Attention(rows_of(block), words)
+        shares = pooled_word_attention(output.pooled_from, mask)
+        return views | {"pooled": Attention(rows_of(shares), ("",))}

@@ -1,0 +1,173 @@
+"""Records, runs and grids from before settings were nested, in today's form.
+
+``attention-course migrate`` does it for ``results/``, ``runs/`` and ``grid.yaml``; nothing is
+trained again. What the settings did not say then, the code of that time fixed: it stands here.
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from course_lib.experiments import grid, records
+from course_lib.experiments.records import write_json
+from course_lib.experiments.settings import addresses
+from course_lib.experiments.spec import RunSpec
+from course_lib.experiments.systems import SYSTEMS
+from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
+
+# Where a setting of then stands today, for those that have another name or part than one would
+# find by looking for their own.
+RENAMED = {"vocabulary": "text.vocabulary_limit"}
+LOOP = {
+    "decay": True, "clip_norm": 1.0, "most_tokens": 0, "best_by": "loss", "optimizer": "adam",
+    "momentum": 0.0, "epsilon": 0.0, "embedding_rate": 1.0, "weight_decay": 0.0,
+    "precision": "auto",
+}  # fmt: skip
+FLAT = {"max_sentences": 0, "max_words": 0}
+TEXT = {"vocabulary_from": "train", "standardise": False, "validation_share": 0.1}
+NATIVE = {"decay": False, "clip_norm": 0.0, "best_by": "accuracy", "precision": "native"}
+FIXED: dict[str, dict[str, Any]] = {
+    "han": LOOP | TEXT | {"max_tokens": 0, "embedding": 50},
+    "sanet": LOOP | TEXT | FLAT | NATIVE
+    | {"optimizer": "sgd", "most_tokens": 32_768, "vocabulary_from": "train+validation",
+       "sparse": True},
+    "iram": LOOP | TEXT | FLAT
+    | {"optimizer": "amsgrad", "decay": False, "best_by": "accuracy",
+       "vocabulary_from": "train+validation+test"},
+    "agt": LOOP | TEXT | FLAT | NATIVE | {"classifier": 0, "sparse": False},
+    "tfidf": TEXT | FLAT
+    | {"max_tokens": 0, "vocabulary": 1_000_000, "vectors": "none", "tolerance": 1e-4,
+       "most_iterations": 300},
+}  # fmt: skip
+WITHDRAWN = "relaxed "  # figures of AGT that were not the median rule's where attention is spiky
+
+
+def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Nested settings of a run that had flat ones; ``DataError`` for one that is unknown."""
+    values = FIXED[system] | flat
+    if "trainable" in values:
+        values["frozen"] = not values.pop("trainable")
+    nested: dict[str, dict[str, Any]] = {"text": {}, "model": {}, "training": {}}
+    for address in addresses_of(system):
+        part, _, name = address.partition(".")
+        was = next((old for old, new in RENAMED.items() if new == address), name)
+        nested[part][name] = values.pop(was)
+    if values:
+        raise DataError(f"{system} has no setting {', '.join(values)} today")
+    return nested
+
+
+def addresses_of(system: str) -> list[str]:
+    """The settings of a system by address, whatever its preset."""
+    return addresses(next(iter(SYSTEMS[system].presets.values())))
+
+
+def address_of(system: str, name: str) -> str:
+    """Where a setting of then stands today."""
+    if name == "trainable":
+        raise DataError("write model.frozen with the opposite value for trainable")
+    return RENAMED.get(name) or next(
+        address for address in addresses_of(system) if address.endswith(f".{name}")
+    )
+
+
+def is_flat(record: dict[str, Any]) -> bool:
+    """Whether a record has the settings of then."""
+    return not {"text", "model", "training"} <= record["settings"].keys()
+
+
+def migrate_record(record: dict[str, Any]) -> dict[str, Any]:
+    """The record under today's name with nested settings; figures that are withdrawn are left out.
+
+    Overrides are named by address; one that says what the preset says is dropped.
+    """
+    spec = record["spec"]
+    system = spec["system"]
+    overrides = {address_of(system, name): value for name, value in spec["overrides"].items()}
+    today = RunSpec(**spec | {"overrides": overrides})
+    attention = {
+        state: {name: figures for name, figures in values.items()
+                if system != "agt" or not name.startswith(WITHDRAWN)}
+        if isinstance(values, dict) else values
+        for state, values in record.get("attention", {}).items()
+    }  # fmt: skip
+    changes = {
+        "id": today.id,
+        "spec": spec | {"overrides": overrides},
+        "settings": migrate_settings(system, record["settings"]),
+    }
+    return record | changes | ({"attention": attention} if attention else {})
+
+
+def migrate_results(folder: Path) -> list[str]:
+    """Rewrite the records of a folder under their new names; the names."""
+    names = []
+    for path in sorted(folder.glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if is_flat(record):
+            record = migrate_record(record)
+            write_json(folder / f"{record['id']}.json", record)
+            if path.stem != record["id"]:
+                path.unlink()
+            names.append(record["id"])
+    return names
+
+
+def migrate_runs(folder: Path) -> list[str]:
+    """Rename the finished runs of a folder and rewrite their records; the names.
+
+    Unfinished ones stay as they are: their checkpoints belong to the code that made them. Weights
+    of HAN, SANet and IRAM load as before, AGT's where their names have not changed.
+    """
+    names = []
+    for path in sorted(folder.glob("*/record.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if is_flat(record):
+            record = migrate_record(record)
+            weights = path.with_name("model.safetensors")
+            if weights.exists():
+                record["weights"] = f"sha256:{file_digest(weights)}"
+            write_json(path, record)
+            if path.parent.name != record["id"]:
+                path.parent.rename(folder / record["id"])
+            names.append(record["id"])
+    return names
+
+
+def migrate_grid(path: Path) -> int:
+    """Name the overrides of a grid by address; how many lines were changed."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    written = [_migrate_line(line) for line in lines]
+    if written != lines:
+        with atomic_path(path) as temporary:
+            temporary.write_text("".join(written), encoding="utf-8")
+    return sum(before != after for before, after in zip(lines, written, strict=True))
+
+
+def _migrate_line(line: str) -> str:
+    system = re.search(r"system: (\w+)", line)
+    overrides = re.search(r"overrides: (?:&\w+ )?\{([^}]*)\}", line)
+    if not system or not overrides:
+        return line
+    named = re.sub(
+        r"(?<![\w.])(\w+):", lambda name: f"{address_of(system[1], name[1])}:", overrides[1]
+    )
+    return line[: overrides.start(1)] + named + line[overrides.end(1) :]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command takes none."""
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """Migrate the grid, the committed records and a reader's own runs."""
+    lines = migrate_grid(grid.GRID)
+    print(f"{grid.GRID.relative_to(REPOSITORY)}: {lines} entries")
+    for folder, names in (
+        (records.RESULTS, migrate_results(records.RESULTS)),
+        (records.RUNS, migrate_runs(records.RUNS)),
+    ):
+        print(f"{folder.relative_to(REPOSITORY)}: {len(names)} records")
+    return 0

@@ -1,0 +1,170 @@
+"""What a finished run says of itself, and whether that still is what its spec asks for."""
+
+import json
+import platform
+import shutil
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.data.catalog import CARDS
+from course_lib.data.corpus import prepared_content
+from course_lib.experiments.settings import SpecError
+from course_lib.experiments.spec import RunSpec
+from course_lib.files import REPOSITORY, atomic_path
+from course_lib.training.parallel import processes
+
+RUNS = REPOSITORY / "runs"
+RESULTS = REPOSITORY / "results"
+VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+ANYWHERE = ("device", "threads", "overrides", "preset")  # of a spec; what they mean, settings say
+
+
+class StaleRun(SpecError):
+    """A folder or record that is damaged, of another run, or made from other data; says which."""
+
+
+def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
+    """What a rerun would need to match: versions, commit, processor, threads.
+
+    On a CPU other instructions add numbers in another order, so the same run may differ in its last
+    digits, and from there in its kept epoch: hence the processor's model and instructions.
+    """
+    cuda = device.type == "cuda"
+    return {
+        "device": f"{device.type} ({processor_name(device)})",
+        "instructions": None if cuda else torch.backends.cpu.get_cpu_capability(),
+        "threads": threads,
+        "processes": processes(),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in VERSIONS},
+        "commit": current_commit(),
+    }
+
+
+def processor_name(device: torch.device) -> str:
+    """The model of the processor, or of the GPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return ", ".join([platform.machine(), *models[:1]])
+
+
+def current_commit() -> str:
+    """The commit of the project's folder, ``"unknown"`` outside a checkout or without git."""
+    if not shutil.which("git"):
+        return "unknown"
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """The record in a file; ``StaleRun`` that names the file if it holds no whole record."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        RunSpec(**record["spec"])
+        missing = {"id", "settings", "data"} - record.keys()
+        if missing or not isinstance(record["data"]["content"], str):
+            raise KeyError(*missing)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StaleRun(f"{path} is no record ({type(error).__name__}: {error})") from error
+    return record
+
+
+def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
+    """Raise ``StaleRun`` unless it is the record of ``spec``, on whatever device and threads, and
+    of the data that its dataset has now."""
+    settings = asdict(spec.settings())
+    told, asked = (
+        {name: value for name, value in described.items() if name not in ANYWHERE}
+        for described in (record["spec"], asdict(spec))
+    )
+    if told != asked or record["settings"] != settings:
+        raise StaleRun(
+            f"{where} holds another run: {told} with {record['settings']}; asked for {asked} with "
+            f"{settings}. Use another folder or delete it."
+        )
+    check_data(record, spec.dataset, where)
+
+
+def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
+    """Raise ``StaleRun`` if the record was made from other rows than the dataset has now.
+
+    Those are the whole dataset's, or what is prepared here; before anything is prepared, those of
+    any source that the catalog knows. Where no digest is known, nothing can be said.
+    """
+    card, here = CARDS[dataset], prepared_content(dataset)
+    parts = {here} if here else {source.content for source in card.sources if source.subset}
+    known = {card.content, *parts} - {None}
+    if known and record["data"]["content"] not in known:
+        raise StaleRun(f"{where} was made from other data than {dataset} holds now")
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the record of a run is, None where it is missing; ``stale`` says which records that
+    were found do not count, and why."""
+
+    record: Path | None
+    stale: dict[Path, str]
+
+
+def state(spec: RunSpec) -> State:
+    """Whether a run is done: a whole record in ``runs/`` or ``results/`` whose settings and data
+    are what they would be now."""
+    stale = {}
+    for path in (RUNS / spec.id / "record.json", RESULTS / f"{spec.id}.json"):
+        if path.exists():
+            try:
+                check_record(read_record(path), spec, path)
+            except StaleRun as reason:
+                stale[path] = str(reason)
+            else:
+                return State(path, stale)
+    return State(None, stale)
+
+
+def move_aside(folder: Path) -> Path:
+    """Give a run's folder another name, where nothing of it is lost: it may have taken hours."""
+    kept = folder.with_name(f"{folder.name}.stale-{time.time_ns()}")
+    folder.rename(kept)
+    return kept
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a record, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(
+            json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+
+
+def publish(spec: RunSpec) -> Path:
+    """Copy the record of a finished run to ``results/``, where it is committed and quoted from.
+
+    ``StaleRun`` where ``runs/`` holds no whole record of this spec and today's data.
+    """
+    record = read_record(RUNS / spec.id / "record.json")
+    check_record(record, spec, RUNS / spec.id)
+    write_json(RESULTS / f"{spec.id}.json", record)
+    return RESULTS / f"{spec.id}.json"
+
+
+def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
+    """All committed records, by id; ``StaleRun`` names a file that is none."""
+    return [read_record(path) for path in sorted((folder or RESULTS).glob("*.json"))]
+
+
+def kept_accuracy(record: dict[str, Any]) -> float:
+    """Validation accuracy, in [0, 1], of the epoch that a run kept."""
+    return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]

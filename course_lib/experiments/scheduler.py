@@ -1,0 +1,270 @@
+"""Running what is missing of the grid, by Snakemake, with one line of progress."""
+
+import argparse
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any, TextIO
+
+import torch
+from filelock import FileLock, Timeout
+from tqdm import tqdm
+
+from course_lib.experiments import records
+from course_lib.experiments.grid import (
+    choose,
+    clear_stale,
+    describe,
+    missing,
+    prepare_data,
+    read_grid,
+    spec_of,
+)
+from course_lib.experiments.records import load_records, publish
+from course_lib.experiments.run import execute
+from course_lib.experiments.settings import SpecError
+from course_lib.experiments.spec import RunSpec
+from course_lib.files import REPOSITORY, atomic_path
+from course_lib.training.loop import History
+
+EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
+MEMORY_MB = 6000  # for each process; SANet on IMDb was seen at 3.9 GB, files in memory included
+
+
+def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
+    """What a run calls after each epoch, so that whoever waits can see how far it is."""
+
+    def note(history: History) -> None:
+        with atomic_path(folder / "progress") as temporary:
+            temporary.write_text(str(len(history.epochs) / epochs))
+
+    return note
+
+
+def progress(name: str) -> float:
+    """How much of the run of that id is done, from 0 to 1: by epochs, which may prove fewer."""
+    folder = records.RUNS / name
+    if (folder / "record.json").exists():
+        return 1.0
+    try:
+        return float((folder / "progress").read_text())
+    except (OSError, ValueError):
+        return 0.0
+
+
+def expected_seconds(specs: list[RunSpec], finished: list[dict[str, Any]]) -> dict[str, float]:
+    """What each run may take, by the records nearest to it; a minute where nothing is recorded."""
+    took: dict[tuple, list[float]] = {}
+    for record in finished:
+        for key in _likeness(RunSpec(**record["spec"])):
+            took.setdefault(key, []).append(record["seconds"])
+    return {
+        spec.id: next((median(took[key]) for key in _likeness(spec) if key in took), 60.0)
+        for spec in specs
+    }
+
+
+def _likeness(spec: RunSpec) -> list[tuple]:
+    changes = json.dumps(spec.overrides, sort_keys=True)
+    alike = spec.system, spec.preset, spec.dataset
+    return [(*alike, changes, spec.limit), alike, alike[:2], alike[:1]]
+
+
+def run_groups(
+    groups: list[str], again: bool = False, on: str = "", snakemake: Iterable[str] = ()
+) -> list[str]:
+    """Run what is missing of some groups, as many at a time as fit; the ids that failed.
+
+    ``on`` names a profile (a folder in ``profiles/``, or any folder) of another place than this
+    machine; ``snakemake`` are further arguments for it. One failure does not stop the others.
+    Raises ``SpecError`` before anything starts if any entry of the grid is wrong.
+    """
+    specs, place = choose(groups), _place(on)
+    for line in clear_stale(specs):
+        print(line, file=sys.stderr)
+    wanted = missing(specs, again)
+    print(f"{len(specs) - len(wanted)} of {len(specs)} runs are done")
+    if not wanted:
+        return []
+    prepare_data(wanted)
+    records.RUNS.mkdir(exist_ok=True)
+    console = records.RUNS / "snakemake.log"
+    succeeded = _snakemake(
+        [*place, *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}"],
+        console,
+        wanted,
+    )
+    failed = [spec.id for spec in missing(wanted, again)]
+    for name in failed:
+        print(f"{name} failed: {_last_words(name)}", file=sys.stderr)
+    if not failed and not succeeded:
+        raise SpecError(f"snakemake failed; {console} says why")
+    return failed
+
+
+def _snakemake(arguments: list[str], console: Path, wanted: list[RunSpec]) -> bool:
+    """Whether Snakemake succeeded, its words in ``console`` and the progress on the terminal.
+
+    It runs in this process, so that a kill ends it too: left alone it would start further jobs,
+    and remove the records that a restart has made since.
+    """
+    from snakemake.cli import main as snakemake  # slow to import, and only needed here
+
+    places = ["--directory", str(records.RUNS), "--snakefile", str(EXPERIMENTS / "Snakefile")]
+    terminal, ended = sys.stderr, threading.Event()
+    watch = threading.Thread(target=_watch, args=(ended, wanted, terminal))
+    watch.start()
+    try:
+        with console.open("w") as log, redirect_stdout(log), redirect_stderr(log):
+            snakemake([*SNAKEMAKE, *places, *arguments])
+    except SystemExit as end:
+        return not end.code
+    finally:
+        ended.set()
+        watch.join()
+
+
+# Locks and half-done marks would outlive a kill; records appear whole, so nothing needs them.
+SNAKEMAKE = (
+    "--keep-going", "--nolock", "--rerun-incomplete", "--rerun-triggers", "mtime",
+    "--scheduler", "greedy",
+)  # fmt: skip
+
+
+def _place(on: str) -> list[str]:
+    """Snakemake's arguments for where to run: here as the machine allows, or as a profile says."""
+    if on:
+        known = EXPERIMENTS / "profiles" / on
+        folder = known if known.is_dir() else Path(on).resolve()
+        if not (folder / "config.yaml").is_file():
+            raise SpecError(f"no profile {on!r}: {folder} holds no config.yaml")
+        return ["--workflow-profile", str(folder)]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
+    limits = [f"mem_mb={memory}", "gpu=1"]
+    return ["--workflow-profile", "none", "--cores", "all", "--resources", *limits]
+
+
+def _watch(ended: threading.Event, wanted: list[RunSpec], terminal: TextIO) -> None:
+    """One line for all runs, with the time left, until they have ended."""
+    weights = expected_seconds(wanted, load_records())
+    often = 1 if terminal.isatty() else 60  # seconds; a log gets fewer lines
+    shown = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
+    with tqdm(file=_Forgiving(terminal), **shown) as bar:
+        while not ended.wait(1):
+            _show(bar, weights)
+        _show(bar, weights)
+        bar.refresh()
+
+
+class _Forgiving:
+    """A stream whose other end may go away: an error inside tqdm would keep its lock for ever."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> None:
+        """Write what can be written."""
+        with suppress(OSError):
+            self.stream.write(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with suppress(OSError):
+            self.stream.flush()
+
+
+def _show(bar: tqdm, weights: dict[str, float]) -> None:
+    done = sum(progress(name) == 1 for name in weights)
+    bar.set_description_str(f"{done} of {len(weights)} runs", refresh=False)
+    bar.update(_share(weights) - bar.n)
+
+
+BAR = "{desc} {percentage:3.0f}%|{bar:30}| {elapsed}, {remaining} left"
+
+
+def _share(weights: dict[str, float]) -> float:
+    """Percent of all runs that is done, a run counting as long as it takes."""
+    done = sum(seconds * progress(name) for name, seconds in weights.items())
+    return 100 * done / sum(weights.values())
+
+
+def _last_words(name: str) -> str:
+    """What a failed run said last, and where its notebook is."""
+    folder = records.RUNS / name
+    try:
+        lines = (folder / "console.log").read_text(encoding="utf-8").strip().splitlines()
+    except OSError:
+        lines = []
+    kept = [path for path in (folder / "run.ipynb", folder / "console.log") if path.exists()]
+    return f"{lines[-1] if lines else 'it was not started'}\n  see {' and '.join(map(str, kept))}"
+
+
+def run_one(name: str) -> int:
+    """Execute one run of the grid; what went wrong is the last line it prints."""
+    from papermill.exceptions import PapermillExecutionError  # slow to import, and only needed here
+
+    try:
+        with own_device(spec_of(name)) as spec:
+            execute(spec)
+    except PapermillExecutionError as error:
+        print(f"cell {error.cell_index}: {error.ename}: {error.evalue}", file=sys.stderr)
+        return 1
+    return 0
+
+
+@contextmanager
+def own_device(spec: RunSpec) -> Iterator[RunSpec]:
+    """The spec on a GPU that no other run of the grid uses, where this machine has several.
+
+    When all are taken, they are shared: Snakemake's ``gpu`` resource says how many runs there are.
+    """
+    count = torch.cuda.device_count()
+    if spec.device != "auto" or count < 2:
+        yield spec
+        return
+    records.RUNS.mkdir(exist_ok=True)
+    for number in range(count):
+        lock = FileLock(records.RUNS / f".gpu{number}.lock", timeout=0)
+        with suppress(Timeout), lock:
+            yield replace(spec, device=f"cuda:{number}")
+            return
+    yield spec
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What ``attention-course grid`` takes."""
+    commands = parser.add_subparsers(dest="action", required=True)
+    commands.add_parser("status", help="what is done and what is missing, group by group")
+    several = commands.add_parser("run", help="run what is missing of some groups")
+    several.add_argument("groups", nargs="+")
+    several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
+    several.add_argument("--again", action="store_true", help="also what only results/ holds")
+    several.add_argument("--publish", action="store_true", help="copy the records to results/")
+    one = commands.add_parser("one", help="one run of the grid (what the Snakefile calls)")
+    one.add_argument("id")
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """Look at the groups, run what is missing of some, or one run by its id; what the parser did
+    not know, ``chosen.further``, is Snakemake's."""
+    if chosen.action == "status":
+        print(describe(read_grid()))
+        return 0
+    if chosen.action == "one":
+        return run_one(chosen.id)
+    failed = run_groups(chosen.groups, chosen.again, chosen.on, chosen.further)
+    if chosen.publish:
+        for path in publish_all(choose(chosen.groups)):
+            print(path.relative_to(REPOSITORY))
+    return 1 if failed else 0
+
+
+def publish_all(specs: Iterable[RunSpec]) -> list[Path]:
+    """Publish every run that was finished here."""
+    return [publish(spec) for spec in specs if (records.RUNS / spec.id / "record.json").exists()]

@@ -1,0 +1,82 @@
+"""What shapes a run: what it reads, its model, its training; each thing stands once."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from course_lib.data.config import TextConfig
+
+PARTS = ("text", "model", "training")
+
+
+class SpecError(ValueError):
+    """A run that cannot be meant; the message names the field and what it may hold."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``text``: cut, vocabulary and vectors; ``model``: the model's own config; ``training``: that
+    of its loop, or of whatever fits it. Each part checks itself when it is made."""
+
+    text: TextConfig
+    model: Any
+    training: Any
+
+
+def addresses(settings: Settings) -> list[str]:
+    """Every setting as overrides name it, such as ``"model.hidden"``."""
+    return [f"{part}.{field.name}" for part in PARTS for field in fields(getattr(settings, part))]
+
+
+def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
+    """The settings with some changed, each named by its address.
+
+    A whole number for a field of decimals becomes one, so that 0 and 0.0 are the same run.
+    ``SpecError`` for an address that there is not, or a value that the part refuses.
+    """
+    known = addresses(settings)
+    changes: dict[str, dict[str, Any]] = {}
+    for address, value in overrides.items():
+        if address not in known:
+            near = [name for name in known if name.endswith(f".{address}")]
+            near = near or difflib.get_close_matches(str(address), known, n=1)
+            hint = f"do you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+            raise SpecError(f"no setting {address!r}; {hint}")
+        part, _, name = address.partition(".")
+        if type(value) is int and type(getattr(getattr(settings, part), name)) is float:
+            value = float(value)
+        changes.setdefault(part, {})[name] = value
+    for part, values in changes.items():
+        try:
+            settings = replace(settings, **{part: replace(getattr(settings, part), **values)})
+        except ValueError as error:
+            raise SpecError(f"{part}.{error}") from error
+    return settings
+
+
+def differences(settings: Settings, usual: Settings) -> dict[str, Any]:
+    """The settings, by address, that are not as in ``usual``, in a fixed order."""
+    pairs = {address: (value_of(settings, address), value_of(usual, address))
+             for address in addresses(settings)}  # fmt: skip
+    return {address: value for address, (value, before) in pairs.items() if value != before}
+
+
+def value_of(settings: Settings, address: str) -> Any:
+    """One setting by its address."""
+    part, _, name = address.partition(".")
+    return getattr(getattr(settings, part), name)
+
+
+def in_words(address: str, value: Any) -> str:
+    """A changed setting as a part of a run's name: ``penalty0.1``, ``scaled``, ``no-positions``."""
+    name = address.partition(".")[2]
+    if isinstance(value, bool):
+        return name if value else f"no-{name}"
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return name + (short if float(short) == value else repr(value))
+    if isinstance(value, str):
+        return f"{name}-" + re.sub(r"[^\w.+-]", "_", value)
+    return f"{name}{value}"

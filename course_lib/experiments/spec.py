@@ -1,0 +1,89 @@
+"""What to run: a system, a dataset, a preset with some settings changed, and a seed."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_lib.data.catalog import CARDS
+from course_lib.experiments.settings import (
+    Settings,
+    SpecError,
+    differences,
+    in_words,
+    with_overrides,
+)
+from course_lib.experiments.systems import SYSTEMS
+
+LONGEST_NAME = 200  # characters; file systems allow 255, and temporary names are longer
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What to run. ``overrides`` change settings of the preset by their addresses, such as
+    ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether the
+    test half is read, which it should be once per seed."""
+
+    system: str = "han"
+    dataset: str = "imdb"
+    preset: str = "report"
+    overrides: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    device: str = "auto"
+    threads: int = 2
+    limit: int | None = None
+    test: bool = True
+
+    def preset_settings(self) -> Settings:
+        """The preset as it is; ``SpecError`` lists the systems or presets there are."""
+        presets = choose("system", self.system, SYSTEMS).presets
+        return choose("preset", self.preset, presets)
+
+    def settings(self) -> Settings:
+        """The preset with its overrides; raises ``SpecError`` naming what does not fit."""
+        settings = with_overrides(self.preset_settings(), self.overrides)
+        SYSTEMS[self.system].check(settings)
+        return settings
+
+    def validate(self) -> None:
+        """Raise ``SpecError`` for anything that cannot run, before anything starts."""
+        settings = self.settings()
+        corpora = {name: card for name, card in CARDS.items() if card.sizes}
+        card = choose("dataset", self.dataset, corpora)
+        rows = sum(card.sizes["train"])
+        if type(self.seed) is not int or not 0 <= self.seed < 2**32:
+            raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
+        if type(self.threads) is not int or self.threads < 1:
+            raise SpecError(f"threads takes a whole number from 1, got {self.threads!r}")
+        if self.limit is not None and (type(self.limit) is not int or not 20 <= self.limit <= rows):
+            raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
+        rows = self.limit or rows
+        if "validation" not in card.sizes:
+            share = settings.text.validation_share
+            held_out = round(share * rows)
+            if not 0 < held_out < rows:
+                raise SpecError(
+                    f"text.validation_share holds out {held_out} of {rows} training rows; "
+                    f"at least one must be on each side, got {share!r}"
+                )
+            rows -= held_out
+        SYSTEMS[self.system].check(settings, rows)
+        if len(self.id) > LONGEST_NAME:
+            raise SpecError(f"{len(self.overrides)} overrides are too many: make them a preset")
+
+    @property
+    def id(self) -> str:
+        """A name that says what is run, and differs whenever the result may."""
+        parts = [self.system, self.dataset, self.preset]
+        if self.limit is not None:
+            parts.append(f"{self.limit}rows")
+        changed = differences(self.settings(), self.preset_settings())
+        parts += [in_words(address, value) for address, value in changed.items()]
+        if not self.test:
+            parts.append("notest")
+        return "-".join([*parts, f"s{self.seed}"])
+
+
+def choose(what: str, name: Any, known: dict[str, Any]) -> Any:
+    """The entry of that name; ``SpecError`` lists the names there are."""
+    if not isinstance(name, str) or name not in known:
+        raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(known))}")
+    return known[name]

@@ -1,0 +1,91 @@
+"""What every system can do, whether it is a network of ours or not."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import datasets
+from torch import Tensor
+
+from course_lib.data.readers import clean
+from course_lib.data.text import (
+    TokenisedText,
+    fetch_punkt,
+    tokenise,
+    trained_punkt,
+    untrained_punkt,
+)
+from course_lib.experiments.settings import Settings, SpecError
+from course_lib.metrics.classification import Predictions
+from course_lib.views.reading import Reading
+
+Rows = dict[str, datasets.Dataset]  # rows by split: train, validation and test
+Text = str | TokenisedText | Mapping[str, Any]  # as typed, as tokens, or a row of a corpus
+
+
+class Look(NamedTuple):
+    """``predictions`` of documents, and ``figures`` of their attention by name, each
+    ``(documents,)`` or ``(documents, layers)``."""
+
+    predictions: Predictions
+    figures: dict[str, Tensor]
+
+
+class System(Protocol):
+    """A text classifier from its settings to its readings.
+
+    ``presets`` are its settings by name; ``classes`` the names of the classes. ``build`` comes
+    first, then ``fit``, then the others; ``load`` stands for both. One whose ``look`` gives figures
+    has ``before_training``, too.
+    """
+
+    presets: ClassVar[dict[str, Settings]]
+    settings: Settings
+    classes: tuple[str, ...]
+
+    @classmethod
+    def check(cls, settings: Settings, rows: int | None = None) -> None:
+        """Raise ``SpecError`` for settings that cannot run, on that many training rows if given."""
+
+    def encode(self, rows: datasets.Dataset) -> Any:
+        """Rows of a corpus as the model takes them."""
+
+    def build(self, rows: Rows, seed: int) -> None:
+        """Make the vocabulary and the untrained model."""
+
+    def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
+        """Train on ``rows["train"]``, choose on ``rows["validation"]``; what the record says."""
+
+    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+        """Predictions for rows, and unless not asked for, figures of their attention."""
+
+    def read(self, text: Text) -> Reading:
+        """What the trained model makes of one document."""
+
+    def before_training(self, seed: int) -> "System":
+        """The same system with its model as it is before training."""
+
+    def save(self, folder: Path) -> None:
+        """Leave weights and vocabulary in a folder."""
+
+    def load(self, folder: Path) -> None:
+        """Take them from there."""
+
+
+def refuse(settings: Settings, part: str, names: tuple[str, ...], why: str) -> None:
+    """Raise ``SpecError`` if one of these settings, which a system does not read, is not 0."""
+    for name in names:
+        if value := getattr(getattr(settings, part), name):
+            raise SpecError(f"{part}.{name} is {value!r}, but {why}")
+
+
+def as_tokens(text: Text, made_up: bool = False) -> TokenisedText:
+    """A document as tokens: a typed text is split as the text of a corpus is.
+
+    ``made_up`` uses the splitter that needs no data, as for reviews that we made up.
+    """
+    if isinstance(text, TokenisedText):
+        return text
+    if isinstance(text, Mapping):
+        return TokenisedText(list(text["tokens"]), list(text["sentence_lengths"]))
+    return tokenise(clean(text), untrained_punkt() if made_up else trained_punkt(fetch_punkt()))
