@@ -1,5 +1,5 @@
 """Groups of runs: read from ``grid.yaml``, checked before anything starts, and only what is missing
-is run, by Snakemake: ``python -m course_lib.experiments.grid run core``."""
+is run, by Snakemake: ``attention-course grid run core``."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus, prepared_content
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments.run import RunSpec, SpecError, check_record, execute, load_records
-from course_lib.files import REPOSITORY, DataError, atomic_path
+from course_lib.files import REPOSITORY, atomic_path
 from course_lib.training.loop import History
 
 EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
@@ -412,39 +412,30 @@ def describe(grid: dict[str, list[RunSpec]]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line: look at the groups, run what is missing of some, or one run by its id."""
-    parser = argparse.ArgumentParser(
-        prog="python -m course_lib.experiments.grid", description=__doc__
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command ``grid`` takes: what to do with which groups."""
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("status", help="what is done and what is missing, group by group")
+    several = actions.add_parser(
+        "run", help="run what is missing of some groups; further arguments are Snakemake's"
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("status", help="what is done and what is missing, group by group")
-    several = commands.add_parser("run", help="run what is missing of some groups")
     several.add_argument("groups", nargs="+")
     several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
     several.add_argument("--again", action="store_true", help="also what only results/ holds")
     several.add_argument("--publish", action="store_true", help="copy the records to results/")
-    one = commands.add_parser("one", help="one run of the grid (what the Snakefile calls)")
+    several.set_defaults(further=[])  # arguments that we do not know are Snakemake's
+    one = actions.add_parser("one", help="one run of the grid (what the Snakefile calls)")
     one.add_argument("id")
-    chosen, further = parser.parse_known_args(arguments)
-    if further and chosen.command != "run":
-        parser.error(f"unrecognized arguments: {' '.join(further)}")
-    try:
-        if chosen.command == "status":
-            print(describe(read_grid()))
-            return 0
-        if chosen.command == "one":
-            return run_one(chosen.id)
-        failed = run_groups(chosen.groups, chosen.again, chosen.on, further)
-        if chosen.publish:
-            print(
-                *(path.relative_to(REPOSITORY) for path in publish(choose(chosen.groups))), sep="\n"
-            )
-    except (SpecError, DataError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """Look at the groups, run what is missing of some, or one run by its id."""
+    if chosen.action == "status":
+        print(describe(read_grid()))
+        return 0
+    if chosen.action == "one":
+        return run_one(chosen.id)
+    failed = run_groups(chosen.groups, chosen.again, chosen.on, chosen.further)
+    if chosen.publish:
+        print(*(path.relative_to(REPOSITORY) for path in publish(choose(chosen.groups))), sep="\n")
     return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

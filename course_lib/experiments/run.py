@@ -1,6 +1,6 @@
 """A run: a validated spec → training → evaluation → a record that says everything about itself.
 
-``python -m course_lib.experiments.run run --system han --preset report --seed 0`` executes
+``attention-course run --system han --preset report --seed 0`` executes
 ``notebooks/experiments/run.ipynb`` with that spec and leaves ``runs/<id>/``.
 """
 
@@ -10,7 +10,6 @@ import json
 import math
 import platform
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -414,35 +413,32 @@ def execute(spec: RunSpec, publish: bool = False) -> Path:
     return folder
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line: one run, as a notebook, or under torchrun in all its processes without one.
-    Groups of runs are ``course_lib.experiments.grid``'s."""
-    parser = argparse.ArgumentParser(
-        prog="python -m course_lib.experiments.run", description=__doc__
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("run", help="one run")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command ``run`` takes: the fields of a ``RunSpec``."""
     for item in fields(RunSpec):
         if item.name not in ("overrides", "test"):
             kind = int if item.name in ("seed", "threads", "limit") else str
-            one.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
-    one.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="override settings")
-    one.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS)
-    one.add_argument("--publish", action="store_true", help="copy the record to results/")
-    chosen = vars(parser.parse_args(arguments))
-    del chosen["command"]
-    publish = chosen.pop("publish")
-    pairs = (pair.partition("=") for pair in chosen.pop("set"))
-    try:
-        spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **chosen)
-        spec.validate()
-        if processes() > 1:
-            train(spec, REPOSITORY / "runs" / spec.id)
-        else:
-            print(execute(spec, publish).relative_to(REPOSITORY))
-    except SpecError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+            parser.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
+    parser.add_argument(
+        "--set", nargs="*", default=[], metavar="NAME=VALUE", help="override settings"
+    )
+    parser.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS)
+    parser.add_argument("--publish", action="store_true", help="copy the record to results/")
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """One run, as a notebook, or under torchrun in all its processes without one."""
+    names = {item.name for item in fields(RunSpec)} & vars(chosen).keys()
+    pairs = (pair.partition("=") for pair in chosen.set)
+    spec = RunSpec(
+        overrides={name: _value(text) for name, _, text in pairs},
+        **{name: getattr(chosen, name) for name in names},
+    )
+    spec.validate()
+    if processes() > 1:
+        train(spec, REPOSITORY / "runs" / spec.id)
+    else:
+        print(execute(spec, chosen.publish).relative_to(REPOSITORY))
     return 0
 
 
@@ -451,7 +447,3 @@ def _value(text: str) -> Any:
         return json.loads(text)  # numbers as Python writes them, 5e-4 too (YAML reads that as text)
     except ValueError:
         return text or None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,12 +1,11 @@
 """Train every specimen of the bug museum once, as the healthy one is trained, and record how well.
 
-``python -m course_lib.teaching.museum`` writes ``results/museum/specimens.json``. Rows to train on
+``attention-course museum`` writes ``results/museum/specimens.json``. Rows to train on
 and the accuracy come from the training half of the corpus: the test half is not read.
 """
 
 import argparse
 import json
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -127,29 +126,22 @@ def _line(entry: dict[str, Any]) -> str:
     return f"{how}, {entry['seconds']:.0f} s"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line: ``python -m course_lib.teaching.museum``."""
-    defaults = MuseumSpec()
-    parser = argparse.ArgumentParser(
-        prog="python -m course_lib.teaching.museum", description=__doc__
-    )
-    for name, value in asdict(defaults).items():
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command ``museum`` takes: the fields of a ``MuseumSpec``, and where to write."""
+    for name, value in asdict(MuseumSpec()).items():
         parser.add_argument(f"--{name}", type=type(value), default=value)
     parser.add_argument("--output", type=Path, default=RECORD)
-    chosen = vars(parser.parse_args(arguments))
-    output = chosen.pop("output")
-    spec = MuseumSpec(**chosen)
-    changed = [f"--{name} {value}" for name, value in chosen.items()
-               if value != getattr(defaults, name)]  # fmt: skip
-    record = {
-        "command": " ".join(["python -m course_lib.teaching.museum", *changed])
-    } | train_museum(spec)
-    with atomic_path(output) as temporary:
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """Train all specimens, write their record, and print a line for each."""
+    defaults = asdict(MuseumSpec())
+    spec = MuseumSpec(**{name: getattr(chosen, name) for name in defaults})
+    changed = [f"--{name} {value}" for name, value in asdict(spec).items()
+               if value != defaults[name]]  # fmt: skip
+    record = {"command": " ".join(["attention-course museum", *changed])} | train_museum(spec)
+    with atomic_path(chosen.output) as temporary:
         temporary.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     for entry in record["specimens"]:
         print(f"{entry['name']:12} {entry['wrong']:60} {_line(entry)}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
