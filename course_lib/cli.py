@@ -1,0 +1,230 @@
+"""The command ``attention-course``: everything that can be done here, by name.
+
+``python -m course_lib`` is the same. What cannot be done ends with one sentence on stderr that
+begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from course_lib.files import REPOSITORY
+
+REFUSED, INTERRUPTED = 2, 130
+NBVAL = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/report.ipynb")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Carry out one command; its exit status is 0, 1 for what failed, 2 for what cannot be done."""
+    asked = sys.argv[1:] if arguments is None else arguments
+    arguments = [word for word in asked if word != "--debug"]
+    name = next((word for word in arguments if word in COMMANDS), None)
+    try:
+        chosen = _parse(arguments, name)
+        return COMMANDS[chosen.command].carry_out(chosen)
+    except KeyboardInterrupt:
+        return _refuse("interrupted", INTERRUPTED)
+    except Exception as error:
+        sentence = _sentence(error, name)
+        if arguments != asked or sentence is None:
+            raise
+        return _refuse(sentence, REFUSED)
+
+
+def _refuse(sentence: str, status: int) -> int:
+    print(f"error: {sentence}", file=sys.stderr)
+    return status
+
+
+def _parse(arguments: list[str], name: str | None) -> argparse.Namespace:
+    """What was asked for; only the arguments of the command ``name`` are looked up, because those
+    of some take seconds to import."""
+    parser = argparse.ArgumentParser(prog="attention-course", description=__doc__.splitlines()[0])
+    parser.add_argument("--debug", action="store_true", help="show where an error happened")
+    parsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for each, command in COMMANDS.items():
+        one = parsers.add_parser(
+            each,
+            help=command.purpose,
+            description=f"{command.purpose[0].upper()}{command.purpose[1:]}.",
+            epilog=f"example: attention-course {command.example}",
+        )
+        if each == name:
+            command.add_arguments(one)
+    chosen, further = parser.parse_known_args(arguments)
+    if further and not hasattr(chosen, "further"):
+        parser.error(f"unrecognized arguments: {' '.join(further)}")
+    chosen.further = further
+    return chosen
+
+
+def _sentence(error: Exception, name: str | None) -> str | None:
+    """What an error that can be expected says to a reader; None for one that is our mistake."""
+    if isinstance(error, ModuleNotFoundError) and not error.name.startswith("course_lib"):
+        return (
+            f"{name} needs {error.name}, which is not installed; in the repository, "
+            f'pip install --editable ".[{COMMANDS[name].extra}]" brings it'
+        )
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    if type(error).__name__ == "PapermillExecutionError":
+        return f"cell {error.cell_index}: {error.ename}: {error.evalue}"
+    if type(error).__module__.partition(".")[0] == "course_lib":
+        return str(error)
+    return None
+
+
+def _no_arguments(parser: argparse.ArgumentParser) -> None:
+    """For a command without any."""
+
+
+def _some_notebooks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("notebooks", nargs="*", type=Path, help="only these")
+
+
+def _course(chosen: argparse.Namespace) -> int:
+    from course_lib.profile import profile_from_environment
+    from course_lib.teaching import lessons, site
+
+    outcomes = site.course(profile_from_environment())
+    print(f"\n{lessons.summary(outcomes)}\n")
+    print(f"Open {site.SITE / 'index.html'} or run `attention-course lab`.")
+    return _status(outcomes)
+
+
+def _notebooks(chosen: argparse.Namespace) -> int:
+    from course_lib.teaching import lessons
+
+    outcomes = lessons.publish_notebooks(chosen.notebooks or lessons.lesson_paths())
+    print(f"\n{lessons.summary(outcomes)}")
+    return _status(outcomes)
+
+
+def _status(outcomes: list) -> int:
+    return int(any(outcome.errors for outcome in outcomes))
+
+
+def _students(chosen: argparse.Namespace) -> int:
+    from course_lib.teaching import lessons, students
+
+    written = students.write_students(chosen.notebooks or lessons.lesson_paths(), lessons.STUDENTS)
+    print(*(path.relative_to(REPOSITORY) for path in written), sep="\n")
+    return 0
+
+
+def _data_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
+
+
+def _data(chosen: argparse.Namespace) -> int:
+    if chosen.mirror:
+        os.environ["COURSE_DATA_MIRROR"] = str(chosen.mirror)
+    from course_lib.teaching import lessons
+
+    lessons.prepare_data()
+    return 0
+
+
+def _lab(chosen: argparse.Namespace) -> int:
+    return _python("jupyterlab", "--notebook-dir=notebooks")
+
+
+def _test(chosen: argparse.Namespace) -> int:
+    notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
+    return (
+        _python("ruff", "check")
+        or _python("ruff", "format", "--check")
+        or _python("pytest")
+        or _python("pytest", "--nbval-lax", *notebooks, COURSE_PROFILE="smoke")
+    )
+
+
+def _python(module: str, *arguments: str, **environment: str) -> int:
+    """The exit status of ``python -m module …`` in the repository."""
+    if not find_spec(module):
+        raise ModuleNotFoundError(f"no {module}", name=module)
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
+
+
+def _of(module: str) -> tuple[Callable, Callable]:
+    """``command`` and ``add_arguments`` of a module, which is imported when one is called."""
+
+    def load(function: str) -> Callable:
+        return getattr(import_module(f"course_lib.{module}"), function)
+
+    return lambda chosen: load("command")(chosen), lambda parser: load("add_arguments")(parser)
+
+
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", type=Path, help="a run's folder: draw its picture too")
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from course_lib.experiments.report import TABLES, write_readme
+    from course_lib.teaching import lessons, picture
+
+    if chosen.run:
+        picture.write_picture(chosen.run)
+    write_readme()
+    for name, table in TABLES.items():
+        print(f"{name}\n{table()}\n")
+    outcomes = lessons.publish_notebooks([lessons.REPORT])
+    print(lessons.summary(outcomes))
+    return _status(outcomes)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: its ``purpose``, an ``example``, the ``extra`` of pyproject.toml that it needs,
+    and two functions that import what they need only when they are called."""
+
+    purpose: str
+    example: str
+    extra: str
+    carry_out: Callable[[argparse.Namespace], int]
+    add_arguments: Callable[[argparse.ArgumentParser], None] = _no_arguments
+
+
+COMMANDS = {
+    "course": Command(
+        "execute every lesson on real text and write site/ with the results",
+        "course", "course", _course,
+    ),
+    "lab": Command("open the lessons in JupyterLab", "lab", "course", _lab),
+    "test": Command("lint, tests, and the lessons checked cell by cell", "test", "dev", _test),
+    "students": Command(
+        "write copies of the lessons without solutions to students/",
+        "students notebooks/01_gru.ipynb", "course", _students, _some_notebooks,
+    ),
+    "notebooks": Command(
+        "execute the lessons and store their outputs in the form we commit",
+        "notebooks notebooks/01_gru.ipynb", "course", _notebooks, _some_notebooks,
+    ),
+    "data": Command(
+        "download and prepare all text and vectors",
+        "data --mirror archives", "course", _data, _data_arguments,
+    ),
+    "run": Command(
+        "make one run: train, evaluate, record",
+        "run --system han --preset report --seed 0", "course", *_of("experiments.run"),
+    ),
+    "grid": Command(
+        "show what is missing of the groups in notebooks/experiments/grid.yaml, or run it",
+        "grid run core", "experiments", *_of("experiments.grid"),
+    ),
+    "report": Command(
+        "write the README's tables and the report of all papers from the records in results/",
+        "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
+    ),
+    "museum": Command(
+        "train every specimen of the bug museum and record how well",
+        "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),
+    ),
+}  # fmt: skip
