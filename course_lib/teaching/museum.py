@@ -68,12 +68,14 @@ def train_museum(spec: MuseumSpec, specimens: tuple[Specimen, ...] = MUSEUM) -> 
     if settings.vectors != "none":
         embedding, _ = load_vectors(settings.vectors).embedding_for(vocabulary, spec.seed)
     classes = len(corpus.card.classes)
-    config = config_of(settings, HANConfig, len(vocabulary), classes, embedding)
+    config = config_of(settings, HANConfig)
+    sizes = len(vocabulary), classes
     found = []
     for number, specimen in enumerate(specimens, start=1):
         print(f"[{number}/{len(specimens)}] {specimen.wrong}", flush=True)
         set_seed(spec.seed)
-        found.append(_train(specimen, config, embedding, *encoded, settings, spec.seed, device))
+        model = specimen.build(config, *sizes, embedding)
+        found.append(_train(specimen, model, *encoded, settings, spec.seed, device))
         print(f"    {_line(found[-1])}", flush=True)
     best = max((entry["accuracy"] for entry in found if entry["accuracy"]), default=0.0)
     return {
@@ -90,8 +92,7 @@ def train_museum(spec: MuseumSpec, specimens: tuple[Specimen, ...] = MUSEUM) -> 
 
 def _train(
     specimen: Specimen,
-    config: HANConfig,
-    embedding: torch.Tensor | None,
+    model: torch.nn.Module,
     train: Documents,
     validation: Documents,
     settings: HANSettings,
@@ -102,7 +103,7 @@ def _train(
     began = time.perf_counter()
     try:
         history = fit(
-            specimen.build(config, embedding),
+            model,
             Batches(train, settings.batch_size, seed),
             Batches(validation, 4 * settings.batch_size),
             TrainingConfig(

@@ -61,8 +61,7 @@ def build_agt(
     settings: AGTSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> AGT:
     """An untrained AGT over the vocabulary's words."""
-    config = config_of(settings, AGTConfig, len(vocabulary), classes, embedding)
-    return AGT(config, embedding)
+    return AGT(config_of(settings, AGTConfig), len(vocabulary), classes, embedding)
 
 
 def look_at_agt(model: AGT, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:

@@ -51,8 +51,7 @@ def build_han(
     settings: HANSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> HAN:
     """An untrained HAN over the vocabulary's words."""
-    config = config_of(settings, HANConfig, len(vocabulary), classes, embedding)
-    return HAN(config, embedding)
+    return HAN(config_of(settings, HANConfig), len(vocabulary), classes, embedding)
 
 
 NETWORK = Network(encode_for_han, build_han, {})

@@ -78,12 +78,12 @@ def build_iram(
     settings: IRAMSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> IRAM:
     """An untrained IRAM over the vocabulary's words."""
-    config = config_of(settings, IRAMConfig, len(vocabulary), classes, embedding)
+    config = replace(config_of(settings, IRAMConfig), frozen=not settings.trainable)
     ngrams = None
     if settings.ngrams:
         ngrams = hashed_ngrams(vocabulary.words, settings.ngrams)
         ngrams = torch.nn.functional.pad(ngrams, (0, 0, RESERVED, 0))  # padding, unknown: none
-    return IRAM(config, embedding, ngrams)
+    return IRAM(config, len(vocabulary), classes, embedding, ngrams)
 
 
 def look_at_iram(model: IRAM, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:

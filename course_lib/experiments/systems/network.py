@@ -35,20 +35,12 @@ def encode_words(rows: datasets.Dataset, vocabulary: Vocabulary, settings: Any) 
     return encode_documents(rows, vocabulary, flat=True, max_tokens=settings.max_tokens)
 
 
-def config_of(
-    settings: Any, config: type[Config], words: int, classes: int, embedding: Tensor | None
-) -> Config:
-    """The ``config`` that the settings mean: every field that both have is as the settings say.
-
-    Over ``words`` words, and as wide as the ``embedding`` if one is given.
-    """
+def config_of(settings: Any, config: type[Config]) -> Config:
+    """The ``config`` that the settings mean: every field that both have is as the settings say."""
     own = {item.name for item in fields(settings)}
     values = {
         item.name: getattr(settings, item.name) for item in fields(config) if item.name in own
     }
-    values |= {"vocabulary": words, "classes": classes}
-    if embedding is not None:
-        values["embedding"] = embedding.shape[1]
     return config(**values)
 
 

@@ -61,8 +61,8 @@ def build_sanet(
     settings: SANetSettings, vocabulary: Vocabulary, classes: int, embedding: Tensor | None
 ) -> SANet:
     """An untrained SANet over the vocabulary's words."""
-    config = config_of(settings, SANetConfig, len(vocabulary), classes, embedding)
-    return SANet(replace(config, sparse=True), embedding)
+    config = replace(config_of(settings, SANetConfig), sparse=True)
+    return SANet(config, len(vocabulary), classes, embedding)
 
 
 def look_at_sanet(model: SANet, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
