@@ -35,10 +35,10 @@ CPU = torch.device("cpu")
 class LoopedAGT(nn.Module):
     """The paper's equations, one layer after the other."""
 
-    def __init__(self, config: AGTConfig) -> None:
+    def __init__(self, config: AGTConfig, words: int, classes: int) -> None:
         super().__init__()
         hidden = config.hidden
-        self.embedding = nn.Embedding(config.vocabulary, config.embedding, padding_idx=0)
+        self.embedding = nn.Embedding(words, config.embedding, padding_idx=0)
         self.projection = nn.Linear(config.embedding, hidden)
         self.keys = nn.ModuleList(
             nn.Linear(hidden, hidden, bias=False) for _ in range(config.layers)
@@ -51,7 +51,7 @@ class LoopedAGT(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Sequential(
             nn.Dropout(config.dropout), nn.Linear(hidden, hidden), nn.ReLU(),
-            nn.Dropout(config.dropout), nn.Linear(hidden, config.classes),
+            nn.Dropout(config.dropout), nn.Linear(hidden, classes),
         )  # fmt: skip
 
     def select(self, layer: int, b: Tensor, mask: Tensor) -> Tensor:
@@ -142,17 +142,17 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(words: int, classes: int, seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    config = config_of(SETTINGS, AGTConfig, words, classes, None)
+    config = config_of(SETTINGS, AGTConfig)
     wide = replace(config, embedding=WIDE)
     native = NETWORK.training["precision"]
     return {
-        "loop, float32": (LoopedAGT(config), "no"),
-        "at once, float32": (AGT(config), "no"),
-        "loop": (LoopedAGT(config), native),
-        "at once": (AGT(config), native),
-        "300-d, dense": (AGT(wide), native),
-        "300-d, sparse": (AGT(replace(wide, sparse=True)), native),
-        "300-d, frozen": (AGT(replace(wide, frozen=True)), native),
+        "loop, float32": (LoopedAGT(config, words, classes), "no"),
+        "at once, float32": (AGT(config, words, classes), "no"),
+        "loop": (LoopedAGT(config, words, classes), native),
+        "at once": (AGT(config, words, classes), native),
+        "300-d, dense": (AGT(wide, words, classes), native),
+        "300-d, sparse": (AGT(replace(wide, sparse=True), words, classes), native),
+        "300-d, frozen": (AGT(replace(wide, frozen=True), words, classes), native),
     }
 
 

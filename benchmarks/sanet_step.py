@@ -141,11 +141,11 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    config = replace(config_of(SETTINGS, SANetConfig, WORDS, 2, None), sparse=True)
+    config = replace(config_of(SETTINGS, SANetConfig), sparse=True)
     return {
         "obvious": (PlainNetwork(ObviousBlock, SETTINGS), "no"),
-        "ours": (SANet(config), NETWORK.training["precision"]),
-        "ours, float32": (SANet(config), "no"),
+        "ours": (SANet(config, WORDS, 2), NETWORK.training["precision"]),
+        "ours, float32": (SANet(config, WORDS, 2), "no"),
         "nn.TransformerEncoder": (PlainNetwork(TorchBlock, SETTINGS), "no"),
     }
 

@@ -1,49 +1,48 @@
-"""How a frozen config checks itself: each function looks at named fields and raises ``ValueError``
-that names the field, what it takes and what it got."""
+"""Checks that a settings dataclass runs on its own fields; each error names field and value."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 
+def refusal(config: Any, name: str, takes: str) -> ValueError:
+    """The error for a field that has a value it cannot take; ``takes`` says what it could."""
+    return ValueError(f"{name} takes {takes}, got {getattr(config, name)!r}")
+
+
 def check_whole(config: Any, *names: str, least: int = 1) -> None:
-    """Whole numbers from ``least``; neither booleans nor floats."""
+    """``ValueError`` unless each field is an ``int`` of at least ``least``; a bool is not one."""
     for name in names:
         value = getattr(config, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} takes a whole number from {least}, got {value!r}")
+        if type(value) is not int or value < least:
+            raise refusal(config, name, f"a whole number from {least}")
 
 
 def check_number(config: Any, *names: str, least: float = 0.0) -> None:
-    """Finite numbers from ``least``."""
+    """``ValueError`` unless each field is a finite float or int of at least ``least``."""
     for name in names:
         value = getattr(config, name)
-        if not _is_number(value) or value < least:
-            raise ValueError(f"{name} takes a number from {least:g}, got {value!r}")
+        if type(value) not in (int, float) or not math.isfinite(value) or value < least:
+            kind = "a finite number"
+            raise refusal(config, name, kind if least == -math.inf else f"{kind} from {least:g}")
 
 
 def check_share(config: Any, *names: str) -> None:
-    """Numbers from 0 and below 1."""
+    """``ValueError`` unless each field is a number in [0, 1), as the rate of a dropout is."""
     for name in names:
         value = getattr(config, name)
-        if not _is_number(value) or not 0 <= value < 1:
-            raise ValueError(f"{name} takes a number from 0 and below 1, got {value!r}")
+        if type(value) not in (int, float) or not 0 <= value < 1:
+            raise refusal(config, name, "a number from 0 to below 1")
 
 
-def check_choice(config: Any, name: str, choices: Sequence[Any]) -> None:
-    """One of the choices."""
+def check_choice(config: Any, name: str, choices: Collection[Any]) -> None:
+    """``ValueError`` unless the field is one of ``choices``."""
     value = getattr(config, name)
-    if value not in choices:
-        raise ValueError(f"{name} takes one of {', '.join(map(str, choices))}, got {value!r}")
+    if not any(value == choice and type(value) is type(choice) for choice in choices):
+        raise refusal(config, name, ", ".join(map(repr, choices)))
 
 
 def check_flags(config: Any, *names: str) -> None:
-    """True or False."""
+    """``ValueError`` unless each field is True or False."""
     for name in names:
-        value = getattr(config, name)
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} takes True or False, got {value!r}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        check_choice(config, name, (True, False))

@@ -63,11 +63,11 @@ def ragged_batch(documents, seed=0):
     return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
 
 
-def tiny_han(seed=0, **settings):
+def tiny_han(seed=0, vocabulary=WORDS, classes=2, **settings):
     """A small HAN for ``ragged_batch``, in evaluation mode."""
     torch.manual_seed(seed)
-    sizes = {"vocabulary": WORDS, "embedding": 4, "hidden": 3, "attention": 4}
-    return HAN(HANConfig(**sizes | settings)).eval()
+    sizes = {"embedding": 4, "hidden": 3, "attention": 4}
+    return HAN(HANConfig(**sizes | settings), vocabulary, classes).eval()
 
 
 @cache

@@ -8,12 +8,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import WORDS, batch, every_device, row_lengths, seeds
 
-from course_lib.experiments.systems import PRESETS
 from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.layers import masked_softmax
 
-TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8, "layers": 4}
+TINY = {"embedding": 6, "hidden": 8, "layers": 4}
 variants = pytest.mark.parametrize(
     "settings",
     [{}, {"layers": 1}, {"layers": 15}, {"selection_layers": 1}, {"selection_layers": 3}]
@@ -24,7 +23,7 @@ variants = pytest.mark.parametrize(
 
 def tiny_agt(seed=0, **settings):
     torch.manual_seed(seed)
-    return AGT(AGTConfig(**TINY | settings)).eval()
+    return AGT(AGTConfig(**TINY | settings), WORDS, 3).eval()
 
 
 def by_the_paper(model, words):
@@ -208,19 +207,30 @@ def test_frozen_word_vectors_stay_and_sparse_gradients_are_the_dense_ones():
     assert frozen.embedding.weight.grad is None and frozen.projection.weight.grad.any()
 
 
-def test_the_preset_is_the_papers():
-    config, preset = AGTConfig(100), PRESETS["agt"]["paper"]
-    assert (config.layers, config.hidden, config.embedding) == (15, 200, 300)
-    assert (config.gate_bias, config.dropout, config.classes) == (1.0, 0.2, 5)
-    assert (preset.layers, preset.hidden, preset.gate_bias, preset.dropout) == (15, 200, 1.0, 0.2)
+def test_the_preset_has_as_many_parameters_as_the_papers_network():
+    """15 attentions and 14 gates of 200 over 300-d vectors, two fully connected layers."""
+    model = AGT(AGTConfig.paper(), 100, 5)
+    attention = 15 * (200 * 200 + 200)  # W_l and w_l
+    stack = 14 * (200 * 200 + 200 + 200 * 400)  # W^t_l, b^t_l and W^f_l over [y; s]
+    classifier = 200 * 200 + 200 + 200 * 5 + 5
+    expected = 100 * 300 + 300 * 200 + 200 + attention + stack + classifier
+    assert sum(p.numel() for p in model.parameters()) == expected
+    assert model.embedding.weight.requires_grad
+    assert {m.p for m in model.modules() if "Dropout" in type(m).__name__} == {0.2}
+    assert AGTConfig.paper(layers=3) == AGTConfig(layers=3)
 
 
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"selection_layers": 5}, "selection_layers takes 0 .all. to layers = 4, .* got 5"),
-        ({"selection_layers": -1}, "got -1"),
-        ({"layers": 0}, "layers = 0, which is at least 1"),
+        ({"selection_layers": 5}, "selection_layers takes 0 .all. to layers = 4; got 5"),
+        ({"selection_layers": -1}, "selection_layers takes a whole number from 0; got -1"),
+        ({"layers": 0}, "layers takes a whole number from 1; got 0"),
+        ({"hidden": 8.0}, "hidden takes a whole number from 1; got 8.0"),
+        ({"gate_bias": float("inf")}, "gate_bias takes a finite number; got inf"),
+        ({"frozen": 1}, "frozen takes True, False; got 1"),
+        ({"attention": "no"}, "attention takes True, False; got 'no'"),
+        ({"dropout": 1}, "dropout takes a number from 0 to below 1; got 1"),
         ({"dropout_at": "gates"}, "dropout_at takes 'words', 'classifier', 'both'; got 'gates'"),
     ],
 )

@@ -12,7 +12,7 @@ from course_lib.models.layers import AttentionPooling
 from course_lib.teaching.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, Specimen, diagnose, probe
 from course_lib.training.loop import TrainingConfig, fit
 
-CONFIG = HANConfig(vocabulary=WORDS, embedding=4, hidden=16, attention=10)
+CONFIG = HANConfig(embedding=4, hidden=16, attention=10)
 ALL = {
     "attention", "padding", "neighbours", "stateless", "word order", "gradients", "pooling",
     "concentration", "extremes", "rows", "both directions",
@@ -20,9 +20,9 @@ ALL = {
 every_specimen = pytest.mark.parametrize("specimen", MUSEUM, ids=lambda specimen: specimen.wrong)
 
 
-def built(specimen: Specimen, seed=0, config=CONFIG):
+def built(specimen: Specimen, seed=0, config=CONFIG, vocabulary=WORDS):
     torch.manual_seed(seed)
-    return specimen.build(config)
+    return specimen.build(config, vocabulary, 2)
 
 
 @every_specimen
@@ -68,7 +68,7 @@ def test_all_start_from_the_same_weights(specimen):
 
 def test_with_a_mask_the_maximum_is_healthy():
     torch.manual_seed(0)
-    healthy = MaxPooling(CONFIG, masked=True).eval()
+    healthy = MaxPooling(CONFIG, WORDS, 2, masked=True).eval()
     tokens, mask = probe(WORDS)
     check_padding(healthy, tokens, mask)
     check_neighbours(healthy, tokens, mask)
@@ -77,8 +77,8 @@ def test_with_a_mask_the_maximum_is_healthy():
 
 @every_specimen
 def test_every_specimen_trains(specimen):
-    config = HANConfig(len(toy_vocabulary()), embedding=8, hidden=8, attention=16)
-    model = built(specimen, config=config)
+    config = HANConfig(embedding=8, hidden=8, attention=16)
+    model = built(specimen, config=config, vocabulary=len(toy_vocabulary()))
     training = TrainingConfig(epochs=4, learning_rate=1e-2)
     history = fit(model, toy_batches(seed=0), toy_batches("test"), training, torch.device("cpu"))
     assert history.epochs[history.best].validation_accuracy > 0.9
@@ -102,7 +102,7 @@ def test_other_batches_do_too():
 
 def test_hops_are_diagnosed():
     torch.manual_seed(0)
-    model = HAN(HANConfig(vocabulary=WORDS, embedding=4, hidden=8, attention=10, hops=3))
+    model = HAN(HANConfig(embedding=4, hidden=8, attention=10, hops=3), WORDS, 2)
     assert not any(diagnose(model, *probe(WORDS)).values())
 
 

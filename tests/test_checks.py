@@ -930,7 +930,7 @@ def shares_counted_one_by_one(places, mask):
 
 
 def block_by_layers(x, w_qk, w_v, w_1, b_1, w_2, b_2):
-    block = Block(SANetConfig(2, hidden=x.shape[1], dropout=0.0))
+    block = Block(SANetConfig(hidden=x.shape[1], dropout=0.0))
     forward = block.feed_forward
     for layer, weight in (
         (block.mixer.w_qk, w_qk), (block.mixer.w_v, w_v), (forward.w_1, w_1), (forward.w_2, w_2)

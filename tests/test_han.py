@@ -191,17 +191,18 @@ def test_two_hops_on_one_word_overlap_by_two():
     assert output.penalty.item() == pytest.approx(0.5 * (2 + 2))
 
 
-@pytest.mark.parametrize("shape", [(11, 4), (12, 5), (12,), (4, 12)])
-def test_an_embedding_of_another_shape_is_refused(shape):
-    config = HANConfig(12, embedding=4, hidden=3, attention=4)
-    with pytest.raises(ValueError, match=r"embedding is \(.*\), config says \(12, 4\)"):
-        HAN(config, torch.zeros(shape))
+@pytest.mark.parametrize("shape", [(11, 4), (12,), (4, 12), (12, 4, 1)])
+def test_an_embedding_of_other_words_is_refused(shape):
+    with pytest.raises(
+        ValueError, match=r"embedding has the shape .*; 12 words need \(12, width\)"
+    ):
+        HAN(HANConfig(embedding=4, hidden=3, attention=4), 12, 2, torch.zeros(shape))
 
 
 def test_a_given_embedding_is_used_and_its_padding_row_never_trains():
-    embedding = torch.randn(12, 4)
+    embedding = torch.randn(12, 7)  # as wide as it comes, whatever the config says
     embedding[0] = 0
-    model = HAN(HANConfig(12, embedding=4, hidden=3, attention=4), embedding)
+    model = HAN(HANConfig(embedding=4, hidden=3, attention=4), 12, 2, embedding)
     assert torch.equal(model.embedding.weight, embedding)
     model(*ragged_batch([[3, 1], [2]])).logits.sum().backward()
     assert model.embedding.weight.grad[0].eq(0).all() and model.embedding.weight.grad.any()
@@ -214,10 +215,35 @@ def test_dropout_acts_in_training_alone():
     assert not torch.equal(model(*batch).logits, model(*batch).logits)
 
 
-def test_the_report_preset():
-    config = HANConfig.imdb(1000, hidden=7)
-    assert (config.vocabulary, config.hidden, config.embedding) == (1000, 7, 50)
-    assert 0 < config.dropout < 1 and HANConfig.imdb(1000, dropout=0.0).dropout == 0
+def test_the_preset_has_as_many_parameters_as_the_report_says():
+    """Yang's sizes over 50-d vectors: a GRU has three gates, and PyTorch's two biases for each."""
+    model = HAN(HANConfig.imdb(), 1000, 2)
+    gru = lambda inputs: 2 * 3 * (inputs * 50 + 50 * 50 + 2 * 50)  # noqa: E731
+    attention = 100 * 100 + 100 + 100  # W, b and the context vector
+    expected = 1000 * 50 + gru(50) + gru(100) + 2 * attention + 100 * 2 + 2
+    assert sum(p.numel() for p in model.parameters()) == expected
+    assert {m.p if hasattr(m, "p") else m.rate for m in model.modules()
+            if "Dropout" in type(m).__name__} == {0.4}  # fmt: skip
+    assert HANConfig.imdb(dropout=0.0, hidden=7) == HANConfig(hidden=7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"hidden": 0}, "hidden takes a whole number from 1; got 0"),
+        ({"hops": 2.0}, "hops takes a whole number from 1; got 2.0"),
+        ({"attention": True}, "attention takes a whole number from 1; got True"),
+        ({"embedding": "50"}, "embedding takes a whole number from 1; got '50'"),
+        ({"dropout": 1.0}, "dropout takes a number from 0 to below 1; got 1.0"),
+        ({"dropout": -0.1}, "dropout takes .* got -0.1"),
+        ({"penalty": -1}, "penalty takes a finite number from 0; got -1"),
+        ({"penalty": float("nan")}, "penalty takes .* got nan"),
+    ],
+)
+def test_a_config_refuses_what_it_cannot_take(changes, says):
+    with pytest.raises(ValueError, match=says):
+        HANConfig(**changes)
+    assert HANConfig(dropout=0, penalty=0) == HANConfig()  # a whole number is a number
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +251,7 @@ def trained():
     """A HAN after four epochs on the toy corpus (below a second)."""
     torch.manual_seed(0)
     sizes = {"embedding": 16, "hidden": 8, "attention": 16}
-    model = HAN(HANConfig(len(toy_vocabulary()), **sizes))
+    model = HAN(HANConfig(**sizes), len(toy_vocabulary()), 2)
     config = TrainingConfig(epochs=4, learning_rate=1e-2, patience=9)
     train, validation = toy_batches("train", 60, 600, 32, seed=0), toy_batches("train", 0, 60, 60)
     fit(model, train, validation, config, torch.device("cpu"))
@@ -277,7 +303,7 @@ def test_the_trained_model_keeps_its_invariants_and_is_right(trained, read):
 
 
 def test_a_batch_of_empty_documents_has_no_penalty():
-    model = HAN(HANConfig(12, hidden=4, attention=5, hops=2, penalty=1.0)).eval()
+    model = HAN(HANConfig(hidden=4, attention=5, hops=2, penalty=1.0), 12, 2).eval()
     tokens = torch.zeros(2, 3, 4, dtype=torch.long)
     assert model(tokens, tokens.bool()).penalty == 0
     tokens[0, 0, :2] = 5

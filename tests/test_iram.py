@@ -1,6 +1,6 @@
 """IRAM: the paper's equations in NumPy, the invariants step by step, its penalty and its start."""
 
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,13 +19,12 @@ from strategies import (
 )
 from torch import nn
 
-from course_lib.experiments.run import training_config
 from course_lib.experiments.systems import PRESETS, build_network
 from course_lib.metrics import invariants
 from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
 from course_lib.models.layers import Highway
 
-TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
+TINY = {"embedding": 6, "hidden": 8}
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
         "query_highway": True}  # fmt: skip
 NGRAMS = torch.randint(0, 6, (WORDS, 4), generator=torch.Generator().manual_seed(1)).int()
@@ -41,20 +40,13 @@ def tiny_iram(seed=0, **settings):
     """Weights so large that attention is far from uniform, but logits not beyond about 1."""
     torch.manual_seed(seed)
     config = IRAMConfig(**TINY | {"initial_std": 0.4} | settings)
-    model = IRAM(config, ngrams=NGRAMS if config.ngrams else None).eval()
+    model = IRAM(config, WORDS, 3, ngrams=NGRAMS if config.ngrams else None).eval()
     with torch.no_grad():
         for weight in model.classifier.parameters():
             weight.mul_(0.25)
         if model.steps:
             model.steps.attend.weight.mul_(10)
     return model
-
-
-def preset(name, **changed):
-    """The configuration of a preset, over ``WORDS`` words."""
-    given = asdict(PRESETS["iram"][name])
-    shared = {field.name for field in fields(IRAMConfig)} & given.keys() - {"vocabulary"}
-    return IRAMConfig(WORDS, **({key: given[key] for key in shared} | changed))
 
 
 def sigmoid(x):
@@ -205,7 +197,7 @@ def test_attention_and_summaries_are_the_same_without_neighbours_and_padding(len
 
 @variants
 def test_gradients_reach_every_parameter(settings):
-    model = tiny_iram(2, trainable=True, **settings)
+    model = tiny_iram(2, frozen=False, **settings)
     invariants.check_gradients(model, *batch([7, 4, 9, 6], 5))
 
 
@@ -321,22 +313,22 @@ def test_gates_and_forget_biases_start_at_one(initial_std):
 
 def test_weights_start_as_the_papers_gaussians():
     embedding = torch.randn(WORDS, 50)
-    model = IRAM(preset("full"), embedding, NGRAMS)
+    model = IRAM(IRAMConfig.full(), WORDS, 2, embedding, NGRAMS)
     assert torch.equal(model.embedding.weight, embedding)
     for name, weight in model.named_parameters():
         if name != "embedding.weight" and weight.dim() > 1:
             values = weight[:, :-1] if "weight_ih_l0" in name else weight
             assert values.std().item() == pytest.approx(0.01, rel=0.1), name
             assert abs(values.mean().item()) < 4 * 0.01 / values.numel() ** 0.5, name
-    assert IRAM(preset("vanilla", initial_std=0.1)).steps.attend.weight.std() > 0.09
+    assert IRAM(IRAMConfig.vanilla(initial_std=0.1), WORDS, 2).steps.attend.weight.std() > 0.09
 
 
 def test_word_vectors_stay_fixed_unless_they_are_to_learn():
     tokens, mask = batch([5, 3], 0)
-    for trainable in (False, True):
-        model = tiny_iram(trainable=trainable)
+    for changes, learn in (({}, False), ({"frozen": True}, False), ({"frozen": False}, True)):
+        model = tiny_iram(**changes)
         model(tokens, mask).logits.sum().backward()
-        assert (model.embedding.weight.grad is not None) == trainable
+        assert (model.embedding.weight.grad is not None) == learn
 
 
 def test_a_baseline_has_no_attention():
@@ -347,20 +339,43 @@ def test_a_baseline_has_no_attention():
     assert set(names) < set(tiny_iram().state_dict())
 
 
-def test_presets_are_the_papers():
-    vanilla, full = preset("vanilla"), preset("full")
-    assert (vanilla.steps, vanilla.penalty, vanilla.context_layers) == (3, 0.0003, 1)
-    assert not (vanilla.ngrams or vanilla.embedding_highway or vanilla.query_highway)
-    assert (full.steps, full.context_layers, full.query_layers) == (3, 2, 1)
-    assert full.ngrams and full.embedding_highway == 2 and full.query_highway
-    assert not full.trainable and full.dropout == 0.1
-    assert preset("baseline").steps == 0
+@pytest.mark.parametrize("full", [False, True])
+def test_presets_have_as_many_parameters_as_the_papers_networks(full):
+    """States of 200, a maxout classifier of 200 with pools of 4, over fixed 50-d vectors."""
+
+    def lstm(inputs):  # two directions of 100, four gates, one bias for each
+        return 2 * 4 * 100 * (inputs + 100 + 1)
+
+    highway = lambda width: 2 * (width * width + width)  # noqa: E731
+    maxout = 2 * (200 * 800 + 800) + 200 * 2 + 2
+    gru = 3 * (2 * 200 * 200 + 2 * 200)
+    expected = 200 * 200 + highway(200) + gru + maxout  # attention, summaries, controller
+    if full:  # 100-d n-grams, two highways below, two LSTM layers more, one highway for the query
+        expected += 8193 * 100 + 2 * highway(150) + lstm(150) + 2 * lstm(200) + highway(200)
+    else:
+        expected += lstm(50)
+    config = IRAMConfig.full() if full else IRAMConfig.vanilla()
+    model = IRAM(config, WORDS, 2, ngrams=NGRAMS)
+    assert sum(p.numel() for p in model.parameters() if p.requires_grad) == expected
+    assert model.embedding.weight.shape == (WORDS, 50)
 
 
-def test_it_is_trained_as_the_paper_says():
-    config = training_config("iram", PRESETS["iram"]["vanilla"], 0)
-    assert (config.optimizer, config.learning_rate, config.clip_norm) == ("amsgrad", 3e-4, 1.0)
-    assert (config.weight_decay, config.decay, config.best_by) == (3e-5, False, "accuracy")
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"hidden": 7}, "hidden takes an even number, which two directions share; got 7"),
+        ({"hidden": 0}, "hidden takes a whole number from 1; got 0"),
+        ({"steps": -1}, "steps takes a whole number from 0; got -1"),
+        ({"context_layers": 0}, "context_layers takes a whole number from 1; got 0"),
+        ({"ngrams": False}, "ngrams takes a whole number from 0; got False"),
+        ({"initial_std": -0.1}, "initial_std takes a finite number from 0; got -0.1"),
+        ({"hidden_dropout": 1.5}, "hidden_dropout takes a number from 0 to below 1; got 1.5"),
+        ({"query_highway": 1}, "query_highway takes True, False; got 1"),
+    ],
+)
+def test_a_config_refuses_what_it_cannot_take(changes, says):
+    with pytest.raises(ValueError, match=says):
+        IRAMConfig(**changes)
 
 
 @pytest.mark.parametrize("standardise", [True, False])
@@ -400,12 +415,7 @@ def test_dropout_sits_where_it_is_told(settings, reaches_attention):
 @pytest.mark.parametrize("ngrams", [None, torch.zeros(3, 2, dtype=torch.int32)])
 def test_missing_ngrams_are_named(ngrams):
     with pytest.raises(ValueError, match="pass those of all 12 words"):
-        IRAM(IRAMConfig(**TINY, ngrams=5), ngrams=ngrams)
-
-
-def test_an_odd_hidden_size_is_refused():
-    with pytest.raises(ValueError, match="an even number, not 7"):
-        IRAM(IRAMConfig(**TINY | {"hidden": 7}))
+        IRAM(IRAMConfig(**TINY, ngrams=5), WORDS, 3, ngrams=ngrams)
 
 
 @variants

@@ -8,13 +8,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from strategies import WORDS, batch, every_device, prefix_mask, row_lengths, seeds
 
-from course_lib.experiments.systems import PRESETS
 from course_lib.metrics import invariants
 from course_lib.metrics.invariants import InvariantError
 from course_lib.models import sanet
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
 
-TINY = {"vocabulary": WORDS, "classes": 3, "embedding": 6, "hidden": 8}
+TINY = {"embedding": 6, "hidden": 8}
 variants = pytest.mark.parametrize(
     "settings",
     [{}, {"attention": False}, {"blocks": 2}, {"scaled": True}, {"positions": False}],
@@ -24,7 +23,7 @@ variants = pytest.mark.parametrize(
 
 def tiny_sanet(seed=0, **settings):
     torch.manual_seed(seed)
-    return SANet(SANetConfig(**TINY | settings)).eval()
+    return SANet(SANetConfig(**TINY | settings), WORDS, 3).eval()
 
 
 def by_the_paper(model, words):
@@ -172,14 +171,31 @@ def test_the_baseline_has_the_same_shapes_and_no_attention():
     assert tiny_sanet(attention=False)(tokens, mask).logits.shape == (2, 3)
 
 
-def test_presets_are_the_papers():
-    base, big = (PRESETS["sanet"][name] for name in ("base", "big"))
-    assert (base.blocks, base.embedding, base.hidden, base.dropout) == (1, 100, 128, 0.1)
-    assert (big.blocks, big.embedding, big.hidden, big.dropout) == (2, 200, 256, 0.1)
-    assert base.attention and base.positions and not base.scaled
-    assert not PRESETS["sanet"]["baseline-base"].attention
-    plain = SANetConfig(100)
-    assert all(getattr(plain, name) == getattr(base, name) for name in ("blocks", "hidden"))
+@pytest.mark.parametrize(
+    ("preset", "embedding", "hidden", "blocks"),
+    [(SANetConfig.base, 100, 128, 1), (SANetConfig.big, 200, 256, 2)],
+)
+def test_presets_have_as_many_parameters_as_the_papers_networks(preset, embedding, hidden, blocks):
+    feed_forward = 2 * (hidden * hidden + hidden)
+    for changes, mixer in (({}, 2 * hidden * hidden), ({"attention": False}, feed_forward)):
+        model = SANet(preset(**changes), 50, 4)
+        block = mixer + feed_forward + 2 * 2 * hidden  # two layer norms
+        expected = 50 * embedding + (embedding + 1) * hidden + blocks * block + (hidden + 1) * 4
+        assert sum(p.numel() for p in model.parameters()) == expected
+        assert {m.p for m in model.modules() if "Dropout" in type(m).__name__} == {0.1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"blocks": 0}, "blocks takes a whole number from 1; got 0"),
+        ({"positions": 0}, "positions takes True, False; got 0"),
+        ({"dropout": None}, "dropout takes a number from 0 to below 1; got None"),
+    ],
+)
+def test_a_config_refuses_what_it_cannot_take(changes, says):
+    with pytest.raises(ValueError, match=says):
+        SANetConfig(**changes)
 
 
 @given(lengths=row_lengths(longest=6), seed=seeds)
@@ -216,12 +232,15 @@ def test_sparse_gradients_are_the_dense_ones():
     torch.testing.assert_close(sparse.embedding.weight.grad.to_dense(), dense.embedding.weight.grad)
 
 
-def test_an_embedding_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"embedding is \(3, 3\), config says \(12, 6\)"):
-        SANet(SANetConfig(**TINY), torch.zeros(3, 3))
+def test_a_given_embedding_keeps_its_width():
+    tokens, mask = batch([3, 2], 0)
+    model = SANet(SANetConfig(**TINY), WORDS, 3, torch.randn(WORDS, 9))
+    assert model.projection.in_features == 9 and model(tokens, mask).logits.shape == (2, 3)
+    with pytest.raises(ValueError, match=r"shape \(3, 6\); 12 words need \(12, width\)"):
+        SANet(SANetConfig(**TINY), WORDS, 3, torch.zeros(3, 6))
 
 
-@given(st.integers(0, 3))
+@given(st.integers(1, 3))
 def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(blocks):
     model = tiny_sanet(blocks=blocks)
     tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)

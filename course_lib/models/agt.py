@@ -12,12 +12,21 @@ numbered as here in the comments, since attention, gate and candidate of a layer
 A word's score in (2) depends on its vector alone, so nothing here can see the order of the words.
 """
 
+import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from course_lib.checking import (
+    check_choice,
+    check_flags,
+    check_number,
+    check_share,
+    check_whole,
+    refusal,
+)
 from course_lib.models.layers import Dropout, masked_softmax, word_embedding
 
 DROPOUT_AT = ("words", "classifier", "both")
@@ -25,7 +34,7 @@ DROPOUT_AT = ("words", "classifier", "both")
 
 @dataclass(frozen=True)
 class AGTConfig:
-    """Sizes of an AGT; ``ValueError`` for sizes that do not fit together.
+    """Sizes of an AGT; ``ValueError`` for a value that a field cannot take.
 
     ``layers`` counts all attentions, s_0 among them: 15 give 14 gates (16 would be the other
     reading of the paper). Only the first ``selection_layers`` (0: all) select words; those above
@@ -36,11 +45,10 @@ class AGTConfig:
     The paper is silent on the rest: where ``dropout_at`` drops, of which size the
     ``classifier``'s first layer is (0: as ``hidden``), and whether word vectors learn, which
     ``frozen`` prevents; ``sparse`` gives their gradients for the batch's own words alone. f in (6)
-    is tanh, the paper's example.
+    is tanh, the paper's example. ``embedding`` is the width of word vectors that start at random;
+    given ones keep theirs.
     """
 
-    vocabulary: int
-    classes: int = 5
     embedding: int = 300
     hidden: int = 200
     layers: int = 15
@@ -54,15 +62,19 @@ class AGTConfig:
     sparse: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.selection_layers <= self.layers or self.layers < 1:
-            raise ValueError(
-                f"selection_layers takes 0 (all) to layers = {self.layers}, which is at least 1; "
-                f"got {self.selection_layers}"
-            )
-        if self.dropout_at not in DROPOUT_AT:
-            raise ValueError(
-                f"dropout_at takes {', '.join(map(repr, DROPOUT_AT))}; got {self.dropout_at!r}"
-            )
+        check_whole(self, "embedding", "hidden", "layers")
+        check_whole(self, "selection_layers", "classifier", least=0)
+        if self.selection_layers > self.layers:
+            raise refusal(self, "selection_layers", f"0 (all) to layers = {self.layers}")
+        check_number(self, "gate_bias", least=-math.inf)
+        check_share(self, "dropout")
+        check_choice(self, "dropout_at", DROPOUT_AT)
+        check_flags(self, "attention", "frozen", "sparse")
+
+    @classmethod
+    def paper(cls, **changes: Any) -> "AGTConfig":
+        """The paper's network."""
+        return cls(**changes)
 
     @property
     def selecting(self) -> int:
@@ -143,22 +155,23 @@ class GatedStack(nn.Module):
 class AGT(nn.Module):
     """Layers that each attend to the words anew, and gates that compose what they selected."""
 
-    def __init__(self, config: AGTConfig, embedding: Tensor | None = None) -> None:
+    def __init__(
+        self, config: AGTConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
         super().__init__()
         self.config = config
         hidden, selecting = config.hidden, config.selecting
-        self.embedding = word_embedding(
-            config.vocabulary, config.embedding, embedding, config.sparse
-        )
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding, config.sparse)
         self.embedding.weight.requires_grad_(not config.frozen)
-        self.projection = nn.Linear(config.embedding, hidden)
+        self.projection = nn.Linear(self.embedding.embedding_dim, hidden)
         self.attention = AttentionStack(selecting, hidden) if config.attention else None
         self.stack = GatedStack(config.layers - 1, selecting - 1, hidden, config.gate_bias)
         self.word_dropout = Dropout(config.dropout * (config.dropout_at != "classifier"))
         dropout = Dropout(config.dropout * (config.dropout_at != "words"))
         width = config.classifier or hidden
         self.classifier = nn.Sequential(
-            dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, config.classes)
+            dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, classes)
         )
 
     def forward(self, tokens: Tensor, mask: Tensor) -> AGTOutput:

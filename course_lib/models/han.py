@@ -5,20 +5,23 @@ vector → linear classifier.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from course_lib.checking import check_number, check_share, check_whole
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.layers import AttentionPooling, LockedDropout, hop_redundancy, word_embedding
 
 
 @dataclass(frozen=True)
 class HANConfig:
-    """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` are Lin et al.'s."""
+    """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` are Lin et al.'s.
 
-    vocabulary: int
-    classes: int = 2
+    ``embedding`` is the width of word vectors that start at random; given ones keep theirs.
+    ``ValueError`` for a value that a field cannot take.
+    """
+
     embedding: int = 50
     hidden: int = 50
     attention: int = 100
@@ -26,10 +29,15 @@ class HANConfig:
     hops: int = 1
     penalty: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_whole(self, "embedding", "hidden", "attention", "hops")
+        check_share(self, "dropout")
+        check_number(self, "penalty")
+
     @classmethod
-    def imdb(cls, vocabulary: int, **overrides: object) -> "HANConfig":
+    def imdb(cls, **changes: Any) -> "HANConfig":
         """The report's network; its silent sizes are Yang's, with 50-d GloVe for the embedding."""
-        return cls(vocabulary, **({"dropout": 0.4} | overrides))
+        return cls(**{"dropout": 0.4} | changes)
 
 
 class HANOutput(NamedTuple):
@@ -62,14 +70,17 @@ class AttentiveEncoder(nn.Module):
 class HAN(nn.Module):
     """Reads words, then sentences, and says how much each weighed."""
 
-    def __init__(self, config: HANConfig, embedding: Tensor | None = None) -> None:
+    def __init__(
+        self, config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
         super().__init__()
         self.config = config
-        self.embedding = word_embedding(config.vocabulary, config.embedding, embedding)
-        self.words = AttentiveEncoder(config.embedding, config)
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
+        self.words = AttentiveEncoder(self.embedding.embedding_dim, config)
         self.sentences = AttentiveEncoder(2 * config.hidden, config)
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(2 * config.hidden, config.classes)
+        self.classifier = nn.Linear(2 * config.hidden, classes)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> HANOutput:
         """Token ids and mask ``(batch, sentences, words)``, real words first in each sentence.

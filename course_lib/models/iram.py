@@ -5,11 +5,12 @@ before it found → the last finding → maxout classifier.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from course_lib.checking import check_flags, check_number, check_share, check_whole, refusal
 from course_lib.models.layers import BilinearAttention, Dropout, Highway, Maxout, word_embedding
 
 NGRAM_WIDTH = 100  # the paper's
@@ -27,11 +28,11 @@ class IRAMConfig:
     character n-grams, whose mean stands beside each word's vector; ``embedding_highway`` layers
     refine both. ``dropout`` acts on that input, ``hidden_dropout`` between LSTM layers and before
     each layer of the classifier. Weights start as Gaussians of deviation ``initial_std``; 0 leaves
-    each layer its usual start. ``trainable`` says whether the word vectors learn.
+    each layer its usual start. ``embedding`` is the width of word vectors that start at random;
+    given ones keep theirs. ``frozen`` word vectors do not learn. ``ValueError`` for a value that a
+    field cannot take.
     """
 
-    vocabulary: int
-    classes: int = 2
     embedding: int = 50
     hidden: int = 200
     steps: int = 3
@@ -44,7 +45,28 @@ class IRAMConfig:
     dropout: float = 0.1
     hidden_dropout: float = 0.1
     initial_std: float = 0.01
-    trainable: bool = False
+    frozen: bool = True
+
+    def __post_init__(self) -> None:
+        check_whole(self, "embedding", "hidden", "context_layers")
+        check_whole(self, "steps", "query_layers", "ngrams", "embedding_highway", least=0)
+        if self.hidden % 2:
+            raise refusal(self, "hidden", "an even number, which two directions share")
+        check_number(self, "penalty", "initial_std")
+        check_share(self, "dropout", "hidden_dropout")
+        check_flags(self, "query_highway", "frozen")
+
+    @classmethod
+    def vanilla(cls, **changes: Any) -> "IRAMConfig":
+        """The paper's vanilla model."""
+        return cls(**changes)
+
+    @classmethod
+    def full(cls, **changes: Any) -> "IRAMConfig":
+        """The paper's full model; how many rows its n-grams share is our choice."""
+        parts = {"context_layers": 2, "query_layers": 1, "query_highway": True}
+        inputs = {"ngrams": 8192, "embedding_highway": 2}
+        return cls(**parts | inputs | changes)
 
 
 class IRAMOutput(NamedTuple):
@@ -69,8 +91,6 @@ class LSTMLayer(nn.Module):
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
-        if hidden % 2:
-            raise ValueError(f"hidden is shared by two directions: an even number, not {hidden}")
         self.forwards = nn.LSTM(inputs + 1, hidden // 2, bias=False, batch_first=True)
         self.backwards = nn.LSTM(inputs + 1, hidden // 2, bias=False, batch_first=True)
         self.reset_biases()
@@ -132,14 +152,14 @@ class Encoder(nn.Module):
 class Classifier(nn.Sequential):
     """Two maxout layers and a linear one."""
 
-    def __init__(self, config: IRAMConfig) -> None:
+    def __init__(self, config: IRAMConfig, classes: int) -> None:
         super().__init__(
             Dropout(config.hidden_dropout),
             Maxout(config.hidden, CLASSIFIER, POOL),
             Dropout(config.hidden_dropout),
             Maxout(CLASSIFIER, CLASSIFIER, POOL),
             Dropout(config.hidden_dropout),
-            nn.Linear(CLASSIFIER, config.classes),
+            nn.Linear(CLASSIFIER, classes),
         )
 
 
@@ -185,16 +205,23 @@ class IRAM(nn.Module):
     """Reads a text, then looks at it several times, each time knowing what it has found so far."""
 
     def __init__(
-        self, config: IRAMConfig, embedding: Tensor | None = None, ngrams: Tensor | None = None
+        self,
+        config: IRAMConfig,
+        vocabulary: int,
+        classes: int,
+        embedding: Tensor | None = None,
+        ngrams: Tensor | None = None,
     ) -> None:
-        """``ngrams`` ``(vocabulary, most)``: rows from 1 of each word's n-grams, 0 for none."""
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors; ``ngrams``
+        ``(vocabulary, most)`` rows from 1 of each word's n-grams, 0 for none."""
         super().__init__()
         self.config = config
-        inputs = config.embedding + (NGRAM_WIDTH if config.ngrams else 0)
+        width = config.embedding if embedding is None else embedding.shape[-1]
+        inputs = width + (NGRAM_WIDTH if config.ngrams else 0)
         self.ngrams = None
         if config.ngrams:
-            if ngrams is None or len(ngrams) != config.vocabulary:
-                raise ValueError(f"config has n-grams: pass those of all {config.vocabulary} words")
+            if ngrams is None or len(ngrams) != vocabulary:
+                raise ValueError(f"config has n-grams: pass those of all {vocabulary} words")
             self.register_buffer("ngrams_of_word", ngrams)
             self.ngrams = nn.EmbeddingBag(
                 config.ngrams + 1, NGRAM_WIDTH, mode="mean", padding_idx=0
@@ -204,11 +231,11 @@ class IRAM(nn.Module):
         self.encoder = Encoder(inputs, config)
         self.refine_query = Highway(config.hidden, int(config.query_highway))
         self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
-        self.classifier = Classifier(config)
+        self.classifier = Classifier(config, classes)
         if config.initial_std:
             start_as_gaussians(self, config.initial_std)
-        self.embedding = word_embedding(config.vocabulary, config.embedding, embedding)
-        self.embedding.weight.requires_grad_(config.trainable)
+        self.embedding = word_embedding(vocabulary, width, embedding)
+        self.embedding.weight.requires_grad_(not config.frozen)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> IRAMOutput:
         """Token ids and mask ``(batch, length)``, real words first.

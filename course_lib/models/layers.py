@@ -22,16 +22,18 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
 def word_embedding(
     words: int, width: int, values: Tensor | None = None, sparse: bool = False
 ) -> nn.Embedding:
-    """Word vectors with id 0 for padding, that start at ``values`` ``(words, width)`` if given.
+    """Word vectors with id 0 for padding: random ones of ``width`` numbers, or ``values``.
 
-    ``sparse`` gives gradients of the batch's own rows alone. ``ValueError`` for values of another
-    shape.
+    ``values`` ``(words, any width)`` are copied. ``sparse`` gives gradients of the batch's own rows
+    alone. ``ValueError`` for values with another number of rows.
     """
+    if values is not None and (values.dim() != 2 or len(values) != words):
+        raise ValueError(
+            f"embedding has the shape {tuple(values.shape)}; {words} words need ({words}, width)"
+        )
+    width = width if values is None else values.shape[1]
     table = nn.Embedding(words, width, padding_idx=0, sparse=sparse)
     if values is not None:
-        if values.shape != table.weight.shape:
-            expected = tuple(table.weight.shape)
-            raise ValueError(f"embedding is {tuple(values.shape)}, config says {expected}")
         table.weight.data.copy_(values)
     return table
 

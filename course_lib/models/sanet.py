@@ -5,11 +5,12 @@ maximum over the words → linear classifier.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from course_lib.checking import check_flags, check_share, check_whole
 from course_lib.models.layers import Dropout, positions, word_embedding
 
 SHORT = 128  # words up to which a CPU is faster with the weights than without
@@ -22,10 +23,10 @@ class SANetConfig:
     The last four are choices that the lesson switches: the paper has positions, does not divide the
     scores by √d, and must have masked the padding before the maximum; ``sparse`` gives the
     embedding gradients of the batch's own rows alone, which needs an optimiser without momentum.
+    ``embedding`` is the width of word vectors that start at random; given ones keep theirs.
+    ``ValueError`` for a value that a field cannot take.
     """
 
-    vocabulary: int
-    classes: int = 2
     embedding: int = 100
     hidden: int = 128
     blocks: int = 1
@@ -35,6 +36,21 @@ class SANetConfig:
     scaled: bool = False
     masked_pooling: bool = True
     sparse: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole(self, "embedding", "hidden", "blocks")
+        check_share(self, "dropout")
+        check_flags(self, "attention", "positions", "scaled", "masked_pooling", "sparse")
+
+    @classmethod
+    def base(cls, **changes: Any) -> "SANetConfig":
+        """The paper's base model; with ``attention=False`` its baseline."""
+        return cls(**changes)
+
+    @classmethod
+    def big(cls, **changes: Any) -> "SANetConfig":
+        """The paper's big model; with ``attention=False`` its baseline."""
+        return cls(**{"embedding": 200, "hidden": 256, "blocks": 2} | changes)
 
 
 class SANetOutput(NamedTuple):
@@ -120,15 +136,16 @@ class Block(nn.Module):
 class SANet(nn.Module):
     """Every word attends to every word; the largest value of each dimension decides."""
 
-    def __init__(self, config: SANetConfig, embedding: Tensor | None = None) -> None:
+    def __init__(
+        self, config: SANetConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
         super().__init__()
         self.config = config
-        self.embedding = word_embedding(
-            config.vocabulary, config.embedding, embedding, config.sparse
-        )
-        self.projection = nn.Linear(config.embedding, config.hidden)
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding, config.sparse)
+        self.projection = nn.Linear(self.embedding.embedding_dim, config.hidden)
         self.blocks = nn.ModuleList([Block(config) for _ in range(config.blocks)])
-        self.classifier = nn.Linear(config.hidden, config.classes)
+        self.classifier = nn.Linear(config.hidden, classes)
 
     def forward(self, tokens: Tensor, mask: Tensor, attention: bool = False) -> SANetOutput:
         """Token ids and mask ``(batch, length)``; ``attention`` says whether to return it.

@@ -132,14 +132,19 @@ class MaxPooling(nn.Module):
     included unless ``masked``."""
 
     def __init__(
-        self, config: HANConfig, embedding: Tensor | None = None, masked: bool = False
+        self,
+        config: HANConfig,
+        vocabulary: int,
+        classes: int,
+        embedding: Tensor | None = None,
+        masked: bool = False,
     ) -> None:
         super().__init__()
         self.config, self.masked = config, masked
-        self.embedding = word_embedding(config.vocabulary, config.embedding, embedding)
-        self.gru = BidirectionalGRU(config.embedding, config.hidden)
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
+        self.gru = BidirectionalGRU(self.embedding.embedding_dim, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(2 * config.hidden, config.classes)
+        self.classifier = nn.Linear(2 * config.hidden, classes)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Logits:
         """``tokens`` and ``mask`` ``(batch, sentences, words)`` → logits."""
@@ -164,8 +169,8 @@ class Call(NamedTuple):
 class Specimen:
     """One implementation: a ``name`` that tells nothing, and what is to be found out.
 
-    ``build(config, embedding=None)`` makes the model; ``wrong`` says which line is wrong,
-    ``symptom`` what one sees of it, ``caught_by`` which invariants do not hold (all names in
+    ``build(config, vocabulary, classes, embedding=None)`` makes the model; ``wrong`` says which
+    line is wrong, ``symptom`` what one sees of it, ``caught_by`` which invariants do not hold (all names in
     ``diagnose``), ``reported`` where such code was publicly reported.
     """
 
@@ -180,10 +185,12 @@ class Specimen:
 def _han_with(**parts: type[nn.Module]) -> Build:
     """A HAN whose ``pooling`` or ``gru`` is of another class, on both floors."""
 
-    def build(config: HANConfig, embedding: Tensor | None = None) -> HAN:
+    def build(
+        config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> HAN:
         if parts.get("pooling") is PoolsTheProjection:  # u takes the place of h
             config = replace(config, attention=2 * config.hidden)
-        model = HAN(config, embedding)
+        model = HAN(config, vocabulary, classes, embedding)
         for floor in (model.words, model.sentences):
             for part, kind in parts.items():
                 getattr(floor, part).__class__ = kind  # the same parameters, another forward
