@@ -8,10 +8,13 @@ from dataclasses import asdict, replace
 import pytest
 from tqdm import tqdm
 
+from course_lib import cli
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import grid
-from course_lib.experiments.run import RunSpec, SpecError, load_records
-from course_lib.experiments.systems import PRESETS
+from course_lib.experiments import grid, records, scheduler
+from course_lib.experiments.records import StaleRun, check_data, load_records, state
+from course_lib.experiments.settings import SpecError
+from course_lib.experiments.spec import RunSpec
+from course_lib.experiments.systems import SYSTEMS
 from course_lib.training.loop import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
@@ -33,10 +36,10 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
     found = written(
         "both: {groups: [pair, one]}\n"
         "pair: [{system: han, dataset: toy, preset: small, seeds: [3, 5]}]\n"
-        "one: [{dataset: toy, limit: 40, test: false, overrides: {hidden: 3}, threads: 1}]\n"
+        "one: [{dataset: toy, limit: 40, test: false, overrides: {model.hidden: 3}, threads: 1}]\n"
     )
     pair = [replace(small, seed=3), replace(small, seed=5)]
-    one = [RunSpec(dataset="toy", limit=40, test=False, overrides={"hidden": 3}, threads=1)]
+    one = [RunSpec(dataset="toy", limit=40, test=False, overrides={"model.hidden": 3}, threads=1)]
     assert found == {"both": pair + one, "pair": pair, "one": one}
     assert grid.choose(["one", "both"], found) == one + pair
     with pytest.raises(SpecError, match="no group 'trio'; there are: both, one, pair"):
@@ -49,10 +52,16 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
         ("a: [{hidden: 3}]", "group 'a', entry 1: no 'hidden'; there are: system, dataset"),
         (f"a: [{SMALL}, {{seed: 3}}]", "group 'a', entry 2: no 'seed'"),
         ("a: [{system: hna}]", "group 'a', entry 1: no system 'hna'; there are: agt, han"),
-        ("a: [{overrides: {hiden: 1}}]", "group 'a', entry 1: no han setting 'hiden'"),
-        ("a: [{overrides: {hidden: many}}]", "entry 1: hidden takes int, got 'many'"),
+        (
+            "a: [{overrides: {hidden: 1}}]",
+            "entry 1: no setting 'hidden'; do you mean model.hidden?",
+        ),
+        ("a: [{overrides: {model.hidden: many}}]", "entry 1: model.hidden takes a whole number"),
+        ("a: [{overrides: {training.optimizer: adm}}]", "entry 1: training.optimizer takes"),
+        ("a: [{overrides: {text.vectors: glov}}]", "entry 1: text.vectors takes"),
+        ("a: [{overrides: {text.max_tokens: 9}}]", "this system reads sentences"),
         ("a: [{overrides: [hidden]}]", "entry 1: overrides takes dict, got ['hidden']"),
-        ("a: [{overrides: {1: 2}}]", "entry 1: no han setting 1"),
+        ("a: [{overrides: {1: 2}}]", "entry 1: no setting 1; there are"),
         ("a: [{system: [han]}]", "entry 1: system takes str, got ['han']"),
         ("a: [{seeds: 3}]", "entry 1: seeds takes list, got 3"),
         ("a: [{seeds: []}]", "entry 1: seeds is empty"),
@@ -85,13 +94,15 @@ def test_what_cannot_be_meant_is_refused_with_its_place(written, text, says):
 
 def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatch, tmp_path):
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
-    monkeypatch.setattr(grid, "RUNS", tmp_path)  # what was run here must not stand in for results/
+    monkeypatch.setattr(
+        records, "RUNS", tmp_path
+    )  # what was run here must not stand in for results/
     specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
     outside = [record["id"] for record in load_records() if record["id"] not in specs]
     assert outside == []
     for record in load_records():
-        found = grid.state(specs[record["id"]])
-        assert found.record == grid.RESULTS / f"{record['id']}.json", found.stale
+        found = state(specs[record["id"]])
+        assert found.record == records.RESULTS / f"{record['id']}.json", found.stale
 
 
 SPEC = RunSpec("han", "toy", "small")
@@ -100,8 +111,8 @@ SPEC = RunSpec("han", "toy", "small")
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """``place(where, **changes)`` puts a record of SPEC into ``runs/`` or ``results/``."""
-    monkeypatch.setattr(grid, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(grid, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
     (tmp_path / "results").mkdir()
     (tmp_path / "runs" / SPEC.id).mkdir(parents=True)
     content = load_corpus("toy").provenance.content
@@ -120,52 +131,55 @@ def place(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("where", ["runs", "results"])
 def test_a_run_is_done_when_its_record_says_what_the_spec_says(place, where):
-    assert grid.state(SPEC).record is None
+    assert state(SPEC).record is None
     path = place(where, spec=asdict(replace(SPEC, device="cuda", threads=7)))
-    assert grid.state(SPEC) == grid.State(path, {})
+    assert state(SPEC) == records.State(path, {})
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"spec": asdict(replace(SPEC, seed=1))}, "holds another run"),
-        ({"settings": asdict(SPEC.settings()) | {"hidden": 99}}, "holds another run"),
+        ({"settings": asdict(replace(SPEC, overrides={"model.hidden": 99}).settings())},
+         "holds another run"),
         ({"data": {"content": "0" * 64}}, "made from other data than toy holds now"),
-        ({"spec": {}}, "is no record"),
+        ({"spec": {}, "data": None}, "is no record"),
+        ({"spec": {"colour": 1}}, "is no record"),
     ],
-)
+)  # fmt: skip
 def test_a_record_of_anything_else_does_not_count_and_says_why(place, change, says):
     path = place("runs", **change)
-    found = grid.state(SPEC)
+    found = state(SPEC)
     assert found.record is None and says in found.stale[path] and str(path) in found.stale[path]
     committed = place("results")
-    assert grid.state(SPEC).record == committed and path in grid.state(SPEC).stale
+    assert state(SPEC).record == committed and path in state(SPEC).stale
 
 
 @pytest.mark.parametrize("bytes_kept", [0, 1, 40, -3])
 def test_half_a_record_does_not_count(place, bytes_kept):
     path = place("runs")
     path.write_bytes(path.read_bytes()[:bytes_kept])
-    assert grid.state(SPEC).record is None and "is no record" in grid.state(SPEC).stale[path]
+    assert state(SPEC).record is None and "is no record" in state(SPEC).stale[path]
 
 
 def test_a_changed_preset_makes_its_runs_missing(place, monkeypatch):
     place("results")
-    assert grid.state(SPEC).record
-    changed = replace(PRESETS["han"]["small"], learning_rate=0.5)
-    monkeypatch.setitem(PRESETS["han"], "small", changed)
-    assert "holds another run" in str(grid.state(SPEC).stale)
+    assert state(SPEC).record
+    small = SYSTEMS["han"].presets["small"]
+    changed = replace(small, training=replace(small.training, learning_rate=0.5))
+    monkeypatch.setitem(SYSTEMS["han"].presets, "small", changed)
+    assert "holds another run" in str(state(SPEC).stale)
 
 
 def test_a_subset_counts_until_the_whole_is_prepared(place, monkeypatch):
     """AG News' catalog knows the digest of a subset and none of the whole."""
     spec = replace(SPEC, dataset="ag_news")
-    (subset,) = (source for source in grid.CARDS["ag_news"].sources if source.subset)
+    (subset,) = (source for source in records.CARDS["ag_news"].sources if source.subset)
     made = {"spec": asdict(spec), "data": {"content": subset.content}}
-    assert grid.check_data(made, "ag_news", grid.RESULTS) is None
-    monkeypatch.setattr(grid, "prepared_content", lambda name: "f" * 64)
+    assert check_data(made, "ag_news", records.RESULTS) is None
+    monkeypatch.setattr(records, "prepared_content", lambda name: "f" * 64)
     with pytest.raises(SpecError, match="other data than ag_news"):
-        grid.check_data(made, "ag_news", grid.RESULTS)
+        check_data(made, "ag_news", records.RESULTS)
 
 
 def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
@@ -174,7 +188,8 @@ def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
     weights.write_bytes(b"a night of training")
     said = "\n".join(grid.clear_stale([SPEC]))
     assert "holds another run" in said and "training again" in said
-    (kept,) = grid.RUNS.iterdir()
+    assert records.RESULTS.is_dir()
+    (kept,) = records.RUNS.iterdir()
     assert kept.name.startswith(f"{SPEC.id}.stale-") and str(kept) in said
     assert (kept / "model.safetensors").read_bytes() == b"a night of training"
     assert grid.clear_stale([SPEC]) == []
@@ -191,41 +206,41 @@ def test_missing_is_what_neither_runs_nor_results_hold(place):
 
 
 def test_publishing_copies_what_was_run_here(place):
-    assert grid.publish([SPEC]) == []
+    assert scheduler.publish_all([SPEC]) == []
     made = place("runs", seconds=3.0)
-    (published,) = grid.publish([SPEC])
-    assert published.read_bytes() == made.read_bytes()
+    (published,) = scheduler.publish_all([SPEC])
+    assert json.loads(published.read_text()) == json.loads(made.read_text())
 
 
 def test_progress_is_that_of_the_epochs_and_one_with_a_record(place):
-    assert grid.progress(SPEC.id) == 0
+    assert scheduler.progress(SPEC.id) == 0
     epoch = Epoch(0.5, 0.7, 0.5, 0.7, 1.0)
-    note = grid.note_progress(grid.RUNS / SPEC.id, SPEC.settings())
+    note = scheduler.note_progress(records.RUNS / SPEC.id, SPEC.settings().training.epochs)
     note(History(epochs=[epoch]))
-    assert grid.progress(SPEC.id) == 1 / SPEC.settings().epochs
+    assert scheduler.progress(SPEC.id) == 1 / SPEC.settings().training.epochs
     place("runs")
-    assert grid.progress(SPEC.id) == 1
+    assert scheduler.progress(SPEC.id) == 1
 
 
 def test_runs_are_expected_to_take_as_long_as_those_most_like_them():
     def took(seconds, **changes):
         return {"spec": asdict(replace(SPEC, **changes)), "seconds": seconds}
 
-    records = [took(10, seed=1), took(12, seed=2), took(90, overrides={"hidden": 9})]
+    records = [took(10, seed=1), took(12, seed=2), took(90, overrides={"model.hidden": 9})]
     other = replace(SPEC, dataset="imdb")
     unknown = RunSpec("tfidf", "toy", "words")
-    found = grid.expected_seconds([SPEC, other, unknown], records)
+    found = scheduler.expected_seconds([SPEC, other, unknown], records)
     assert found == {SPEC.id: 11, other.id: 12, unknown.id: 60}
 
 
 def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(grid, "_snakemake", None)
-    assert grid.main(["run", "trio"]) == 2
+    monkeypatch.setattr(scheduler, "_snakemake", None)
+    assert cli.main(["grid", "run", "trio"]) == 2
     assert "error: grid.yaml: no group 'trio'; there are: " in capsys.readouterr().err
-    assert grid.main(["run", "core", "--on", "nowhere"]) == 2
+    assert cli.main(["grid", "run", "core", "--on", "nowhere"]) == 2
     assert "error: no profile 'nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        grid.main(["status", "--executor", "slurm"])
+        cli.main(["students", "--executor", "slurm"])
 
 
 def test_a_terminal_that_goes_away_does_not_hold_the_grid_up(place):
@@ -235,7 +250,7 @@ def test_a_terminal_that_goes_away_does_not_hold_the_grid_up(place):
 
     ended = threading.Event()
     ended.set()
-    grid._watch(ended, [SPEC], Gone())
+    scheduler._watch(ended, [SPEC], Gone())
     free = threading.Event()  # tqdm's lock, which this thread itself could always take again
 
     def take() -> None:
@@ -250,6 +265,50 @@ def test_the_line_of_progress_says_how_many_runs_are_done_and_how_long_it_takes(
     place("runs")
     ended, shown = threading.Event(), io.StringIO()
     ended.set()
-    grid._watch(ended, [SPEC, replace(SPEC, seed=1)], shown)
+    scheduler._watch(ended, [SPEC, replace(SPEC, seed=1)], shown)
     last = shown.getvalue().split("\r")[-1]
     assert last.startswith("1 of 2 runs  50%") and "left" in last
+
+
+def test_a_stale_record_in_results_is_told_and_left_where_it_is(place):
+    """results/ holds the records of all runs: moving its folder aside would lose them."""
+    path = place("results", settings={})
+    (line,) = grid.clear_stale([SPEC])
+    assert str(path) in line and "holds another run" in line
+    assert path.exists() and grid.missing([SPEC]) == [SPEC]
+
+
+def test_before_anything_is_prepared_a_record_of_unknown_rows_does_not_count(monkeypatch):
+    """IMDb's digest stands in the catalog: no preparing is needed to tell other rows."""
+    monkeypatch.setattr(records, "prepared_content", lambda name: None)
+    made = {"data": {"content": "0" * 64}}
+    with pytest.raises(StaleRun, match="other data than imdb"):
+        check_data(made, "imdb", records.RESULTS)
+    whole = {"data": {"content": records.CARDS["imdb"].content}}
+    assert check_data(whole, "imdb", records.RESULTS) is None
+    assert check_data(made, "dbpedia", records.RESULTS) is None  # no digest is known of it
+
+
+def test_a_grid_that_is_not_utf_8_is_named(tmp_path):
+    path = tmp_path / "grid.yaml"
+    path.write_bytes("# durée\na: []".encode("latin-1"))
+    with pytest.raises(SpecError, match=r"grid.yaml is not UTF-8"):
+        grid.read_grid(path)
+
+
+def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
+    monkeypatch.setattr(scheduler.torch.cuda, "device_count", lambda: 2)
+    with (
+        scheduler.own_device(SPEC) as first,
+        scheduler.own_device(SPEC) as second,
+        scheduler.own_device(SPEC) as third,
+        scheduler.own_device(replace(SPEC, device="cpu")) as named,
+    ):
+        assert [spec.device for spec in (first, second, third, named)] == [
+            "cuda:0", "cuda:1", "auto", "cpu"
+        ]  # fmt: skip
+    with scheduler.own_device(SPEC) as again:
+        assert again.device == "cuda:0"
+    monkeypatch.setattr(scheduler.torch.cuda, "device_count", lambda: 1)
+    with scheduler.own_device(SPEC) as only:
+        assert only is SPEC

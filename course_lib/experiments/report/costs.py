@@ -44,7 +44,7 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     rows = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for dataset, title in ZHANG.items():
         texts = sum(map(sum, CARDS[dataset].sizes.values()))
-        training = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.validation_share)
+        training = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.text.validation_share)
         tokens = 1e6 * TEXT_MEGABYTES[dataset] / BYTES_PER_TOKEN
         mean = tokens / texts
         epoch = training * mean
@@ -52,7 +52,7 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
         hours = []
         for record in found.values():
             rate = record["figures"][f"SANet base, {length} words"]["tokens_per_second"]["median"]
-            hours.append(f"{BASE.epochs * epoch / rate / 3600:,.1f}")
+            hours.append(f"{BASE.training.epochs * epoch / rate / 3600:,.1f}")
         cells = [f"{texts:,}", f"{mean:.0f}", f"{epoch / 1e6:.0f}", f"{preparing[dataset]:.1f}"]
         cells += [f"{4 * tokens / 1e6:,.0f}", *hours]
         rows.append(f"| {title} | {' | '.join(cells)} |")

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from course_lib.data.catalog import CARDS
+from course_lib.experiments.records import load_records
 from course_lib.experiments.report.imdb import REPORTED
 from course_lib.experiments.report.records import (
     accuracy_of,
@@ -22,7 +23,6 @@ from course_lib.experiments.report.sst import OUR_MODELS as TREEBANK_MODELS
 from course_lib.experiments.report.zhang import DATASETS as ZHANG_AND_IMDB
 from course_lib.experiments.report.zhang import OUR_MODELS as ZHANG_MODELS
 from course_lib.experiments.report.zhang import PAPER_ERRORS, ZHANG
-from course_lib.experiments.run import load_records
 from course_lib.metrics.classification import sampling_error
 
 STANDARD_ERRORS = 2.0  # on either side: an interval of about 95 %

@@ -4,8 +4,8 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
-from course_lib.experiments.report.records import spread
-from course_lib.experiments.run import load_records
+from course_lib.experiments.records import load_records
+from course_lib.experiments.report.records import same_settings, spread
 
 # The seed report's own figures (Bredy-Maux and Robach 2022), rounded as it gives them.
 REPORTED = {
@@ -21,26 +21,26 @@ def grouped(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         spec = record["spec"]
         ours = spec["dataset"] == "imdb" and spec["system"] in ("han", "tfidf")
         if ours and "test" in record and not record["data"]["subset"]:
-            settings = tuple(sorted(record["settings"].items()))
-            groups[record["spec"]["system"], settings].append(record)
+            groups[spec["system"], same_settings(record)].append(record)
     return sorted(groups.values(), key=_row_order)
 
 
 def _row_order(group: list[dict[str, Any]]) -> tuple:
-    settings = group[0]["settings"]
-    size = settings.get("max_sentences", settings.get("longest"))
-    return group[0]["spec"]["system"], size, settings.get("hops", 1), settings.get("penalty", 0)
+    settings, system = group[0]["settings"], group[0]["spec"]["system"]
+    model = settings["model"]
+    size = settings["text"]["max_sentences"] if system == "han" else model["longest"]
+    return system, size, model.get("hops", 1), model.get("penalty", 0)
 
 
-def describe(system: str, settings: dict[str, Any]) -> str:
+def describe(system: str, model: dict[str, Any]) -> str:
     """A row's name: what differs between the runs of a table, in words."""
     if system == "tfidf":
-        words = "words" if settings["longest"] == 1 else "words and word pairs"
+        words = "words" if model["longest"] == 1 else "words and word pairs"
         return f"TF-IDF of {words}, logistic regression"
     name = "HAN"
-    if settings["hops"] > 1:
-        name += f", {settings['hops']} hops"
-        name += f", penalty {settings['penalty']}" if settings["penalty"] else ""
+    if model["hops"] > 1:
+        name += f", {model['hops']} hops"
+        name += f", penalty {model['penalty']}" if model["penalty"] else ""
     return name
 
 
@@ -58,14 +58,14 @@ def imdb_table(records: list[dict[str, Any]] | None = None) -> str:
         tests = [record["test"] for record in group]
         system, settings = group[0]["spec"]["system"], group[0]["settings"]
         if system == "han":
-            cut = f"{settings['max_sentences']} × {settings['max_words']}"
+            cut = f"{settings['text']['max_sentences']} × {settings['text']['max_words']}"
             read = f"{group[0]['share_of_words_kept']:.0%}"
             per_run = [sum(e["seconds"] for e in record["epochs"]) for record in group]
         else:
             cut, read = "none", "100%"
             per_run = [record["fit_seconds"] for record in group]
         rows.append(
-            f"| {describe(system, settings)} | {cut} | {read} | {len(group)} "
+            f"| {describe(system, settings['model'])} | {cut} | {read} | {len(group)} "
             f"| {spread([t['accuracy'] for t in tests], 100)} "
             f"| {spread([t['f1'] for t in tests], digits=3)} "
             f"| {spread([t['auc'] for t in tests], digits=3)} "

@@ -1,5 +1,6 @@
 """What every table needs of the records: which belong together, and how their spread is written."""
 
+import json
 import re
 import statistics
 from collections import defaultdict
@@ -8,7 +9,8 @@ from typing import Any
 
 from course_lib.metrics.classification import sampling_error
 
-HOW_LONG = {"max_tokens", "epochs", "patience"}  # overrides under which a run is still the preset's
+# Overrides under which a run is still the preset's: the cut, and how long it is trained.
+HOW_LONG = {"text.max_tokens", "training.epochs", "training.patience"}
 
 SIMPLE = {
     "TF-IDF of words": ("tfidf", "words"),
@@ -39,12 +41,22 @@ def seeds_of(
         fits = (spec["system"], spec["preset"], spec["dataset"]) == (system, preset, dataset)
         usual = spec["limit"] is None and set(spec["overrides"]) <= HOW_LONG
         if fits and usual and "test" in record:
-            settings = tuple(sorted(record["settings"].items()))
-            groups[record["data"]["subset"], settings].append(record)
+            groups[record["data"]["subset"], same_settings(record)].append(record)
     if not groups:
         return []
     best = min(groups, key=lambda key: (key[0], -len(groups[key])))
     return groups[best]
+
+
+def same_settings(record: dict[str, Any]) -> str:
+    """What runs that differ in nothing but their seed have in common."""
+    return json.dumps(record["settings"], sort_keys=True)
+
+
+def setting(record: dict[str, Any], address: str) -> Any:
+    """A setting of a recorded run by its address, such as ``"model.penalty"``."""
+    part, _, name = address.partition(".")
+    return record["settings"][part][name]
 
 
 def runs_of(
@@ -84,7 +96,7 @@ def made_from(group: list[dict[str, Any]]) -> str:
 
 def vector_size(record: dict[str, Any]) -> str:
     """``"50-d vectors"`` for a run that had pre-trained ones, else nothing."""
-    size = re.search(r"\.(\d+)d$", record["settings"].get("vectors", ""))
+    size = re.search(r"\.(\d+)d$", setting(record, "text.vectors"))
     return f"{size[1]}-d vectors" if size else ""
 
 

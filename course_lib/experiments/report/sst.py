@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from course_lib.experiments.records import load_records
 from course_lib.experiments.report.records import SIMPLE, accuracy_of, results_table
-from course_lib.experiments.run import load_records
 
 DATASETS = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
 # Test accuracy in %. Tutek and Šnajder 2018, Tables 1 and 2; Guo 2017, with the ablations of its

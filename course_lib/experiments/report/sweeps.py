@@ -10,8 +10,9 @@ import torch
 from matplotlib.figure import Figure
 
 from course_lib.experiments.grid import choose, read_grid
-from course_lib.experiments.report.records import HOW_LONG, accuracy_of, spread
-from course_lib.experiments.run import kept_accuracy, load_records
+from course_lib.experiments.records import kept_accuracy, load_records
+from course_lib.experiments.report.records import HOW_LONG, accuracy_of, setting, spread
+from course_lib.experiments.settings import value_of
 from course_lib.metrics.classification import sampling_error
 from course_lib.views import plots
 from course_lib.views.heatmap import AttentionHeatmap
@@ -20,35 +21,36 @@ Groups = dict[float, list[dict[str, Any]]]  # records by the value of a setting,
 
 
 def sweep(
-    setting: str,
+    address: str,
     fixed: dict[str, Any],
     model: tuple[str, str],
     dataset: str,
     records: list[dict[str, Any]] | None = None,
     tested: bool = False,
 ) -> Groups:
-    """The records of a model, (system, preset), by the value of a setting such as ``"penalty"``.
+    """The records of a model, (system, preset), by the value of a setting such as
+    ``"model.penalty"``.
 
     ``fixed`` gives the settings that must be as they say. Nothing else may have been overridden but
     the cut and the length of training. Those with a test half read, or those without, as ``tested``
     says; never runs on a part of the rows.
     """
     records = load_records() if records is None else records
-    usual = {setting, *fixed} | HOW_LONG
-    found = defaultdict(list)
+    usual = {address, *fixed} | HOW_LONG
+    groups = defaultdict(list)
     for record in records:
-        spec, settings = record["spec"], record["settings"]
+        spec = record["spec"]
         fits = (spec["system"], spec["preset"], spec["dataset"]) == (*model, dataset)
-        alike = fits and all(settings[name] == value for name, value in fixed.items())
+        alike = fits and all(setting(record, name) == value for name, value in fixed.items())
         whole = spec["limit"] is None and ("test" in record) == tested
         if alike and whole and set(spec["overrides"]) <= usual:
-            found[settings[setting]].append(record)
-    return dict(sorted(found.items()))
+            groups[setting(record, address)].append(record)
+    return dict(sorted(groups.items()))
 
 
-def planned_values(group: str, setting: str) -> list[float]:
+def planned_values(group: str, address: str) -> list[float]:
     """The values of a setting that a group of the grid means to record, from low to high."""
-    return sorted({getattr(spec.settings(), setting) for spec in choose([group])})
+    return sorted({value_of(spec.settings(), address) for spec in choose([group])})
 
 
 def of_common_seeds(groups: Groups) -> Groups:
@@ -80,11 +82,11 @@ def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> Attention
     if not groups:
         return None
     groups = of_common_seeds(groups)
-    most = max(group[0]["settings"]["steps"] for group in groups.values())
+    most = max(setting(group[0], "model.steps") for group in groups.values())
     weights, titles = torch.zeros(len(groups), most, 2), []
     for place, (value, group) in enumerate(groups.items()):
         figures = mean_figures(group)
-        for step in range(group[0]["settings"]["steps"]):
+        for step in range(setting(group[0], "model.steps")):
             share = figures.get(f"summary share, step {step + 1}", 0.0)
             weights[place, step] = torch.tensor([1 - share, share])
         titles.append(
@@ -104,7 +106,7 @@ def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) ->
     groups = of_common_seeds(groups)
     accuracies = {value: list(map(kept_accuracy, group)) for value, group in groups.items()}
     means = {value: mean_figures(group) for value, group in groups.items()}
-    steps = {value: group[0]["settings"]["steps"] for value, group in groups.items()}
+    steps = {value: setting(group[0], "model.steps") for value, group in groups.items()}
     for value, figures in means.items():
         share = figures.get(f"summary share, step {steps[value]}")
         figures |= {"last step on summaries": share} if share is not None else {}

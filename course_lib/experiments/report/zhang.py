@@ -4,6 +4,7 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
+from course_lib.experiments.records import load_records
 from course_lib.experiments.report.records import (
     HOW_LONG,
     SIMPLE,
@@ -13,7 +14,6 @@ from course_lib.experiments.report.records import (
     seeds_of,
     spread,
 )
-from course_lib.experiments.run import load_records
 
 ZHANG = {
     "ag_news": "AG", "dbpedia": "DBP", "yahoo_answers": "Yahoo", "yelp_polarity": "Yelp P.",

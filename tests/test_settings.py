@@ -1,0 +1,181 @@
+"""Settings and specs: what they may hold, how a run is named, what is refused before a start."""
+
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from course_lib.experiments import run
+from course_lib.experiments.settings import (
+    PARTS,
+    SpecError,
+    addresses,
+    differences,
+    with_overrides,
+)
+from course_lib.experiments.spec import RunSpec
+from course_lib.experiments.systems import SYSTEMS
+
+EVERY_PRESET = [(name, preset) for name, system in SYSTEMS.items() for preset in system.presets]
+
+
+@pytest.mark.parametrize(
+    ("says", "change"),
+    [
+        ("no system 'nope'; there are: agt, han, iram, sanet, tfidf", {"system": "nope"}),
+        ("no preset 'nope'; there are: long, report, small", {"preset": "nope"}),
+        ("no preset 'report'; there are: default, words", {"system": "tfidf"}),
+        ("no dataset 'nope'; there are: ag_news, amazon_full", {"dataset": "nope"}),
+        ("no dataset 'glove.6B.50d'", {"dataset": "glove.6B.50d"}),
+        ("no setting 'hidden'; do you mean model.hidden?", {"overrides": {"hidden": 8}}),
+        ("no setting 'model.hiden'; do you mean model.hidden?", {"overrides": {"model.hiden": 8}}),
+        ("no setting 'zz'; there are: text.max_tokens", {"overrides": {"zz": 8}}),
+        ("model.hidden takes a whole number from 1, got 8.0", {"overrides": {"model.hidden": 8.0}}),
+        ("model.hidden takes a whole number from 1, got '8'", {"overrides": {"model.hidden": "8"}}),
+        ("model.hidden takes a whole number from 1, got -8", {"overrides": {"model.hidden": -8}}),
+        ("training.epochs takes a whole number", {"overrides": {"training.epochs": True}}),
+        ("model.dropout takes a number from 0", {"overrides": {"model.dropout": "0.3"}}),
+        ("model.dropout takes a number from 0", {"overrides": {"model.dropout": 1}}),
+        ("model.penalty takes a", {"overrides": {"model.penalty": float("nan")}}),
+        ("training.learning_rate", {"overrides": {"training.learning_rate": float("inf")}}),
+        ("training.learning_rate", {"overrides": {"training.learning_rate": 0}}),
+        ("training.batch_size", {"overrides": {"training.batch_size": 0}}),
+        ("training.optimizer takes", {"overrides": {"training.optimizer": "adm"}}),
+        ("text.vectors takes", {"overrides": {"text.vectors": "glov"}}),
+        ("text.vectors takes", {"overrides": {"text.vectors": "imdb"}}),
+        ("text.vectors takes", {"overrides": {"text.vectors": 50}}),
+        ("text.max_tokens is 5, but this system reads sentences",
+         {"overrides": {"text.max_tokens": 5}}),
+        ("text.max_words is 5, but this system reads one sequence",
+         {"system": "agt", "preset": "paper", "overrides": {"text.max_words": 5}}),
+        ("model.dropout_at takes",
+         {"system": "agt", "preset": "paper", "overrides": {"model.dropout_at": "foo"}}),
+        ("model.selection_layers takes",
+         {"system": "agt", "preset": "paper", "overrides": {"model.selection_layers": 99}}),
+        ("model.hidden", {"system": "iram", "preset": "full", "overrides": {"model.hidden": 7}}),
+        ("training.optimizer is 'adam', but model.sparse",
+         {"system": "sanet", "preset": "base", "overrides": {"training.optimizer": "adam"}}),
+        ("training.clip_norm is 1.0, but model.sparse",
+         {"system": "sanet", "preset": "base", "overrides": {"training.clip_norm": 1}}),
+        ("training.momentum is SGD's alone", {"overrides": {"training.momentum": 0.9}}),
+        ("text.max_tokens is 9, but this baseline reads whole texts",
+         {"system": "tfidf", "preset": "words", "overrides": {"text.max_tokens": 9}}),
+        ("text.vectors has no meaning here",
+         {"system": "tfidf", "preset": "words", "overrides": {"text.vectors": "glove.6B.50d"}}),
+        ("model.minimum_documents takes at most the 540 training rows, got 9999",
+         {"system": "tfidf", "preset": "words", "dataset": "toy",
+          "overrides": {"model.minimum_documents": 9999}}),
+        ("text.validation_share holds out 0 of 600 training rows",
+         {"dataset": "toy", "overrides": {"text.validation_share": 0.0001}}),
+        ("text.validation_share takes", {"overrides": {"text.validation_share": 1.5}}),
+        ("limit takes 20 to 600 training rows, got 19", {"dataset": "toy", "limit": 19}),
+        ("limit takes 20 to 600 training rows, got 601", {"dataset": "toy", "limit": 601}),
+        ("got 30.5", {"limit": 30.5}),
+        ("got '30'", {"limit": "30"}),
+        ("seed takes a whole number from 0 to 2³² − 1, got -1", {"seed": -1}),
+        ("got '0'", {"seed": "0"}),
+        ("got 0.5", {"seed": 0.5}),
+        ("got 4294967296", {"seed": 2**32}),
+        ("threads takes a whole number from 1, got 0", {"threads": 0}),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused_by_name_before_anything_starts(monkeypatch, says, change):
+    monkeypatch.setattr(run, "load_corpus", None)
+    spec = RunSpec(**change)
+    for act in (spec.validate, lambda: run.train(spec)):
+        with pytest.raises(SpecError, match=re.escape(says)):
+            act()
+
+
+@pytest.mark.parametrize(("system", "preset"), EVERY_PRESET)
+def test_every_preset_can_run(system, preset):
+    spec = RunSpec(system, "toy", preset)
+    assert spec.validate() is None and spec.id == f"{system}-toy-{preset}-s0"
+
+
+def test_overrides_change_what_they_address_and_nothing_else():
+    usual = RunSpec().settings()
+    overrides = {"model.hidden": 60, "training.patience": 0, "text.vectors": "none"}
+    changed = with_overrides(usual, overrides)
+    assert differences(changed, usual) == overrides
+    assert changed.model == replace(usual.model, hidden=60)
+
+
+def test_a_whole_number_for_a_decimal_is_the_same_run():
+    pairs = [RunSpec(overrides={"model.penalty": value}) for value in (1, 1.0)]
+    assert pairs[0].id == pairs[1].id and pairs[0].settings() == pairs[1].settings()
+    assert type(pairs[0].settings().model.penalty) is float
+
+
+def test_an_override_that_says_what_the_preset_says_changes_nothing():
+    spec = RunSpec(overrides={"model.penalty": 0, "training.epochs": 4})
+    assert spec.id == RunSpec().id and spec.settings() == RunSpec().settings()
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        (RunSpec("iram", "sst2", "vanilla", {"model.penalty": 0.1}),
+         "iram-sst2-vanilla-penalty0.1-s0"),
+        (RunSpec("iram", "sst2", "vanilla", {"training.epochs": 3, "model.penalty": 0},
+                 seed=2, test=False),
+         "iram-sst2-vanilla-penalty0-epochs3-notest-s2"),
+        (RunSpec("sanet", "imdb", "base", {"model.scaled": True, "model.positions": False},
+                 limit=2500),
+         "sanet-imdb-base-2500rows-no-positions-scaled-s0"),
+        (RunSpec("agt", "sst5", "paper", {"training.optimizer": "adadelta",
+                                          "training.learning_rate": 5e-5}),
+         "agt-sst5-paper-learning_rate5e-05-optimizer-adadelta-s0"),
+        (RunSpec(overrides={"text.vocabulary_from": "train+validation"}),
+         "han-imdb-report-vocabulary_from-train+validation-s0"),
+        (RunSpec(overrides={"training.learning_rate": 0.1234567891}),
+         "han-imdb-report-learning_rate0.1234567891-s0"),
+    ],
+)  # fmt: skip
+def test_a_run_is_named_in_words(spec, name):
+    assert spec.id == name and Path(name).name == name
+
+
+def test_names_do_not_depend_on_the_order_of_the_overrides():
+    one = RunSpec(overrides={"model.hidden": 60, "model.hops": 2})
+    assert one.id == RunSpec(overrides={"model.hops": 2, "model.hidden": 60}).id
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_no_setting_stands_in_two_parts(system):
+    """Names of runs leave the part out, so it must follow from the setting's own name."""
+    (settings, *_) = SYSTEMS[system].presets.values()
+    names = [address.partition(".")[2] for address in addresses(settings)]
+    assert len(set(names)) == len(names)
+    assert {address.partition(".")[0] for address in addresses(settings)} == set(PARTS)
+
+
+def test_presets_of_a_system_have_parts_of_one_kind():
+    for system in SYSTEMS.values():
+        kinds = {tuple(type(getattr(p, part)) for part in PARTS) for p in system.presets.values()}
+        assert len(kinds) == 1
+
+
+def test_irams_ablations_each_leave_one_part_out():
+    presets = SYSTEMS["iram"].presets
+    changed = {
+        name: {a.partition(".")[2] for a in differences(presets[name], presets["full"])}
+        for name in ("full-no-ngrams", "full-no-query", "full-no-embedding")
+    }
+    assert changed == {
+        "full-no-ngrams": {"ngrams"},
+        "full-no-query": {"query_layers", "query_highway"},
+        "full-no-embedding": {"embedding_highway"},
+    }
+
+
+def test_too_many_overrides_are_refused_since_the_name_would_be_too_long():
+    settings = RunSpec().settings()
+    numbers = {f"model.{field.name}": 123_456_789 for field in fields(settings.model)
+               if type(getattr(settings.model, field.name)) is int}  # fmt: skip
+    numbers |= {f"text.{name}": 123_456_789 for name in ("max_sentences", "max_words")}
+    numbers |= {f"training.{name}": 123_456_789 for name in ("epochs", "patience", "batch_size")}
+    numbers |= {"training.most_tokens": 123_456_789, "text.vocabulary_limit": 123_456_789}
+    with pytest.raises(SpecError, match="too many: make them a preset"):
+        RunSpec(overrides=numbers).validate()

@@ -1,0 +1,204 @@
+"""Every system behind one protocol: built, trained, looked at, read, saved and loaded again."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from course_lib.training.config import TrainingError
+
+from course_lib.data.corpus import load_corpus
+from course_lib.data.text import TokenisedText
+from course_lib.experiments.run import load_run, split_rows, system_of, train
+from course_lib.experiments.spec import RunSpec
+from course_lib.experiments.systems import SYSTEMS
+from course_lib.metrics.attention import gini
+from course_lib.metrics.classification import classification_metrics
+from course_lib.metrics.composition import selected_words
+
+PRESET = {"tfidf": "default"}
+OURS = "A tender film. The acting is wonderful!"
+ATTENTION = {
+    "han": {"words": (1, 9), "sentences": (1, 2)},
+    "sanet": {"block 1": (9, 9), "pooled": (1, 9)},
+    "iram": {"steps": (3, 11)},
+    "agt": {"layers": (4, 9)},
+    "tfidf": {},
+}
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def trained(request, tmp_path_factory):
+    """A run of each system on the toy corpus, and its folder."""
+    spec = RunSpec(
+        request.param, "toy", PRESET.get(request.param, "small"), device="cpu", threads=1
+    )
+    folder = tmp_path_factory.mktemp("run")
+    return spec, folder, train(spec, folder)
+
+
+def test_it_learns_made_up_reviews(trained):
+    _, folder, done = trained
+    assert done.record["test"]["accuracy"] > 0.9 and done.record["test"]["auc"] > 0.95
+    assert json.loads((folder / "record.json").read_text()) == json.loads(json.dumps(done.record))
+    assert ("epochs" in done.record) != ("validation" in done.record)
+
+
+def test_a_loaded_one_reads_and_predicts_the_same(trained):
+    spec, folder, done = trained
+    again = load_run(folder, spec).system
+    rows = done.corpus.splits["test"]
+    assert classification_metrics(again.look(rows).predictions) == done.record["test"]
+    before, after = done.system.read(OURS), again.read(OURS)
+    assert before.tokens == after.tokens
+    np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
+    for name, attention in before.attention.items():
+        np.testing.assert_allclose(attention.weights, after.attention[name].weights, atol=1e-6)
+
+
+def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):
+    spec, _, done = trained
+    reading = done.system.read(OURS)
+    assert reading.tokens == ("A", "tender", "film", ".", "The", "acting", "is", "wonderful", "!")
+    assert reading.sentence_lengths == (4, 5) and reading.classes == ("negative", "positive")
+    assert reading.probabilities.sum() == pytest.approx(1, abs=1e-5)
+    assert reading.predicted == "positive"
+    shapes = {name: attention.weights.shape for name, attention in reading.attention.items()}
+    assert shapes == ATTENTION[spec.system]
+    for name, attention in reading.attention.items():
+        parts = np.split(attention.weights, [4], 1) if name == "words" else [attention.weights]
+        for part in parts:  # HAN's words sum to one in each sentence
+            np.testing.assert_allclose(part.sum(1), 1, atol=1e-5)
+
+
+def test_a_row_of_the_corpus_reads_as_it_is_predicted(trained):
+    _, _, done = trained
+    rows = done.corpus.splits["test"].select(range(5))
+    predictions = done.system.look(rows).predictions
+    for row, expected in zip(rows, predictions.probabilities.numpy()):
+        reading = done.system.read(row)
+        np.testing.assert_allclose(reading.probabilities, expected, atol=1e-5)
+        tokens = TokenisedText(row["tokens"], row["sentence_lengths"])
+        assert done.system.read(tokens).tokens == reading.tokens == tuple(row["tokens"])
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u202e", "x" * 10_000, "so " * 3_000, "😀"])
+def test_odd_texts_are_read_without_an_error(trained, text):
+    reading = trained[2].system.read(text)
+    assert np.isfinite(reading.probabilities).all()
+    assert len(reading.tokens) + reading.left_out == len(text.split())
+
+
+def test_figures_are_those_of_the_attention(trained):
+    spec, _, done = trained
+    if "attention" not in done.record:
+        assert spec.system in ("han", "tfidf")
+        return
+    figures = done.record["attention"]
+    assert figures["split"] == "test" and figures["trained"].keys() == figures["untrained"].keys()
+    rows = done.corpus.splits["test"].select(range(5))
+    look = done.system.look(rows)
+    tokens, mask = done.system.encode(rows).batch(np.arange(5))[:2]
+    output = done.system.forward(tokens, mask)
+    if spec.system == "sanet":
+        by_hand = gini(output.attention[:, 0], mask)
+        torch.testing.assert_close(look.figures["gini"], by_hand, atol=1e-4, rtol=0)
+    if spec.system == "agt":
+        by_hand = selected_words(output.attention, mask).sum(2).float()
+        torch.testing.assert_close(look.figures["selected"], by_hand)
+    if spec.system == "iram":
+        by_hand = output.attention[:, 1, mask.shape[1] :].sum(1)
+        torch.testing.assert_close(
+            look.figures["summary share, step 2"], by_hand, atol=1e-5, rtol=0
+        )
+
+
+def quick(system, **overrides):
+    """A run of one epoch on few rows."""
+    changes = {"training.epochs": 1} | {name.replace("__", "."): v for name, v in overrides.items()}
+    return RunSpec(system, "toy", "small", changes, device="cpu", threads=1, limit=100, test=False)
+
+
+def test_a_cut_is_what_is_read():
+    han = train(quick("han", text__max_sentences=1, text__max_words=2)).system
+    reading = han.read(OURS)
+    assert reading.tokens == ("A", "tender") and reading.left_out == 7
+    agt = train(quick("agt", text__max_tokens=5)).system
+    reading = agt.read(OURS)
+    assert reading.tokens == ("A", "tender", "film", ".", "The") and reading.left_out == 4
+    assert reading.sentence_lengths == (4, 1)
+
+
+def test_two_blocks_have_figures_and_views_of_their_own():
+    done = train(quick("sanet", model__blocks=2))
+    assert {"block 1 gini", "block 2 gini"} <= done.record["attention"]["trained"].keys()
+    assert list(done.system.read(OURS).attention) == ["block 1", "block 2", "pooled"]
+
+
+@pytest.mark.parametrize(
+    ("system", "overrides"),
+    [("sanet", {"model__attention": False}), ("agt", {"model__attention": False}),
+     ("iram", {"model__steps": 0}), ("iram", {"model__steps": 1})],
+)  # fmt: skip
+def test_a_baseline_without_attention_has_none_to_measure(system, overrides):
+    assert "attention" not in train(quick(system, **overrides)).record
+
+
+def test_irams_vocabulary_covers_all_splits_since_its_vectors_are_fixed():
+    done = train(quick("iram"))
+    rows = split_rows(done.corpus, 100)
+    assert set(done.vocabulary.words) == {
+        word for split in rows.values() for row in split["tokens"] for word in row
+    }
+
+
+def test_fixed_word_vectors_outlast_training_and_weight_decay():
+    done = train(quick("iram", model__frozen=True, training__weight_decay=0.1))
+    untrained = done.system.untrained(0)
+    assert torch.equal(done.model.embedding.weight, untrained.embedding.weight)
+    assert not torch.equal(done.model.steps.attend.weight, untrained.steps.attend.weight)
+
+
+def test_irams_ngrams_are_those_of_its_words():
+    done = train(quick("iram", model__ngrams=50))
+    table = done.model.ngrams_of_word
+    assert not table[:2].any() and table[2:].any(1).all()
+
+
+@pytest.mark.parametrize("preset", ["s0-only", "layers-to-2", "mean"])
+def test_agts_ablations_are_presets(preset):
+    """Narrow ones, to be quick: what selects and what does not is the preset's own."""
+    overrides = {"text.vectors": "none", "model.embedding": 8, "model.hidden": 8,
+                 "training.epochs": 1}  # fmt: skip
+    done = train(RunSpec("agt", "toy", preset, overrides, limit=100))
+    config = done.model.config
+    expected = {"s0-only": (15, 1, True), "layers-to-2": (15, 3, True), "mean": (1, 1, False)}
+    assert (config.layers, config.selecting, config.attention) == expected[preset]
+    assert ("attention" in done.record) == config.attention
+
+
+def test_the_simple_baseline_is_fitted_to_its_optimum():
+    """Another precision of the same data and a tighter tolerance lead to the same predictions."""
+    spec = RunSpec("tfidf", "toy", "words", threads=1)
+    tight = replace(spec, overrides={"training.tolerance": 1e-9})
+    rows = load_corpus("toy").splits["test"]
+    first, second = (train(each).system.look(rows).predictions.probabilities
+                     for each in (spec, tight))  # fmt: skip
+    assert (first - second).abs().max() < 1e-3
+
+
+def test_a_fit_that_has_not_converged_is_an_error_and_no_record():
+    spec = RunSpec("tfidf", "toy", "words", {"training.most_iterations": 2}, threads=1)
+    with pytest.raises(TrainingError, match="not converged in 2 iterations"):
+        train(spec)
+
+
+def test_a_class_that_the_training_rows_lack_has_probability_zero():
+    corpus = load_corpus("toy")
+    system = system_of(RunSpec("tfidf", "toy", "words"), corpus)
+    system.classes = ("negative", "positive", "never seen")
+    rows = split_rows(corpus)
+    system.build(rows, 0)
+    system.fit(rows, 0)
+    assert system.read(OURS).probabilities[2] == 0
