@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from course_lib.data.cards import Card
 from course_lib.data.catalog import card
-from course_lib.data.readers import READERS, Row, check_counts, order_key
+from course_lib.data.readers import READERS, Row, check_counts, check_no_more, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import (
     fetch_punkt,
@@ -165,7 +165,7 @@ def prepare(
 
 def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
     """Rows as they come, into files by the range of their order key: what ``_in_order`` sorts."""
-    counts = {split: Counter() for split in card.sizes}
+    counts: dict[str, Counter[int]] = {}
     total = sum(sum(sizes) for sizes in card.sizes.values())
     with ExitStack() as stack:
         files = {
@@ -177,9 +177,11 @@ def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counte
         }
         bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
         while chunk := list(islice(bar, READ)):
+            for row in chunk:
+                counts.setdefault(row.split, Counter())[row.label] += 1
+            check_no_more(card, counts)  # before the disk is full of what nobody promised
             for split, parts in files.items():
                 chosen = [row for row in chunk if row.split == split]
-                counts[split].update(row.label for row in chosen)
                 keys = np.array([order_key(row.text) for row in chosen], np.uint64)
                 columns = {
                     "text": [row.text for row in chosen],
