@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -15,6 +15,7 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
 CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
+NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}  # what some network file systems say
 # what safetensors and torch.save say of a full disk, which is no OSError with them
 NATIVE_DISK_FULL = re.compile(r"os error (?:27|28|122)|inline_container.*unexpected pos")
 
@@ -23,12 +24,18 @@ class DataError(ValueError):
     """Data that is missing, damaged, not what it should be, or that cannot be written."""
 
 
+def data_root() -> Path:
+    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/`` of the repository."""
+    return Path(os.environ.get("COURSE_DATA_DIR") or REPOSITORY / "data")
+
+
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
     """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
 
     On an error it is removed, so nothing half-written ever has the final name. A full disk or a
-    missing permission comes out as ``DataError`` that says what to do.
+    missing permission comes out as ``DataError`` that says what to do, unless it is another file
+    that the error is about.
     """
     workroom = None
     try:
@@ -38,15 +45,15 @@ def atomic_path(target: Path) -> Iterator[Path]:
         if not target.is_dir():  # a folder that another process finished meanwhile is as good
             _to_disk(workroom / target.name)
             (workroom / target.name).replace(target)
-            _to_disk(target.parent, whole=False)
+            with suppress(OSError):  # it is whole and in place, whatever becomes of its name
+                _sync(target.parent)
     except Exception as error:
-        native = NATIVE_DISK_FULL.search(str(error))
-        if getattr(error, "errno", None) not in CANNOT_WRITE and not native:
+        reason = _why_not_written(error, target, workroom)
+        if reason is None:
             raise
-        reason = f"the disk may be full ({error})" if native else error.strerror
         raise DataError(
             f"cannot write {target}: {reason}. Nothing of it was kept. Free some space or "
-            "allow writing there; COURSE_DATA_DIR moves the data to another folder."
+            f"allow writing there{_elsewhere(target)}."
         ) from error
     finally:
         if workroom:
@@ -66,9 +73,8 @@ def check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(present).free
     if free < needed:
         raise DataError(
-            f"{folder}: preparing takes about {needed / 1e9:.1f} GB for a while, and "
-            f"{free / 1e9:.1f} GB are free. Free some space, or set COURSE_DATA_DIR to a folder on "
-            "another disk."
+            f"{folder}: preparing takes about {_in_words(needed)} for a while, and "
+            f"{_in_words(free)} are free. Free some space{_elsewhere(folder)}."
         )
 
 
@@ -78,19 +84,59 @@ def file_digest(path: Path, algorithm: str = "sha256") -> str:
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-def _to_disk(path: Path, whole: bool = True) -> None:
-    """Wait until the file, or the folder (``whole``: with all that it holds), is on the disk.
+def _why_not_written(error: Exception, target: Path, workroom: Path | None) -> str | None:
+    """What kept ``target`` from being written; None where the error is about something else."""
+    if not isinstance(error, OSError):
+        native = NATIVE_DISK_FULL.search(str(error)) and not isinstance(error, DataError)
+        return f"the disk may be full ({error})" if native else None
+    names = [name for name in (error.filename, error.filename2) if isinstance(name, str | Path)]
+    places = [Path(name).absolute() for name in names]
+    own = {target.absolute(), target.parent.absolute()}
+    ours = (
+        workroom is None  # nothing but its folder was touched yet
+        or any(place in own or place.is_relative_to(workroom.absolute()) for place in places)
+        or (not names and error.errno in DISK_FULL)  # writing to an open file tells no name
+    )
+    return error.strerror if ours and error.errno in CANNOT_WRITE else None
+
+
+def _elsewhere(path: Path) -> str:
+    """Where else it could go: what lies in the data folder moves with that."""
+    if path.absolute().is_relative_to(data_root().absolute()):
+        return ", or set COURSE_DATA_DIR to a folder on another disk"
+    return ""
+
+
+def _in_words(size: int) -> str:
+    for unit, length in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= length:
+            return f"{size / length:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until the file, or the folder with all that it holds, is on the disk.
 
     Without that a power cut soon after the rename could leave an empty file of the final name.
-    Windows cannot open a folder to wait for it, and does not need to.
     """
+    if path.is_symlink():
+        return
     if path.is_dir():
-        for inner in path.iterdir() if whole else ():
+        for inner in path.iterdir():
             _to_disk(inner)
-        if os.name == "nt":
-            return
-    descriptor = os.open(path, os.O_RDONLY)
+    _sync(path)
+
+
+def _sync(path: Path) -> None:
+    """Wait for one file, or for the names in a folder; Windows and some others cannot do that."""
+    folder = path.is_dir()
+    if folder and os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if not (folder and error.errno in NO_FOLDER_SYNC):
+            raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         os.close(descriptor)

@@ -13,7 +13,7 @@ import pooch
 import pytest
 from hypothesis import settings
 
-from course_lib.data.sources import data_root
+from course_lib.files import data_root
 
 settings.register_profile("course", deadline=None, derandomize=True)
 settings.load_profile("course")

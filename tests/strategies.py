@@ -1,5 +1,6 @@
 """What several test files draw or build: devices, masks, ragged batches, toy documents."""
 
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -7,7 +8,8 @@ import torch
 from hypothesis import strategies as st
 
 from course_lib.data.batches import Batches
-from course_lib.data.corpus import load_corpus
+from course_lib.data.cards import Card
+from course_lib.data.corpus import Provenance, load_corpus
 from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.han import HAN, HANConfig
@@ -86,3 +88,14 @@ def toy_documents(split="train", first=0, last=600):
 def toy_batches(split="train", first=0, last=600, size=16, seed=None):
     """The same, in batches."""
     return Batches(toy_documents(split, first, last), size, seed)
+
+
+ORIGIN = Provenance("made-up", "a list", {}, content="")
+
+
+def made_up_card(rows, **changes):
+    """A card that promises exactly these rows."""
+    counts = Counter((row.split, row.label) for row in rows)
+    sizes = {s: (counts[s, 0], counts[s, 1]) for s in dict.fromkeys(row.split for row in rows)}
+    promised = {"classes": ("negative", "positive"), "sizes": sizes} | changes
+    return Card("made-up", "Made-up reviews", "", "", "", **promised)

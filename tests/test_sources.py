@@ -13,15 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import save_file
 
 from course_lib.data import sources
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.catalog import CARDS, card
 from course_lib.data.readers import READERS
-from course_lib.data.sources import data_root, obtain, verify
-from course_lib.files import DataError, atomic_path
+from course_lib.data.sources import obtain, verify
+from course_lib.files import DataError
 
 DATA = b"a review\n" * 40_000
 
@@ -205,6 +203,17 @@ def test_mirror_file_with_wrong_digest_is_named_and_not_copied(tmp_path, mirror,
     assert files_below(tmp_path / "root") == []
 
 
+@pytest.mark.parametrize("digest", [sha256(DATA), None])
+@pytest.mark.parametrize("place", ["mirror", "root/downloads"])
+def test_folder_named_like_the_file_is_named(tmp_path, monkeypatch, place, digest):
+    (tmp_path / place / "reviews.bin").mkdir(parents=True)
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(tmp_path / "mirror"))
+    wanted = card_of(Download("reviews.bin", digest, len(DATA)))
+    with pytest.raises(DataError, match=f"^{tmp_path / place / 'reviews.bin'}: cannot be read"):
+        obtain(wanted, tmp_path / "root")
+    assert files_below(tmp_path) == []
+
+
 def test_all_files_of_a_source_are_needed(tmp_path, mirror):
     (mirror / "single.bin").write_bytes(b"single")
     pair = Source("pair", (download(), download("missing.bin", b"missing")))
@@ -326,7 +335,10 @@ def test_error_says_when_no_mirror_is_set(tmp_path):
         obtain(card_of(download()), tmp_path)
 
 
-def test_full_disk_while_copying_from_a_mirror_names_the_target(tmp_path, mirror, full_disk):
+def test_full_disk_while_copying_from_a_mirror_names_the_target(
+    tmp_path, mirror, full_disk, monkeypatch
+):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "root"))
     with full_disk(50_000), pytest.raises(DataError) as error:
         obtain(card_of(download()), tmp_path / "root")
     assert f"cannot write {tmp_path / 'root' / 'downloads' / 'reviews.bin'}" in str(error.value)
@@ -361,23 +373,6 @@ def test_every_reason_not_to_write_becomes_one_error(tmp_path, mirror, monkeypat
     with pytest.raises(DataError, match=f"cannot write .*reviews.bin: {os.strerror(code)}"):
         obtain(card_of(download()), tmp_path / "root")
     assert list((tmp_path / "root" / "downloads").iterdir()) == []
-
-
-@pytest.mark.parametrize("save", [torch.save, save_file], ids=["torch.save", "safetensors"])
-def test_a_full_disk_is_told_from_other_troubles_of_those_who_write_weights(
-    tmp_path, full_disk, save
-):
-    target = tmp_path / "weights"
-    with (
-        full_disk(50_000),
-        pytest.raises(DataError, match=r"cannot write .*weights: the disk may be full"),
-        atomic_path(target) as temporary,
-    ):
-        save({"w": torch.zeros(100_000)}, str(temporary))
-    with pytest.raises(Exception, match="no such") as error, atomic_path(target):
-        raise RuntimeError("no such layer")
-    assert not isinstance(error.value, DataError)
-    assert list(tmp_path.iterdir()) == []
 
 
 @contextmanager
@@ -416,48 +411,6 @@ def test_data_folder_that_is_a_file_is_named(tmp_path, mirror, root):
     with pytest.raises(DataError, match=r"cannot write .*reviews\.bin"):
         obtain(card_of(download()), tmp_path / root)
     assert (tmp_path / "file").read_text() == "not a folder"
-
-
-@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
-def test_atomic_path_keeps_the_old_file_and_nothing_else_when_the_block_fails(tmp_path, stop):
-    (tmp_path / "target").write_text("old")
-    with pytest.raises(stop), atomic_path(tmp_path / "target") as temporary:
-        temporary.write_text("half")
-        raise stop
-    assert files_below(tmp_path) == ["target"]
-    assert (tmp_path / "target").read_text() == "old"
-
-
-def test_atomic_path_replaces_a_file_only_at_the_end(tmp_path):
-    (tmp_path / "target").write_text("old")
-    with atomic_path(tmp_path / "target") as temporary:
-        temporary.write_text("new")
-        assert (tmp_path / "target").read_text() == "old"
-    assert (tmp_path / "target").read_text() == "new"
-    assert [path.name for path in tmp_path.iterdir()] == ["target"]
-
-
-def test_atomic_path_makes_missing_folders_and_renames_whole_folders(tmp_path):
-    with atomic_path(tmp_path / "a" / "b" / "target") as temporary:
-        temporary.mkdir()
-        (temporary / "file").write_text("x")
-    assert files_below(tmp_path) == ["a/b/target/file"]
-    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["target"]
-
-
-def test_atomic_path_keeps_a_folder_that_another_process_finished_meanwhile(tmp_path):
-    with atomic_path(tmp_path / "target") as temporary:
-        temporary.mkdir()
-        (temporary / "mine").touch()
-        folder_with(tmp_path / "target", theirs=b"")
-    assert files_below(tmp_path) == ["target/theirs"]
-
-
-def test_data_root_is_the_environments_folder_else_the_repositorys(monkeypatch, tmp_path):
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
-    assert data_root() == tmp_path
-    monkeypatch.setenv("COURSE_DATA_DIR", "")
-    assert data_root() == Path(sources.__file__).parents[2] / "data"
 
 
 def test_obtain_uses_the_environments_folder_when_no_root_is_given(tmp_path, mirror, monkeypatch):

@@ -7,7 +7,6 @@ reading it needs memory that grows with it.
 import hashlib
 import json
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,8 +21,8 @@ from tqdm.auto import tqdm
 
 from course_lib.data.cards import Card
 from course_lib.data.catalog import card
-from course_lib.data.readers import READERS, Row, check_counts, order_key
-from course_lib.data.sources import data_root, obtain
+from course_lib.data.readers import READERS, Row, check_counts, check_no_more, order_key
+from course_lib.data.sources import obtain
 from course_lib.data.text import (
     fetch_punkt,
     split_tokens,
@@ -32,7 +31,7 @@ from course_lib.data.text import (
     untrained_punkt,
 )
 from course_lib.data.toy import read_toy
-from course_lib.files import DataError, atomic_path, check_space, file_digest
+from course_lib.files import DataError, atomic_path, check_space, data_root, file_digest
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
@@ -141,13 +140,15 @@ def prepare(
     ``punkt`` is the folder of trained splitter parameters, None the splitter that needs none.
     Memory does not grow with the number of rows, and files are read from front to back.
     """
-    with atomic_path(folder) as temporary, tempfile.TemporaryDirectory(dir=folder.parent) as work:
+    with atomic_path(folder) as temporary:
+        work = temporary.with_suffix(".rows")  # goes with what is temporary, however this ends
+        work.mkdir()
         temporary.mkdir()
-        counts = _write_rows(card, read(), Path(work))
+        counts = _write_rows(card, read(), work)
         check_counts(card, counts)
         splits = datasets.DatasetDict(
             {
-                split: _tokenise(_in_order(Path(work), split), split, card, punkt, workers)
+                split: _tokenise(_in_order(work, split), split, card, punkt, workers)
                 for split in card.sizes
             }
         )
@@ -164,7 +165,7 @@ def prepare(
 
 def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
     """Rows as they come, into files by the range of their order key: what ``_in_order`` sorts."""
-    counts = {split: Counter() for split in card.sizes}
+    counts: dict[str, Counter[int]] = {}
     total = sum(sum(sizes) for sizes in card.sizes.values())
     with ExitStack() as stack:
         files = {
@@ -176,9 +177,11 @@ def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counte
         }
         bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
         while chunk := list(islice(bar, READ)):
+            for row in chunk:
+                counts.setdefault(row.split, Counter())[row.label] += 1
+            check_no_more(card, counts)  # before the disk is full of what nobody promised
             for split, parts in files.items():
                 chosen = [row for row in chunk if row.split == split]
-                counts[split].update(row.label for row in chosen)
                 keys = np.array([order_key(row.text) for row in chosen], np.uint64)
                 columns = {
                     "text": [row.text for row in chosen],

@@ -362,8 +362,26 @@ READERS = {
 def check_counts(card: Card, counts: dict[str, Counter[int]]) -> None:
     """Raise ``DataError`` unless every split has the class counts that the card promises."""
     for split, expected in card.sizes.items():
-        found = tuple(counts.get(split, Counter())[label] for label in range(len(card.classes)))
-        if found != expected:
+        actual = tuple(counts.get(split, Counter())[label] for label in range(len(card.classes)))
+        if actual != expected:
             raise DataError(
-                f"{card.name}: {split} has {found} rows per class, the catalog says {expected}"
+                f"{card.name}: {split} has {actual} rows per class, the catalog says {expected}"
             )
+
+
+def check_no_more(card: Card, counts: dict[str, Counter[int]]) -> None:
+    """Raise ``DataError`` once a class of a split has more rows than the card promises."""
+    for split, rows_of in counts.items():
+        if split not in card.sizes:
+            raise DataError(
+                f"{card.name}: a row of split {split!r}; the catalog has {', '.join(card.sizes)}"
+            )
+        promised = dict(enumerate(card.sizes[split]))
+        for label, rows in rows_of.items():
+            most = promised.get(label, 0)
+            if rows > most:
+                name = card.classes[label] if label in promised else label
+                raise DataError(
+                    f"{card.name}: {split} has more rows of class {name} than the {most} that "
+                    "the catalog promises; the rest was not read"
+                )

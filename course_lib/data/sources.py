@@ -4,6 +4,7 @@ Whatever serves it, a file enters the cache only complete and verified: it is wr
 temporary name, its digest is checked, and then it is renamed.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -23,7 +24,7 @@ import pooch
 from tqdm.auto import tqdm
 
 from course_lib.data.cards import Card, Download, Source
-from course_lib.files import DISK_FULL, DataError, atomic_path, file_digest
+from course_lib.files import DISK_FULL, DataError, atomic_path, data_root
 
 CONNECT_SECONDS = 5
 STALL_SECONDS = 20
@@ -54,21 +55,19 @@ class NotObtained(DataError):
     """No source of a dataset works here; unlike a damaged file, no fault of anything at hand."""
 
 
-def data_root() -> Path:
-    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/`` of the repository."""
-    default = Path(__file__).resolve().parents[2] / "data"
-    return Path(os.environ.get("COURSE_DATA_DIR") or default)
-
-
 def verify(path: Path, digest: str | None) -> None:
-    """Raise ``DataError`` unless the file has the digest ``"algorithm:hexadecimal"``, if any."""
-    if digest is None:
-        return
-    algorithm, expected = digest.split(":")
-    found = file_digest(path, algorithm)
-    if found != expected:
+    """Raise ``DataError`` unless it is a file of the digest ``"algorithm:hexadecimal"``, if any."""
+    algorithm, _, expected = (digest or "").partition(":")
+    try:
+        with path.open("rb") as file:
+            actual = hashlib.file_digest(file, algorithm).hexdigest() if digest else expected
+    except OSError as error:
         raise DataError(
-            f"{path}: {algorithm} is {found}, expected {expected}: the file is damaged or another "
+            f"{path}: cannot be read ({error.strerror}). A file of that name is needed there."
+        ) from error
+    if actual != expected:
+        raise DataError(
+            f"{path}: {algorithm} is {actual}, expected {expected}: the file is damaged or another "
             "version. Delete it and run again."
         )
 

@@ -11,8 +11,8 @@ from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTokenizer
 
 from course_lib.data.catalog import PUNKT
 from course_lib.data.readers import naming
-from course_lib.data.sources import data_root, obtain
-from course_lib.files import atomic_path
+from course_lib.data.sources import obtain
+from course_lib.files import atomic_path, data_root
 
 WORDS = NLTKWordTokenizer()
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")

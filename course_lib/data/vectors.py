@@ -16,9 +16,9 @@ from tqdm.auto import tqdm
 from course_lib.data.cards import Card
 from course_lib.data.catalog import card
 from course_lib.data.readers import naming
-from course_lib.data.sources import data_root, obtain
+from course_lib.data.sources import obtain
 from course_lib.data.vocabulary import RESERVED, Vocabulary
-from course_lib.files import DataError, atomic_path
+from course_lib.files import DataError, atomic_path, data_root
 
 CHUNK = 20_000
 
