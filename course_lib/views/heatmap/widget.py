@@ -11,6 +11,7 @@ import traitlets
 from course_lib.views import plots
 from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
+from course_lib.views.heatmap.module import module
 
 FORMS = ("live", "static", "png")
 THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
@@ -42,7 +43,7 @@ class _View(anywidget.AnyWidget):
     executed without a front end store no widget state.
     """
 
-    _esm = static.VIEW
+    _esm = module()
     spec = traitlets.Dict().tag(sync=True)
     data = traitlets.Bytes().tag(sync=True)
     selected = traitlets.List(traitlets.Int(), None, minlen=2, maxlen=2, allow_none=True).tag(
