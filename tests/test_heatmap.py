@@ -168,6 +168,7 @@ def test_cutting_keeps_the_summaries():
         ({"sentence_attention": np.ones(3)}, "sentence_attention has shape"),
         ({"sentence_attention": np.array([1, -0.5])}, "sentence_attention.1. is -0.5"),
         ({"labels": ["x"]}, "labels has 1 names for 2 sentences"),
+        ({"unit": "line"}, "unit is 'line'; it takes one of sentence, text"),
         ({"sentences": [["a"] * 20_001, ["b"]]}, "20,002 words; a page holds 20,000"),
     ],
 )

@@ -3,17 +3,19 @@ import { sameCell } from "./cells.js";
 import { tint } from "./colours.js";
 import { make, pin, ramp } from "./elements.js";
 
+const UNITS = { sentence: "Sentence", text: "Text" }; // what each row of words is called
+
 function wordOption(view, sentence, place) {
   const { spec } = view;
   const words = spec.sentences[sentence];
-  const weight = spec.weights[sentence][place];
+  const weight = spec.weights?.[sentence][place];
   const text = shown(words[place], 80);
-  const fact = wordFact(weight, words.length);
+  const fact = spec.weights ? wordFact(weight, words.length) : "";
   const option = make("span", {
-    class: "word", role: "option", tabIndex: -1, "aria-label": `${text}: ${fact}`,
+    class: "word", role: "option", tabIndex: -1, "aria-label": fact ? `${text}: ${fact}` : text,
     "aria-selected": "false", dir: "auto", textContent: text,
   });
-  option.style.background = tint(spec, timesUniform(weight, words.length));
+  if (fact) option.style.background = tint(spec, timesUniform(weight, words.length));
   view.options.push({ option, sentence, place, fact });
   return option;
 }
@@ -31,7 +33,7 @@ function sentenceRow(view, sentence) {
     bar.style.width = `${(100 * share) / largest}%`;
     margin.append(make("span", { class: "chip" }, `${(100 * share).toFixed(1)}%`, bar));
   }
-  const words = make("div", { class: "words", role: "group", "aria-label": `Sentence ${sentence + 1}` });
+  const words = make("div", { class: "words", role: "group", "aria-label": `${UNITS[spec.unit]} ${sentence + 1}` });
   spec.sentences[sentence].forEach((_, place) => words.append(wordOption(view, sentence, place), " "));
   return make("div", { class: "sentence", role: "presentation" }, margin, words);
 }
@@ -105,8 +107,9 @@ function listenToWords(view, list, model) {
 }
 
 function textLegend(spec) {
+  if (!spec.weights) return "";
   const ticks = [0, 1, 2, 3].map(String).concat(`≥ ${spec.clip}`);
-  const name = "times the weight of uniform attention in the sentence";
+  const name = `times the weight of uniform attention in the ${spec.unit}`;
   return make("div", { class: "legend" }, ...ramp(spec.tints, ticks), name);
 }
 
@@ -114,7 +117,7 @@ export function mountText(root, model, listen) {
   const spec = model.get("spec");
   const view = { spec, options: [], stop: 0 };
   view.tip = make("div", { class: "tip", role: "status", "aria-live": "polite" });
-  const list = make("div", { role: "listbox", "aria-label": `${spec.title || "Text"}: words by weight` });
+  const list = make("div", { role: "listbox", "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
