@@ -44,6 +44,19 @@ def real_file():
     return find
 
 
+@pytest.fixture(scope="session")
+def missing():
+    """``missing(what)`` skips where a reader runs the tests, and fails in CI, where nobody would
+    notice the skip."""
+
+    def skip(what):
+        if os.environ.get("CI"):
+            pytest.fail(f"{what}: these tests must run in CI")
+        pytest.skip(f"{what}: the views are not tested with it")
+
+    return skip
+
+
 @pytest.fixture
 def no_network(monkeypatch):
     """Whatever could reach a network fails, and so does the test, even if the failure is caught."""

@@ -34,7 +34,8 @@ from course_lib.views.heatmap.encoding import (
     deflate,
     quantise,
 )
-from course_lib.views.heatmap.static import PICTURE_LIMIT, VIEW
+from course_lib.views.heatmap.module import module
+from course_lib.views.heatmap.static import PICTURE_LIMIT
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -64,7 +65,9 @@ def packed(page):
     """The state and the codes that a static frame holds."""
     document = html.unescape(re.search(r'srcdoc="([^"]*)"', page)[1])
     program, data = re.findall(r'"([A-Za-z0-9+/=]{40,})"', document)
-    state = json.loads(zlib.decompress(base64.b64decode(program)))["state"]
+    program = json.loads(zlib.decompress(base64.b64decode(program)))
+    assert program["module"] == module()
+    state = program["state"]
     return state, unpack(base64.b64decode(data), state["spec"]["shape"])
 
 
@@ -165,6 +168,7 @@ def test_cutting_keeps_the_summaries():
         ({"sentence_attention": np.ones(3)}, "sentence_attention has shape"),
         ({"sentence_attention": np.array([1, -0.5])}, "sentence_attention.1. is -0.5"),
         ({"labels": ["x"]}, "labels has 1 names for 2 sentences"),
+        ({"unit": "line"}, "unit is 'line'; it takes one of sentence, text"),
         ({"sentences": [["a"] * 20_001, ["b"]]}, "20,002 words; a page holds 20,000"),
     ],
 )
@@ -294,7 +298,7 @@ def test_no_token_stands_in_a_static_page(token):
 
 
 def test_the_module_can_stand_in_a_script():
-    source = VIEW.read_text(encoding="utf-8")
+    source = module()
     assert "</script" not in source.lower() and "<!--" not in source
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", source)
     assert not re.search(r"\bfetch\b|XMLHttpRequest|import\s*\(|https?:", source)

@@ -1,9 +1,14 @@
 """A reading: what it refuses, what it tells of itself, and how it is shown."""
 
+import base64
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from course_lib.views.reading import Attention, Reading
+from course_lib.views.reading_view import show_reading
 
 LOOK = Attention(np.array([[0.1, 0.2, 0.7]]), ("",))
 
@@ -85,3 +90,97 @@ def test_an_attention_that_is_not_there_is_named(attention, name, message):
 def test_what_does_not_fit_is_refused_by_name(changes, message):
     with pytest.raises(ValueError, match=message):
         reading(**changes)
+
+
+def several(count, rest=()):
+    """A reading of ``count`` looks at three words and what ``rest`` names."""
+    weights = np.random.default_rng(0).dirichlet(np.ones(3 + len(rest)), count)
+    names = tuple(f"step {step + 1}" for step in range(count))
+    return reading(attention={"steps": Attention(weights, names, extra=tuple(rest))})
+
+
+def test_words_are_tinted_by_the_first_attention_as_one_text():
+    shown = show_reading(reading(left_out=1))
+    assert shown.spec["title"] == "P(positive) = 0.70; not read: 1 word beyond the model's cut"
+    assert shown.spec["sentences"] == [["not", "bad", "!"]]
+    np.testing.assert_allclose(shown.spec["weights"], [[0.1, 0.2, 0.7]])
+    assert (shown.spec["shares"], shown.spec["unit"]) == (None, "text")
+    assert shown.name.startswith("Attention over 1 text: ")
+
+
+def test_sentences_stand_apart_with_their_shares_where_they_are_weighed():
+    sentences = Attention(np.array([[0.25, 0.75]]), ("",), over="sentences")
+    made = reading(attention={"words": LOOK, "sentences": sentences}, left_out=1234)
+    shown = show_reading(made, "labelled negative")
+    assert shown.spec["sentences"] == [["not", "bad"], ["!"]]
+    np.testing.assert_allclose(np.concatenate(shown.spec["weights"]), [0.1, 0.2, 0.7])
+    assert shown.spec["shares"] == [0.25, 0.75]
+    assert shown.spec["unit"] == "sentence"
+    beyond = "not read: 1,234 words beyond the model's cut"
+    assert shown.spec["title"] == f"P(positive) = 0.70; labelled negative; {beyond}"
+
+
+def test_every_attention_of_several_rows_is_a_heatmap_below():
+    made = several(2, ["summary"])
+    text, heatmap = show_reading(made).children
+    weights = made.attention["steps"].weights
+    np.testing.assert_allclose(text.spec["weights"], [weights.mean(0)[:3]], rtol=1e-6)
+    assert heatmap.spec["rows"] == ["step 1", "step 2"]
+    assert heatmap.spec["columns"] == ["not", "bad", "!", "summary"]
+    assert (heatmap.spec["extra"], heatmap.spec["title"]) == (1, "steps")
+    assert heatmap.spec["peak"] == pytest.approx(weights.max())
+
+
+def test_looks_at_sentences_name_them():
+    sentences = Attention(np.array([[0.25, 0.75], [0.5, 0.5]]), ("1", "2"), over="sentences")
+    text, heatmap = show_reading(reading(attention={"hops": sentences})).children
+    assert heatmap.spec["columns"] == ["sentence 1", "sentence 2"]
+    assert text.spec["weights"] is None and text.spec["shares"] == [0.375, 0.625]
+
+
+def test_without_attention_the_words_stand_untinted():
+    shown = show_reading(reading(attention={}))
+    assert shown.spec["sentences"] == [["not", "bad"], ["!"]]
+    assert shown.spec["weights"] is None and shown.spec["shares"] is None
+    pixels = np.array(Image.open(io.BytesIO(shown.to_png())).convert("RGB")).astype(int)
+    assert (np.ptp(pixels, axis=2) < 40).all(), "no tint behind any word"
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "title"),
+    [
+        ([0.3, 0.55, 0.15], "b 0.55, a 0.30, c 0.15"),
+        ([0.0049, 0.9951, 0], "b 1.00, 2 others 0.00"),
+        ([0.5, 0.4999, 0.0001], "a 0.50, b 0.50, 1 other 0.00"),
+    ],
+)
+def test_of_more_classes_the_likeliest_is_named_first(probabilities, title):
+    shown = show_reading(reading(classes=("a", "b", "c"), probabilities=np.array(probabilities)))
+    assert shown.spec["title"] == title
+
+
+def test_a_reading_without_a_word_is_a_sentence():
+    nothing = {"tokens": (), "sentence_lengths": (), "attention": {}}
+    shown = show_reading(reading(**nothing), "<script>alert(1)</script>")
+    assert shown.value.startswith("<p>There is no word to look at. P(positive) = 0.70; &lt;script")
+
+
+@pytest.mark.parametrize(
+    ("form", "holds"),
+    [
+        ("static", {"text/plain", "text/html", "image/png"}),
+        ("png", {"text/plain", "image/png"}),
+        ("live", {"text/plain", "application/vnd.jupyter.widget-view+json"}),
+    ],
+)
+def test_a_text_with_heatmaps_has_the_three_forms_too(form, holds, monkeypatch):
+    monkeypatch.setenv("COURSE_HEATMAP", form)
+    shown = show_reading(several(3))
+    bundle = shown._repr_mimebundle_()
+    data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+    assert set(data) == holds
+    if form != "live":
+        assert metadata["image/png"]["alt"] == data["text/plain"] == shown.children[0].name
+        assert base64.b64decode(data["image/png"]) == shown.children[0].to_png()
+    if form == "static":
+        assert data["text/html"] == "".join(part.to_html() for part in shown.children)

@@ -9,6 +9,7 @@ __all__, __getattr__ = front(
         "AttentionText": "heatmap",  # words tinted by attention
         "Attention": "reading",  # named weights of a reading
         "Reading": "reading",  # what a system read: tokens, attention, probabilities
+        "show_reading": "reading_view",  # a reading as tinted words, its looks as heatmaps
         "plots": "plots",  # figures in one style
         "drawings": "drawings",  # how data flows through each model
         "ACCENT": "colours",  # the colour of what matters in a figure

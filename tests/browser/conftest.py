@@ -1,20 +1,11 @@
 """A real Chromium, pages from files with every request refused, and a real JupyterLab."""
 
-import os
-
 import lab
 import pytest
 
 
-def missing(what):
-    """Skips where a reader runs the tests, fails where nobody would notice the skip."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what}: the browser tests must run in CI")
-    pytest.skip(f"{what}: the views are not tested in a browser")
-
-
 @pytest.fixture(scope="session")
-def browser():
+def browser(missing):
     program = lab.chromium()
     if program is None:
         missing(f"none of {', '.join(lab.CHROMIUM)} is installed")

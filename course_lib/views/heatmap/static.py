@@ -4,16 +4,15 @@ import base64
 import html
 import io
 import json
-import re
 import zlib
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
-VIEW = Path(__file__).with_name("view.js")
+from course_lib.views.heatmap.module import module
+
 PICTURE_LIMIT = 150_000  # bytes of a picture that is committed
 
 # The policy forbids the frame every request; the sandbox keeps it from the page around it.
@@ -53,11 +52,10 @@ _RESIZE = (
 def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
     """A self-contained ``<iframe srcdoc>`` that draws ``state`` and ``data`` with the live module.
 
-    ``height`` in CSS pixels holds until the frame has told its own. The module without its comments
-    and the state are deflated together, so that no token stands in the page as text.
+    ``height`` in CSS pixels holds until the frame has told its own. The module and the state are
+    deflated together, so that no token stands in the page as text.
     """
-    module = re.sub(r"^\s*(//|/\*\*).*\n", "", VIEW.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    program = json.dumps({"module": module, "state": state}, separators=(",", ":"))
+    program = json.dumps({"module": module(), "state": state}, separators=(",", ":"))
     document = _DOCUMENT.replace("{PROGRAM}", _base64(zlib.compress(program.encode(), 9)))
     document = document.replace("{DATA}", _base64(data))  # braces: base64 has none
     return (

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 
 from course_lib.views import plots
 from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
+from course_lib.views.heatmap.module import module
 
 FORMS = ("live", "static", "png")
 THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
@@ -20,6 +22,7 @@ FRONT_ENDS = (
     "COLAB_RELEASE_TAG",
 )  # Jupyter Server, VS Code, Colab
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
+UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
 STATIC_LIMIT = 5_900_000  # bytes that become 8 MB of frame; flatter attention is told less finely
 COARSER = (2_000, 800, 320)
 
@@ -42,7 +45,7 @@ class _View(anywidget.AnyWidget):
     executed without a front end store no widget state.
     """
 
-    _esm = static.VIEW
+    _esm = module()
     spec = traitlets.Dict().tag(sync=True)
     data = traitlets.Bytes().tag(sync=True)
     selected = traitlets.List(traitlets.Int(), None, minlen=2, maxlen=2, allow_none=True).tag(
@@ -65,14 +68,14 @@ class _View(anywidget.AnyWidget):
             bundle, metadata = super()._repr_mimebundle_(**kwargs), {}
             if isinstance(bundle, tuple):
                 bundle, metadata = bundle
-            return bundle | {"text/plain": self._name()}, metadata
+            return bundle | {"text/plain": self.name}, metadata
         bundle = {
-            "text/plain": self._name(),
+            "text/plain": self.name,
             "image/png": base64.b64encode(self.to_png()).decode("ascii"),
         }
         if form == "static":
             bundle["text/html"] = self.to_html()
-        return bundle, {"image/png": {"alt": self._name()}}
+        return bundle, {"image/png": {"alt": self.name}}
 
     def to_png(self) -> bytes:
         """The view as it stands, as a picture of at most 150 kB."""
@@ -82,7 +85,9 @@ class _View(anywidget.AnyWidget):
         """The view as it stands, as an ``<iframe>`` that needs nothing else."""
         raise NotImplementedError
 
-    def _name(self) -> str:
+    @property
+    def name(self) -> str:
+        """The view in one line, for whoever cannot see it."""
         raise NotImplementedError
 
 
@@ -200,9 +205,7 @@ class AttentionHeatmap(_View):
             spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
         traits = ("selected", "step", "zoom", "scale", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
-        return static.frame(
-            state, data, self._name(), height=min(26 * self._drawn_rows(), 760) + 230
-        )
+        return static.frame(state, data, self.name, height=min(26 * self._drawn_rows(), 760) + 230)
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
@@ -214,7 +217,9 @@ class AttentionHeatmap(_View):
     def _drawn_rows(self) -> int:
         return self._matrices.shape[2 if self.spec["transpose"] else 1]
 
-    def _name(self) -> str:
+    @property
+    def name(self) -> str:
+        """Its size and title in one line."""
         steps, rows, columns = self._matrices.shape
         size = f"{rows} × {columns}" + (f", {steps} steps" if self.spec["steps"] else "")
         return f"Attention heatmap, {size}" + (
@@ -226,9 +231,10 @@ class AttentionText(_View):
     """Text whose words are tinted by attention, sentences with their share before them.
 
     ``sentences`` are lists of tokens, ``word_attention`` ``(sentences, words)`` their weights,
-    padded beyond each sentence's end, ``sentence_attention`` ``(sentences,)`` shares of 1 or
-    ``None``; ``labels`` names the sentences. A word's tint is its weight × the number of words in
-    its sentence, 1 being uniform attention, clipped at 4 (HAN report, Fig. 6 and 8).
+    padded beyond each sentence's end, or ``None`` for words without a tint; ``sentence_attention``
+    ``(sentences,)`` shares of 1 or ``None``; ``labels`` names the sentences. A word's tint is its
+    weight × the number of words in its sentence, 1 being uniform attention, clipped at 4 (HAN
+    report, Fig. 6 and 8). ``unit="text"`` says that each list is a whole text, not a sentence.
 
     Trait: ``selected``, the pinned word as ``[sentence, word]`` or ``None``. ``ValueError`` names
     the argument that does not fit.
@@ -242,7 +248,10 @@ class AttentionText(_View):
         *,
         title: str = "",
         labels: Sequence[str] | None = None,
+        unit: str = "sentence",
     ) -> None:
+        if unit not in UNITS:
+            raise ValueError(f"unit is {unit!r}; it takes one of {', '.join(UNITS)}")
         if not len(sentences):
             raise ValueError("sentences is empty; there is nothing to show")
         words = [encoding.as_tokens(part, f"sentences[{i}]") for i, part in enumerate(sentences)]
@@ -251,14 +260,7 @@ class AttentionText(_View):
             raise ValueError(
                 f"sentences holds {count:,} words; a page holds {MOST_WORDS:,}. Give fewer"
             )
-        self._words = encoding.as_weights(word_attention, "word_attention")
-        longest = max(map(len, words))
-        shape = self._words.shape
-        if len(shape) != 2 or shape[0] != len(words) or shape[1] < longest:
-            raise ValueError(
-                f"word_attention has shape {shape}; {len(words)} sentences of up to "
-                f"{longest} words take ({len(words)}, {longest} or more)"
-            )
+        self._words = _word_weights(word_attention, words)
         self._shares = None
         if sentence_attention is not None:
             self._shares = encoding.as_weights(sentence_attention, "sentence_attention")
@@ -274,10 +276,13 @@ class AttentionText(_View):
             "theme": THEME,
             "title": title,
             "sentences": words,
-            "weights": [
+            "weights": None
+            if word_attention is None
+            else [
                 [float(f"{weight:.7g}") for weight in weights[: len(part)]]
                 for weights, part in zip(self._words, words)
             ],
+            "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
             "labels": labels,
             "clip": 4,
@@ -289,7 +294,7 @@ class AttentionText(_View):
         """The text as an ``<iframe>`` that needs neither kernel nor network."""
         lines = sum(1 + sum(map(len, words)) // 90 for words in self.spec["sentences"])
         state = {"spec": self.spec, "selected": self.selected}
-        return static.frame(state, b"", self._name(), height=30 * lines + 90)
+        return static.frame(state, b"", self.name, height=30 * lines + 90)
 
     def to_png(self) -> bytes:
         """The text as a picture of at most 150 kB."""
@@ -299,6 +304,23 @@ class AttentionText(_View):
         )
         return static.picture(figure)
 
-    def _name(self) -> str:
-        size = f"{len(self.spec['sentences'])} sentences"
+    @property
+    def name(self) -> str:
+        """How much text it is, and its title."""
+        count, unit = len(self.spec["sentences"]), self.spec["unit"]
+        size = f"{count} {unit}" + "s" * (count != 1)
         return f"Attention over {size}" + (f": {self.spec['title']}" if self.spec["title"] else "")
+
+
+def _word_weights(word_attention: Any, sentences: list[list[str]]) -> np.ndarray:
+    """``(sentences, words)``, all 0 for ``None``; ``ValueError`` where they are too few."""
+    longest = max(map(len, sentences))
+    if word_attention is None:
+        return np.zeros((len(sentences), longest), np.float32)
+    weights = encoding.as_weights(word_attention, "word_attention")
+    if weights.ndim != 2 or len(weights) != len(sentences) or weights.shape[1] < longest:
+        raise ValueError(
+            f"word_attention has shape {weights.shape}; {len(sentences)} sentences of up to "
+            f"{longest} words take ({len(sentences)}, {longest} or more)"
+        )
+    return weights

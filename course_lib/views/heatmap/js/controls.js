@@ -1,0 +1,88 @@
+import { shown, tickTexts } from "./numbers.js";
+import { currentStep, side } from "./cells.js";
+import { change, labelled, make, ramp } from "./elements.js";
+import { zoomBy } from "./cursor.js";
+
+export function stepControl(view) {
+  const { spec, model } = view;
+  if (spec.steps === null) return [];
+  const slider = make("input", {
+    type: "range", min: 0, max: spec.steps.length - 1, step: 1, "aria-label": "Show",
+  });
+  const name = make("span", { class: "name" });
+  slider.addEventListener("input", () => change(model, "step", Number(slider.value)));
+  view.updates.push(() => {
+    const step = currentStep(view);
+    slider.value = step;
+    name.textContent = shown(spec.steps[step]);
+    slider.setAttribute("aria-valuetext", shown(spec.steps[step]));
+  });
+  return [make("label", {}, "Show", slider, name)];
+}
+
+export function scaleControl(view) {
+  const select = make("select", { "aria-label": "Colour scale" });
+  select.append(new Option("linear", "linear"), new Option("square root", "sqrt"));
+  select.addEventListener("change", () => change(view.model, "scale", select.value));
+  view.updates.push(() => (select.value = view.model.get("scale")));
+  return labelled("Colours", select);
+}
+
+export function normaliseControl(view) {
+  const box = make("input", { type: "checkbox" });
+  box.addEventListener("change", () => change(view.model, "normalise", box.checked));
+  view.updates.push(() => (box.checked = view.model.get("normalise")));
+  return labelled(box, `each ${side(view.spec)} ÷ its maximum`);
+}
+
+export function bandControl(view) {
+  if (!view.square) return [];
+  const { model, matrix } = view;
+  const input = make("input", {
+    type: "number", min: 0, max: matrix.rows - 1, placeholder: "none",
+    "aria-label": "Band: largest distance between row and column",
+  });
+  const share = make("span", { class: "muted" });
+  input.addEventListener("input", () => {
+    const band = input.value === "" ? null : Math.round(Number(input.value));
+    if (band === null || (band >= 0 && band < matrix.rows)) change(model, "band", band);
+  });
+  view.updates.push(() => {
+    const band = model.get("band");
+    const text = band === null ? "" : String(band);
+    if (input.value !== text) input.value = text;
+    const percent = () => (100 * matrix.bandShare(currentStep(view), band)).toFixed(1);
+    share.textContent = band === null ? "" : `holds ${percent()} % of the weight`;
+  });
+  return [labelled("Band |i − j| ≤", input, share)];
+}
+
+export function zoomControls(view) {
+  const button = (text, name, action) => {
+    const made = make("button", { type: "button", textContent: text, "aria-label": name });
+    made.addEventListener("click", action);
+    return made;
+  };
+  const middle = () => [view.across.length / 2, view.down.length / 2];
+  return make(
+    "span", {},
+    button("−", "Zoom out", () => zoomBy(view, 1 / 1.5, ...middle())), " ",
+    button("+", "Zoom in", () => zoomBy(view, 1.5, ...middle())), " ",
+    button("all", "Show all", () => zoomBy(view, 1 / view.zoom, ...middle())),
+  );
+}
+
+export function legend(view) {
+  const box = make("div", { class: "legend" });
+  view.updates.push(() => {
+    const { spec, model } = view;
+    const normalised = model.get("normalise");
+    const sqrt = model.get("scale") === "sqrt";
+    const peak = normalised ? 1 : spec.peak;
+    const name = spec.quantity + (normalised ? ` ÷ largest of its ${side(spec)}` : "");
+    const ticks = tickTexts(peak, sqrt);
+    box.replaceChildren(...ramp(spec.colours, ticks), name + (sqrt ? ", square-root scale" : ""));
+    if (spec.precision) box.append(make("br"), spec.precision);
+  });
+  return box;
+}

@@ -1,0 +1,48 @@
+import { sameCell } from "./cells.js";
+
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "class") element.className = value;
+    else if (name.includes("-") || name === "role") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children);
+  return element;
+}
+
+export function labelled(text, ...controls) {
+  return make("label", {}, text, ...controls);
+}
+
+export function ramp(colours, ticks) {
+  const gradient = colours.filter((_, place) => place % 15 === 0 || place === colours.length - 1);
+  const strip = make("div", { class: "ramp" });
+  strip.style.background = `linear-gradient(to right, ${gradient.join(",")})`;
+  const numbers = ticks.map((tick) => make("span", { class: "tick", textContent: tick }));
+  numbers.forEach((number, i) => (number.style.left = `${(100 * i) / (ticks.length - 1)}%`));
+  return [strip, make("div", { class: "ticks" }, ...numbers)];
+}
+
+/** Changes a trait here, in whatever is linked to it, and in the kernel if there is one. */
+export function change(model, name, value) {
+  model.set(name, value);
+  model.save_changes();
+}
+
+/** Pins what is selected, a cell or a word; a second time lets it go. */
+export function pin(model, cell) {
+  change(model, "selected", sameCell(model.get("selected"), cell) ? null : cell);
+}
+
+/** Calls `draw` now and whenever the width changes; returns what ends that. */
+export function watchWidth(element, draw) {
+  let width = null;
+  const observer = new ResizeObserver(() => {
+    if (element.clientWidth === 0 || element.clientWidth === width) return;
+    width = element.clientWidth;
+    draw();
+  });
+  observer.observe(element);
+  return () => observer.disconnect();
+}

@@ -1,0 +1,135 @@
+import { clamp, shown, timesUniform, wordFact } from "./numbers.js";
+import { sameCell } from "./cells.js";
+import { tint } from "./colours.js";
+import { make, pin, ramp } from "./elements.js";
+
+const UNITS = { sentence: "Sentence", text: "Text" }; // what each row of words is called
+
+function wordOption(view, sentence, place) {
+  const { spec } = view;
+  const words = spec.sentences[sentence];
+  const weight = spec.weights?.[sentence][place];
+  const text = shown(words[place], 80);
+  const fact = spec.weights ? wordFact(weight, words.length) : "";
+  const option = make("span", {
+    class: "word", role: "option", tabIndex: -1, "aria-label": fact ? `${text}: ${fact}` : text,
+    "aria-selected": "false", dir: "auto", textContent: text,
+  });
+  if (fact) option.style.background = tint(spec, timesUniform(weight, words.length));
+  view.options.push({ option, sentence, place, fact });
+  return option;
+}
+
+function sentenceRow(view, sentence) {
+  const { spec } = view;
+  const margin = make("div", { class: "side" });
+  if (spec.labels) {
+    const text = shown(spec.labels[sentence]);
+    margin.append(make("span", { class: "label", textContent: text, title: text }));
+  }
+  if (spec.shares) {
+    const [share, largest] = [spec.shares[sentence], Math.max(...spec.shares, 1e-9)];
+    const bar = make("i");
+    bar.style.width = `${(100 * share) / largest}%`;
+    margin.append(make("span", { class: "chip" }, `${(100 * share).toFixed(1)}%`, bar));
+  }
+  const words = make("div", { class: "words", role: "group", "aria-label": `${UNITS[spec.unit]} ${sentence + 1}` });
+  spec.sentences[sentence].forEach((_, place) => words.append(wordOption(view, sentence, place), " "));
+  return make("div", { class: "sentence", role: "presentation" }, margin, words);
+}
+
+function showTip(view, entry) {
+  const { tip, figure } = view;
+  tip.textContent = entry ? entry.fact : "";
+  if (!entry) return;
+  const [frame, word] = [figure.getBoundingClientRect(), entry.option.getClientRects()[0]];
+  const left = Math.min(word.left - frame.left, frame.width - tip.offsetWidth - 6);
+  const above = word.top - frame.top - tip.offsetHeight - 3;
+  tip.style.left = `${Math.max(4, left)}px`;
+  tip.style.top = `${above >= 0 ? above : word.bottom - frame.top + 3}px`;
+}
+
+/** One tab stop: the word that has it takes the focus. */
+function giveTabStop(view, index, focus) {
+  const { options } = view;
+  options[view.stop].option.tabIndex = -1;
+  view.stop = clamp(index, 0, options.length - 1);
+  options[view.stop].option.tabIndex = 0;
+  if (focus) options[view.stop].option.focus();
+}
+
+/** The word nearest to this one on the line above (−1) or below (1). */
+function onNextLine(view, index, direction) {
+  const boxes = view.options.map(({ option }) => option.getClientRects()[0]);
+  const from = boxes[index];
+  const beyond = (box) => direction * (box.top - from.top) > from.height / 2;
+  const distance = (box) => Math.abs(box.top - from.top) * 1000 + Math.abs(box.left - from.left);
+  let best = index;
+  boxes.forEach((box, i) => {
+    if (beyond(box) && (best === index || distance(box) < distance(boxes[best]))) best = i;
+  });
+  return best;
+}
+
+function textKeys(view, index) {
+  return {
+    ArrowLeft: () => index - 1, ArrowRight: () => index + 1,
+    ArrowUp: () => onNextLine(view, index, -1), ArrowDown: () => onNextLine(view, index, 1),
+    Home: () => 0, End: () => view.options.length - 1,
+  };
+}
+
+function listenToWords(view, list, model) {
+  const indexOf = (event) => view.options.findIndex(({ option }) => option === event.target);
+  const pinWord = (index) => {
+    const { sentence, place } = view.options[index];
+    pin(model, [sentence, place]);
+  };
+  list.addEventListener("keydown", (event) => {
+    const index = indexOf(event);
+    if (index < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const move = textKeys(view, index)[event.key];
+    if (!move && event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (move) giveTabStop(view, move(), true);
+    else pinWord(index);
+  });
+  list.addEventListener("focusin", (event) => {
+    const index = indexOf(event);
+    if (index >= 0) giveTabStop(view, index, false);
+    showTip(view, view.options[index]);
+  });
+  list.addEventListener("focusout", () => showTip(view, null));
+  list.addEventListener("pointerover", (event) => showTip(view, view.options[indexOf(event)]));
+  list.addEventListener("pointerleave", () => showTip(view, null));
+  list.addEventListener("click", (event) => indexOf(event) >= 0 && pinWord(indexOf(event)));
+}
+
+function textLegend(spec) {
+  if (!spec.weights) return "";
+  const ticks = [0, 1, 2, 3].map(String).concat(`≥ ${spec.clip}`);
+  const name = `times the weight of uniform attention in the ${spec.unit}`;
+  return make("div", { class: "legend" }, ...ramp(spec.tints, ticks), name);
+}
+
+export function mountText(root, model, listen) {
+  const spec = model.get("spec");
+  const view = { spec, options: [], stop: 0 };
+  view.tip = make("div", { class: "tip", role: "status", "aria-live": "polite" });
+  const list = make("div", { role: "listbox", "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
+  list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
+  view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
+    ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
+    list, textLegend(spec), view.tip);
+  root.append(view.figure);
+  const select = () => {
+    const selected = model.get("selected");
+    for (const { option, sentence, place } of view.options)
+      option.setAttribute("aria-selected", String(sameCell(selected, [sentence, place])));
+  };
+  listen("change:selected", select);
+  listenToWords(view, list, model);
+  giveTabStop(view, 0, false);
+  select();
+}

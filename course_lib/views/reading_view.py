@@ -1,0 +1,116 @@
+"""A reading as a widget, and widgets that stand one above the other without a kernel too."""
+
+import base64
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import ipywidgets as widgets
+import numpy as np
+
+from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, shown_form
+from course_lib.views.reading import Attention, Reading
+
+SMALLEST = 0.005  # a probability below it would be printed as 0.00
+
+
+class Stack(widgets.VBox):
+    """Widgets one above the other: live in Jupyter, elsewhere as pages and a picture."""
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        form = shown_form()
+        if form == "live":
+            return super()._repr_mimebundle_(**kwargs)
+        name = next((part.name for part in tree(self) if hasattr(part, "to_html")), "")
+        bundle = {"text/plain": name}
+        if (drawn := picture(self)) is not None:
+            bundle["image/png"] = base64.b64encode(drawn).decode("ascii")
+        if form == "static":
+            bundle["text/html"] = page(self)
+        return bundle, {"image/png": {"alt": name}}
+
+
+def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
+    """A reading's words tinted by its first attention over words, all its looks as heatmaps below.
+
+    Titled with the probabilities, ``title``, and how many words lie beyond the system's cut. The
+    words stand sentence by sentence, with shares, where an attention over sentences exists, else as
+    one text; untinted for a system without attention. An attention of several rows is a heatmap.
+    """
+    about = "; ".join(filter(None, [probabilities(reading), title, _beyond(reading.left_out)]))
+    if not reading.tokens:
+        return widgets.HTML(f"<p>{html.escape(f'There is no word to look at. {about}')}</p>")
+    heatmaps = [
+        _heatmap(reading, name, attention)
+        for name, attention in reading.attention.items()
+        if len(attention.rows) > 1
+    ]
+    text = _text(reading, about)
+    return Stack([text, *heatmaps]) if heatmaps else text
+
+
+def probabilities(reading: Reading) -> str:
+    """``P(positive) = 0.71`` of the second of two classes; of more, each by name, likeliest first,
+    and how many others are 0.00."""
+    if len(reading.classes) == 2:
+        return f"P({reading.classes[1]}) = {reading.probabilities[1]:.2f}"
+    order = np.argsort(-np.asarray(reading.probabilities), kind="stable")
+    named = [place for place in order if reading.probabilities[place] >= SMALLEST]
+    parts = [f"{reading.classes[place]} {reading.probabilities[place]:.2f}" for place in named]
+    rest = len(order) - len(named)
+    if rest:
+        parts.append(f"{rest} {'other' if rest == 1 else 'others'} 0.00")
+    return ", ".join(parts)
+
+
+def tree(widget: widgets.Widget) -> Iterator[widgets.Widget]:
+    """The widget, its children and theirs."""
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from tree(child)
+
+
+def picture(widget: widgets.Widget) -> bytes | None:
+    """The picture of the first part that has one, as PNG; ``None`` without any."""
+    return next((part.to_png() for part in tree(widget) if hasattr(part, "to_png")), None)
+
+
+def page(widget: widgets.Widget) -> str:
+    """What needs no kernel: frames of heatmaps and texts, and plain HTML; controls are left out."""
+    return "".join(
+        part.to_html() if hasattr(part, "to_html") else part.value
+        for part in tree(widget)
+        if hasattr(part, "to_html") or isinstance(part, widgets.HTML)
+    )
+
+
+def _text(reading: Reading, title: str) -> AttentionText:
+    sentences = reading.sentences
+    weights = reading.word_weights() if reading.names("words") else None
+    if reading.names("sentences"):
+        rows = None if weights is None else _rows(weights, list(map(len, sentences)))
+        return AttentionText(sentences, rows, reading.sentence_weights(), title=title)
+    if weights is None:
+        return AttentionText(sentences, None, title=title)
+    return AttentionText([reading.tokens], weights[None], title=title, unit="text")
+
+
+def _rows(weights: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    """``(tokens,)`` → ``(sentences, words)``, padded with 0."""
+    rows = np.zeros((len(lengths), max(lengths)), weights.dtype)
+    rows[np.arange(max(lengths)) < np.array(lengths)[:, None]] = weights
+    return rows
+
+
+def _heatmap(reading: Reading, name: str, attention: Attention) -> AttentionHeatmap:
+    units = reading.tokens
+    if attention.over == "sentences":
+        units = [f"sentence {place + 1}" for place in range(len(reading.sentence_lengths))]
+    columns = [*units, *attention.extra]
+    extra = len(attention.extra)
+    return AttentionHeatmap(attention.weights, attention.rows, columns, extra=extra, title=name)
+
+
+def _beyond(count: int) -> str:
+    words = "1 word" if count == 1 else f"{count:,} words"
+    return f"not read: {words} beyond the model's cut" if count else ""

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./parts.mjs";
+
+const { clamp, decimals, shown, tickTexts, timesUniform, wordFact } = await load("numbers");
+
+test("clamp keeps what lies between and moves the rest to the nearer end", () => {
+  assert.deepEqual([-1, 0, 2, 5, 6].map((value) => clamp(value, 0, 5)), [0, 0, 2, 5, 5]);
+});
+
+test("decimals round by at most a hundred-thousandth of the largest weight, and are few", () => {
+  for (const peak of [1, 0.999, 0.5, 0.02, 0.0013, 1e-6, 3, 700]) {
+    const worst = 0.5 * 10 ** -decimals(peak);
+    assert.ok(worst <= 1.01e-5 * peak, `${peak}: ${worst}`);
+    assert.ok(decimals(peak) === 0 || worst > 0.9e-6 * peak, `${peak}: more than needed`);
+  }
+  assert.equal(decimals(0), 1);
+  assert.equal(decimals(1e-30), 12);
+  assert.equal(decimals(1e9), 0);
+});
+
+test("ticks stand at the quarters of the scale, linear or square root", () => {
+  assert.deepEqual(tickTexts(1, false), ["0", "0.25", "0.5", "0.75", "1"]);
+  assert.deepEqual(tickTexts(1, true), ["0", "0.0625", "0.25", "0.563", "1"]);
+  assert.deepEqual(tickTexts(0.08, false), ["0", "0.02", "0.04", "0.06", "0.08"]);
+  assert.equal(tickTexts(1 / 3, false).at(-1), "0.333");
+});
+
+test("a word tells its weight and how it compares with uniform attention", () => {
+  assert.equal(timesUniform(0.25, 4), 1);
+  assert.equal(wordFact(0.75, 2), "weight 0.75, 1.50× uniform");
+  assert.equal(wordFact(1 / 3, 3), "weight 0.33333, 1.00× uniform");
+});
+
+test("a token becomes one line that can be seen", () => {
+  assert.equal(shown(""), "(empty)");
+  assert.equal(shown(" \n\t"), "(space)");
+  assert.equal(shown("two\nlines\tand more"), "two lines and more");
+  assert.equal(shown("x".repeat(60)), "x".repeat(60));
+  assert.equal(shown("x".repeat(61)), "x".repeat(59) + "…");
+  assert.equal(shown("abcdef", 4), "abc…");
+});
+
+test("a token is cut between characters, never within one", () => {
+  assert.equal(shown("🎬".repeat(60)), "🎬".repeat(60));
+  assert.equal(shown("🎬".repeat(10_000), 3), "🎬🎬…");
+});

@@ -1,0 +1,168 @@
+"""The views' JavaScript without a browser: its parts, their arithmetic, and what Python packs."""
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from course_lib.files import REPOSITORY
+from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
+from course_lib.views.heatmap.module import ARITHMETIC, FOLDER, PARTS, joined, module
+from course_lib.views.heatmap.widget import COARSER
+
+TESTS = REPOSITORY / "tests/js"
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+EXPORT = re.compile(r"^export (?:async )?(?:function|const) (\w+)", re.MULTILINE)
+OLDEST = 18  # the first node whose own runner and DecompressionStream are there
+
+
+@pytest.fixture(scope="session")
+def node(missing):
+    """``node(arguments)`` runs node and hands back what it printed and its exit status."""
+    program = shutil.which("node")
+    if program is None:
+        missing("node is not installed")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    if int(re.match(r"v(\d+)", version)[1]) < OLDEST:
+        missing(f"node {version.strip()} is older than {OLDEST}")
+
+    def run(*arguments, **variables):
+        return subprocess.run(
+            [program, *map(str, arguments)], env=os.environ | variables, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+def passed(node, path, **variables):
+    """How many tests of a file passed; fails with node's output unless all did."""
+    done = node("--test", "--test-reporter=tap", path, **variables)
+    counts = {name: int(count) for name, count in re.findall(r"^# (\w+) (\d+)$", done.stdout, re.M)}
+    if done.returncode or counts.get("pass") != counts.get("tests"):
+        pytest.fail(f"{path.name} under node:\n{done.stdout}", pytrace=False)
+    return counts["pass"]
+
+
+@pytest.mark.parametrize("part", ARITHMETIC)
+def test_the_arithmetic_is_right(node, part):
+    path = TESTS / f"{part}.test.mjs"
+    written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))
+    assert passed(node, path) == written > 0
+
+
+def test_a_failing_test_is_told_with_its_reason(node, tmp_path):
+    broken = tmp_path / "broken.test.mjs"
+    broken.write_text(
+        'import { test } from "node:test";\ntest("odd", () => { throw Error("7 is odd"); });\n'
+    )
+    with pytest.raises(pytest.fail.Exception, match="7 is odd"):
+        passed(node, broken)
+
+
+def test_javascript_gives_back_what_python_packed(node, tmp_path):
+    random = np.random.default_rng(0)
+    views = []
+    for shape in [(1, 1, 1), (2, 5, 9), (6, 60, 60), (2, 500, 300)]:
+        for levels in (LIVE_LEVELS, STATIC_LEVELS, *COARSER):
+            weights = random.random(shape, np.float32) ** 4 * np.float32(0.7)
+            spec = {"shape": shape, "levels": levels, "peak": float(weights.max())}
+            data, raw = deflate(quantise(weights, levels)), weights.astype("<f4").tobytes()
+            views.append(
+                {
+                    "name": f"{shape} in {levels} levels, {data[0]} low bits",
+                    "spec": spec,
+                    "data": base64.b64encode(data).decode(),
+                    "weights": base64.b64encode(raw).decode(),
+                }
+            )
+    assert {view["name"][-10] for view in views} >= {"5", "8"}, "several ways of packing"
+    packed = tmp_path / "packed.json"
+    packed.write_text(json.dumps(views))
+    assert passed(node, TESTS / "packed.test.mjs", COURSE_PACKED=str(packed)) == len(views)
+
+
+def sources():
+    return {part: (FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in PARTS}
+
+
+def bare(source):
+    """Code without imports, comments and strings; of template literals what they compute."""
+    source = re.sub(r"/\*.*?\*/|//[^\n]*", "", IMPORT.sub("", source), flags=re.DOTALL)
+    source = re.sub(r'"[^"\n]*"', "", source)
+    return re.sub(r"`[^`]*`", lambda text: " ".join(re.findall(r"\$\{([^}]*)\}", text[0])), source)
+
+
+def test_every_part_is_joined_once_and_imports_only_from_parts_before_it():
+    assert sorted(PARTS) == sorted(path.stem for path in FOLDER.glob("*.js"))
+    exported = {part: EXPORT.findall(source) for part, source in sources().items()}
+    for place, (part, source) in enumerate(sources().items()):
+        for names, other in IMPORT.findall(source):
+            assert other in PARTS[:place], f"{part} imports {other}, which comes later"
+            assert set(re.findall(r"\w+", names)) <= set(exported[other])
+
+
+def test_every_part_imports_what_it_uses_of_others_and_nothing_else():
+    home = {name: part for part, text in sources().items() for name in EXPORT.findall(text)}
+    for part, source in sources().items():
+        imported = re.findall(r"\w+", " ".join(names for names, _ in IMPORT.findall(source)))
+        used = re.findall(r"(?:(?<=\.\.\.)|(?<![.\w]))[A-Za-z_]\w*", bare(source))
+        others = {name for name in used if home.get(name, part) != part}
+        assert others == set(imported), part
+
+
+def test_no_name_is_defined_twice():
+    defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
+    names = list(chain.from_iterable(map(defined.findall, sources().values())))
+    assert len(names) == len(set(names)) > 50
+
+
+def test_the_joined_module_loads_and_offers_what_anywidget_calls(node, tmp_path):
+    path = tmp_path / "module.mjs"
+    path.write_text(module(), encoding="utf-8")
+    script = (
+        f"import({json.dumps(path.as_uri())}).then((m) => console.log(typeof m.default.render))"
+    )
+    done = node("--input-type=module", "--eval", script)
+    assert done.stdout.strip() == "function", done.stdout
+    assert "render" not in EXPORT.findall(module())  # anywidget warns of the older way in
+
+
+TRAPS = r"""import { first, second } from "./one.js";
+import {
+  third,
+} from "./two.js";
+
+/**
+ * A comment of several lines, with an import { first } from "./one.js";
+ * and a star-slash look-alike: * /
+ */
+const address = "a//b /* c */"; // and behind a string
+/* inline */ const pattern = /\/\*.*?\*\/|["'`]\/\/$/;
+const text = `
+import { first } from "./one.js";
+// no comment ${"`/*`".length} */
+export default nothing;
+`;
+export default [address, pattern.source, text];
+"""
+
+
+def test_joining_touches_nothing_but_the_imports_a_part_begins_with(node, tmp_path):
+    path = tmp_path / "traps.mjs"
+    path.write_text(joined(["const [first, second, third] = [1, 2, 3];\n", TRAPS]))
+    script = (
+        f"import({json.dumps(path.as_uri())}).then((m) => console.log(JSON.stringify(m.default)))"
+    )
+    done = node("--input-type=module", "--eval", script)
+    assert json.loads(done.stdout) == [
+        "a//b /* c */",
+        r"""\/\*.*?\*\/|["'`]\/\/$""",
+        '\nimport { first } from "./one.js";\n// no comment 4 */\nexport default nothing;\n',
+    ]
