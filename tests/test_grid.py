@@ -96,7 +96,7 @@ def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatc
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
     monkeypatch.setattr(
         records, "RUNS", tmp_path
-    )  # what was run here must not stand in for results/
+    )  # what was run here must not count
     specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
     outside = [record["id"] for record in load_records() if record["id"] not in specs]
     assert outside == []
