@@ -14,6 +14,7 @@ import torch
 from filelock import FileLock
 from safetensors.torch import load_file
 
+from course_lib.cli import main
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_documents
@@ -25,7 +26,6 @@ from course_lib.experiments.run import (
     kept_accuracy,
     load_records,
     load_run,
-    main,
     split_rows,
     train,
     train_or_load,
@@ -522,7 +522,7 @@ def test_the_command_line_refuses_with_the_reason(executed, capsys, arguments, s
 
 def test_the_command_itself_exits_with_two():
     done = subprocess.run(
-        [sys.executable, "-m", "course_lib.experiments.run", "run", "--system", "nope"],
+        [sys.executable, "-m", "course_lib.experiments", "run", "--system", "nope"],
         cwd=REPOSITORY, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 import pytest
 from tqdm import tqdm
 
+from course_lib.cli import main
 from course_lib.data.corpus import load_corpus
 from course_lib.experiments import grid
 from course_lib.experiments.run import RunSpec, SpecError, load_records
@@ -220,12 +221,12 @@ def test_runs_are_expected_to_take_as_long_as_those_most_like_them():
 
 def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(grid, "_snakemake", None)
-    assert grid.main(["run", "trio"]) == 2
+    assert main(["grid", "run", "trio"]) == 2
     assert "error: grid.yaml: no group 'trio'; there are: " in capsys.readouterr().err
-    assert grid.main(["run", "core", "--on", "nowhere"]) == 2
+    assert main(["grid", "run", "core", "--on", "nowhere"]) == 2
     assert "error: no profile 'nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        grid.main(["status", "--executor", "slurm"])
+        main(["grid", "status", "--executor", "slurm"])
 
 
 def test_a_terminal_that_goes_away_does_not_hold_the_grid_up(place):

@@ -15,6 +15,8 @@ FLOORS = [  # the door's own modules stand at the ground: any room may use them
     ("experiments",),
     ("explore",),
     ("teaching",),
+    ("cli",),
+    ("__main__",),  # started, never imported; a room may have one of its own
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 THIN = ("models", "metrics", "training")
@@ -23,7 +25,8 @@ SOURCES = sorted(LIBRARY.rglob("*.py"))
 
 
 def room_of(path):
-    return path.relative_to(LIBRARY).parts[0].removesuffix(".py")
+    names = path.relative_to(LIBRARY).with_suffix("").parts
+    return "__main__" if names[-1] == "__main__" else names[0]
 
 
 def imported(path):
