@@ -56,6 +56,16 @@ def test_imports_go_down_only(path):
             assert other in ("data", "files", "fronts"), "data knows no models"
 
 
+def test_the_table_of_rooms_names_exactly_those_there_are():
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)/` \|", text, flags=re.MULTILINE)
+    rooms = [path.parent.name for path in LIBRARY.glob("*/__init__.py")]
+    assert sorted(named) == sorted(rooms) and len(rooms) == 8
+    assert [FLOOR[room] for room in named] == sorted(map(FLOOR.get, named), reverse=True)
+    thin = re.search(r"(.*) are \*\*the thin part\*\*", text)[1]
+    assert sorted(re.findall(r"`(\w+)/`", thin)) == sorted(THIN)
+
+
 def test_no_tracked_file_names_a_machine_or_a_registry_host():
     listed = subprocess.run(
         ["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True
