@@ -1,9 +1,10 @@
 # Two commands do all: `make course` and `make test`. Each sets up what it needs, once.
 
-# Where `make` is missing, the README gives the same steps as plain commands.
+# Without `make`: the README's three lines, and then `attention-course` with the same names.
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
+COMMAND := $(BIN)/attention-course
 READY := $(ENVIRONMENT)/.ready
 GROUP ?= core
 
@@ -22,32 +23,28 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
-	$(BIN)/python -m course_lib.teaching.lessons course
+	$(COMMAND) course
 
 lab: $(READY)  ## the lessons in JupyterLab
-	$(BIN)/jupyter lab --notebook-dir=notebooks
+	$(COMMAND) lab
 
 test: $(READY)  ## lint, tests, and the lessons checked cell by cell
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/python -m pytest
-	COURSE_PROFILE=smoke $(BIN)/python -m pytest --nbval-lax notebooks/[0-9]*.ipynb notebooks/experiments/report.ipynb
+	$(COMMAND) test
 
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
-	$(if $(MIRROR),COURSE_DATA_MIRROR=$(MIRROR)) $(BIN)/python -m course_lib.teaching.lessons data
+	$(COMMAND) data $(if $(MIRROR),--mirror $(MIRROR))
 
 experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
-	$(BIN)/python -m course_lib.experiments.grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
+	$(COMMAND) grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
 report: $(READY)  ## the README's tables and the report of all papers, from the records in results/
-	$(BIN)/python -m course_lib.experiments.report
-	$(BIN)/python -m course_lib.teaching.lessons notebooks notebooks/experiments/report.ipynb
+	$(COMMAND) report
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
-	$(BIN)/python -m course_lib.teaching.lessons notebooks
+	$(COMMAND) notebooks
 
 students: $(READY)  ## copies of the lessons without solutions, in students/
-	$(BIN)/python -m course_lib.teaching.lessons students
+	$(COMMAND) students
 
 bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
 	for name in han_epoch sanet_step iram_step agt_step attention_metrics tokenise memory heatmap prepare throughput grid_overhead; do $(BIN)/python benchmarks/$$name.py || exit 1; done

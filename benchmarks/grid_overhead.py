@@ -58,7 +58,7 @@ def main() -> int:
     ways = {
         "plain": ("-c", PLAIN),
         "papermill": ("-c", NOTEBOOKS),
-        "papermill and Snakemake": ("-m", "course_lib.experiments.grid", "run", "all"),
+        "papermill and Snakemake": ("-m", "course_lib", "grid", "run", "all"),
     }
     seconds = {}
     with TemporaryDirectory() as folder:

@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = [word for word in asked if word != "--debug"]
     name = next((word for word in arguments if word in COMMANDS), None)
     try:
-        chosen = _parse(arguments, name)
+        chosen = parse(arguments, name)
         return COMMANDS[chosen.command].carry_out(chosen)
     except KeyboardInterrupt:
         return _refuse("interrupted", INTERRUPTED)
@@ -42,7 +42,7 @@ def _refuse(sentence: str, status: int) -> int:
     return status
 
 
-def _parse(arguments: list[str], name: str | None) -> argparse.Namespace:
+def parse(arguments: list[str], name: str | None) -> argparse.Namespace:
     """What was asked for; only the arguments of the command ``name`` are looked up, because those
     of some take seconds to import."""
     parser = argparse.ArgumentParser(prog="attention-course", description=__doc__.splitlines()[0])

@@ -15,6 +15,8 @@ FLOORS = [  # the door's own modules stand at the ground: any room may use them
     ("experiments",),
     ("explore",),
     ("teaching",),
+    ("cli",),
+    ("__main__",),  # started, never imported; a room may have one of its own
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 THIN = ("models", "metrics", "training")
@@ -23,7 +25,8 @@ SOURCES = sorted(LIBRARY.rglob("*.py"))
 
 
 def room_of(path):
-    return path.relative_to(LIBRARY).parts[0].removesuffix(".py")
+    names = path.relative_to(LIBRARY).with_suffix("").parts
+    return "__main__" if names[-1] == "__main__" else names[0]
 
 
 def imported(path):
@@ -51,6 +54,16 @@ def test_imports_go_down_only(path):
             assert other in ("views", "files", "fronts"), "views draw tokens and arrays, no models"
         if room == "data":
             assert other in ("data", "checking", "files", "fronts"), "data knows no models"
+
+
+def test_the_table_of_rooms_names_exactly_those_there_are():
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)/` \|", text, flags=re.MULTILINE)
+    rooms = [path.parent.name for path in LIBRARY.glob("*/__init__.py")]
+    assert sorted(named) == sorted(rooms) and len(rooms) == 8
+    assert [FLOOR[room] for room in named] == sorted(map(FLOOR.get, named), reverse=True)
+    thin = re.search(r"(.*) are \*\*the thin part\*\*", text)[1]
+    assert sorted(re.findall(r"`(\w+)/`", thin)) == sorted(THIN)
 
 
 def test_no_tracked_file_names_a_machine_or_a_registry_host():

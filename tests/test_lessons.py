@@ -1,6 +1,5 @@
 """The tool that runs and publishes notebooks, tried on small broken ones."""
 
-import os
 import re
 from dataclasses import fields
 
@@ -12,7 +11,8 @@ from course_lib.data.catalog import CARDS
 from course_lib.data.sources import NotObtained
 from course_lib.experiments.run import RunSpec
 from course_lib.files import DataError
-from course_lib.teaching import lessons
+from course_lib.profile import profile_from_environment
+from course_lib.teaching import lessons, site
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
@@ -88,12 +88,12 @@ def test_a_damaged_corpus_stops_the_preparation_even_if_it_has_a_stand_in(monkey
 
 def test_profile_comes_from_the_environment_and_an_unknown_one_is_named(monkeypatch):
     monkeypatch.delenv("COURSE_PROFILE", raising=False)
-    assert lessons.profile_from_environment() == "lesson"
+    assert profile_from_environment() == "lesson"
     monkeypatch.setenv("COURSE_PROFILE", "smoke")
-    assert lessons.profile_from_environment() == "smoke"
+    assert profile_from_environment() == "smoke"
     monkeypatch.setenv("COURSE_PROFILE", "quick")
     with pytest.raises(ValueError, match=r"'quick'.*smoke, lesson, full"):
-        lessons.profile_from_environment()
+        profile_from_environment()
 
 
 def test_errors_are_found_in_cells_and_inside_widgets():
@@ -249,70 +249,13 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
     assert lessons.normalise(clean) == clean
 
 
-VIEW = """
-from course_lib.views.heatmap import AttentionHeatmap
-AttentionHeatmap([[1.0, 0.0], [0.25, 0.75]], ["a", "<b>"])
-"""
-
-
-def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("JPY_SESSION_NAME", "as if started from a notebook")
-    source = write(notebook(PARAMETERS, new_code_cell(VIEW)), tmp_path / "01_view.ipynb")
-    monkeypatch.setattr(lessons, "pages", lambda: [source])
-    monkeypatch.setattr(lessons, "EXECUTED", tmp_path / "executed")
-    monkeypatch.setattr(lessons, "SITE", tmp_path / "site")
-    (outcome,) = lessons.course("smoke")
-    assert outcome.errors == []
-    page = (tmp_path / "site" / "01_view.html").read_text(encoding="utf-8")
-    assert "<iframe" in page and "srcdoc=" in page
-    (outcome,) = lessons.publish_notebooks([source])
-    assert outcome.errors == []
-    (output,) = nbformat.read(source, as_version=4).cells[-1].outputs
-    assert output.data.keys() == {"text/plain", "image/png"}
-    assert len(output.data["image/png"]) < 150_000 * 4 / 3
-    assert "COURSE_HEATMAP" not in os.environ
-
-
 def test_committed_lessons_are_in_normal_form():
-    paths = [*lessons.pages(), lessons.LESSONS / "experiments" / "run.ipynb"]
+    paths = [*site.pages(), lessons.LESSONS / "experiments" / "run.ipynb"]
     assert len(paths) >= 3
     for path in paths:
         stored = nbformat.read(path, as_version=4)
         assert lessons.normalise(stored) == stored, f"{path.name}: run `make notebooks`"
         assert lessons.errors_in(stored) == []
-
-
-def test_what_is_folded_stays_folded_on_the_site(tmp_path):
-    fold = "<details><summary>Hint</summary>\n\n- **one**\n\n</details>\n\nafter"
-    output = new_output("display_data", {"text/markdown": fold})
-    made = notebook(new_markdown_cell(fold), new_code_cell("x", outputs=[output]))
-    page = tmp_path / "lesson.html"
-    lessons.export_html(write(made, tmp_path / "lesson.ipynb"), page)
-    text = page.read_text(encoding="utf-8")
-    folded = re.findall(r"<details>(.*?)</details>", text, flags=re.DOTALL)
-    assert len(folded) == 2
-    assert all("<strong>one</strong>" in part and "after" not in part for part in folded)
-
-
-def test_exported_lesson_asks_for_nothing_and_draws_formulas(tmp_path):
-    picture = new_output("display_data", {"image/png": PIXEL})
-    picture.metadata["image/png"] = {"alt": 'a "pixel" <b>'}
-    hostile = new_output("stream", name="stdout", text="<script>alert(1)</script>")
-    made = notebook(
-        new_markdown_cell("# Title\n\nWith $\\alpha_i$ and\n\n$$s = \\sum_i \\alpha_i h_i$$"),
-        new_code_cell("x", outputs=[picture, hostile]),
-    )
-    page = tmp_path / "lesson.html"
-    lessons.export_html(write(made, tmp_path / "lesson.ipynb"), page)
-    text = page.read_text(encoding="utf-8")
-    assert text.count("<math") == 2 and "<msub>" in text
-    assert not re.search(r"<script|<link|src=[\"']https?:|url\(https?:|@import", text)
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    assert re.search(
-        r'alt="a (&quot;|&#34;)pixel(&quot;|&#34;) &lt;b(&gt;|>)"|alt=\'a "pixel" &lt;b', text
-    )
 
 
 def test_a_cell_that_never_answers_is_an_error_and_no_endless_wait(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 
+from course_lib.cli import main
 from course_lib.data.corpus import load_corpus
 from course_lib.experiments.run import load_records
 from course_lib.teaching import museum
@@ -20,9 +21,9 @@ def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(museum, "train_museum", lambda spec: train_museum(spec, PAIR))
     path = tmp_path / "museum" / "specimens.json"
     arguments = ["--dataset", "toy", "--rows", "200", "--epochs", "1", "--vectors", "none"]
-    assert museum.main([*arguments, "--output", str(path)]) == 0
+    assert main(["museum", *arguments, "--output", str(path)]) == 0
     record = json.loads(path.read_text())
-    assert record["command"] == f"python -m course_lib.teaching.museum {' '.join(arguments)}"
+    assert record["command"] == f"attention-course museum {' '.join(arguments)}"
     assert record["sizes"] == {"train": 200, "validation": 60}
     assert record["data"]["content"] == load_corpus("toy").provenance.content
     assert {"commit", "device", "threads", "versions"} <= set(record["environment"])

@@ -6,6 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_lib.cli import main
 from course_lib.teaching import lessons, students
 from course_lib.teaching.students import BEGIN, END, ExerciseError
 
@@ -184,5 +185,5 @@ def test_nothing_is_written_unless_all_lessons_are_well_formed(tmp_path):
 def test_the_command_names_a_malformed_lesson(tmp_path, capsys):
     bad = tmp_path / "02_bad.ipynb"
     nbformat.write(new_notebook(cells=[check_cell()]), bad)
-    assert lessons.main(["students", str(bad)]) == 1
-    assert "02_bad.ipynb, cell 0" in capsys.readouterr().err
+    assert main(["students", str(bad)]) == 2
+    assert "error: 02_bad.ipynb, cell 0" in capsys.readouterr().err

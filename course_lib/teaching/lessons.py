@@ -1,7 +1,5 @@
-"""Running, checking and publishing the lessons: what ``make course`` and ``make notebooks`` do."""
+"""Running and checking the lessons, and the form in which their outputs are committed."""
 
-import argparse
-import html
 import os
 import sys
 import time
@@ -13,11 +11,6 @@ from typing import Any
 
 import nbformat
 import papermill
-from jinja2 import pass_context
-from latex2mathml.converter import convert
-from mistune import HTMLRenderer
-from nbconvert import HTMLExporter
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 
@@ -26,13 +19,11 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.sources import NotObtained
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, atomic_path
-from course_lib.profile import PROFILES, profile_from_environment
-from course_lib.teaching.students import ExerciseError, write_students
+from course_lib.profile import PROFILES
 
 LESSONS = REPOSITORY / "notebooks"
 REPORT = LESSONS / "experiments" / "report.ipynb"
 EXECUTED = REPOSITORY / "runs" / "lessons"
-SITE = REPOSITORY / "site"
 STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -90,7 +81,7 @@ def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _views_shown(form: str) -> Iterator[None]:
+def views_shown(form: str) -> Iterator[None]:
     """Views show themselves in that form, in whatever program we run; ``COURSE_HEATMAP`` wins."""
     before = os.environ.get("COURSE_HEATMAP")
     os.environ["COURSE_HEATMAP"] = before or form
@@ -208,7 +199,7 @@ def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
     outcomes = []
     for lesson in lessons:
         executed = EXECUTED / lesson.name
-        with _views_shown("png"):
+        with views_shown("png"):
             outcome = execute(lesson, executed, "lesson")
         if not outcome.errors:
             notebook = normalise(nbformat.read(executed, as_version=4))
@@ -218,103 +209,9 @@ def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
     return outcomes
 
 
-class _MathRenderer(IPythonRenderer):
-    """Formulas as MathML, which browsers draw by themselves."""
-
-    def block_math(self, body: str) -> str:
-        """``$$…$$``."""
-        return convert(body, display="block")
-
-    def inline_math(self, body: str) -> str:
-        """``$…$``."""
-        return convert(body)
-
-    def block_html(self, html: str) -> str:
-        """Raw HTML as it stands; to look for images in it, nbconvert would close its tags."""
-        return super().block_html(html) if "<img" in html else HTMLRenderer.block_html(self, html)
-
-
-class LessonExporter(HTMLExporter):
-    """A lesson as one HTML file that asks for nothing: no script, no font, no formula renderer."""
-
-    raw_template = (
-        "{% extends 'lab/index.html.j2' %}"
-        "{% block html_head_js %}{% endblock %}"
-        "{% block html_head_js_mathjax %}{% endblock %}"
-        "{% block html_head_js_mermaidjs %}{% endblock %}"
-        "{% block jupyter_widgets %}{% endblock %}"
-        "{% block data_png %}<div class='jp-RenderedImage jp-OutputArea-output'>"
-        "<img alt='{{ output | get_metadata('alt', 'image/png') or '' | escape_html }}' "
-        "src='data:image/png;base64,{{ output.data['image/png'] }}'></div>{% endblock %}"
-        "{% block extra_css %}<style>main { max-width: 60rem; margin: auto; } "
-        "main pre { font-family: monospace !important; font-size: 13px !important; }</style>"
-        "{% endblock %}"
-    )
-
-    @pass_context
-    def markdown2html(self, context: Any, source: str) -> str:
-        """Markdown with formulas as MathML."""
-        resources = context.get("resources", {})
-        renderer = _MathRenderer(
-            escape=False,
-            attachments=context.get("cell", {}).get("attachments", {}),
-            embed_images=True,
-            path=resources.get("metadata", {}).get("path", ""),
-        )
-        return MarkdownWithMath(renderer=renderer).render(source)
-
-
-def export_html(executed: Path, target: Path) -> None:
-    """Write an executed lesson as self-contained HTML."""
-    notebook = nbformat.read(executed, as_version=4)
-    notebook.metadata["title"] = executed.stem
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            shown = [output for output in cell.outputs if WIDGET not in output.get("data", {})]
-            cell.outputs = [
-                output
-                for output in shown
-                if not (output.output_type == "stream" and output.name == "stderr")
-            ]
-    exporter = LessonExporter(embed_images=True, exclude_input_prompt=True)
-    body, _ = exporter.from_notebook_node(notebook, {"metadata": {"path": str(LESSONS)}})
-    with atomic_path(target) as temporary:
-        temporary.write_text(body, encoding="utf-8")
-
-
-def course(profile: str) -> list[Outcome]:
-    """Data, every lesson and the report, and ``site/`` with these executed and an index."""
-    if profile != "smoke":
-        prepare_data()
-    outcomes = []
-    for lesson in pages():
-        executed = EXECUTED / lesson.name
-        with _views_shown("static"):
-            outcomes.append(execute(lesson, executed, profile))
-        if executed.exists():
-            export_html(executed, SITE / f"{lesson.stem}.html")
-    items = "\n".join(
-        f'<li><a href="{name}.html">{html.escape(name)}</a></li>'
-        for name in (outcome.lesson for outcome in outcomes)
-    )
-    with atomic_path(SITE / "index.html") as temporary:
-        temporary.write_text(
-            "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>Attention course</title>"
-            "<body style='font-family:sans-serif;max-width:40rem;margin:3rem auto'>"
-            f"<h1>Attention you can read, measure and doubt</h1><ol>{items}</ol></body></html>",
-            encoding="utf-8",
-        )
-    return outcomes
-
-
 def lesson_paths() -> list[Path]:
     """The numbered lessons, in order."""
     return sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
-
-
-def pages() -> list[Path]:
-    """What ``site/`` shows: the lessons, and the report of all records."""
-    return [*lesson_paths(), REPORT]
 
 
 def summary(outcomes: list[Outcome]) -> str:
@@ -325,35 +222,3 @@ def summary(outcomes: list[Outcome]) -> str:
         for outcome in outcomes
     ]
     return "\n".join(lines)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command line behind the Makefile."""
-    parser = argparse.ArgumentParser(
-        prog="python -m course_lib.teaching.lessons", description=__doc__
-    )
-    parser.add_argument("command", choices=("course", "notebooks", "students", "data"))
-    parser.add_argument("lessons", nargs="*", type=Path, help="notebooks, students: only these")
-    chosen = parser.parse_args(arguments)
-    if chosen.command == "data":
-        prepare_data()
-        return 0
-    if chosen.command == "students":
-        try:
-            written = write_students(chosen.lessons or lesson_paths(), STUDENTS)
-        except ExerciseError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 1
-        print(*(path.relative_to(REPOSITORY) for path in written), sep="\n")
-        return 0
-    if chosen.command == "course":
-        outcomes = course(profile_from_environment())
-        print(f"\n{summary(outcomes)}\n\nOpen {SITE / 'index.html'} or run `make lab`.")
-    else:
-        outcomes = publish_notebooks(chosen.lessons or lesson_paths())
-        print(f"\n{summary(outcomes)}")
-    return 1 if any(outcome.errors for outcome in outcomes) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -53,15 +53,15 @@ class Project:
         )  # fmt: skip
 
     def start(self, *arguments: str) -> subprocess.Popen:
-        """``python -m course_lib.experiments.grid`` in a process group of its own."""
+        """``attention-course grid`` in a process group of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "course_lib.experiments.grid", *arguments],
+            [sys.executable, "-m", "course_lib", "grid", *arguments],
             cwd=self.folder, env=self.environment, text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
     def call(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and output of ``python -m course_lib.experiments.grid``."""
+        """Exit code and output of ``attention-course grid``."""
         process = self.start(*arguments)
         output = process.communicate()[0]
         return process.returncode, output

@@ -42,7 +42,7 @@ program.then(({ module, state }) => {
 </script></body></html>"""
 
 # The frame cannot be looked into from outside: it tells its height when asked, and when it changes.
-_RESIZE = (
+RESIZE = (
     "window.addEventListener('message',e=>{if(e.source===this.contentWindow&&e.data.courseHeight>0)"
     "this.style.height=Math.min(Math.ceil(e.data.courseHeight),9000)+'px'});"
     "this.contentWindow.postMessage('height','*')"
@@ -60,7 +60,7 @@ def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
     document = document.replace("{DATA}", _base64(data))  # braces: base64 has none
     return (
         f'<iframe title="{html.escape(name)}" sandbox="allow-scripts" srcdoc="'
-        f'{html.escape(document)}" onload="{html.escape(_RESIZE)}" '
+        f'{html.escape(document)}" onload="{html.escape(RESIZE)}" '
         f'style="width:100%;height:{height}px;border:0;background:#fff;color-scheme:light">'
         "</iframe>"
     )
