@@ -27,6 +27,14 @@ def check_number(config: Any, *names: str, least: float = 0.0) -> None:
             raise refusal(config, name, kind if least == -math.inf else f"{kind} from {least:g}")
 
 
+def check_positive(config: Any, *names: str) -> None:
+    """``ValueError`` unless each field is a finite float or int above 0."""
+    check_number(config, *names)
+    for name in names:
+        if getattr(config, name) == 0:
+            raise refusal(config, name, "a number above 0")
+
+
 def check_share(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is a number in [0, 1), as the rate of a dropout is."""
     for name in names:

@@ -217,7 +217,11 @@ COMMANDS = {
     ),
     "grid": Command(
         "show what is missing of the groups in notebooks/experiments/grid.yaml, or run it",
-        "grid run core", "experiments", *_of("experiments.grid"),
+        "grid run core", "experiments", *_of("experiments.scheduler"),
+    ),
+    "migrate": Command(
+        "rename records, runs and the grid from before settings were nested",
+        "migrate", "course", *_of("experiments.migrate"),
     ),
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",

@@ -10,7 +10,8 @@ from course_lib.metrics.invariants import check_neighbours, check_padding
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.layers import AttentionPooling
 from course_lib.teaching.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, Specimen, diagnose, probe
-from course_lib.training.loop import TrainingConfig, fit
+from course_lib.training.config import TrainingConfig
+from course_lib.training.loop import fit
 
 CONFIG = HANConfig(embedding=4, hidden=16, attention=10)
 ALL = {

@@ -15,7 +15,8 @@ from course_lib.experiments.records import StaleRun, check_data, load_records, s
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
-from course_lib.training.loop import Epoch, History
+from course_lib.training.checkpoints import History
+from course_lib.training.checkpoints import Epoch
 
 SMALL = "{system: han, dataset: toy, preset: small}"
 
@@ -94,9 +95,7 @@ def test_what_cannot_be_meant_is_refused_with_its_place(written, text, says):
 
 def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatch, tmp_path):
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
-    monkeypatch.setattr(
-        records, "RUNS", tmp_path
-    )  # what was run here must not count
+    monkeypatch.setattr(records, "RUNS", tmp_path)  # what was run here must not count
     specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
     outside = [record["id"] for record in load_records() if record["id"] not in specs]
     assert outside == []

@@ -25,7 +25,8 @@ from course_lib.metrics.invariants import (
     check_stateless,
 )
 from course_lib.models.han import HAN, HANConfig
-from course_lib.training.loop import TrainingConfig, fit
+from course_lib.training.config import TrainingConfig
+from course_lib.training.loop import fit
 
 
 def check_all(model, tokens, mask, tolerance=1e-6):

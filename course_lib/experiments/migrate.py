@@ -79,10 +79,8 @@ def is_flat(record: dict[str, Any]) -> bool:
 
 
 def migrate_record(record: dict[str, Any]) -> dict[str, Any]:
-    """The record under today's name with nested settings; figures that are withdrawn are left out.
-
-    Overrides are named by address; one that says what the preset says is dropped.
-    """
+    """The record under today's name with nested settings and overrides named by address; figures
+    that are withdrawn are left out."""
     spec = record["spec"]
     system = spec["system"]
     overrides = {address_of(system, name): value for name, value in spec["overrides"].items()}

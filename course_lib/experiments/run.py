@@ -37,8 +37,9 @@ from course_lib.experiments.systems import SYSTEMS, System
 from course_lib.experiments.systems.system import Rows
 from course_lib.files import REPOSITORY, DataError, clear_leftovers, file_digest
 from course_lib.metrics.classification import classification_metrics
-from course_lib.training.checkpoints import CheckpointError
-from course_lib.training.loop import History, choose_device, use_threads
+from course_lib.training.checkpoints import History
+from course_lib.training.config import CheckpointError
+from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.parallel import is_main, processes
 
 VALIDATION_SHARE = 0.1  # of the training half, where neither corpus nor settings say otherwise

@@ -31,7 +31,7 @@ from course_lib.experiments.run import execute
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY, atomic_path
-from course_lib.training.loop import History
+from course_lib.training.checkpoints import History
 
 EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
 MEMORY_MB = 6000  # for each process; SANet on IMDb was seen at 3.9 GB, files in memory included

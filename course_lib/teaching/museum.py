@@ -21,7 +21,8 @@ from course_lib.experiments.systems.han import HANSystem
 from course_lib.experiments.systems.system import Rows
 from course_lib.metrics.classification import sampling_error
 from course_lib.teaching.bugs import MUSEUM, Specimen
-from course_lib.training.loop import TrainingError, choose_device, use_threads
+from course_lib.training.config import TrainingError
+from course_lib.training.devices import choose_device, use_threads
 
 RECORD = RESULTS / "museum" / "specimens.json"
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 from course_lib.experiments.run import RunSpec, train
 from course_lib.experiments.systems import NETWORKS
-from course_lib.training.loop import use_threads
+from course_lib.training.devices import use_threads
 
 SHARED = {"dropout": 0.0, "epochs": 3}
 TOY = {"dataset": "toy", "preset": "small", "device": "cpu", "threads": 1, "limit": 60}

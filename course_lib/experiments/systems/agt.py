@@ -10,7 +10,7 @@ from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.metrics.composition import describe_composition
 from course_lib.models.agt import AGT, AGTConfig, AGTOutput
-from course_lib.training.loop import TrainingConfig
+from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
 # The paper names Adadelta with a learning rate of 0.0005, which in PyTorch's parametrisation (where

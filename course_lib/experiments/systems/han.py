@@ -10,7 +10,7 @@ from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.models.han import HAN, HANConfig, HANOutput
-from course_lib.training.loop import TrainingConfig
+from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
 REPORT = Settings(

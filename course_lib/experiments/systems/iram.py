@@ -13,7 +13,7 @@ from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
-from course_lib.training.loop import TrainingConfig
+from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
 # Where vectors are fixed, a word of the test half has its vector like any other; where they learn

@@ -20,16 +20,9 @@ from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.settings import Settings, SpecError
 from course_lib.experiments.systems.system import Look, Rows, Text, as_tokens, refuse
-from course_lib.metrics.classification import Predictions
-from course_lib.training.loop import (
-    History,
-    choose_precision,
-    fit,
-    measure,
-    predict,
-    save_weights,
-    to_device,
-)
+from course_lib.training.checkpoints import History, save_weights
+from course_lib.training.devices import choose_precision
+from course_lib.training.loop import fit, measure, predict
 from course_lib.views.reading import Attention, Reading
 
 LOOKED_AT = 32  # documents at once whose attention is held in full
@@ -173,19 +166,15 @@ class Network:
         """Whether this network has attention that can be measured."""
         return type(self).figures is not Network.figures
 
-    def predict(self, rows: datasets.Dataset) -> Predictions:
-        """Class probabilities for rows."""
-        return self.look(rows, attention=False).predictions
-
     @torch.inference_mode()
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
-        document = as_tokens(text, self.made_up)
-        kept = self.cut(document)
-        batch = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
-        device = next(self.model.parameters()).device
+        whole = as_tokens(text, self.made_up)
+        kept = self.cut(whole)
+        document = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
+        batch = document.batch(np.array([0])).to(next(self.model.parameters()).device)
         self.model.eval()
-        output = self.forward(*to_device(batch.batch(np.array([0])), device)[:2])
+        output = self.forward(batch.tokens, batch.mask)
         words = tuple(word for sentence in kept for word in sentence)
         lengths = tuple(map(len, kept))
         return Reading(
@@ -194,7 +183,7 @@ class Network:
             self.classes,
             output.logits[0].float().softmax(0).cpu().numpy(),
             self.views(output, words, lengths) if words else {},
-            left_out=len(document.tokens) - len(words),
+            left_out=len(whole.tokens) - len(words),
         )
 
     def cut(self, document: TokenisedText) -> list[list[str]]:

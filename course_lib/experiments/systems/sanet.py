@@ -10,7 +10,7 @@ from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
-from course_lib.training.loop import TrainingConfig
+from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
 TEXT = TextConfig(

@@ -15,14 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from course_lib.checking import check_number, check_whole
+from course_lib.checking import check_positive, check_whole
 from course_lib.data.config import TextConfig
 from course_lib.data.readers import clean
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.settings import Settings, SpecError
 from course_lib.experiments.systems.system import Look, Rows, Text, as_tokens, refuse
 from course_lib.metrics.classification import Predictions
-from course_lib.training.loop import TrainingError, save_weights
+from course_lib.training.checkpoints import save_weights
+from course_lib.training.config import TrainingError
 from course_lib.views.reading import Reading
 
 
@@ -50,7 +51,7 @@ class RegressionConfig:
     most_iterations: int = 2000
 
     def __post_init__(self) -> None:
-        check_number(self, "inverse_regularisation", "tolerance", above=0.0)
+        check_positive(self, "inverse_regularisation", "tolerance")
         check_whole(self, "most_iterations")
 
 
