@@ -1,5 +1,6 @@
 """What several test files share: folders of their own, small archives, no network, a full disk."""
 
+import hashlib
 import io
 import os
 import socket
@@ -13,6 +14,7 @@ import pooch
 import pytest
 from hypothesis import settings
 
+from course_lib.data.cards import Download
 from course_lib.files import data_root
 
 settings.register_profile("course", deadline=None, derandomize=True)
@@ -118,3 +120,34 @@ def make_zip():
         return path
 
     return make
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """The folder that pip takes packages from, and nowhere else."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def wheel(shop, make_zip):
+    """A package in the shop; what to call it and its bytes."""
+    path = make_zip(
+        shop / "tiny_reviews-1.0-py3-none-any.whl",
+        {
+            "tiny_reviews/data.bin": os.urandom(100_000),
+            "tiny_reviews-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\n"
+            b"Name: tiny-reviews\nVersion: 1.0\n",
+            "tiny_reviews-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: by hand\n"
+            b"Root-Is-Purelib: true\nTag: py3-none-any\n",
+            "tiny_reviews-1.0.dist-info/RECORD": b"",
+        },
+    )
+    digest = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    return Download(path.name, digest, path.stat().st_size, requirement="tiny-reviews==1.0")

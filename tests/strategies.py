@@ -1,5 +1,6 @@
 """What several test files draw or build: devices, masks, ragged batches, toy documents."""
 
+import hashlib
 from collections import Counter
 from functools import cache
 
@@ -8,12 +9,13 @@ import torch
 from hypothesis import strategies as st
 
 from course_lib.data.batches import Batches
-from course_lib.data.cards import Card
+from course_lib.data.cards import Card, Download, Source
 from course_lib.data.corpus import Provenance, load_corpus
 from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.han import HAN, HANConfig
 
+DATA = b"a review\n" * 40_000
 WORDS = 12  # ids 1 to 11 are words, 0 is padding
 
 every_device = pytest.mark.parametrize(
@@ -99,3 +101,28 @@ def made_up_card(rows, **changes):
     sizes = {s: (counts[s, 0], counts[s, 1]) for s in dict.fromkeys(row.split for row in rows)}
     promised = {"classes": ("negative", "positive"), "sizes": sizes} | changes
     return Card("made-up", "Made-up reviews", "", "", "", **promised)
+
+
+def sha256(data):
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def download(filename="reviews.bin", data=DATA, url=None, requirement=None):
+    return Download(filename, sha256(data), len(data), url=url, requirement=requirement)
+
+
+def card_of(*downloads):
+    """A card with one source for each download."""
+    numbered = enumerate(downloads, start=1)
+    return Card(
+        name="made-up",
+        title="Made-up files",
+        task="none",
+        terms="ours",
+        citation="ours",
+        sources=tuple(Source(f"source {number}", (item,)) for number, item in numbered),
+    )
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

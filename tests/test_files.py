@@ -8,14 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
+from strategies import files_below
 
 from course_lib.files import REPOSITORY, DataError, atomic_path, check_space, data_root
 
 ADVICE = "COURSE_DATA_DIR"
-
-
-def files_below(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("save", [torch.save, save_file], ids=["torch.save", "safetensors"])

@@ -6,13 +6,13 @@ import os
 import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from strategies import DATA, card_of, download, files_below, sha256
 
 from course_lib.data import sources
 from course_lib.data.cards import Card, Download, Source
@@ -20,33 +20,6 @@ from course_lib.data.catalog import CARDS, card
 from course_lib.data.readers import READERS
 from course_lib.data.sources import obtain, verify
 from course_lib.files import DataError
-
-DATA = b"a review\n" * 40_000
-
-
-def sha256(data):
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
-def download(filename="reviews.bin", data=DATA, url=None, requirement=None):
-    return Download(filename, sha256(data), len(data), url=url, requirement=requirement)
-
-
-def card_of(*downloads):
-    """A card with one source for each download."""
-    numbered = enumerate(downloads, start=1)
-    return Card(
-        name="made-up",
-        title="Made-up files",
-        task="none",
-        terms="ours",
-        citation="ours",
-        sources=tuple(Source(f"source {number}", (item,)) for number, item in numbered),
-    )
-
-
-def files_below(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def folder_with(folder, **files):
@@ -61,36 +34,6 @@ def mirror(tmp_path, monkeypatch):
     folder = folder_with(tmp_path / "mirror", reviews_bin=DATA)
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(folder))
     return folder
-
-
-@pytest.fixture
-def shop(tmp_path, monkeypatch):
-    """The folder that pip takes packages from, and nowhere else."""
-    for name in [name for name in os.environ if name.startswith("PIP_")]:
-        monkeypatch.delenv(name)
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    return folder
-
-
-@pytest.fixture
-def wheel(shop, make_zip):
-    """A package in the shop; what to call it and its bytes."""
-    path = make_zip(
-        shop / "tiny_reviews-1.0-py3-none-any.whl",
-        {
-            "tiny_reviews/data.bin": os.urandom(100_000),
-            "tiny_reviews-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\n"
-            b"Name: tiny-reviews\nVersion: 1.0\n",
-            "tiny_reviews-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: by hand\n"
-            b"Root-Is-Purelib: true\nTag: py3-none-any\n",
-            "tiny_reviews-1.0.dist-info/RECORD": b"",
-        },
-    )
-    return download(path.name, path.read_bytes(), requirement="tiny-reviews==1.0")
 
 
 @pytest.fixture
@@ -222,51 +165,6 @@ def test_all_files_of_a_source_are_needed(tmp_path, mirror):
     assert obtain(both, tmp_path).source is single
 
 
-def test_package_is_downloaded_by_pip_and_verified(tmp_path, wheel):
-    (path,) = obtain(card_of(wheel), tmp_path / "root").paths
-    assert sha256(path.read_bytes()) == wheel.digest
-    assert files_below(tmp_path / "root") == [f"downloads/{wheel.filename}"]
-
-
-def test_package_with_another_hash_leaves_nothing(tmp_path, wheel):
-    other = Download(wheel.filename, sha256(b""), wheel.size, requirement=wheel.requirement)
-    with pytest.raises(DataError, match=f"(?s){wheel.filename}.*HASH"):
-        obtain(card_of(other), tmp_path / "root")
-    assert files_below(tmp_path / "root") == []
-
-
-def test_source_package_comes_whole_and_none_of_its_code_runs(tmp_path, shop):
-    script = f"open({str(tmp_path / 'it-ran')!r}, 'w').close()\n".encode()
-    with tarfile.open(shop / "tiny_reviews-1.0.tar.gz", "w:gz") as archive:
-        entry = tarfile.TarInfo("tiny_reviews-1.0/setup.py")
-        entry.size = len(script)
-        archive.addfile(entry, io.BytesIO(script))
-    data = (shop / "tiny_reviews-1.0.tar.gz").read_bytes()
-    wanted = download("tiny_reviews-1.0.tar.gz", data, requirement="tiny-reviews==1.0")
-    (path,) = obtain(card_of(wanted), tmp_path / "root").paths
-    assert path.read_bytes() == data
-    assert files_below(tmp_path / "root") == ["downloads/tiny_reviews-1.0.tar.gz"]
-    assert not (tmp_path / "it-ran").exists()
-
-
-def test_folders_that_pip_makes_and_removes_do_not_disturb_the_progress_bar(
-    tmp_path, wheel, shop, monkeypatch
-):
-    (tmp_path / "busy.py").write_text(
-        "import os, shutil, sys, tempfile\n"
-        "for _ in range(500):\n"
-        "    os.rmdir(tempfile.mkdtemp())\n"
-        f"shutil.copy({str(shop / wheel.filename)!r}, sys.argv[sys.argv.index('--dest') + 1])\n"
-    )
-    busy = tmp_path / "busy-pip"
-    busy.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{tmp_path / 'busy.py'}' \"$@\"\n")
-    busy.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(busy))
-    monkeypatch.setattr(sources.time, "sleep", lambda _: None)
-    (path,) = obtain(card_of(wheel), tmp_path / "root").paths
-    assert sha256(path.read_bytes()) == wheel.digest
-
-
 def test_file_is_downloaded_from_its_address(tmp_path, server):
     address, pages, asked = server
     pages["/reviews.bin"] = DATA
@@ -354,13 +252,6 @@ def test_full_disk_while_downloading_names_the_target(tmp_path, server, full_dis
         obtain(card_of(download(url=f"{address}/reviews.bin")), tmp_path)
     assert f"cannot write {tmp_path / 'downloads' / 'reviews.bin'}" in str(error.value)
     assert list((tmp_path / "downloads").iterdir()) == []
-
-
-def test_full_disk_while_pip_downloads_names_the_target(tmp_path, wheel, full_disk):
-    with full_disk(50_000), pytest.raises(DataError) as error:
-        obtain(card_of(wheel), tmp_path / "root")
-    assert f"cannot write {tmp_path / 'root' / 'downloads' / wheel.filename}" in str(error.value)
-    assert list((tmp_path / "root" / "downloads").iterdir()) == []
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])

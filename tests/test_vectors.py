@@ -252,6 +252,8 @@ def cut(path, size):
         lambda folder: cut(folder / "vectors.f32", 4 * 7),
         lambda folder: cut(folder / "vectors.f32", 13),
         lambda folder: (folder / "words.txt").write_bytes(b"\xff\xfe"),
+        lambda folder: (folder / "words.txt").write_bytes(b""),
+        lambda folder: cut(folder / "words.txt", len("the\nfilm\n")),
     ],
 )
 def test_damaged_prepared_vectors_are_named(tiny, tmp_path, damage):

@@ -12,7 +12,7 @@ from course_lib.data.vocabulary import PADDING, UNKNOWN, Vocabulary
 from course_lib.files import DataError
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=4)
-WORDS = st.lists(WORD, unique=True, max_size=12).map(tuple)
+WORDS = st.lists(WORD, unique=True, min_size=1, max_size=12).map(tuple)
 DOCUMENTS = st.lists(st.lists(st.sampled_from(["a", "b", "B", "é", "zz", "``", "日"])), max_size=9)
 
 
@@ -114,7 +114,34 @@ def test_full_disk_keeps_the_old_vocabulary(tmp_path, full_disk):
     assert Vocabulary.load(tmp_path / "words.txt").words == ("old",)
 
 
-def test_file_with_a_word_twice_is_named(tmp_path):
-    (tmp_path / "words.txt").write_text("a\nb\na")
-    with pytest.raises(DataError, match=r"words\.txt: a word stands twice"):
-        Vocabulary.load(tmp_path / "words.txt")
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"a\nb\na", "the word 'a' stands twice"),
+        (b"a\nb\na\nb", "the word 'a' stands twice"),
+        (b"", "line 1 has no word"),
+        (b"a\nb\n", "line 3 has no word"),
+        (b"a\n\nb", "line 2 has no word"),
+        ("cafe\ncafé".encode("latin-1"), "not UTF-8 at byte 8"),
+        (b"a\n" * 3 + b"\xff\xfe\0", "not UTF-8 at byte 6"),
+    ],
+)
+def test_damaged_file_is_named_with_its_place(tmp_path, content, reason):
+    path = tmp_path / "words.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as error:
+        Vocabulary.load(path)
+    assert str(error.value) == f"{path}: damaged ({reason}). Delete it and train again."
+
+
+def test_missing_file_and_folder_in_its_place_are_named(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name, reason in (("none", "No such file"), ("folder", "Is a directory")):
+        with pytest.raises(DataError, match=rf"{tmp_path / name}: cannot be read \({reason}"):
+            Vocabulary.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("word", ["a\rb", "8\xa01/2", "x\u2028y", "x\x85y", "\ufeff"])
+def test_words_come_back_whatever_other_programs_take_for_a_line_break(tmp_path, word):
+    Vocabulary(("a", word)).save(tmp_path / "words.txt")
+    assert Vocabulary.load(tmp_path / "words.txt").words == ("a", word)

@@ -38,6 +38,9 @@ CHUNK = 500
 READ = 5_000  # rows that are read at a time
 PART = 50_000  # and sorted at a time
 SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
+DAMAGE = (  # what ``datasets`` raises for files that are not what it wrote
+    OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, pa.ArrowException,
+)  # fmt: skip
 COLUMNS = pa.schema({"text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()})
 
 
@@ -122,9 +125,12 @@ def open_corpus(folder: Path) -> Corpus:
     try:
         provenance = _provenance(folder)
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
-    except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
+        corpus = Corpus(card(provenance.dataset, "corpus"), splits, provenance)
+        for split in corpus.card.sizes:
+            splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
+    except DAMAGE as error:
         raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
-    return Corpus(card(provenance.dataset), splits, provenance)
+    return corpus
 
 
 def prepare(

@@ -20,15 +20,15 @@ def hashed_ngrams(
     if buckets < 1:
         raise ValueError(f"hashed_ngrams needs at least one bucket, got {buckets}")
     row_of: dict[str, int] = {}
-    found = []
+    rows_of_words = []
     for word in words:
         framed = f"<{word}>"
         grams = [framed[i : i + n] for n in sizes for i in range(len(framed) - n + 1)]
         for gram in grams:
             if gram not in row_of:
                 row_of[gram] = 1 + zlib.crc32(gram.encode()) % buckets
-        found.append([row_of[gram] for gram in grams])
-    rows = np.zeros((len(found), max(map(len, found), default=0)), dtype=np.int32)
-    for row, ids in zip(rows, found, strict=True):
+        rows_of_words.append([row_of[gram] for gram in grams])
+    rows = np.zeros((len(words), max(map(len, rows_of_words), default=0)), dtype=np.int32)
+    for row, ids in zip(rows, rows_of_words, strict=True):
         row[: len(ids)] = ids
     return torch.from_numpy(rows)

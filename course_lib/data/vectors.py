@@ -17,7 +17,7 @@ from course_lib.data.cards import Card
 from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import obtain
-from course_lib.data.vocabulary import RESERVED, Vocabulary
+from course_lib.data.vocabulary import RESERVED, Vocabulary, read_words, write_words
 from course_lib.files import DataError, atomic_path, data_root
 
 CHUNK = 20_000
@@ -86,13 +86,13 @@ class Vectors:
         """
         rows = self.rows_of(vocabulary.words)
         known = rows >= 0
-        found = np.asarray(self.matrix[rows[known]])
+        vectors = np.asarray(self.matrix[rows[known]])
         if standardise:
-            found = all_but_the_top(found, common_part(self.matrix))
+            vectors = all_but_the_top(vectors, common_part(self.matrix))
         generator = torch.Generator().manual_seed(seed)
         embedding = torch.randn(len(vocabulary), self.matrix.shape[1], generator=generator)
-        embedding *= float(found.std()) if known.any() else 1.0
-        embedding[RESERVED:][torch.from_numpy(known)] = torch.from_numpy(found)
+        embedding *= float(vectors.std()) if known.any() else 1.0
+        embedding[RESERVED:][torch.from_numpy(known)] = torch.from_numpy(vectors)
         embedding[0] = 0
         return embedding, float(known.mean())
 
@@ -106,7 +106,7 @@ def load_vectors(name: str, root: Path | None = None) -> Vectors:
         (archive,) = obtained.paths
         convert(archive, obtained.source.member, folder, chosen)
     try:
-        words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
+        words = read_words(folder / "words.txt")
         values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
         matrix = values.reshape(len(words), -1)
     except (OSError, ValueError) as error:
@@ -151,4 +151,4 @@ def convert(archive: Path, member: str, folder: Path, card: Card) -> None:
             raise DataError(
                 f"{archive}: {member}: sha256 is {digest.hexdigest()}, expected {card.content}"
             )
-        (temporary / "words.txt").write_text("\n".join(words), encoding="utf-8")
+        write_words(temporary / "words.txt", words)

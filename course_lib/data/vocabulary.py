@@ -1,5 +1,7 @@
 """Words to ids: 0 is padding, 1 any unknown word, then by falling frequency."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,16 +45,21 @@ class Vocabulary:
     def save(self, path: Path) -> None:
         """One word a line (tokens hold no white space)."""
         with atomic_path(path) as temporary:
-            temporary.write_text("\n".join(self.words), encoding="utf-8")
+            write_words(temporary, self.words)
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
-        """Read what ``save`` wrote; raises ``DataError`` if a word stands twice."""
-        text = path.read_text(encoding="utf-8")
-        words = tuple(text.split("\n")) if text else ()
-        if len(set(words)) != len(words):
-            raise DataError(f"{path}: a word stands twice; delete the file and train again")
-        return cls(words)
+        """Read what ``save`` wrote; ``DataError`` for a missing file, no words, or one twice."""
+        try:
+            words = read_words(path)
+            if len(set(words)) != len(words):
+                word, _ = Counter(words).most_common(1)[0]
+                raise ValueError(f"the word {word!r} stands twice")
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read ({error.strerror}).") from error
+        except ValueError as error:
+            raise DataError(f"{path}: damaged ({error}). Delete it and train again.") from error
+        return cls(tuple(words))
 
     @classmethod
     def build(
@@ -65,11 +72,29 @@ class Vocabulary:
         """
         counts: dict[str, int] = {}
         for batch in rows.select_columns("tokens").with_format("arrow").iter(CHUNK):
-            found = pc.value_counts(batch["tokens"].combine_chunks().flatten())
-            for word, count in zip(
-                found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True
-            ):
+            occurrences = pc.value_counts(batch["tokens"].combine_chunks().flatten())
+            values, times = (occurrences.field(name).to_pylist() for name in ("values", "counts"))
+            for word, count in zip(values, times, strict=True):
                 counts[word] = counts.get(word, 0) + count
         frequent = [word for word, count in counts.items() if count >= minimum]
         frequent.sort(key=lambda word: (-counts[word], word))
         return cls(tuple(frequent[: None if size is None else max(0, size - RESERVED)]))
+
+
+def write_words(path: Path, words: Sequence[str]) -> None:
+    """One word a line, the same bytes on every system."""
+    path.write_bytes("\n".join(words).encode())
+
+
+def read_words(path: Path) -> list[str]:
+    """What ``write_words`` wrote; ``ValueError`` says which line has no word or what is no UTF-8.
+
+    Nothing but the line feed ends a line: words of the treebank hold other white space.
+    """
+    try:
+        words = path.read_bytes().decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 at byte {error.start}") from error
+    if "" in words:
+        raise ValueError(f"line {words.index('') + 1} has no word")
+    return words

@@ -1,0 +1,1 @@
+"""What pip finds in place of setuptools while it fetches a source package."""
