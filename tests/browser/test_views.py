@@ -337,6 +337,26 @@ def test_text_in_the_accessibility_tree(open_static):
     } <= named
 
 
+def test_without_weights_words_stand_untinted_and_tell_nothing(open_static):
+    frame = open_static(AttentionText([["so", "good"]], None, title="Counted words"))
+    option = frame.locator(".word").first
+    option.hover()
+    assert frame.locator(".tip").inner_text() == ""
+    colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
+    assert colour == "rgba(0, 0, 0, 0)"
+    assert frame.locator(".legend").count() == 0
+    named = {(role, name) for role, name, _ in accessible(frame)}
+    assert {("listbox", "Counted words: words"), ("option", "so")} <= named
+
+
+@pytest.mark.parametrize("unit", ["sentence", "text"])
+def test_the_legend_says_what_uniform_attention_is_over(open_static, unit):
+    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], unit=unit))
+    legend = frame.locator(".legend").inner_text()
+    assert legend.endswith(f"times the weight of uniform attention in the {unit}")
+    assert ("group", f"{unit.capitalize()} 1") in {node[:2] for node in accessible(frame)}
+
+
 def test_words_are_tinted_and_tell_their_weight(open_static):
     weights = np.array([[0.5, 0.3, 0.2, 0], [0.9, 0.1, 0, 0]])
     sentences = [["not", "a", "film", "."], ["loved", "it"]]

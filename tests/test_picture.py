@@ -1,0 +1,192 @@
+"""The heatmap as a picture: the colour of every cell, its marks, and what is written beside it."""
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from PIL import Image
+
+from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, PAPER
+from course_lib.views.heatmap import AttentionHeatmap, picture
+
+
+def words(count):
+    return [f"w{i}" for i in range(count)]
+
+
+def near(pixels, colour, tolerance=12):
+    """Which pixels (…, 3) have a colour, but for the smoothing of edges."""
+    return np.abs(np.asarray(pixels, int) - 255 * np.array(to_rgb(colour))).max(-1) <= tolerance
+
+
+class Drawn:
+    """A view's picture, to be looked at in cells: (x, y) is across and down from its corner."""
+
+    def __init__(self, weights, *arguments, step=0, **options):
+        view = AttentionHeatmap(weights, *arguments, **options)
+        matrix = np.asarray(weights, np.float32).reshape(view.spec["shape"])[step]
+        shown = {"scale": view.scale, "normalise": view.normalise, "band": view.band}
+        self.figure = picture.heatmap(matrix, view.spec, step, **shown)
+        self.figure.set_dpi(200)
+        self.figure.canvas.draw()
+        self.pixels = np.asarray(self.figure.canvas.buffer_rgba())[..., :3]
+        self.axis, self.bar = self.figure.axes
+        self.to_pixels = self.axis.transData.frozen()
+        plt.close(self.figure)
+
+    def at(self, x, y):
+        """The colours (…, 3) at points, given in cells."""
+        points = np.stack(np.broadcast_arrays(x, y), -1).astype(float)
+        across, up = self.to_pixels.transform(points.reshape(-1, 2)).T.astype(int)
+        return self.pixels[len(self.pixels) - 1 - up, across].reshape(*points.shape[:-1], 3)
+
+    def share(self, colour, start, end):
+        """How much of a line from (x, y) to (x, y) has a colour."""
+        (x, y), (to_x, to_y) = start, end
+        return near(self.at(np.linspace(x, to_x, 60), np.linspace(y, to_y, 60)), colour, 60).mean()
+
+    def check(self, shares, xs=None, ys=None):
+        """Each cell has the colour at its share of the map."""
+        shares = np.asarray(shares)
+        for (row, column), share in np.ndenumerate(shares):
+            x = column if xs is None else xs[column]
+            y = row if ys is None else ys[row]
+            colour = ATTENTION_HEX[round(share * 255)]
+            assert near(self.at(x + 0.5, y + 0.5), colour), f"[{row}, {column}] is not {colour}"
+
+
+WEIGHTS = np.array([[0, 0.04, 0.16], [0.36, 0.64, 0.25], [0, 0, 0.01]])
+
+
+def test_cells_have_the_colour_of_their_share_of_the_largest_weight():
+    Drawn(WEIGHTS, words(3)).check(WEIGHTS / 0.64)
+
+
+def test_the_square_root_scale_shows_the_root_of_the_share():
+    Drawn(WEIGHTS, words(3), scale="sqrt").check(np.sqrt(WEIGHTS / 0.64))
+
+
+def test_normalised_each_row_reaches_the_darkest_and_zeros_stay_paper():
+    weights = np.vstack([WEIGHTS[:2], np.zeros(3)])
+    shares = weights / [[0.16], [0.64], [1]]
+    drawn = Drawn(weights, words(3), normalise=True)
+    drawn.check(shares)
+    assert drawn.bar.get_ylabel() == "weight ÷ largest of its row"
+    drawn = Drawn(weights, words(3), normalise=True, transpose=True)
+    drawn.check(shares.T)
+    assert drawn.bar.get_ylabel() == "weight ÷ largest of its column"
+    Drawn(weights, words(3), normalise=True, scale="sqrt").check(np.sqrt(shares))
+
+
+def test_all_steps_share_one_scale():
+    weights = np.stack([WEIGHTS, WEIGHTS / 4])
+    drawn = Drawn(weights, words(3), steps=["all", "a quarter"], step=1, title="Two")
+    drawn.check(WEIGHTS / 4 / 0.64)
+    assert drawn.axis.get_title(loc="left") == "Two · a quarter"
+
+
+def test_zeros_alone_are_paper():
+    Drawn(np.zeros((3, 3)), words(3)).check(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_summaries_stand_beyond_a_gap_of_paper(transpose):
+    weights = np.array([[0.5, 1, 0.5, 1, 0.5], [1, 0.5, 1, 0.5, 1]])
+    drawn = Drawn(weights, words(2), words(5), extra=2, transpose=transpose)
+    places = [0, 1, 2, 3.6, 4.6]
+    if transpose:
+        drawn.check(weights.T, ys=places)
+        gap = drawn.at([0.5, 1.5], 3.3)
+    else:
+        drawn.check(weights, xs=places)
+        gap = drawn.at(3.3, [0.5, 1.5])
+    assert near(gap, PAPER).all()
+    axis = drawn.axis.yaxis if transpose else drawn.axis.xaxis
+    np.testing.assert_allclose(axis.get_ticklocs(), np.array(places) + 0.5)
+    assert [label.get_text() for label in axis.get_ticklabels()] == words(5)
+
+
+@pytest.mark.parametrize("band", [0, 1, 3])
+def test_a_band_is_bordered_between_its_cells_and_the_others(band):
+    count = 6
+    drawn = Drawn(np.zeros((count, count)), words(count), band=band)
+    for row in range(count):
+        for column in range(1, count):
+            border = column in (row + band + 1, row - band)
+            share = drawn.share(ACCENT, (column, row + 0.15), (column, row + 0.85))
+            assert (share > 0.25) == border, f"left of [{row}, {column}]"
+    for row in range(1, count):
+        for column in range(count):
+            inside = abs(row - column) <= band
+            border = inside != (abs(row - 1 - column) <= band)
+            share = drawn.share(ACCENT, (column + 0.15, row), (column + 0.85, row))
+            assert (share > 0.25) == border, f"above [{row}, {column}]"
+
+
+def outlined(drawn, row, column):
+    corners = [(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)]
+    sides = zip(corners, corners[1:] + corners[:1], strict=True)
+    return min(drawn.share(INK, start, end) for start, end in sides) > 0.8
+
+
+def test_cells_above_the_outline_are_framed_and_no_others():
+    weights = np.zeros((5, 5))
+    weights[1, 1], weights[1, 3], weights[3, 1] = 0.8, 0.5, 0.51
+    drawn = Drawn(weights, words(5), outline=0.5)
+    framed = {(row, column) for row, column in np.ndindex(5, 5) if outlined(drawn, row, column)}
+    assert framed == {(1, 1), (3, 1)}
+    drawn = Drawn(weights, words(5), outline=0.5, transpose=True)
+    assert outlined(drawn, 1, 3) and not outlined(drawn, 3, 1)
+
+
+def test_an_outline_is_compared_with_what_is_shown():
+    weights = np.zeros((5, 5))
+    weights[1, 1], weights[3, 1], weights[3, 3] = 0.1, 0.4, 0.2
+    drawn = Drawn(weights, words(5), outline=0.9, normalise=True)
+    framed = {(row, column) for row, column in np.ndindex(5, 5) if outlined(drawn, row, column)}
+    assert framed == {(1, 1), (3, 1)}
+
+
+def test_an_outline_lies_around_its_cell_beyond_the_gap_too():
+    weights = np.zeros((3, 5))
+    weights[1, 4] = 1
+    drawn = Drawn(weights, words(3), words(5), extra=2, outline=0.5)
+    assert outlined(drawn, 1, 4.6) and not outlined(drawn, 1, 4)
+
+
+def test_labels_that_have_no_room_are_left_out_evenly():
+    for count, every in ((20, 1), (200, 4)):
+        axis = Drawn(np.eye(count), words(count)).axis
+        for side in (axis.xaxis, axis.yaxis):
+            assert [label.get_text() for label in side.get_ticklabels()] == words(count)[::every]
+            np.testing.assert_allclose(side.get_ticklocs(), np.arange(0, count, every) + 0.5)
+
+
+def test_tokens_are_written_as_they_stand_and_endless_ones_are_cut():
+    tokens = ["$x_1$", "", " ", "x" * 30]
+    axis = Drawn(np.eye(4), tokens, title="$t$").axis
+    labels = [label.get_text() for label in axis.yaxis.get_ticklabels()]
+    assert labels == [r"\$x_1\$", "(empty)", "(space)", "x" * 21 + "…"]
+    assert axis.get_title(loc="left") == r"\$t\$"
+
+
+def test_a_view_draws_its_own_traits():
+    weights = np.zeros((2, 12, 12))
+    weights[0, :4], weights[0, 4:8], weights[1, :8] = 0.25, 1, 0.75
+    view = AttentionHeatmap(weights, words(12), steps=["first", "second"])
+
+    def colours():
+        """Places in the map of the colours that fill a good part of the picture."""
+        pixels = np.array(Image.open(io.BytesIO(view.to_png())).convert("RGB")).reshape(-1, 3)
+        places = (0, 64, 128, 191, 255)
+        return {place for place in places if near(pixels, ATTENTION_HEX[place]).mean() > 0.1}
+
+    assert colours() == {0, 64, 255}
+    view.scale = "sqrt"
+    assert colours() == {0, 128, 255}
+    view.normalise = True
+    assert colours() == {0, 255}
+    view.scale, view.normalise, view.step = "linear", False, 1
+    assert colours() == {0, 191}
