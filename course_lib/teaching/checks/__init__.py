@@ -12,12 +12,12 @@ __all__, __getattr__ = front(
     __name__,
     {
         "check_attention_pooling": "attention",  # ``f(h, mask, context)`` with ``h`` ``(batch
-        "check_diagonality": "attention",  # ``f(attention, bandwidth)``, ``(n, n)`` of one
-        "check_gini": "attention",  # ``f(attention)``, ``(n, n)`` of one document → the Gini
+        "check_diagonality": "measures",  # ``f(attention, bandwidth)``, ``(n, n)`` of one
+        "check_gini": "measures",  # ``f(attention)``, ``(n, n)`` of one document → the Gini
         "check_masked_softmax": "attention",  # ``f(scores, mask)``, both ``(batch, length)`` →
         "check_redundancy": "attention",  # ``f(alpha)``, ``(n, hops, length)`` → ‖A Aᵀ − I‖²_F of
-        "check_top_words": "attention",  # ``f(words, weights, k)`` → list of the k heaviest
-        "check_word_shares": "attention",  # ``f(word_attention, sentence_attention)``, ``(batch
+        "check_top_words": "measures",  # ``f(words, weights, k)`` → list of the k heaviest
+        "check_word_shares": "measures",  # ``f(word_attention, sentence_attention)``, ``(batch
         "check_block": "blocks",  # ``f(x, w_qk, w_v, w_1, b_1, w_2, b_2)``, ``x`` ``(length
         "check_masked_maximum": "blocks",  # ``f(x, mask)``, ``x`` ``(batch, length, hidden)`` and
         "check_pooled_shares": "blocks",  # ``f(places, mask)``, ``places`` ``(batch, hidden)`` as
