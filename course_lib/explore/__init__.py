@@ -11,13 +11,13 @@ __all__, __getattr__ = front(
     __name__,
     {
         "Reading": "reading",  # one document as the model saw it, cut included
-        "read_row": "reading",  # what the run's model makes of a row of its corpus
-        "read_text": "reading",  # what the run's model makes of a text you typed, split as its
-        "read_tokens": "reading",  # what the run's model makes of tokens, ``sentence_lengths`` of
-        "DocumentView": "views",  # documents to page through
-        "TextView": "views",  # A box to type a text into, a button, and what the model makes of
-        "explore_documents": "views",  # A view of documents to page through, each with label
-        "explore_text": "views",  # A view in which you type a text and read what the run's model
-        "show_reading": "views",  # A reading's words tinted by attention
+        "read_row": "reading",  # what a run's model makes of a row of its corpus
+        "read_text": "reading",  # what a run's model makes of a text you typed
+        "read_tokens": "reading",  # what a run's model makes of tokens
+        "DocumentView": "views",  # documents to page through, with menu and filter
+        "TextView": "views",  # a box to type a text into, and what the model makes of it
+        "explore_documents": "views",  # a view of documents to page through
+        "explore_text": "views",  # a view in which you type a text
+        "show_reading": "views",  # a reading's words tinted by attention
     },
 )
