@@ -15,15 +15,7 @@ from course_lib.models.gru import GRUCell
 from course_lib.models.layers import Highway, hop_redundancy, masked_softmax
 from course_lib.models.sanet import Block, SANetConfig
 from course_lib.teaching import checks
-from course_lib.teaching.checks.attention import (
-    ATTENTION_POOLING,
-    DIAGONALITY,
-    GINI,
-    MASKED_SOFTMAX,
-    REDUNDANCY,
-    TOP_WORDS,
-    WORD_SHARES,
-)
+from course_lib.teaching.checks.attention import ATTENTION_POOLING, MASKED_SOFTMAX, REDUNDANCY
 from course_lib.teaching.checks.blocks import BLOCK, MASKED_MAXIMUM, POOLED_SHARES, UNTRAINED
 from course_lib.teaching.checks.composition import PHRASES
 from course_lib.teaching.checks.core import CheckFailed, beside, check, judge
@@ -33,6 +25,7 @@ from course_lib.teaching.checks.documents import (
     SENTENCES_IN_PLACE,
     SMALLEST_F1,
 )
+from course_lib.teaching.checks.measures import DIAGONALITY, GINI, TOP_WORDS, WORD_SHARES
 from course_lib.teaching.checks.recurrent import (
     BLEND,
     GRU_STEP,

@@ -147,6 +147,31 @@ def test_a_copy_keeps_all_but_the_solution():
 
 
 @pytest.mark.parametrize(
+    ("solution", "stub"),
+    [
+        ("weights[i] = 0", "pass"),
+        ("model.bias = 0", "pass"),
+        ("total += 1", "pass"),
+        ("for i in range(3):\n    weights[i] = i", "pass"),
+        ("share, weights[i] = 1, 0", "share = ..."),
+        ("first, *rest = weights", "first = rest = ..."),
+        ("scale: float = 2.0", "scale = ..."),
+        ("counts = {}\ncounts[i] = 1", "counts = ..."),
+        ("if i:\n    heavy = 1", "heavy = ..."),
+        ("square = (lambda x: [y := x, y])(i)", "square = ..."),
+        ("def inner():\n    hidden = 1\nresult = inner()", "result = ..."),
+    ],
+)
+def test_a_copy_sets_only_the_names_that_the_solution_makes(solution, stub):
+    before = "weights, i, total = [1, 2, 3], 1, 0"
+    source = f"{before}\n{BEGIN}\n{solution}\n{END}\nprint(weights, i, total)"
+    made = new_notebook(cells=[solution_cell(source), check_cell()])
+    assert students.student_copy(made, "source").cells[0].source == (
+        f"{before}\n# YOUR CODE HERE\n{stub}  # your answer replaces this\nprint(weights, i, total)"
+    )
+
+
+@pytest.mark.parametrize(
     ("cells", "says"),
     [
         ([solution_cell(f"{BEGIN}\nx = 1"), check_cell()], "cell 0: .*one .*BEGIN.*found 1 and 0"),

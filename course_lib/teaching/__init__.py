@@ -14,9 +14,10 @@ __all__, __getattr__ = front(
         "sweep": "sweeping",  # try every control of a view over its whole range
         "SweepError": "sweeping",  # a control at which a view breaks
         "HOSTILE_TEXTS": "sweeping",  # what text boxes are tried with
-        "lessons": "lessons",  # running, checking and publishing lessons
+        "lessons": "lessons",  # running and checking lessons, and the form we commit
+        "site": "site",  # executed lessons as pages that ask for nothing
         "students": "students",  # copies of the lessons without solutions
-        "museum": "museum",  # the same, trained
+        "museum": "museum",  # every specimen trained once, and how well it does
     }
     | dict.fromkeys(checks.__all__, "checks"),  # a checker for each exercise
 )

@@ -170,8 +170,8 @@ class Specimen:
     """One implementation: a ``name`` that tells nothing, and what is to be found out.
 
     ``build(config, vocabulary, classes, embedding=None)`` makes the model; ``wrong`` says which
-    line is wrong, ``symptom`` what one sees of it, ``caught_by`` which invariants do not hold (all names in
-    ``diagnose``), ``reported`` where such code was publicly reported.
+    line is wrong, ``symptom`` what one sees of it, ``caught_by`` which invariants do not hold (all
+    names in ``diagnose``), ``reported`` where such code was publicly reported.
     """
 
     name: str
@@ -182,21 +182,34 @@ class Specimen:
     reported: str
 
 
-def _han_with(**parts: type[nn.Module]) -> Build:
+def _han_with(
+    pooling: type[AttentionPooling] | None = None, gru: type[BidirectionalGRU] | None = None
+) -> Build:
     """A HAN whose ``pooling`` or ``gru`` is of another class, on both floors."""
 
     def build(
         config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
     ) -> HAN:
-        if parts.get("pooling") is PoolsTheProjection:  # u takes the place of h
-            config = replace(config, attention=2 * config.hidden)
+        width = 2 * config.hidden
+        if pooling is PoolsTheProjection:  # u takes the place of h
+            config = replace(config, attention=width)
         model = HAN(config, vocabulary, classes, embedding)
-        for floor in (model.words, model.sentences):
-            for part, kind in parts.items():
-                getattr(floor, part).__class__ = kind  # the same parameters, another forward
+        inputs_of_words = model.embedding.embedding_dim
+        for floor, inputs in ((model.words, inputs_of_words), (model.sentences, width)):
+            with torch.random.fork_rng(devices=[]):  # training draws what the healthy one's does
+                if pooling:
+                    sick = pooling(width, config.attention, config.hops)
+                    floor.pooling = _with_weights_of(floor.pooling, sick)
+                if gru:
+                    floor.gru = _with_weights_of(floor.gru, gru(inputs, config.hidden))
         return model
 
     return build
+
+
+def _with_weights_of(healthy: nn.Module, sick: nn.Module) -> nn.Module:
+    sick.load_state_dict(healthy.state_dict())
+    return sick
 
 
 MUSEUM = (

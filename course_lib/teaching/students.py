@@ -8,6 +8,7 @@ assignments. A solution told in words stands in ``<details><summary>Solution</su
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from course_lib.files import atomic_path
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CHECK = "-check"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FIELDS = {"grade", "grade_id", "locked", "schema_version", "solution"}
 
 
@@ -152,17 +154,36 @@ def _without_solution(source: str, name: str, index: int) -> str:
 
 
 def _placeholder(tree: ast.Module, begin: int, end: int) -> str:
-    """What keeps the copy running: an early return, or the names that the solution would set."""
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    """What keeps the copy running: an early return, or the names that the solution would set;
+    ``pass`` where it sets none."""
     for node in ast.walk(tree):
-        if isinstance(node, functions) and node.lineno < begin and end - 1 <= node.end_lineno:
+        if isinstance(node, FUNCTIONS) and node.lineno < begin and end - 1 <= node.end_lineno:
             return "return None"
-    set_here = [
-        name.id
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and begin < node.lineno < end
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        for name in ast.walk(target)
-        if isinstance(name, ast.Name)
+    names = [
+        name
+        for statement in _statements(tree.body)
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and begin < statement.lineno < end
+        for name in _names_set(statement)
     ]
-    return " = ".join([*dict.fromkeys(set_here), "..."])
+    return " = ".join([*dict.fromkeys(names), "..."]) if names else "pass"
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those in its loops and conditions included, but nothing inside
+    functions and classes, whose names are their own."""
+    for statement in body:
+        yield statement
+        if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            inner = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
+            yield from _statements(inner)
+
+
+def _names_set(statement: ast.Assign | ast.AnnAssign) -> list[str]:
+    """The names that an assignment makes; ``weights[i] = 0`` and ``model.bias = 0`` make none."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return [
+        node.id
+        for target in targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]

@@ -5,43 +5,43 @@ from course_lib.fronts import front
 __all__, __getattr__ = front(
     __name__,
     {
-        "throughputs": "costs",  # the records of ``benchmarks/throughput.py`` by what made them
-        "zhang_costs_table": "costs",  # what SANet base takes on each of Zhang's sets as a
-        "CONTRASTS": "differences",
-        "PAPERS": "differences",
-        "contrasts_table": "differences",  # differences in test accuracy between two models of
-        "difference": "differences",  # mean test accuracy of runs minus that of others, or of a
-        "papers_table": "differences",  # our accuracies in % beside those of the papers, each
-        "REPORTED": "imdb",
-        "grouped": "imdb",  # IMDb's records of HAN and TF-IDF that differ in their seed alone
-        "imdb_table": "imdb",  # the results on the complete IMDb test half as a markdown table
-        "TABLE": "readme",
-        "TABLES": "readme",
+        "throughputs": "costs",  # measured training speeds, by the machine that made them
+        "zhang_costs_table": "costs",  # what SANet would take on Zhang's complete sets
+        "CONTRASTS": "differences",  # which pairs of models are compared, and for which claim
+        "PAPERS": "differences",  # the papers' accuracies in %, by model and dataset
+        "contrasts_table": "differences",  # differences between two models of ours, with intervals
+        "difference": "differences",  # mean accuracy of runs minus that of others
+        "papers_table": "differences",  # our accuracies beside the papers', with differences
+        "REPORTED": "imdb",  # the seed report's own figures
+        "grouped": "imdb",  # IMDb's records that differ in their seed alone, together
+        "imdb_table": "imdb",  # results on the complete IMDb test half
+        "TABLE": "readme",  # a table of the README between its markers
+        "TABLES": "readme",  # the README's tables by name
         "write_readme": "readme",  # put the current tables between their markers
         "SIMPLE": "records",  # the baselines that every table has
-        "made_from": "records",  # ``(3 seeds, subset)``
+        "made_from": "records",  # how many seeds, and whether of a subset, in words
         "seeds_of": "records",  # the records of a preset on a dataset, one per seed
         "spread": "records",  # mean ± standard deviation over seeds
         "standard_error": "records",  # of an accuracy on the complete test set
-        "AGT_MODELS": "sst",
-        "IRAM_MODELS": "sst",
-        "PAPER_ACCURACIES": "sst",
-        "sst_table": "sst",  # test accuracies in % as a markdown table
-        "mean_figures": "sweeps",  # means over the seeds
-        "of_common_seeds": "sweeps",  # those of seeds that every value was run with, since means
-        "planned_values": "sweeps",  # the values of a setting that a group of the grid means to
-        "runs_table": "sweeps",  # how many runs of each group of the grid are recorded, and which
-        "steps_figure": "sweeps",  # IRAM's accuracy, a point a run, beside what describes its
-        "steps_view": "sweeps",  # IRAM's attention on words and on summaries, step by step, with
-        "sweep": "sweeps",  # the records of a model, (system, preset), by the value of a setting
-        "sweep_table": "sweeps",  # accuracies in % by the value of a setting as a markdown table
-        "OUR_MODELS": "zhang",
-        "PAPER_ATTENTION": "zhang",
-        "PAPER_ERRORS": "zhang",
-        "ZHANG": "zhang",
-        "band_by_size": "zhang",  # diagonality in [0, 1] by number of training texts
-        "sanet_attention_table": "zhang",  # gini and diagonality of the base model in % as a
-        "sanet_error_table": "zhang",  # test errors in % as a markdown table
-        "sizes_of_training": "zhang",  # the base model's records with attention by the number of
+        "AGT_MODELS": "sst",  # AGT's rows: system and preset by name
+        "IRAM_MODELS": "sst",  # IRAM's rows: system and preset by name
+        "PAPER_ACCURACIES": "sst",  # the two papers' accuracies in % on the treebank
+        "sst_table": "sst",  # test accuracies on the treebank, the papers' and ours
+        "mean_figures": "sweeps",  # validation accuracy and attention, means over the seeds
+        "of_common_seeds": "sweeps",  # the records of seeds that every value was run with
+        "planned_values": "sweeps",  # the values of a setting that the grid means to record
+        "runs_table": "sweeps",  # how many runs of each group are recorded
+        "steps_figure": "sweeps",  # IRAM's accuracy and its steps over a setting's values
+        "steps_view": "sweeps",  # IRAM's attention, step by step, with a slider over a setting
+        "sweep": "sweeps",  # a model's records by the value of a setting
+        "sweep_table": "sweeps",  # accuracies in % by the value of a setting
+        "OUR_MODELS": "zhang",  # SANet's rows: system and preset by name
+        "PAPER_ATTENTION": "zhang",  # the paper's Gini and diagonality in %
+        "PAPER_ERRORS": "zhang",  # the paper's test errors in %
+        "ZHANG": "zhang",  # the titles of Zhang's sets
+        "band_by_size": "zhang",  # diagonality by number of training texts
+        "sanet_attention_table": "zhang",  # Gini and diagonality in %, the paper's and ours
+        "sanet_error_table": "zhang",  # test errors in %, the paper's and ours
+        "sizes_of_training": "zhang",  # SANet's records by number of training texts
     },
 )

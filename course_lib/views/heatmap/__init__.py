@@ -32,7 +32,7 @@ from course_lib.fronts import front
 __all__, __getattr__ = front(
     __name__,
     {
-        "AttentionHeatmap": "widget",  # attention as a heatmap
-        "AttentionText": "widget",  # text whose words are tinted by attention, sentences with
+        "AttentionHeatmap": "widget",  # matrices of attention to look into
+        "AttentionText": "widget",  # words tinted by attention, with their sentences' shares
     },
 )
