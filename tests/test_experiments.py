@@ -416,7 +416,7 @@ def test_a_sanet_learns_and_its_attention_is_measured_beside_an_untrained_one(tm
     for model in (done.model, load_run(tmp_path, spec).model):
         found = classification_metrics(predict(model, batches))
         assert found["accuracy"] == done.record["test"]["accuracy"]
-    output = done.model(*documents.batch(np.arange(5))[:2], attention=True)
+    output = done.model(*documents.batch(np.arange(5))[:2], return_attention=True)
     by_hand = gini(output.attention[:, 1], documents.batch(np.arange(5)).mask)
     _, streamed = measure(done.model, batches, partial(look_at_sanet, done.model))
     torch.testing.assert_close(streamed["block 2 gini"][:5], by_hand, atol=1e-4, rtol=0)

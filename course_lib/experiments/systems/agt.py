@@ -6,7 +6,7 @@ from torch import Tensor
 
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.systems.network import Look, Network, config_of, encode_words
-from course_lib.metrics.composition import describe
+from course_lib.metrics.composition import describe_composition
 from course_lib.models.agt import AGT, AGTConfig
 
 
@@ -65,9 +65,9 @@ def build_agt(
 
 
 def look_at_agt(model: AGT, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    """Logits, and what each layer selects of each document: ``composition.describe``."""
+    """Logits, and what each layer selects of each document: ``describe_composition``."""
     output = model(tokens, mask)
-    return output.logits, describe(output.attention, output.gates, mask)
+    return output.logits, describe_composition(output.attention, output.gates, mask)
 
 
 def look_of(settings: AGTSettings) -> Look | None:

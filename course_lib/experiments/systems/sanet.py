@@ -6,7 +6,7 @@ from torch import Tensor
 
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.systems.network import Look, Network, config_of, encode_words
-from course_lib.metrics.attention import describe
+from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig
 
 
@@ -67,11 +67,11 @@ def build_sanet(
 
 def look_at_sanet(model: SANet, tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     """Logits, and what describes the attention of each document, block by block."""
-    output = model(tokens, mask, attention=True)
+    output = model(tokens, mask, return_attention=True)
     figures = {}
     for number in range(model.config.blocks):
         prefix = f"block {number + 1} " if model.config.blocks > 1 else ""
-        for name, values in describe(output.attention[:, number], mask).items():
+        for name, values in describe_attention(output.attention[:, number], mask).items():
             figures[prefix + name] = values
     return output.logits, figures
 
