@@ -20,7 +20,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import LOOKED_AT, split_rows
 from course_lib.experiments.systems import NETWORKS, build_network
 from course_lib.experiments.systems.sanet import SANetSettings
-from course_lib.metrics.attention import describe, paper_figures
+from course_lib.metrics.attention import describe_attention, paper_figures
 from course_lib.training.loop import measure, use_threads
 
 SETTINGS = SANetSettings(vectors="none")
@@ -66,7 +66,7 @@ def main() -> None:
         PLAIN: (EVALUATED_AT, nothing),
         SAME: (LOOKED_AT, nothing),
         TWO: (LOOKED_AT, paper_figures),
-        ALL: (LOOKED_AT, describe),
+        ALL: (LOOKED_AT, describe_attention),
     }
     for _ in range(WARM_UP):
         for way in ways.values():

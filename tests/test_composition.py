@@ -14,7 +14,7 @@ from strategies import prefix_mask, row_lengths, seeds
 from course_lib.metrics.composition import (
     above_median,
     composition_test,
-    describe,
+    describe_composition,
     expected_phrases,
     most_selected,
     rise_and_fall,
@@ -130,8 +130,8 @@ def test_padding_is_inert(lengths, seed, left, right):
         return torch.nn.functional.pad(tensor, (left, right))
 
     wild = pad(attention).masked_fill(~pad(mask).unsqueeze(1), 7.0)  # whatever stands there
-    figures = describe(attention, gates, mask)
-    for name, values in describe(wild, gates, pad(mask)).items():
+    figures = describe_composition(attention, gates, mask)
+    for name, values in describe_composition(wild, gates, pad(mask)).items():
         torch.testing.assert_close(values, figures[name], msg=name)
         assert values.isfinite().all()
     for reading in ("minmax", "max"):
@@ -146,12 +146,14 @@ def test_padding_is_inert(lengths, seed, left, right):
 
 
 def test_a_mask_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"got \(1, 3, 6\) and \(1, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"\(1, 3, 6\) does not fit this batch, which needs \(1, 3, 5\)"
+    ):
         scaled(BY_HAND, ALL[:, :5])
 
 
 def test_what_is_described_of_known_attention():
-    figures = describe(BY_HAND, torch.tensor([[[0.05, 0.15], [0.5, 1.0]]]), ALL)
+    figures = describe_composition(BY_HAND, torch.tensor([[[0.05, 0.15], [0.5, 1.0]]]), ALL)
     assert figures["selected"].tolist() == [[3, 1, 0]]
     assert figures["phrases"].tolist() == [[2, 1, 0]]
     assert figures["phrases by chance"][0].tolist() == pytest.approx([3 * 4 / 6, 1, 0])
@@ -161,7 +163,7 @@ def test_what_is_described_of_known_attention():
     assert figures["gate closed"].tolist() == [[0.5, 0]]
     entropy = -sum(w * math.log(w) for w in BY_HAND[0, 1].tolist()) / math.log(6)
     assert figures["spread"][0].tolist()[1:] == pytest.approx([entropy, 1])
-    assert "gate" not in describe(BY_HAND[:, :1], torch.empty(1, 0, 2), ALL)
+    assert "gate" not in describe_composition(BY_HAND[:, :1], torch.empty(1, 0, 2), ALL)
 
 
 def test_expected_phrases_are_the_mean_over_all_orders():

@@ -71,7 +71,7 @@ def test_the_forward_pass_is_the_papers(settings, lengths, seed):
     model = tiny_sanet(seed % 7, **settings)
     tokens, mask = batch(lengths, seed)
     with torch.inference_mode():
-        output = model(tokens, mask, attention=True)
+        output = model(tokens, mask, return_attention=True)
     for row, length in enumerate(lengths):
         logits, places, matrices = by_the_paper(model, tokens[row, :length].numpy())
         np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
@@ -90,7 +90,7 @@ def test_both_attention_paths_agree(always_fused, settings, device, lengths, see
     model = tiny_sanet(seed % 7, **settings).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     with torch.inference_mode():
-        fused, shown = model(tokens, mask), model(tokens, mask, attention=True)
+        fused, shown = model(tokens, mask), model(tokens, mask, return_attention=True)
     assert fused.attention is None
     torch.testing.assert_close(fused.logits, shown.logits, atol=1e-5, rtol=1e-5)
     assert (shown.attention is None) == (not model.config.attention)
@@ -107,7 +107,7 @@ def test_both_paths_have_the_same_gradients(always_fused):
     gradients = []
     for attention in (False, True):
         model = tiny_sanet(1, dropout=0.0)
-        model(tokens, mask, attention=attention).logits.square().sum().backward()
+        model(tokens, mask, return_attention=attention).logits.square().sum().backward()
         gradients.append({name: value.grad for name, value in model.named_parameters()})
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradient, gradients[1][name], atol=1e-5, rtol=1e-4)
@@ -123,7 +123,7 @@ def test_invariants_hold(settings, device, lengths, seed):
     invariants.check_padding(model, tokens, mask, tolerance=tolerance)
     invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
     invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
-    output = model(tokens, mask, attention=True)
+    output = model(tokens, mask, return_attention=True)
     assert output.logits.isfinite().all()
     if model.config.attention:
         real = mask[:, None, :, None] & mask[:, None, None, :]

@@ -12,8 +12,8 @@ from course_lib.metrics.steps import (
     step_cosine,
     step_overlap,
     summary_share,
-    visible,
 )
+from course_lib.models.iram import visible
 from course_lib.models.layers import masked_softmax
 
 lengths = row_lengths(longest=6)
@@ -90,5 +90,7 @@ def test_a_single_step_is_not_described():
 @pytest.mark.parametrize("metric", [summary_share, step_overlap, step_cosine])
 def test_a_mask_of_another_length_is_refused(metric):
     attention, mask = steps_of([3, 2], 3)
-    with pytest.raises(ValueError, match=r"2 columns for summaries and so needs a mask \(2, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"shape \(2, 3, 5\) does not fit this batch, which needs \(2, 3, 4\)"
+    ):
         metric(attention, mask[:, :2])

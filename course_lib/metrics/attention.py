@@ -7,7 +7,7 @@ queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, ro
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 BANDWIDTHS = (1, 2, 3, 4, 5)  # the paper's
 
@@ -37,7 +37,14 @@ def row_gini(
 def entropy(attention: Tensor, mask: Tensor, row_mask: Tensor | None = None) -> Tensor:
     """Mean entropy of a document's rows over log n, ``(batch,)``: 1 where attention is uniform."""
     weights, rows = _block(attention, mask, row_mask)
-    return _entropy(weights, rows, mask)
+    return _mean_of_rows(row_entropy(weights, mask), rows)
+
+
+def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:
+    """Entropy of each row over log n: ``weights`` ``(batch, rows, N)``, 0 on padding, and ``mask``
+    ``(batch, N)`` → ``(batch, rows)`` in [0, 1]."""
+    most = mask.sum(1, keepdim=True).clamp(min=2).log()  # one token leaves no doubt
+    return (torch.special.entr(weights).sum(-1) / most).clamp(0, 1)
 
 
 def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
@@ -59,7 +66,7 @@ def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     }
 
 
-def describe(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
+def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     """Every figure that is quoted of a square attention, each ``(batch,)``: the paper's, other ways
     to say how sparse it is, and the diagonality of uniform attention over as many tokens."""
     figures = paper_figures(attention, mask)
@@ -68,7 +75,7 @@ def describe(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     return figures | {
         "gini normalised": figures["gini"] * _correction(mask),
         "row gini": _row_gini(weights, rows, mask),
-        "entropy": _entropy(weights, rows, mask),
+        "entropy": _mean_of_rows(row_entropy(weights, mask), rows),
         **{f"uniform diagonality {b}": uniform_diagonality(lengths, b) for b in BANDWIDTHS},
     }
 
@@ -110,27 +117,17 @@ def _row_gini(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
     return _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
 
 
-def _entropy(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
-    most = mask.sum(1).clamp(min=2).log()  # one token leaves nothing to be uncertain about
-    return (_mean_of_rows(torch.special.entr(weights).sum(-1), rows) / most).clamp(0, 1)
-
-
 def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:
     """The share of weight up to b off the diagonal, ``(widest + 1, batch)``: b from 0 on."""
     if (mask[:, 1:] & ~mask[:, :-1]).any():  # distances count real tokens: bring those together
         order = mask.int().argsort(dim=1, descending=True, stable=True)
         rows = weights.take_along_dim(order.unsqueeze(2), 1)
         weights = rows.take_along_dim(order.unsqueeze(1), 2)
-    # with row i read from its place i on, every diagonal is a column: one sum for all of them
-    reach = min(widest, weights.shape[2])
-    padded = nn.functional.pad(weights, (reach, reach))  # (batch, N, N + 2 reach)
-    document, row, column = padded.stride()
-    shape = (*weights.shape[:2], 2 * reach + 1)
-    band = padded.as_strided(shape, (document, row + column, column)).sum(1)  # by j − i + reach
+    diagonals = {k: weights.diagonal(k, 1, 2).sum(1) for k in range(-widest, widest + 1)}
+    pairs = [diagonals[k] + diagonals[-k] for k in range(1, widest + 1)]
+    inside = torch.stack([diagonals[0], *pairs]).cumsum(0)
     total = weights.sum((1, 2))
-    total = total.masked_fill(total == 0, 1)
-    inside = [band[:, max(0, reach - b) : reach + b + 1].sum(1) for b in range(widest + 1)]
-    return (torch.stack(inside) / total).clamp(max=1)
+    return (inside / total.masked_fill(total == 0, 1)).clamp(max=1)
 
 
 def _gini(weights: Tensor, count: Tensor) -> Tensor:

@@ -13,8 +13,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from course_lib.metrics.attention import row_entropy
+from course_lib.models.layers import real_weights
+
 THRESHOLD = 0.95  # the paper's
-ALIKE = 1e-6  # weights this close, as a share of the largest, differ by rounding alone
+ALIKE = 1e-6  # weights this close, as a share of the larger, differ by rounding alone
 CLOSED = 0.1  # a gate below it lets nearly nothing of its layer in
 
 
@@ -50,8 +53,7 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     # of an even number the lower of the middle two: what is above it is above their mean
     middle = ((mask.sum(1) - 1) // 2).clamp(min=0).view(-1, 1, 1)
     median = ordered.take_along_dim(middle, 2)
-    _, most = _range(weights, real)
-    return (weights - median > ALIKE * most) & real
+    return (weights > (1 + ALIKE) * median) & real
 
 
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
@@ -63,7 +65,7 @@ def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
     return k * (n - k + 1) / n.clamp(min=1)
 
 
-def describe(attention: Tensor, gates: Tensor, mask: Tensor) -> dict[str, Tensor]:
+def describe_composition(attention: Tensor, gates: Tensor, mask: Tensor) -> dict[str, Tensor]:
     """Figures of each document and layer, ``(batch, layers)`` each, layer 0 first.
 
     ``selected`` and ``phrases`` count words and runs, ``phrases by chance`` what a random order of
@@ -81,8 +83,7 @@ def describe(attention: Tensor, gates: Tensor, mask: Tensor) -> dict[str, Tensor
         figures[f"{prefix}phrases"] = _starts(selected).sum(-1)
         figures[f"{prefix}phrases by chance"] = expected_phrases(selected, mask)
     weights, _ = _weights(attention, mask)
-    most = mask.sum(1, keepdim=True).clamp(min=2).log()
-    figures["spread"] = (torch.special.entr(weights).sum(-1) / most).clamp(0, 1)
+    figures["spread"] = row_entropy(weights, mask)
     if gates.shape[1]:
         figures["gate"] = gates.mean(-1)
         figures["gate closed"] = (gates < CLOSED).float().mean(-1)
@@ -204,14 +205,8 @@ def composition_test(
 
 def _weights(attention: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The weights, 0 on padding, and which are real, both ``(batch, layers, length)``."""
-    if attention.dim() != 3 or mask.shape != (attention.shape[0], attention.shape[2]):
-        raise ValueError(
-            f"attention (batch, layers, length) needs a mask (batch, length); got "
-            f"{tuple(attention.shape)} and {tuple(mask.shape)}"
-        )
-    real = mask.unsqueeze(1).expand(attention.shape)
-    weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
-    return weights.masked_fill(~real, 0), real
+    real = mask.unsqueeze(1).expand(-1, attention.shape[1], -1)
+    return real_weights(attention, real), real
 
 
 def _range(weights: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.metrics.steps import visible
+from course_lib.models.iram import visible
 
 Model = Callable[[Tensor, Tensor], Any]
 

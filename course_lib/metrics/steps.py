@@ -9,12 +9,8 @@ document has 0 throughout.
 import torch
 from torch import Tensor
 
-
-def visible(mask: Tensor, steps: int) -> Tensor:
-    """What each step can attend to: ``(batch, steps, N + steps − 1)``, True = visible."""
-    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
-    summaries = before & mask.any(1)[:, None, None]  # (batch, steps, steps − 1)
-    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
+from course_lib.models.iram import step_penalty, visible
+from course_lib.models.layers import real_weights
 
 
 def summary_share(attention: Tensor, mask: Tensor) -> Tensor:
@@ -55,19 +51,9 @@ def describe_steps(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
 
 def _weights(attention: Tensor, mask: Tensor) -> Tensor:
     """The weights, 0 wherever a step cannot look."""
-    batch, steps, columns = attention.shape
-    words = columns - steps + 1
-    if mask.shape != (batch, words):
-        raise ValueError(
-            f"attention {tuple(attention.shape)} has {steps - 1} columns for summaries and so "
-            f"needs a mask {(batch, words)}, got {tuple(mask.shape)}"
-        )
-    weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
-    return weights.masked_fill(~visible(mask, steps), 0)
+    return real_weights(attention, visible(mask, attention.shape[1]))
 
 
 def _mean_of_pairs(rows: Tensor) -> Tensor:
-    products = rows @ rows.transpose(1, 2)  # (batch, T, T)
-    steps = rows.shape[1]
-    both_ways = products.sum((1, 2)) - products.diagonal(dim1=1, dim2=2).sum(1)
-    return (both_ways / max(1, steps * (steps - 1))).clamp(0, 1)
+    """The penalty, 1/(2T) of the sum over all T (T − 1) pairs, as a mean over them."""
+    return (2 * step_penalty(rows) / max(1, rows.shape[1] - 1)).clamp(0, 1)

@@ -14,10 +14,12 @@ A word's score in (2) depends on its vector alone, so nothing here can see the o
 
 import math
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from course_lib.checking import (
     check_choice,
@@ -27,7 +29,7 @@ from course_lib.checking import (
     check_whole,
     refusal,
 )
-from course_lib.models.layers import Dropout, masked_softmax, word_embedding
+from course_lib.models.layers import Dropout, masked_softmax, renormalised, word_embedding
 
 DROPOUT_AT = ("words", "classifier", "both")
 
@@ -93,7 +95,7 @@ class AGTOutput(NamedTuple):
 
 
 class AttentionStack(nn.Module):
-    """Every layer's additive attention over the same vectors, in one product: they know no y."""
+    """Every layer's additive attention over the same vectors: none of them knows y."""
 
     def __init__(self, layers: int, hidden: int) -> None:
         super().__init__()
@@ -104,10 +106,8 @@ class AttentionStack(nn.Module):
 
     def scores(self, b: Tensor) -> Tensor:
         """m: word vectors ``(batch, length, hidden)`` → ``(batch, layers, length)``."""
-        layers, hidden = self.vector.shape
-        u = torch.tanh(b.flatten(0, 1) @ self.weight.flatten(0, 1).T)  # (words, layers · hidden)
-        m = torch.einsum("nlh,lh->nl", u.view(-1, layers, hidden), self.vector)  # (2)
-        return m.view(*b.shape[:2], layers).transpose(1, 2)
+        layers = zip(self.weight, self.vector, strict=True)
+        return torch.stack([torch.tanh(linear(b, w_l)) @ v_l for w_l, v_l in layers], 1)  # (2)
 
     def forward(self, b: Tensor, mask: Tensor) -> Tensor:
         """d: ``(batch, length, hidden)`` and ``(batch, length)`` → ``(batch, layers, length)``."""
@@ -122,7 +122,9 @@ class GatedStack(nn.Module):
         self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
         self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
         self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
-        self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))  # and that for s_l
+        self.selected = None  # and that for s_l; no checkpoint would keep an empty tensor
+        if selections:
+            self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))
         for layer in range(layers):
             nn.init.xavier_uniform_(self.gate[layer])
             inputs = 2 if layer < selections else 1
@@ -134,22 +136,18 @@ class GatedStack(nn.Module):
     def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
         """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, selections, hidden)``
         → the last y ``(batch, hidden)`` and all gates ``(batch, layers, hidden)``."""
-        s = s.transpose(0, 1)  # (selections, batch, hidden)
-        selections = len(s)
-        bias = self.gate_bias.unsqueeze(1)
-        opening = torch.baddbmm(bias[:selections], s, self.gate[:selections].mT).unbind()
-        offered = torch.bmm(s, self.selected.mT).unbind()  # the half of W^f [y; s] that s decides
+        selected = () if self.selected is None else self.selected
+        layers = zip_longest(self.gate, self.gate_bias, self.carried, selected, s.unbind(1))
         gates = []
-        for layer, weight in enumerate(self.carried.to(y.dtype).unbind()):
-            candidate = y @ weight.T
-            if layer < selections:
-                gate = torch.sigmoid(opening[layer])  # (5)
-                candidate = candidate + offered[layer]
+        for w_t, b_t, w_y, w_s, s_l in layers:
+            if s_l is None:  # above the selecting layers
+                gate, f = torch.sigmoid(linear(y, w_t, b_t)), linear(y, w_y)
             else:
-                gate = torch.sigmoid(y @ self.gate[layer].T + self.gate_bias[layer])
-            y = torch.tanh(candidate) * gate + y * (1 - gate)  # (6)
+                gate = torch.sigmoid(linear(s_l, w_t, b_t))  # (5)
+                f = linear(y, w_y) + linear(s_l, w_s)  # W^f [y; s]
+            y = torch.tanh(f) * gate + y * (1 - gate)  # (6)
             gates.append(gate)
-        return y, torch.stack(gates, 1) if gates else y.new_empty(len(y), 0, y.shape[1])
+        return y, torch.stack(gates, 1)
 
 
 class AGT(nn.Module):
@@ -166,7 +164,9 @@ class AGT(nn.Module):
         self.embedding.weight.requires_grad_(not config.frozen)
         self.projection = nn.Linear(self.embedding.embedding_dim, hidden)
         self.attention = AttentionStack(selecting, hidden) if config.attention else None
-        self.stack = GatedStack(config.layers - 1, selecting - 1, hidden, config.gate_bias)
+        self.stack = None
+        if config.layers > 1:
+            self.stack = GatedStack(config.layers - 1, selecting - 1, hidden, config.gate_bias)
         self.word_dropout = Dropout(config.dropout * (config.dropout_at != "classifier"))
         dropout = Dropout(config.dropout * (config.dropout_at != "words"))
         width = config.classifier or hidden
@@ -174,17 +174,25 @@ class AGT(nn.Module):
             dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, classes)
         )
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> AGTOutput:
-        """Token ids and mask ``(batch, length)``; a document without words has s_l = 0."""
+    def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> AGTOutput:
+        """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
+
+        ``attention`` ``(batch, selecting layers, length)`` is used in place of the learned one,
+        ``renormalised``. ``ValueError`` for another shape.
+        """
         x = self.word_dropout(self.embedding(tokens))
         b = torch.tanh(self.projection(x))  # (1) (batch, length, hidden)
-        if self.attention is None:
-            alike = torch.zeros_like(mask, dtype=b.dtype).unsqueeze(1)
-            d = masked_softmax(alike, mask.unsqueeze(1)).expand(-1, self.config.selecting, -1)
+        real = mask.unsqueeze(1).expand(-1, self.config.selecting, -1)
+        if attention is not None:
+            d = renormalised(attention, real)
+        elif self.attention is None:
+            d = renormalised(real.to(b.dtype), real)  # all words weigh alike
         else:
             d = self.attention(b, mask)  # (2) (batch, selecting, length)
         s = d.to(b.dtype) @ b  # (3) (batch, selecting, hidden)
-        y, gates = self.stack(s[:, 0], s[:, 1:])  # (4)–(6)
+        y, gates = s[:, 0], s[:, 1:]  # (4); with one layer there are no gates
+        if self.stack is not None:
+            y, gates = self.stack(y, s[:, 1:])  # (5), (6)
         return AGTOutput(self.classifier(y), d, gates)
 
     def word_scores(self, words: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Hierarchical attention network (Yang et al. 2016; Bredy-Maux and Robach 2022, the seed report).
 
 Words → bidirectional GRU → attention → sentence vectors → bidirectional GRU → attention → document
-vector → linear classifier.
+vector → linear classifier. The GRU is PyTorch's, whose reset gate acts after the recurrent product;
+in the report's it acts before (``GRUCell`` has both).
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,13 @@ from torch import Tensor, nn
 
 from course_lib.checking import check_number, check_share, check_whole
 from course_lib.models.gru import BidirectionalGRU
-from course_lib.models.layers import AttentionPooling, LockedDropout, hop_redundancy, word_embedding
+from course_lib.models.layers import (
+    AttentionPooling,
+    LockedDropout,
+    hop_redundancy,
+    renormalised,
+    word_embedding,
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class HANConfig:
 class HANOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``word_attention`` ``(batch, sentences, words)``, each real
     sentence sums to 1; ``sentence_attention`` ``(batch, sentences)``, each document sums to 1;
-    ``penalty``, a scalar to add to the loss."""
+    ``penalty`` ``(batch,)``, whose mean is to be added to the loss."""
 
     logits: Tensor
     word_attention: Tensor
@@ -60,11 +67,11 @@ class AttentiveEncoder(nn.Module):
         self.pooling = AttentionPooling(2 * config.hidden, config.attention, config.hops)
         self.dropout = LockedDropout(config.dropout)
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, mask: Tensor, given: Tensor | None) -> tuple[Tensor, Tensor]:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
-        attention ``(n, hops, length)``."""
+        attention ``(n, hops, length)``; ``given`` ``(n, length)`` replaces the learned one."""
         h = self.gru(self.dropout(x), mask)  # h_it = [→h; ←h]
-        return self.pooling(h, mask)  # s_i = Σ_t α_it h_it
+        return self.pooling(h, mask, attention=given)  # s_i = Σ_t α_it h_it
 
 
 class HAN(nn.Module):
@@ -82,30 +89,51 @@ class HAN(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(2 * config.hidden, classes)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> HANOutput:
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor,
+        attention: tuple[Tensor | None, Tensor | None] | None = None,
+    ) -> HANOutput:
         """Token ids and mask ``(batch, sentences, words)``, real words first in each sentence.
 
-        Only sentences that hold a word are computed. A document without any gets the logits of a
-        zero document vector, and zero attention.
+        ``attention`` gives weights in place of the learned ones, as a pair of word attention
+        ``(batch, sentences, words)`` and sentence attention ``(batch, sentences)``, either of them
+        None; they are ``renormalised``. Only sentences that hold a word are computed. A document
+        without any gets the logits of a zero document vector, and zero attention.
         """
         real = mask.any(2)  # (batch, sentences)
-        s, alpha = self.words(self.embedding(tokens[real]), mask[real])  # (real sentences, …)
+        of_words, of_sentences = attention or (None, None)
+        if of_words is not None:
+            of_words = renormalised(of_words, mask)[real]
+        s, alpha = self.words(self.embedding(tokens[real]), mask[real], of_words)
         word_attention = alpha.new_zeros(mask.shape)
         word_attention[real] = alpha.mean(1)
 
-        order = real.int().argsort(
-            dim=1, descending=True, stable=True
-        )  # real sentences to the front
+        order = real.int().argsort(dim=1, descending=True, stable=True)  # real sentences first
+        if of_sentences is not None:
+            of_sentences = renormalised(of_sentences, real).take_along_dim(order, 1)
         sentences = s.new_zeros(*real.shape, s.shape[-1])
         sentences[real] = s
         sentences = sentences.take_along_dim(order.unsqueeze(-1), 1)
-        document, beta = self.sentences(sentences, real.take_along_dim(order, 1))
-        back = order.argsort(dim=1)
-        sentence_attention = beta.mean(1).take_along_dim(back, 1)
+        document, beta = self.sentences(sentences, real.take_along_dim(order, 1), of_sentences)
+        sentence_attention = beta.mean(1).take_along_dim(order.argsort(dim=1), 1)
 
         logits = self.classifier(self.dropout(document))
-        penalty = logits.new_zeros(())
+        penalty = alpha.new_zeros(len(mask))
         if self.config.penalty:
-            redundancies = (hop_redundancy(alpha), hop_redundancy(beta[real.any(1)]))
-            penalty = self.config.penalty * sum(p.sum() / max(1, len(p)) for p in redundancies)
+            penalty = self.config.penalty * redundancy(alpha, beta, real)
         return HANOutput(logits, word_attention, sentence_attention, penalty)
+
+
+def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
+    """``hop_redundancy`` of each document, ``(batch,)``: the mean over its real sentences, and that
+    of its sentence attention; 0 for a document without words.
+
+    ``alpha`` ``(all real sentences, hops, words)``, ``beta`` ``(batch, hops, sentences)``, ``real``
+    ``(batch, sentences)``.
+    """
+    of_sentence = alpha.new_zeros(real.shape)
+    of_sentence[real] = hop_redundancy(alpha)
+    of_words = of_sentence.sum(1) / real.sum(1).clamp(min=1)
+    return of_words + hop_redundancy(beta) * real.any(1)

@@ -11,7 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.checking import check_flags, check_number, check_share, check_whole, refusal
-from course_lib.models.layers import BilinearAttention, Dropout, Highway, Maxout, word_embedding
+from course_lib.models.kernels import lstm_over_padding
+from course_lib.models.layers import (
+    BilinearAttention,
+    Dropout,
+    Highway,
+    Maxout,
+    renormalised,
+    word_embedding,
+)
 
 NGRAM_WIDTH = 100  # the paper's
 CLASSIFIER, POOL = 200, 4  # the classifier's two layers, also the paper's
@@ -71,9 +79,9 @@ class IRAMConfig:
 
 class IRAMOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``attention`` ``(batch, steps, length + steps − 1)``: first
-    the words, then the summaries, each row sums to 1 over those that exist; ``penalty``, a scalar
-    to add to the loss; ``summaries`` ``(batch, steps, hidden)``. A baseline has neither attention
-    nor summaries: None."""
+    the words, then the summaries, each row sums to 1 over those that exist; ``penalty``
+    ``(batch,)``, whose mean is to be added to the loss; ``summaries`` ``(batch, steps, hidden)``. A
+    baseline has neither attention nor summaries: None."""
 
     logits: Tensor
     attention: Tensor | None
@@ -82,11 +90,10 @@ class IRAMOutput(NamedTuple):
 
 
 class LSTMLayer(nn.Module):
-    """A bidirectional LSTM layer that padding can neither enter nor change.
+    """A bidirectional LSTM layer that padding can neither enter nor change; ``hidden`` is even.
 
-    Each direction reads the padding first. There zeros come in, and an LSTM without biases that
-    reads zeros stays at zero; so the biases are the weights of one more input, which is 1 at each
-    word. On a CPU that takes about half the time of packed sequences, see ``benchmarks/``.
+    The biases are the weights of one more input, which is 1 at each word, so that an LSTM over
+    zeros stays at zero.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -107,27 +114,13 @@ class LSTMLayer(nn.Module):
         states ``(n, length, hidden)``, zero on padding, and the last state and cell of both
         directions, ``(n, hidden)``: the forward one's at the last word, the other's at the first.
         """
-        real = mask.unsqueeze(2)
-        x = torch.cat([x.masked_fill(~real, 0), real.to(x.dtype)], 2)
-        to_the_end, back = rolls(mask)
-        right, (right_h, right_c) = self.forwards(rolled(x, to_the_end))
+        x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
+        if not mask.all():
+            return lstm_over_padding(self.forwards, self.backwards, x, mask)
+        right, (right_h, right_c) = self.forwards(x)
         left, (left_h, left_c) = self.backwards(x.flip(1))
-        h = torch.cat([rolled(right, back), left.flip(1)], 2)
+        h = torch.cat([right, left.flip(1)], 2)
         return h, torch.cat([right_h[0], left_h[0]], 1), torch.cat([right_c[0], left_c[0]], 1)
-
-
-def rolls(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """For ``rolled``: moves the padding ``(n, length)`` of each row to its front, and back."""
-    rows, length = mask.shape
-    place = torch.arange(length, device=mask.device)
-    start = length * torch.arange(rows, device=mask.device).unsqueeze(1)
-    padding = length - mask.sum(1, keepdim=True)
-    return start + (place - padding) % length, start + (place + padding) % length
-
-
-def rolled(x: Tensor, places: Tensor) -> Tensor:
-    """``x`` ``(n, length, features)`` with its vectors taken from ``places`` ``(n, length)``."""
-    return x.flatten(0, 1).index_select(0, places.flatten()).view_as(x)
 
 
 class Encoder(nn.Module):
@@ -173,13 +166,21 @@ class RecursiveAttention(nn.Module):
         self.refine = Highway(hidden)
         self.controller = nn.GRUCell(hidden, hidden) if steps > 1 else None
 
-    def forward(self, h: Tensor, q: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, h: Tensor, q: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """States ``(n, length, hidden)``, first query ``(n, hidden)``, mask ``(n, length)`` →
-        summaries ``(n, steps, hidden)`` and attention ``(n, steps, length + steps − 1)``."""
+        summaries ``(n, steps, hidden)`` and attention ``(n, steps, length + steps − 1)``, of which
+        a given one replaces the learned one, ``renormalised`` over what each step can see."""
+        if attention is not None:
+            attention = renormalised(attention, visible(mask, self.steps))
         real = mask.any(1, keepdim=True)
         rows, summaries = [], []
         for step in range(self.steps):
-            a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # Eq. 1: softmax(q W Hᵀ)
+            if attention is None:
+                a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # Eq. 1: softmax(q W Hᵀ)
+            else:
+                a = attention[:, step, : h.shape[1]]
             found = (a.to(h.dtype).unsqueeze(1) @ h).squeeze(1)  # Eq. 2: ŝ = Σ a_i h_i
             s = self.refine(found)  # s = Highway(ŝ)
             rows.append(nn.functional.pad(a, (0, self.steps - 1 - step)))  # Eq. 4: a row of A
@@ -189,6 +190,14 @@ class RecursiveAttention(nn.Module):
                 mask = torch.cat([mask, real], 1)
                 q = self.controller(s, q)  # q ← GRUCell(s, q)
         return torch.stack(summaries, 1), torch.stack(rows, 1)
+
+
+def visible(mask: Tensor, steps: int) -> Tensor:
+    """What each step can attend to, words and the summaries of the steps before it: ``mask``
+    ``(n, length)`` → ``(n, steps, length + steps − 1)``, True = visible."""
+    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
+    summaries = before & mask.any(1)[:, None, None]  # (n, steps, steps − 1)
+    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
 
 
 def step_penalty(attention: Tensor) -> Tensor:
@@ -237,17 +246,21 @@ class IRAM(nn.Module):
         self.embedding = word_embedding(vocabulary, width, embedding)
         self.embedding.weight.requires_grad_(not config.frozen)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> IRAMOutput:
-        """Token ids and mask ``(batch, length)``, real words first.
+    def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> IRAMOutput:
+        """Token ids and mask ``(batch, length)``, real words first; ``attention``
+        ``(batch, steps, length + steps − 1)`` is used in place of the learned one, ``renormalised``
+        over what each step can see.
 
         A document without words attends to nothing; its summaries are those of a zero vector.
+        ``ValueError`` for an attention of another shape, or given to a baseline.
         """
+        if self.steps is None and attention is not None:
+            raise ValueError("an IRAM with steps=0 has no attention to replace")
         h, state, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
         if self.steps is None:
-            logits = self.classifier(state)
-            return IRAMOutput(logits, None, logits.new_zeros(()), None)
-        s, attention = self.steps(h, self.refine_query(cell), mask)
-        penalty = self.config.penalty * step_penalty(attention).mean()  # L_attn
+            return IRAMOutput(self.classifier(state), None, mask.new_zeros(len(mask)).float(), None)
+        s, attention = self.steps(h, self.refine_query(cell), mask, attention)
+        penalty = self.config.penalty * step_penalty(attention)  # L_attn
         return IRAMOutput(self.classifier(s[:, -1]), attention, penalty, s)
 
     def embed(self, tokens: Tensor) -> Tensor:

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from course_lib.models.kernels import bit_cut_dropout
+
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     """Softmax over the real entries alone: exactly 0 elsewhere, all zeros where nothing is real.
@@ -16,6 +18,30 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     top = scores.detach().amax(dim, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
     weights = torch.exp(scores - top)
     total = weights.sum(dim, keepdim=True)
+    return weights / total.masked_fill(total == 0, 1)
+
+
+def real_weights(attention: Tensor, mask: Tensor) -> Tensor:
+    """``attention`` with 0 where ``mask`` is False, in float32 at least.
+
+    ``ValueError`` unless both have the same shape.
+    """
+    if attention.shape != mask.shape:
+        raise ValueError(
+            f"attention of shape {tuple(attention.shape)} does not fit this batch, "
+            f"which needs {tuple(mask.shape)}"
+        )
+    wide = torch.promote_types(attention.dtype, torch.float32)
+    return attention.to(wide).masked_fill(~mask, 0)
+
+
+def renormalised(attention: Tensor, mask: Tensor) -> Tensor:
+    """Weights ≥ 0 as shares of each row's real entries; a row without any stays all zeros.
+
+    Both have the same shape, rows along the last axis, else ``ValueError``.
+    """
+    weights = real_weights(attention, mask)
+    total = weights.sum(-1, keepdim=True)
     return weights / total.masked_fill(total == 0, 1)
 
 
@@ -52,17 +78,27 @@ class AttentionPooling(nn.Module):
         self.projection = nn.Linear(hidden, attention, bias=bias)
         self.contexts = nn.Parameter(torch.randn(hops, attention) / attention**0.5)
 
-    def forward(self, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, h: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """``h`` ``(n, length, hidden)``, ``mask`` ``(n, length)`` → pooled ``(n, hidden)`` and
-        attention per hop ``(n, hops, length)``."""
+        attention per hop ``(n, hops, length)``; ``attention`` ``(n, length)``, if given, takes
+        the place of every hop's."""
+        if attention is None:
+            alpha = self.weigh(h, mask)
+        else:
+            alpha = attention.unsqueeze(1).expand(-1, len(self.contexts), -1)
+        pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)
+        return pooled.squeeze(1), alpha
+
+    def weigh(self, h: Tensor, mask: Tensor) -> Tensor:
+        """The learned attention ``(n, hops, length)``."""
         real = mask.flatten().nonzero().squeeze(1)  # padding is not worth a matrix product
         u = torch.tanh(self.projection(h.flatten(0, 1).index_select(0, real)))  # (real, attention)
         scores = u @ self.contexts.T  # (real, hops)
         padded = scores.new_zeros(mask.numel(), scores.shape[1]).index_copy_(0, real, scores)
         scores = padded.view(*mask.shape, len(self.contexts)).transpose(1, 2)  # (n, hops, length)
-        alpha = masked_softmax(scores, mask.unsqueeze(1))
-        pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)
-        return pooled.squeeze(1), alpha
+        return masked_softmax(scores, mask.unsqueeze(1))
 
 
 class BilinearAttention(nn.Module):
@@ -127,7 +163,7 @@ class Maxout(nn.Module):
         return self.linear(x).unflatten(-1, self.shape).max(-2).values
 
 
-def positions(length: int, width: int) -> Tensor:
+def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tensor:
     """Sinusoidal positions ``(length, width)`` in [−1, 1], to be added to word vectors.
 
     PE(p, 2i) = sin(p / 10000^{2i/d}), PE(p, 2i+1) = cos of the same angle, so that a step of k
@@ -140,25 +176,19 @@ def positions(length: int, width: int) -> Tensor:
     # float32 would lose the fast angles of far places
     wavelength = 10000 ** ((feature - feature % 2).double() / width)
     angle = torch.arange(length).unsqueeze(1) / wavelength
-    return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(torch.get_default_dtype())
+    return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(
+        dtype or torch.get_default_dtype()
+    )
 
 
 class Dropout(nn.Dropout):
-    """The usual dropout; on a CPU its mask is drawn four numbers at a time.
-
-    PyTorch draws a random number for each entry there, which costs a fifth of a training step. We
-    cut 64 random bits into four numbers of 16, so the rate holds to 2⁻¹⁷.
-    """
+    """The usual dropout; on a CPU its mask is drawn in a faster way."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Any shape → the same, each entry zero with probability ``p``, the others ÷ (1 − p)."""
-        if not self.training or self.p == 0 or x.device.type != "cpu":
-            return super().forward(x)
-        draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
-        numbers = draws.view(torch.int16)[: x.numel()].view(x.shape)
-        kept = numbers >= round(self.p * 2**16) - 2**15
-        # PyTorch turns bytes into bfloat16 eight times as fast as it does booleans
-        return x * kept.view(torch.uint8).to(x.dtype) / (1 - self.p)
+        if self.training and 0 < self.p < 1 and x.device.type == "cpu":
+            return bit_cut_dropout(x, self.p)
+        return super().forward(x)
 
 
 class LockedDropout(nn.Module):

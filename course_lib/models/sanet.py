@@ -4,6 +4,7 @@ Words and positions → linear → blocks of single-head self-attention and a fe
 maximum over the words → linear classifier.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.checking import check_flags, check_share, check_whole
-from course_lib.models.layers import Dropout, positions, word_embedding
+from course_lib.models.kernels import open_keys, softmax_of_words, wall
+from course_lib.models.layers import Dropout, positions, renormalised, word_embedding
 
 SHORT = 128  # words up to which a CPU is faster with the weights than without
 
@@ -72,26 +74,23 @@ class SelfAttention(nn.Module):
         self.w_v = nn.Linear(hidden, hidden, bias=False)
         self.scale = hidden**-0.5 if scaled else 1.0
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``; beyond
-        ``SHORT`` words nothing of size length² is kept."""
-        if x.shape[1] <= SHORT and x.device.type == "cpu":
-            return self.forward_with_weights(x, mask)[0]
+    def forward(
+        self, x: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``, and the
+        weights ``(batch, length, length)``, how much each real word (row) attends to each: the
+        ``attention`` itself, if one is given."""
+        if attention is None:
+            attention = softmax_of_words(self.w_qk(x) @ x.mT * self.scale, mask)
+        return attention.to(x.dtype) @ self.w_v(x), attention
+
+    def fused(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``forward`` for real words without the weights; nothing of size length² is kept."""
         q, k, v = (part.unsqueeze(1) for part in (self.w_qk(x), x, self.w_v(x)))
         attended = nn.functional.scaled_dot_product_attention(
-            q, k.to(q.dtype), v, attn_mask=_keys(mask)[:, None, None, :], scale=self.scale
+            q, k.to(q.dtype), v, attn_mask=open_keys(mask)[:, None, None, :], scale=self.scale
         )
         return attended.squeeze(1)
-
-    def weights(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``(batch, length, length)``: how much each real word (row) attends to each."""
-        scores = self.w_qk(x) @ x.mT * self.scale + _wall(_keys(mask)).unsqueeze(1)  # −∞ at padding
-        return scores.softmax(-1) * mask.unsqueeze(2).to(scores.dtype)
-
-    def forward_with_weights(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What ``forward`` gives for real words, and the weights behind it."""
-        alpha = self.weights(x, mask)
-        return alpha.to(x.dtype) @ self.w_v(x), alpha
 
 
 class FeedForward(nn.Module):
@@ -120,15 +119,23 @@ class Block(nn.Module):
         self.norms = nn.ModuleList([nn.LayerNorm(hidden), nn.LayerNorm(hidden)])
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, mask: Tensor, attention: bool) -> tuple[Tensor, Tensor | None]:
-        """``x`` ``(batch, length, hidden)`` → the same, and the attention if asked for."""
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        attention: Tensor | None = None,
+        return_attention: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """``x`` ``(batch, length, hidden)`` → the same, and the attention where it is at hand,
+        which it is if it is given or asked for."""
         alpha = None
+        short = x.shape[1] <= SHORT and x.device.type == "cpu"
         if isinstance(self.mixer, FeedForward):
             mixed = self.mixer(x)
-        elif attention:
-            mixed, alpha = self.mixer.forward_with_weights(x, mask)
+        elif short or return_attention or attention is not None:
+            mixed, alpha = self.mixer(x, mask, attention)
         else:
-            mixed = self.mixer(x, mask)
+            mixed = self.mixer.fused(x, mask)
         x = self.norms[0](x + self.dropout(mixed))
         return self.norms[1](x + self.dropout(self.feed_forward(x))), alpha
 
@@ -147,21 +154,35 @@ class SANet(nn.Module):
         self.blocks = nn.ModuleList([Block(config) for _ in range(config.blocks)])
         self.classifier = nn.Linear(config.hidden, classes)
 
-    def forward(self, tokens: Tensor, mask: Tensor, attention: bool = False) -> SANetOutput:
-        """Token ids and mask ``(batch, length)``; ``attention`` says whether to return it.
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor,
+        attention: Tensor | None = None,
+        return_attention: bool = False,
+    ) -> SANetOutput:
+        """Token ids and mask ``(batch, length)``; ``attention`` ``(batch, blocks, length, length)``
+        is used in place of the learned one, ``renormalised``, and returned.
 
-        A document without words gets the logits of a zero vector.
+        A document without words gets the logits of a zero vector. ``ValueError`` for an attention
+        of another shape, or given to a baseline.
         """
+        given: Sequence[Tensor | None] = [None] * len(self.blocks)
+        if attention is not None:
+            if not self.config.attention:
+                raise ValueError("a SANet with attention=False has no attention to replace")
+            pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
+            given = renormalised(attention, pairs.expand(-1, len(given), -1, -1)).unbind(1)
         x = self.embedding(tokens)
         if self.config.positions:
-            x = x + positions(x.shape[1], x.shape[2]).to(x)
+            x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
         x = self.projection(x)
         matrices = []
-        for block in self.blocks:
-            x, alpha = block(x, mask, attention)
+        for block, weights in zip(self.blocks, given, strict=True):
+            x, alpha = block(x, mask, weights, return_attention)
             matrices.append(alpha)
         pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
-        wanted = attention and self.config.attention
+        wanted = self.config.attention and (return_attention or attention is not None)
         return SANetOutput(
             self.classifier(pooled), pooled_from, torch.stack(matrices, 1) if wanted else None
         )
@@ -174,24 +195,10 @@ def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor
     0 and −1 where no word is real. ``masked=False`` lets padding compete, as in a public
     implementation: then a prediction depends on what else is in the batch.
     """
-    candidates = x + _wall(mask).to(x.dtype).unsqueeze(2) if masked else x
+    candidates = x + wall(mask).to(x.dtype).unsqueeze(2) if masked else x
     values, places = candidates.max(1)
     empty = ~mask.any(1, keepdim=True)
     return values.masked_fill(empty, 0), places.masked_fill(empty, -1)
-
-
-def _wall(mask: Tensor) -> Tensor:
-    """To be added: 0 where the mask is True, −∞ elsewhere, in float32.
-
-    What ``masked_fill`` would do in seven times the time, forward and backward, on a CPU.
-    """
-    return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -torch.inf)
-
-
-def _keys(mask: Tensor) -> Tensor:
-    """What may be attended to: the real words, and the padding of a document without any, where
-    0 would be divided by 0; its rows are dropped."""
-    return mask | ~mask.any(1, keepdim=True)
 
 
 def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ model, and says which do not hold.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -25,10 +25,12 @@ Build = Callable[..., nn.Module]
 class Pooling(AttentionPooling):
     """The library's attention pooling in three steps, of which a specimen gets one wrong."""
 
-    def forward(self, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, h: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """As ``AttentionPooling.forward``, for one hop."""
         u = torch.tanh(self.projection(h))
-        alpha = self.weigh(self.score(u), mask)
+        alpha = self.weigh(self.score(u), mask) if attention is None else attention
         return self.pool(alpha, h, u), alpha.unsqueeze(1)
 
     def score(self, u: Tensor) -> Tensor:
@@ -117,8 +119,9 @@ class Carrying(BidirectionalGRU):
 class SharedIndex(HAN):
     """Padding is a word like any other: it shares its index with unknown ones, and has no mask."""
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> HANOutput:  # noqa: D102
-        return super().forward(tokens.masked_fill(tokens == 1, 0), torch.ones_like(mask))
+    def forward(self, tokens: Tensor, mask: Tensor, attention: Any = None) -> HANOutput:  # noqa: D102
+        unknown_is_padding = tokens.masked_fill(tokens == 1, 0)
+        return super().forward(unknown_is_padding, torch.ones_like(mask), attention)
 
 
 class Logits(NamedTuple):

@@ -270,7 +270,8 @@ def _train_epoch(
             with accelerator.autocast():
                 output = model(part.tokens, part.mask)
             error = nn.functional.cross_entropy(output.logits.float(), part.labels)
-            loss = error + getattr(output, "penalty", 0.0)
+            penalty = getattr(output, "penalty", None)
+            loss = error if penalty is None else error + penalty.mean()
             if not torch.isfinite(loss):
                 raise TrainingError(
                     f"loss is {loss.item()} in epoch {number + 1}, batch {history.step + 1} of "

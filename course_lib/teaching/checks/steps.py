@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.metrics.steps import step_cosine, step_overlap, summary_share, visible
-from course_lib.models.iram import step_penalty
+from course_lib.metrics.steps import step_cosine, step_overlap, summary_share
+from course_lib.models.iram import step_penalty, visible
 from course_lib.models.layers import masked_softmax
 from course_lib.teaching.checks.core import Case, Checker, Trial, check, generator, plural, ragged
 
