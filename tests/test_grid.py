@@ -15,8 +15,7 @@ from course_lib.experiments.records import StaleRun, check_data, load_records, s
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
-from course_lib.training.checkpoints import History
-from course_lib.training.checkpoints import Epoch
+from course_lib.training.checkpoints import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
 
