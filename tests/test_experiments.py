@@ -37,7 +37,8 @@ from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.composition import selected_words
 from course_lib.metrics.invariants import check_neighbours, check_padding
-from course_lib.training.loop import TrainingError, measure, predict
+from course_lib.training.config import TrainingError
+from course_lib.training.loop import measure, predict
 
 SPEC = RunSpec(
     dataset="toy",

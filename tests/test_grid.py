@@ -12,7 +12,7 @@ from course_lib.data.corpus import load_corpus
 from course_lib.experiments import grid
 from course_lib.experiments.run import RunSpec, SpecError, load_records
 from course_lib.experiments.systems import PRESETS
-from course_lib.training.loop import Epoch, History
+from course_lib.training.checkpoints import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
 

@@ -25,7 +25,8 @@ from course_lib.metrics.invariants import (
     check_stateless,
 )
 from course_lib.models.han import HAN, HANConfig
-from course_lib.training.loop import TrainingConfig, fit
+from course_lib.training.config import TrainingConfig
+from course_lib.training.loop import fit
 
 
 def check_all(model, tokens, mask, tolerance=1e-6):
@@ -227,8 +228,8 @@ def trained():
     sizes = {"embedding": 16, "hidden": 8, "attention": 16}
     model = HAN(HANConfig(len(toy_vocabulary()), **sizes))
     config = TrainingConfig(epochs=4, learning_rate=1e-2, patience=9)
-    train, validation = toy_batches("train", 60, 600, 32, seed=0), toy_batches("train", 0, 60, 60)
-    fit(model, train, validation, config, torch.device("cpu"))
+    train, validation = toy_documents("train", 60, 600), toy_documents("train", 0, 60)
+    fit(model, train, validation, config, device=torch.device("cpu"))
     return model.eval()
 
 

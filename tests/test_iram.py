@@ -358,7 +358,7 @@ def test_presets_are_the_papers():
 
 
 def test_it_is_trained_as_the_paper_says():
-    config = training_config("iram", PRESETS["iram"]["vanilla"], 0)
+    config = training_config("iram", PRESETS["iram"]["vanilla"])
     assert (config.optimizer, config.learning_rate, config.clip_norm) == ("amsgrad", 3e-4, 1.0)
     assert (config.weight_decay, config.decay, config.best_by) == (3e-5, False, "accuracy")
 

@@ -39,18 +39,10 @@ from course_lib.experiments.systems.network import VALIDATION_SHARE, Look
 from course_lib.experiments.systems.tfidf import TfidfSettings
 from course_lib.files import REPOSITORY, atomic_path, clear_leftovers
 from course_lib.metrics.classification import Predictions, classification_metrics
-from course_lib.training.loop import (
-    History,
-    TrainingConfig,
-    TrainingError,
-    choose_device,
-    choose_precision,
-    fit,
-    measure,
-    predict,
-    save_weights,
-    use_threads,
-)
+from course_lib.training.checkpoints import History, save_weights
+from course_lib.training.config import TrainingConfig, TrainingError
+from course_lib.training.devices import choose_device, choose_precision, use_threads
+from course_lib.training.loop import fit, measure, predict
 from course_lib.training.parallel import is_main, processes
 
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
@@ -247,11 +239,11 @@ def split_rows(
     }
 
 
-def training_config(system: str, settings: Any, seed: int) -> TrainingConfig:
+def training_config(system: str, settings: Any) -> TrainingConfig:
     """How a neural system trains under its settings."""
     asked = {item.name for item in fields(TrainingConfig)} & asdict(settings).keys()
     chosen = {name: getattr(settings, name) for name in asked}
-    return TrainingConfig(**NETWORKS[system].training, **chosen, seed=seed)
+    return TrainingConfig(**NETWORKS[system].training, **chosen)
 
 
 def _run_network(
@@ -271,15 +263,16 @@ def _run_network(
     }
     classes = len(corpus.card.classes)
     model, coverage = build_network(spec.system, settings, vocabulary, classes, spec.seed)
-    config = training_config(spec.system, settings, spec.seed)
+    config = training_config(spec.system, settings)
     history = fit(
         model,
-        Batches(documents["train"], settings.batch_size, spec.seed),
-        Batches(documents["validation"], 4 * settings.batch_size),
+        documents["train"],
+        documents["validation"],
         config,
-        device,
-        folder / "checkpoints" if folder else None,
-        after_epoch,
+        seed=spec.seed,
+        device=device,
+        folder=folder / "checkpoints" if folder else None,
+        after_epoch=after_epoch,
     )
     words = sum(len(tokens) for tokens in rows["validation"]["tokens"])
     record = {

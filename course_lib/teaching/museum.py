@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from accelerate.utils import set_seed
 
-from course_lib.data.batches import Batches, Documents
+from course_lib.data.batches import Documents
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_documents
 from course_lib.data.vectors import load_vectors
@@ -27,7 +27,9 @@ from course_lib.files import REPOSITORY, atomic_path
 from course_lib.metrics.classification import sampling_error
 from course_lib.models.han import HANConfig
 from course_lib.teaching.bugs import MUSEUM, Specimen
-from course_lib.training.loop import TrainingConfig, TrainingError, choose_device, fit, use_threads
+from course_lib.training.config import TrainingConfig, TrainingError
+from course_lib.training.devices import choose_device, use_threads
+from course_lib.training.loop import fit
 
 RECORD = REPOSITORY / "results" / "museum" / "specimens.json"
 
@@ -103,15 +105,16 @@ def _train(
     try:
         history = fit(
             specimen.build(config, embedding),
-            Batches(train, settings.batch_size, seed),
-            Batches(validation, 4 * settings.batch_size),
+            train,
+            validation,
             TrainingConfig(
                 epochs=settings.epochs,
+                batch_size=settings.batch_size,
                 learning_rate=settings.learning_rate,
                 patience=settings.patience,
-                seed=seed,
             ),
-            device,
+            seed=seed,
+            device=device,
         )
     except TrainingError as error:
         entry["error"] = str(error)

@@ -1,0 +1,48 @@
+"""Checks that a settings dataclass runs on its own fields; each error names field and value."""
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+
+def refusal(config: Any, name: str, takes: str) -> ValueError:
+    """The error for a field that has a value it cannot take; ``takes`` says what it could."""
+    return ValueError(f"{name} takes {takes}; got {getattr(config, name)!r}")
+
+
+def check_whole(config: Any, *names: str, least: int = 1) -> None:
+    """``ValueError`` unless each field is an ``int`` of at least ``least``; a bool is not one."""
+    for name in names:
+        value = getattr(config, name)
+        if type(value) is not int or value < least:
+            raise refusal(config, name, f"a whole number from {least}")
+
+
+def check_number(config: Any, *names: str, least: float = 0.0) -> None:
+    """``ValueError`` unless each field is a finite float or int of at least ``least``."""
+    for name in names:
+        value = getattr(config, name)
+        if type(value) not in (int, float) or not math.isfinite(value) or value < least:
+            kind = "a finite number"
+            raise refusal(config, name, kind if least == -math.inf else f"{kind} from {least:g}")
+
+
+def check_share(config: Any, *names: str) -> None:
+    """``ValueError`` unless each field is a number in [0, 1), as the rate of a dropout is."""
+    for name in names:
+        value = getattr(config, name)
+        if type(value) not in (int, float) or not 0 <= value < 1:
+            raise refusal(config, name, "a number from 0 to below 1")
+
+
+def check_choice(config: Any, name: str, choices: Collection[Any]) -> None:
+    """``ValueError`` unless the field is one of ``choices``."""
+    value = getattr(config, name)
+    if not any(value == choice and type(value) is type(choice) for choice in choices):
+        raise refusal(config, name, ", ".join(map(repr, choices)))
+
+
+def check_flags(config: Any, *names: str) -> None:
+    """``ValueError`` unless each field is True or False."""
+    for name in names:
+        check_choice(config, name, (True, False))
