@@ -24,7 +24,8 @@ from course_lib.experiments.run import split_rows
 from course_lib.experiments.systems.agt import NETWORK, PAPER
 from course_lib.experiments.systems.network import config_of
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.training.loop import TrainingConfig, choose_precision, make_optimizer, use_threads
+from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.devices import choose_precision, use_threads
 
 SETTINGS = replace(PAPER, vectors="none", embedding=50)
 WIDE = 300

@@ -21,7 +21,8 @@ from course_lib.experiments.run import LOOKED_AT, split_rows
 from course_lib.experiments.systems import NETWORKS, build_network
 from course_lib.experiments.systems.sanet import SANetSettings
 from course_lib.metrics.attention import describe_attention, paper_figures
-from course_lib.training.loop import measure, use_threads
+from course_lib.training.devices import use_threads
+from course_lib.training.loop import measure
 
 SETTINGS = SANetSettings(vectors="none")
 EVALUATED_AT = 256  # documents at once where only accuracy is wanted, as in a run

@@ -27,7 +27,9 @@ from course_lib.experiments.run import split_rows
 from course_lib.experiments.systems import build_network
 from course_lib.experiments.systems.han import HANSettings
 from course_lib.models.han import HAN
-from course_lib.training.loop import TrainingConfig, predict, use_threads
+from course_lib.training.config import TrainingConfig
+from course_lib.training.devices import use_threads
+from course_lib.training.loop import predict
 
 SETTINGS = HANSettings()
 TRAINING = TrainingConfig()

@@ -16,7 +16,7 @@ import torch
 from common import interleave, ratio, show, spread, write
 
 from course_lib.files import REPOSITORY
-from course_lib.training.loop import use_threads
+from course_lib.training.devices import use_threads
 from course_lib.views.heatmap import AttentionHeatmap
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "browser"))

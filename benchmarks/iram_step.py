@@ -29,12 +29,8 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import split_rows
 from course_lib.experiments.systems.iram import NETWORK, PRESETS, IRAMSettings
 from course_lib.models.iram import IRAM, step_penalty
-from course_lib.training.loop import (
-    TrainingConfig,
-    flushed_denormals,
-    make_optimizer,
-    use_threads,
-)
+from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.devices import flushed_denormals, use_threads
 
 CPU = torch.device("cpu")
 WARM_UP = 3
@@ -99,7 +95,7 @@ def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             output = model(batch.tokens, batch.mask)
         error = nn.functional.cross_entropy(output.logits.float(), batch.labels)
-        (error + output.penalty).backward()
+        (error + output.penalty.mean()).backward()
         nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
         return time.perf_counter() - began

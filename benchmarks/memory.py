@@ -20,7 +20,7 @@ from common import PeakMemory, interleave, ratio, show, spread, write
 from course_lib.data.corpus import Corpus, Provenance, load_corpus, prepare
 from course_lib.data.readers import Row
 from course_lib.files import data_root
-from course_lib.training.loop import use_threads
+from course_lib.training.devices import use_threads
 
 STATUS = Path("/proc/self/status")
 EVERY = 0.01  # seconds between two looks

@@ -32,7 +32,7 @@ from course_lib.data.text import fetch_punkt
 from course_lib.data.zhang_cards import AMAZON_POLARITY, ZHANG_CARDS
 from course_lib.experiments.report.costs import TEXT_MEGABYTES
 from course_lib.files import check_space, data_root
-from course_lib.training.loop import use_threads
+from course_lib.training.devices import use_threads
 
 EVERY = 0.2  # seconds between two looks at all processes
 TEST_SHARE = 9  # one test review for so many training reviews, as in the set it imitates

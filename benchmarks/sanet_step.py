@@ -30,13 +30,8 @@ from course_lib.experiments.systems.network import config_of
 from course_lib.experiments.systems.sanet import NETWORK, SANetSettings
 from course_lib.models.layers import positions
 from course_lib.models.sanet import SANet, SANetConfig
-from course_lib.training.loop import (
-    TrainingConfig,
-    choose_precision,
-    make_optimizer,
-    slices,
-    use_threads,
-)
+from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.devices import choose_precision, use_threads
 
 LENGTH, LONG, BATCH, WORDS = 48, 1000, 128, 40_000
 SETTINGS = SANetSettings(max_tokens=LENGTH, vocabulary=WORDS, vectors="none")
@@ -125,7 +120,7 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 
     def step(batch: Any) -> float:
         began = time.perf_counter()
-        for part in slices(batch, most_tokens):
+        for part in batch.slices(most_tokens):
             with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
                 output = model(part.tokens, part.mask)
             logits = getattr(output, "logits", output).float()

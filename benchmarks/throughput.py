@@ -15,11 +15,12 @@ import torch
 from common import interleave, show, spread, write
 from torch.profiler import ProfilerActivity, profile
 
-from course_lib.data.batches import Batches, Documents
+from course_lib.data.batches import Documents
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import training_config
 from course_lib.experiments.systems import PRESETS, build_network
-from course_lib.training.loop import choose_device, choose_precision, fit, use_threads
+from course_lib.training.devices import choose_device, choose_precision, use_threads
+from course_lib.training.loop import fit
 from course_lib.training.parallel import is_main, processes
 
 WORDS = 30_000
@@ -70,17 +71,17 @@ class Trainer:
         settings = replace(PRESETS[size.system][size.preset], vectors="none", **size.overrides)
         vocabulary = Vocabulary(tuple(f"word{number}" for number in range(2, WORDS)))
         self.model, _ = build_network(size.system, settings, vocabulary, size.classes, seed)
-        self.config = replace(training_config(size.system, settings, seed), epochs=1)
+        self.config = replace(training_config(size.system, settings), epochs=1)
         self.device = device
-        self.batch_size = settings.batch_size
         self.documents = texts(size, steps * settings.batch_size, seed)
-        self.held_out = Batches(texts(size, 4, seed + 1), 4)
+        self.held_out = texts(size, 4, seed + 1)
         self.tokens = len(self.documents.words)
 
     def seconds(self, round_number: int = 0) -> float:
         """Of one epoch's steps."""
-        train = Batches(self.documents, self.batch_size, round_number)
-        return fit(self.model, train, self.held_out, self.config, self.device).epochs[0].seconds
+        parts = self.documents, self.held_out
+        history = fit(self.model, *parts, self.config, seed=round_number, device=self.device)
+        return history.epochs[0].seconds
 
     def gpu_figures(self) -> dict[str, float]:
         """Peak megabytes of an epoch, and seconds in which the GPU computed."""
@@ -116,7 +117,7 @@ def main() -> None:
     for name, trainer in trainers.items():
         rates[name] = spread([trainer.tokens / seconds for seconds in found[name]])
         figures[name] = {
-            "documents_per_step": trainer.batch_size,
+            "documents_per_step": trainer.config.batch_size,
             "precision": choose_precision(trainer.config.precision, device),
             "parameters": sum(p.numel() for p in trainer.model.parameters()),
             "in_word_vectors": trainer.model.embedding.weight.numel(),

@@ -19,7 +19,7 @@ from course_lib.data.corpus import load_corpus, prepare
 from course_lib.data.readers import Row
 from course_lib.data.text import fetch_punkt, trained_punkt
 from course_lib.files import data_root
-from course_lib.training.loop import use_threads
+from course_lib.training.devices import use_threads
 
 
 def main() -> None:

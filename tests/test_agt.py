@@ -223,15 +223,15 @@ def test_the_preset_has_as_many_parameters_as_the_papers_network():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"selection_layers": 5}, "selection_layers takes 0 .all. to layers = 4; got 5"),
-        ({"selection_layers": -1}, "selection_layers takes a whole number from 0; got -1"),
-        ({"layers": 0}, "layers takes a whole number from 1; got 0"),
-        ({"hidden": 8.0}, "hidden takes a whole number from 1; got 8.0"),
-        ({"gate_bias": float("inf")}, "gate_bias takes a finite number; got inf"),
-        ({"frozen": 1}, "frozen takes True, False; got 1"),
-        ({"attention": "no"}, "attention takes True, False; got 'no'"),
-        ({"dropout": 1}, "dropout takes a number from 0 to below 1; got 1"),
-        ({"dropout_at": "gates"}, "dropout_at takes 'words', 'classifier', 'both'; got 'gates'"),
+        ({"selection_layers": 5}, "selection_layers takes 0 .all. to layers = 4, got 5"),
+        ({"selection_layers": -1}, "selection_layers takes a whole number from 0, got -1"),
+        ({"layers": 0}, "layers takes a whole number from 1, got 0"),
+        ({"hidden": 8.0}, "hidden takes a whole number from 1, got 8.0"),
+        ({"gate_bias": float("inf")}, "gate_bias takes a finite number, got inf"),
+        ({"frozen": 1}, "frozen takes True, False, got 1"),
+        ({"attention": "no"}, "attention takes True, False, got 'no'"),
+        ({"dropout": 1}, "dropout takes a number from 0 to below 1, got 1"),
+        ({"dropout_at": "gates"}, "dropout_at takes 'words', 'classifier', 'both', got 'gates'"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(settings, says):

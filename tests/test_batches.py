@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import islice
 
 import datasets
@@ -274,3 +275,35 @@ def test_document_of_100_000_words_and_one_of_100_000_sentences_fit():
         (1, 1, 100_000),
         (1, 100_000, 1),
     ]
+
+
+def test_slices_are_the_batch_in_order_and_none_is_too_large():
+    batch = documents_of([3, 1, 4, 1, 5, 9, 2]).batch(np.arange(7))
+    each = batch.tokens[0].numel()
+    for most, sizes in ((0, [7]), (7 * each, [7]), (7 * each - 1, [6, 1]), (3 * each, [3, 3, 1]),
+                        (1, [1] * 7)):  # fmt: skip
+        parts = batch.slices(most)
+        assert [len(part.labels) for part in parts] == sizes
+        for whole, *pieces in zip(batch, *parts, strict=True):
+            assert torch.equal(whole, torch.cat(pieces))
+    assert batch.documents(7).slices(0) == batch.documents(7).slices(1) == []
+
+
+def changed(documents, name, change):
+    values = getattr(documents, name).copy()
+    change(values)
+    return replace(documents, **{name: values})
+
+
+def test_a_digest_is_of_all_that_the_documents_hold():
+    corpus = [([["a", "b"], ["c"]], 0), ([["d"]], 1), ([["a"], ["b", "c"]], 0)]
+    documents, again = (encode_documents(rows_of(corpus), VOCABULARY) for _ in range(2))
+    others = [
+        replace(documents, flat=True),
+        replace(documents, labels=1 - documents.labels),
+        replace(documents, words=documents.words[::-1].copy()),
+        changed(documents, "sentence_starts", lambda starts: starts.__setitem__(1, 1)),
+        changed(documents, "document_starts", lambda starts: starts.__setitem__(1, 1)),
+    ]
+    assert documents.digest() == again.digest()
+    assert len({each.digest() for each in [documents, *others]}) == 6

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from strategies import WORDS, ragged_batch, toy_batches, toy_vocabulary
+from strategies import WORDS, ragged_batch, toy_documents, toy_vocabulary
 
 from course_lib.metrics.invariants import check_neighbours, check_padding
 from course_lib.models.han import HAN, HANConfig
@@ -82,8 +82,9 @@ def test_with_a_mask_the_maximum_is_healthy():
 def test_every_specimen_trains(specimen):
     config = HANConfig(embedding=8, hidden=8, attention=16)
     model = built(specimen, config=config, vocabulary=len(toy_vocabulary()))
-    training = TrainingConfig(epochs=4, learning_rate=1e-2)
-    history = fit(model, toy_batches(seed=0), toy_batches("test"), training, torch.device("cpu"))
+    training = TrainingConfig(epochs=4, batch_size=16, learning_rate=1e-2)
+    documents = toy_documents(), toy_documents("test")
+    history = fit(model, *documents, training, device=torch.device("cpu"))
     assert history.epochs[history.best].validation_accuracy > 0.9
 
 

@@ -231,13 +231,13 @@ def test_the_preset_has_as_many_parameters_as_the_report_says():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"hidden": 0}, "hidden takes a whole number from 1; got 0"),
-        ({"hops": 2.0}, "hops takes a whole number from 1; got 2.0"),
-        ({"attention": True}, "attention takes a whole number from 1; got True"),
-        ({"embedding": "50"}, "embedding takes a whole number from 1; got '50'"),
-        ({"dropout": 1.0}, "dropout takes a number from 0 to below 1; got 1.0"),
+        ({"hidden": 0}, "hidden takes a whole number from 1, got 0"),
+        ({"hops": 2.0}, "hops takes a whole number from 1, got 2.0"),
+        ({"attention": True}, "attention takes a whole number from 1, got True"),
+        ({"embedding": "50"}, "embedding takes a whole number from 1, got '50'"),
+        ({"dropout": 1.0}, "dropout takes a number from 0 to below 1, got 1.0"),
         ({"dropout": -0.1}, "dropout takes .* got -0.1"),
-        ({"penalty": -1}, "penalty takes a finite number from 0; got -1"),
+        ({"penalty": -1}, "penalty takes a finite number from 0, got -1"),
         ({"penalty": float("nan")}, "penalty takes .* got nan"),
     ],
 )
@@ -254,8 +254,8 @@ def trained():
     sizes = {"embedding": 16, "hidden": 8, "attention": 16}
     model = HAN(HANConfig(**sizes), len(toy_vocabulary()), 2)
     config = TrainingConfig(epochs=4, learning_rate=1e-2, patience=9)
-    train, validation = toy_batches("train", 60, 600, 32, seed=0), toy_batches("train", 0, 60, 60)
-    fit(model, train, validation, config, torch.device("cpu"))
+    train, validation = toy_documents("train", 60, 600), toy_documents("train", 0, 60)
+    fit(model, train, validation, config, device=torch.device("cpu"))
     return model.eval()
 
 

@@ -363,14 +363,14 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(full):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"hidden": 7}, "hidden takes an even number, which two directions share; got 7"),
-        ({"hidden": 0}, "hidden takes a whole number from 1; got 0"),
-        ({"steps": -1}, "steps takes a whole number from 0; got -1"),
-        ({"context_layers": 0}, "context_layers takes a whole number from 1; got 0"),
-        ({"ngrams": False}, "ngrams takes a whole number from 0; got False"),
-        ({"initial_std": -0.1}, "initial_std takes a finite number from 0; got -0.1"),
-        ({"hidden_dropout": 1.5}, "hidden_dropout takes a number from 0 to below 1; got 1.5"),
-        ({"query_highway": 1}, "query_highway takes True, False; got 1"),
+        ({"hidden": 7}, "hidden takes an even number, which two directions share, got 7"),
+        ({"hidden": 0}, "hidden takes a whole number from 1, got 0"),
+        ({"steps": -1}, "steps takes a whole number from 0, got -1"),
+        ({"context_layers": 0}, "context_layers takes a whole number from 1, got 0"),
+        ({"ngrams": False}, "ngrams takes a whole number from 0, got False"),
+        ({"initial_std": -0.1}, "initial_std takes a finite number from 0, got -0.1"),
+        ({"hidden_dropout": 1.5}, "hidden_dropout takes a number from 0 to below 1, got 1.5"),
+        ({"query_highway": 1}, "query_highway takes True, False, got 1"),
     ],
 )
 def test_a_config_refuses_what_it_cannot_take(changes, says):

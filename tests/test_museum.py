@@ -40,7 +40,7 @@ def test_the_order_of_specimens_changes_nothing():
 
 
 def test_a_specimen_that_cannot_be_trained_is_recorded(monkeypatch):
-    def broken(*given):
+    def broken(*documents, **settings):
         raise museum.TrainingError("loss is nan in epoch 1")
 
     monkeypatch.setattr(museum, "fit", broken)

@@ -188,9 +188,9 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(preset, embeddin
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"blocks": 0}, "blocks takes a whole number from 1; got 0"),
-        ({"positions": 0}, "positions takes True, False; got 0"),
-        ({"dropout": None}, "dropout takes a number from 0 to below 1; got None"),
+        ({"blocks": 0}, "blocks takes a whole number from 1, got 0"),
+        ({"positions": 0}, "positions takes True, False, got 0"),
+        ({"dropout": None}, "dropout takes a number from 0 to below 1, got None"),
     ],
 )
 def test_a_config_refuses_what_it_cannot_take(changes, says):

@@ -1,5 +1,6 @@
 """Encoded documents to padded, masked batches, bucketed by length and repeatable from a seed."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,6 +21,23 @@ class Batch(NamedTuple):
     mask: torch.Tensor
     labels: torch.Tensor
     index: torch.Tensor
+
+    def to(self, device: torch.device) -> "Batch":
+        """The batch with every tensor on the device."""
+        return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+    def documents(self, start: int, stop: int | None = None, step: int = 1) -> "Batch":
+        """Some documents of the batch."""
+        return Batch(*(tensor[start:stop:step] for tensor in self))
+
+    def slices(self, most_tokens: int) -> list["Batch"]:
+        """The batch in as few parts as hold at most ``most_tokens`` each, padding included, but at
+        least one document; 0 leaves it whole. No part of a batch without documents."""
+        count = len(self.labels)
+        if not count or not most_tokens or self.tokens.numel() <= most_tokens:
+            return [self] if count else []
+        size = max(1, most_tokens // (self.tokens.numel() // count))
+        return [self.documents(start, start + size) for start in range(0, count, size)]
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,14 @@ class Documents:
     def lengths(self) -> np.ndarray:
         """Words of each document."""
         return np.diff(self.sentence_starts[self.document_starts])
+
+    def digest(self) -> str:
+        """A hash of all that they hold: words, sentence and document starts, labels."""
+        digest = hashlib.sha256(b"flat" if self.flat else b"in sentences")
+        for array in (self.words, self.sentence_starts, self.document_starts, self.labels):
+            digest.update(f"{array.dtype} {len(array)}".encode())
+            digest.update(np.ascontiguousarray(array))
+        return digest.hexdigest()[:16]
 
     def batch(self, index: np.ndarray) -> Batch:
         """The documents at ``index``, padded to the longest sentence and document among them.

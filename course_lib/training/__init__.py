@@ -5,13 +5,13 @@ from course_lib.fronts import front
 __all__, __getattr__ = front(
     __name__,
     {
-        "TrainingConfig": "loop",  # how a model is trained
-        "TrainingError": "loop",  # training cannot go on
-        "History": "loop",  # what every epoch came to
+        "TrainingConfig": "config",  # how a model is trained
+        "TrainingError": "config",  # training cannot go on
+        "History": "checkpoints",  # what every epoch came to
         "fit": "loop",  # train a model and leave it with the weights of its best epoch
         "predict": "loop",  # class probabilities of documents
         "measure": "loop",  # the same, and figures of every document's attention
-        "choose_device": "loop",  # the device of that name, or the best there is
-        "use_threads": "loop",  # how many cores torch uses
+        "choose_device": "devices",  # the device of that name, or the best there is
+        "use_threads": "devices",  # how many cores torch uses
     },
 )

@@ -14,7 +14,6 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import nn
 
-from course_lib.data.batches import Batch
 from course_lib.files import atomic_path
 
 
@@ -28,18 +27,13 @@ def is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def share_of(batch: Batch, accelerator: Accelerator) -> Batch:
-    """Every n-th document of the batch for each of n processes; perhaps none of a small one."""
-    first, step = accelerator.process_index, accelerator.num_processes
-    return batch if step == 1 else Batch(*(tensor[first::step] for tensor in batch))
-
-
 def add_up(figures: list[float], accelerator: Accelerator) -> list[float]:
     """The sum over all processes of each figure."""
     if accelerator.num_processes == 1:
         return figures
-    kind = torch.float32 if accelerator.device.type == "mps" else torch.float64
-    return accelerator.reduce(torch.tensor(figures, dtype=kind, device=accelerator.device)).tolist()
+    return accelerator.reduce(
+        torch.tensor(figures, dtype=torch.float64, device=accelerator.device)
+    ).tolist()
 
 
 def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:

@@ -86,7 +86,7 @@ def test_a_damaged_checkpoint_fails_its_run_alone_and_names_the_folder_to_delete
     damaged, whole = (project.folder / "runs" / name for name in names)
     for folder in (damaged, whole):
         (folder / "record.json").unlink()
-    (weights,) = damaged.glob("checkpoints/checkpoint-*/model.safetensors")
+    weights = damaged / "checkpoints" / "best.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     code, output = project.call("run", "all")
     assert code == 1

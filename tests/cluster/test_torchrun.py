@@ -20,7 +20,7 @@ def trained(tmp_path_factory):
         [*TORCHRUN, two_processes.__file__, str(shared)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    two_processes.train(alone)
+    two_processes.train_all(alone)
     return alone, shared
 
 

@@ -1,0 +1,100 @@
+"""How a model is trained: settings that check themselves, and the optimiser that they name."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from course_lib.checking import (
+    check_choice,
+    check_flags,
+    check_number,
+    check_whole,
+    refusal,
+)
+
+OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
+PRECISIONS = ("auto", "native", "no", "bf16")
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says where it stopped and what to try."""
+
+
+class CheckpointError(TrainingError):
+    """A folder that holds the checkpoint of another training, or a damaged one."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained; ``patience`` epochs without a better validation figure stop it.
+
+    ``best_by`` (``"loss"`` or ``"accuracy"``) says which validation figure keeps an epoch. With
+    ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
+    of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
+    without ``momentum``, which is SGD's alone. ``epsilon`` 0 leaves the optimiser its own; SGD has
+    none. ``clip_norm`` 0 clips nothing. A batch of more than
+    ``most_tokens`` (0: any number) goes through in slices whose gradients add up, in less memory.
+    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
+    a CPU that multiplies it natively: that pays where batches have few different shapes, see
+    ``benchmarks/``), ``"no"`` or ``"bf16"``. Raises ``ValueError`` naming a field that cannot be.
+    """
+
+    epochs: int = 10
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    decay: bool = True
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+    most_tokens: int = 0
+    patience: int = 2
+    best_by: str = "loss"
+    optimizer: str = "adam"
+    momentum: float = 0.0
+    epsilon: float = 0.0
+    embedding_rate: float = 1.0
+    precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_whole(self, "epochs", "batch_size")
+        check_whole(self, "most_tokens", "patience", least=0)
+        check_number(self, "weight_decay", "clip_norm", "momentum", "epsilon", "embedding_rate")
+        if type(self.learning_rate) not in (int, float) or not 0 < self.learning_rate < math.inf:
+            raise refusal(self, "learning_rate", "a finite number above 0")
+        check_flags(self, "decay")
+        check_choice(self, "best_by", ("loss", "accuracy"))
+        check_choice(self, "optimizer", OPTIMIZERS)
+        check_choice(self, "precision", PRECISIONS)
+
+
+def make_optimizer(
+    model: nn.Module, config: TrainingConfig, device: torch.device
+) -> torch.optim.Optimizer:
+    """The optimiser that ``config`` names, its groups marked with their share of the rate."""
+    groups = [{"params": list(model.parameters()), "rate": 1.0}]
+    if config.embedding_rate != 1 or config.momentum:
+        tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
+        known = set(map(id, tables))
+        groups = [
+            {"params": [p for p in model.parameters() if id(p) not in known], "rate": 1.0},
+            {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
+        ]
+    shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, **shared, momentum=config.momentum)
+    if config.epsilon:
+        shared["eps"] = config.epsilon
+    if config.optimizer == "adadelta":
+        return torch.optim.Adadelta(groups, **shared)
+    fused = device.type in ("cpu", "cuda")
+    return torch.optim.Adam(groups, **shared, amsgrad=config.optimizer == "amsgrad", fused=fused)
+
+
+def set_learning_rate(
+    optimizer: torch.optim.Optimizer, config: TrainingConfig, epochs_done: float
+) -> None:
+    """Straight down to zero at the last planned step; a function of the step, so it resumes."""
+    left = 1 - epochs_done / config.epochs if config.decay else 1.0
+    for group in optimizer.param_groups:
+        group["lr"] = config.learning_rate * left * group["rate"]

@@ -1,0 +1,93 @@
+"""Where the numbers are computed: the device, its precision, the threads of a CPU."""
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+
+from course_lib.training.config import TrainingError
+from course_lib.training.parallel import processes
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """``"auto"`` is cuda where there is one, else cpu; ``"cuda:1"`` is the second GPU; nobody has
+    tried ``"mps"``. Raises ``TrainingError`` for a device that is not there."""
+    count = {
+        "cpu": 1,
+        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
+        "mps": int(torch.backends.mps.is_available()),
+    }
+    if name == "auto":
+        name = "cuda" if count["cuda"] else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = torch.device("meta")  # not one to compute on either
+    if (device.index or 0) >= count.get(device.type, 0):
+        raise TrainingError(f"device {name!r} is not available here; use 'auto' or 'cpu'")
+    return device
+
+
+def choose_precision(asked: str, device: torch.device) -> str:
+    """``"bf16"`` or ``"no"``: what ``TrainingConfig.precision`` means on this device."""
+    if asked in ("bf16", "no"):
+        return asked
+    native = asked == "native" and device.type == "cpu"
+    if device.type == "cuda":
+        native = torch.cuda.is_bf16_supported()
+    elif native:
+        processor = torch.cpu.get_capabilities()
+        native = any(processor.get(name) for name in ("avx512_bf16", "amx_bf16"))
+    return "bf16" if native else "no"
+
+
+def make_accelerator(device: torch.device, precision: str) -> Accelerator:
+    """accelerate's view of the device; a GPU named by its number becomes the current one.
+
+    Under torchrun each process gets the GPU of its own rank instead.
+    """
+    AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier one
+    if device.type == "cuda" and device.index is not None and processes() == 1:
+        torch.cuda.set_device(device)
+    return Accelerator(
+        cpu=device.type == "cpu", mixed_precision=choose_precision(precision, device)
+    )
+
+
+def use_threads(threads: int | None) -> int:
+    """Set how many cores torch may use (None: leave it) and say how many it uses now."""
+    if threads:
+        torch.set_num_threads(min(threads, os.cpu_count() or threads))
+    return torch.get_num_threads()
+
+
+@contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Within it numbers below 1e-38 are zeros, on a CPU that can, in every thread of torch's.
+
+    Gradients that come back through hundreds of LSTM steps get so small, and some processors take
+    many times longer over such numbers.
+    """
+    before = (torch.tensor(1e-39) * 1).item() == 0
+    _flush_denormals(True)
+    try:
+        yield
+    finally:
+        _flush_denormals(before)
+
+
+def _flush_denormals(flush: bool) -> None:
+    """A processor keeps this per thread. GNU's OpenMP, torch's on Linux, runs a function in each of
+    its threads; elsewhere OpenMP gives the calling thread's setting to the others (Intel's does).
+    """
+    in_each = getattr(ctypes.CDLL(None), "GOMP_parallel", None) if sys.platform == "linux" else None
+    if in_each:
+        setter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: torch.set_flush_denormal(flush))
+        in_each(setter, None, torch.get_num_threads(), 0)
+    else:
+        torch.set_flush_denormal(flush)

@@ -1,0 +1,406 @@
+"""A training goes on after being killed anywhere, and from nothing but its own checkpoint.
+
+Run as a program, this file is the training that the tests kill (see ``main``).
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file, save_file
+from strategies import tiny_han, toy_vocabulary
+from trainings import (
+    CONFIG,
+    OneWord,
+    data,
+    fit,
+    new_model,
+    same_weights,
+    short_data,
+    without_seconds,
+)
+
+from course_lib.training import loop
+from course_lib.training.checkpoints import Checkpoints, save_weights
+from course_lib.training.config import TrainingError
+from course_lib.training.devices import use_threads
+
+
+def interrupt(history):
+    raise KeyboardInterrupt
+
+
+def interrupted(folder, model=None, config=CONFIG):
+    """Begin a training and leave it after its first epoch."""
+    with pytest.raises(KeyboardInterrupt):
+        fit(model or new_model(), data(), config, folder=folder, after_epoch=interrupt)
+
+
+def test_checkpoints_change_nothing(tmp_path):
+    models = [new_model(), new_model()]
+    histories = [fit(model, data(), CONFIG, folder=folder)
+                 for model, folder in zip(models, (None, tmp_path / "run"))]  # fmt: skip
+    assert same_weights(models[0].state_dict(), models[1].state_dict())
+    assert without_seconds(histories[0]) == without_seconds(histories[1])
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta", "sgd"])
+def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
+    config = replace(CONFIG, optimizer=optimizer, epochs=2,
+                     learning_rate={"adadelta": 5.0, "sgd": 1.0}.get(optimizer, 2e-2))  # fmt: skip
+    straight = new_model()
+    history = fit(straight, data(), config)
+    assert history.epochs[-1].train_loss < history.epochs[0].train_loss
+    interrupted(tmp_path, config=config)
+    again = new_model(seed=5)
+    fit(again, data(), config, folder=tmp_path)
+    assert same_weights(straight.state_dict(), again.state_dict())
+
+
+def test_a_finished_training_is_read_not_repeated(tmp_path, monkeypatch):
+    first, second = new_model(), new_model(seed=9)
+    history = fit(first, data(), CONFIG, folder=tmp_path)
+    monkeypatch.setattr(loop, "_train_epoch", None)
+    again = fit(second, data(), CONFIG, folder=tmp_path)
+    assert again == history
+    assert same_weights(first.state_dict(), second.state_dict())
+
+
+def test_of_a_finished_training_only_history_and_best_weights_are_kept(tmp_path):
+    model = new_model()
+    fit(model, data(), CONFIG, folder=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"best.safetensors", "finished.json"}
+    save_weights(model.state_dict(), tmp_path / "weights")
+    size = (tmp_path / "weights").stat().st_size
+    assert (tmp_path / "best.safetensors").stat().st_size == size
+    assert (tmp_path / "finished.json").stat().st_size < 5000
+
+
+class Odd(OneWord):
+    """Two parameters without elements, as a stack of no layers has, and two names for one."""
+
+    def __init__(self):
+        super().__init__()
+        self.gates = torch.nn.Parameter(torch.zeros(0, 4, 4))
+        self.biases = torch.nn.Parameter(torch.zeros(0, 4))
+        self.again = self.classifier
+
+
+def test_empty_and_shared_tensors_are_resumed(tmp_path):
+    straight, again = Odd(), Odd()
+    fit(straight, data(), CONFIG)
+    interrupted(tmp_path, Odd())
+    with torch.no_grad():
+        again.classifier.weight.zero_()
+    fit(again, data(), CONFIG, folder=tmp_path)
+    assert same_weights(straight.state_dict(), again.state_dict())
+
+
+def flip(documents):
+    return replace(documents, labels=1 - documents.labels)
+
+
+def join_sentences(documents):
+    """The first two sentences of the first document become one that is followed by an empty one."""
+    starts = documents.sentence_starts.copy()
+    starts[1] = starts[2]
+    return replace(documents, sentence_starts=starts)
+
+
+def move_border(documents):
+    """The second document loses its first sentence to the first one."""
+    starts = documents.document_starts.copy()
+    starts[1] += 1
+    return replace(documents, document_starts=starts)
+
+
+def spell(documents):
+    """One word becomes another."""
+    words = documents.words.copy()
+    words[0] = 3 if words[0] == 2 else 2
+    return replace(documents, words=words)
+
+
+TRAIN, VALIDATION = data()
+OTHERS = {
+    "config": {"config": replace(CONFIG, learning_rate=1e-3)},
+    "batch size": {"config": replace(CONFIG, batch_size=8)},
+    "model": {"model": {"dropout": 0.4}},
+    "seed": {"seed": 1},
+    **{f"training {change.__name__}": {"documents": (change(TRAIN), VALIDATION)}
+       for change in (flip, join_sentences, move_border, spell)},
+    **{f"validation {change.__name__}": {"documents": (TRAIN, change(VALIDATION))}
+       for change in (flip, join_sentences, move_border, spell)},
+    "halves": {"documents": (VALIDATION, TRAIN)},
+}  # fmt: skip
+
+
+def attempt(folder, documents=(TRAIN, VALIDATION), config=CONFIG, seed=0, model=None):
+    model = tiny_han(vocabulary=len(toy_vocabulary()), **{"dropout": 0.3} | (model or {}))
+    return fit(model, documents, config, folder=folder, seed=seed)
+
+
+@pytest.fixture(scope="module", params=["finished", "interrupted"])
+def begun(request, tmp_path_factory):
+    """The folder of a training that has ended, and of one that has not."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "finished":
+        attempt(folder)
+    else:
+        interrupted(folder)
+    return folder
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_checkpoint_of_another_training_is_refused(begun, other):
+    kept = {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
+    with pytest.raises(TrainingError, match="checkpoint of another training"):
+        attempt(begun, **OTHERS[other])
+    assert kept == {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
+
+
+def test_a_checkpoint_of_another_number_of_processes_is_refused(begun, monkeypatch):
+    monkeypatch.setattr(Accelerator, "num_processes", property(lambda self: 2))
+    with pytest.raises(TrainingError, match="checkpoint of another training"):
+        attempt(begun)
+
+
+def spoil(path, damage):
+    whole = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        path.write_bytes(whole[: 0 if damage == "empty" else len(whole) // 2])
+
+
+def assert_named(folder):
+    with pytest.raises(TrainingError, match="damaged") as raised:
+        fit(new_model(), data(), CONFIG, folder=folder)
+    assert f"Delete {folder} and train again" in str(raised.value)
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "missing"])
+@pytest.mark.parametrize(
+    "name",
+    ["pytorch_model.bin", "optimizer.bin", "random_states_0.pkl", "history.json"],
+)
+def test_a_damaged_checkpoint_is_named(tmp_path, name, damage):
+    interrupted(tmp_path)
+    (checkpoint,) = tmp_path.glob("checkpoint-*")
+    spoil(checkpoint / name, damage)
+    assert_named(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [("finished.json", "empty"), ("finished.json", "half"), ("best.safetensors", "empty"),
+     ("best.safetensors", "half"), ("best.safetensors", "missing")],
+)  # fmt: skip
+def test_a_damaged_end_is_named(tmp_path, name, damage):
+    fit(new_model(), data(), CONFIG, folder=tmp_path)
+    spoil(tmp_path / name, damage)
+    assert_named(tmp_path)
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def nth_call(number, then):
+    """A function that runs ``then`` with its arguments, at its ``number``-th call alone."""
+    calls = iter(range(1, 1_000_000))
+    return lambda *arguments: then(*arguments) if next(calls) == number else None
+
+
+def before(owner, name, moment):
+    """Have ``moment`` run before each call of a function, with its arguments."""
+    original = getattr(owner, name)
+
+    def patched(*arguments, **named):
+        moment(*arguments)
+        return original(*arguments, **named)
+
+    setattr(owner, name, patched)
+
+
+def after(owner, name, moment):
+    """Have ``moment`` run after each call of a function, with its arguments."""
+    original = getattr(owner, name)
+
+    def patched(*arguments, **named):
+        result = original(*arguments, **named)
+        moment(*arguments)
+        return result
+
+    setattr(owner, name, patched)
+
+
+def before_step(number):
+    before(torch.optim.Adam, "step", nth_call(number, lambda *_: die()))
+
+
+def after_step(number):
+    """Weights have moved on, no checkpoint knows."""
+    before(Checkpoints, "due", nth_call(number, lambda *_: die()))
+
+
+def in_checkpoint(number):
+    """Half of the weights are written, under the temporary name."""
+
+    def write_half(accelerator, folder):
+        weights = Path(folder) / "pytorch_model.bin"
+        weights.write_bytes(weights.read_bytes()[:100])
+        die()
+
+    after(Accelerator, "save_state", nth_call(number, write_half))
+
+
+def before_rename(number):
+    """All is written, nothing has its final name."""
+    before(Path, "replace", nth_call(number, lambda *_: die()))
+
+
+def among_old_checkpoints(number):
+    """The new checkpoint has its name; of the one before a file is gone already."""
+
+    def lose_a_file(folder):
+        (folder / "pytorch_model.bin").unlink()
+        die()
+
+    lose = nth_call(number, lose_a_file)
+    old = lambda folder, *_: lose(folder) if folder.name.startswith("checkpoint-") else None  # noqa: E731
+    before(shutil, "rmtree", lambda folder, *_: old(Path(folder)))
+
+
+def in_validation(number):
+    before(loop, "predict", nth_call(number, lambda *_: die()))
+
+
+def before_best(number):
+    before(Checkpoints, "keep_best", nth_call(number, lambda *_: die()))
+
+
+def after_best(number):
+    after(Checkpoints, "keep_best", nth_call(number, lambda *_: die()))
+
+
+def before_the_end(number):
+    before(Checkpoints, "load_best", nth_call(number, lambda *_: die()))
+
+
+def at_file_event(number):
+    """Python is about to open, rename, list or remove something in the training's folder."""
+    moment = nth_call(number, lambda *_: die())
+    sys.addaudithook(
+        lambda event, arguments: moment() if "/killed-" in str(arguments[:2]) else None
+    )
+
+
+KILLS = [
+    "before_step:1",
+    "after_step:1",
+    "before_step:8",
+    "after_step:8",
+    "in_checkpoint:1",
+    "in_checkpoint:7",
+    "before_rename:4",
+    "before_rename:6",
+    "before_rename:15",  # the last: that of the history which says that all is done
+    "among_old_checkpoints:1",
+    "among_old_checkpoints:9",
+    "among_old_checkpoints:12",  # the last: all is done
+    "in_validation:1",
+    "in_validation:3",
+    "before_best:1",
+    "after_best:2",
+    "before_the_end:1",
+    *(f"at_file_event:{number}" for number in (4, 37, 74, 111, 148, 182, 220, 260)),
+    "before_step:2 in_checkpoint:2 among_old_checkpoints:2 before_rename:4 in_validation:1",
+]
+
+
+def train_in(folder):
+    """So high a learning rate that the second epoch is better than the first and the last."""
+    model = new_model(seed=5)
+    history = fit(model, short_data(), replace(CONFIG, learning_rate=0.4), folder=folder)
+    return model.state_dict(), without_seconds(history)
+
+
+def killed_or_done(folder, kill=None):
+    """The signal that ended a training in a process of its own, 0 when it came to its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if kill:
+                name, number = kill.split(":")
+                globals()[name](int(number))
+            state, epochs = train_in(folder)
+            save_file(state, folder / "result.safetensors")
+            (folder / "epochs.txt").write_text(repr(epochs))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1]
+
+
+def main(root):
+    """Kill a training at each of ``KILLS``, then let it end; says how each process ended."""
+    use_threads(1)
+    short_data()  # read, and import what the optimiser imports, before the processes part
+    torch.optim.Adam(new_model().parameters())
+    for number, kills in enumerate(KILLS):
+        folder = root / f"killed-{number}"
+        ends = [killed_or_done(folder, kill) for kill in (*kills.split(), None)]
+        (folder / "ends.txt").write_text(repr(ends))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folders of the trainings that were killed and resumed, by what killed them."""
+    root = tmp_path_factory.mktemp("kills")
+    path = [str(Path(loop.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, __file__, root],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "1"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {kills: root / f"killed-{number}" for number, kills in enumerate(KILLS)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    before = torch.get_num_threads()
+    use_threads(1)
+    result = train_in(tmp_path_factory.mktemp("undisturbed"))
+    torch.set_num_threads(before)
+    return result
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills need POSIX processes")
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_killed_training_resumes_to_the_same_weights_and_history(killed, undisturbed, kills):
+    folder = killed[kills]
+    assert (folder / "ends.txt").read_text() == repr(
+        [signal.SIGKILL.value] * len(kills.split()) + [0]
+    )
+    weights, epochs = undisturbed
+    losses = [epoch.validation_loss for epoch in epochs]
+    assert losses[1] < min(losses[0], losses[2])  # as the kills assume
+    assert {path.name for path in folder.glob("[!.]*") if path.suffix != ".txt"} == {
+        "best.safetensors",
+        "finished.json",
+        "result.safetensors",
+    }
+    assert same_weights(load_file(folder / "result.safetensors"), weights)
+    assert (folder / "epochs.txt").read_text() == repr(epochs)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

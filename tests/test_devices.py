@@ -1,0 +1,129 @@
+"""Devices, their precision, threads, and what is done to numbers near zero."""
+
+import os
+from dataclasses import replace
+
+import pytest
+import torch
+from trainings import CONFIG, CPU, data, fit, new_model
+
+from course_lib.training import devices
+from course_lib.training.config import TrainingError
+from course_lib.training.devices import (
+    choose_device,
+    choose_precision,
+    flushed_denormals,
+    make_accelerator,
+    use_threads,
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "processor", "expected"),
+    [
+        ("no", {"avx512_bf16": True}, "no"),
+        ("bf16", {}, "bf16"),
+        ("auto", {"avx512_bf16": True}, "no"),
+        ("native", {"avx512_bf16": True}, "bf16"),
+        ("native", {"amx_bf16": True, "avx512_bf16": False}, "bf16"),
+        ("native", {"avx2": True}, "no"),
+    ],
+)
+def test_bfloat16_on_a_cpu_is_asked_for_and_native(monkeypatch, asked, processor, expected):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
+    assert choose_precision(asked, CPU) == expected
+
+
+def pretend(monkeypatch, gpus=0, mps=False):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "mps", "automatic", "present", "absent"),
+    [
+        (0, False, "cpu", ["cpu"], ["cuda", "cuda:0", "mps"]),
+        (2, False, "cuda", ["cpu", "cuda", "cuda:0", "cuda:1"], ["cuda:2", "mps"]),
+        (0, True, "cpu", ["cpu", "mps"], ["cuda", "mps:1"]),
+        (1, True, "cuda", ["cuda", "mps"], ["cuda:1"]),
+    ],
+)
+def test_a_device_is_the_one_of_that_name_or_an_error(
+    monkeypatch, gpus, mps, automatic, present, absent
+):
+    pretend(monkeypatch, gpus, mps)
+    assert choose_device() == choose_device("auto") == torch.device(automatic)
+    for name in present:
+        assert choose_device(name) == torch.device(name)
+    for name in [*absent, "nope", "abacus:1", "cuda:", "cuda:x", "meta", ""]:
+        with pytest.raises(TrainingError, match=f"device '{name}' is not available here"):
+            choose_device(name)
+
+
+def test_a_gpu_named_by_its_number_becomes_the_current_one(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    monkeypatch.setattr(devices, "Accelerator", lambda **settings: settings)
+    for name in ("cpu", "cuda", "cuda:1"):
+        settings = make_accelerator(torch.device(name), "no")
+        assert settings == {"cpu": name == "cpu", "mixed_precision": "no"}
+    assert chosen == [torch.device("cuda:1")]
+    monkeypatch.setenv("WORLD_SIZE", "2")  # under torchrun each process has its own already
+    make_accelerator(torch.device("cuda:1"), "no")
+    assert len(chosen) == 1
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs here")
+def test_a_training_stays_on_the_gpu_of_its_number():
+    before = torch.cuda.current_device()
+    model = new_model()
+    try:
+        fit(model, data(), replace(CONFIG, epochs=1), device=choose_device("cuda:1"))
+    finally:
+        torch.cuda.set_device(before)
+    assert {parameter.device for parameter in model.parameters()} == {torch.device("cuda:1")}
+
+
+def test_threads_are_set_and_told():
+    before = torch.get_num_threads()
+    try:
+        assert use_threads(1) == torch.get_num_threads() == 1
+        assert use_threads(None) == 1
+        assert use_threads(10_000) <= os.cpu_count()
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request):
+    """So many threads of torch's."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+TINY = torch.full((1_000_000,), 1e-39)
+
+
+def zeros():
+    """The share of a million numbers below 1e-38 that come out of a product as zeros."""
+    return (TINY * 1 == 0).float().mean().item()
+
+
+def test_denormals_are_zeros_in_training_alone_and_in_every_thread(threads):
+    if not torch.set_flush_denormal(False) or zeros():
+        pytest.skip("this processor does not tell them apart")
+    assert zeros() == 0
+    with flushed_denormals():
+        assert zeros() == 1
+        with flushed_denormals():
+            assert zeros() == 1
+        assert zeros() == 1
+    assert zeros() == 0
+    seen, model = [], new_model()
+    model.register_forward_hook(lambda *_: seen.append((model.training, zeros())))
+    fit(model, data(), replace(CONFIG, epochs=1))
+    assert set(seen) == {(True, 1.0), (False, 0.0)}
+    assert zeros() == 0
