@@ -78,25 +78,25 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written, or when the disk has no room for it.
     """
-    chosen, folders = card(name, "corpus"), _folders(name, root)
+    entry, folders = card(name, "corpus"), _folders(name, root)
     for folder in folders.values():
         if folder.exists():
             return open_corpus(folder)
-    if not chosen.sources:
-        prepare(chosen, read_toy, Provenance(name, "generated", {}, content=""), folders[False])
+    if not entry.sources:
+        prepare(entry, read_toy, Provenance(name, "generated", {}, content=""), folders[False])
         return open_corpus(folders[False])
-    obtained = obtain(chosen, root)
-    source = obtained.source
-    check_space(folders[False].parent, SPACE * sum(path.stat().st_size for path in obtained.paths))
+    archives = obtain(entry, root)
+    source = archives.source
+    check_space(folders[False].parent, SPACE * sum(path.stat().st_size for path in archives.paths))
     files = {
         item.filename: item.digest or f"sha256:{file_digest(path)}"
-        for item, path in zip(source.downloads, obtained.paths, strict=True)
+        for item, path in zip(source.downloads, archives.paths, strict=True)
     }
     origin = Provenance(name, source.name, files, content="", subset=source.subset)
-    punkt = None if chosen.tokenised else fetch_punkt(root)
+    punkt = None if entry.tokenised else fetch_punkt(root)
     read, folder = READERS[source.reader], folders[source.subset]
-    promised = chosen.served_by(source)
-    prepare(promised, lambda: read(*obtained.paths), origin, folder, punkt, workers)
+    expected = entry.served_by(source)
+    prepare(expected, lambda: read(*archives.paths), origin, folder, punkt, workers)
     return open_corpus(folder)
 
 
@@ -187,11 +187,11 @@ def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counte
                 counts.setdefault(row.split, Counter())[row.label] += 1
             check_no_more(card, counts)  # before the disk is full of what nobody promised
             for split, parts in files.items():
-                chosen = [row for row in chunk if row.split == split]
-                keys = np.array([order_key(row.text) for row in chosen], np.uint64)
+                of_split = [row for row in chunk if row.split == split]
+                keys = np.array([order_key(row.text) for row in of_split], np.uint64)
                 columns = {
-                    "text": [row.text for row in chosen],
-                    "label": [row.label for row in chosen],
+                    "text": [row.text for row in of_split],
+                    "label": [row.label for row in of_split],
                     "key": keys,
                 }
                 batch = pa.record_batch(columns, schema=COLUMNS)

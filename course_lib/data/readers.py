@@ -376,11 +376,11 @@ def check_no_more(card: Card, counts: dict[str, Counter[int]]) -> None:
             raise DataError(
                 f"{card.name}: a row of split {split!r}; the catalog has {', '.join(card.sizes)}"
             )
-        promised = dict(enumerate(card.sizes[split]))
+        limits = dict(enumerate(card.sizes[split]))
         for label, rows in rows_of.items():
-            most = promised.get(label, 0)
+            most = limits.get(label, 0)
             if rows > most:
-                name = card.classes[label] if label in promised else label
+                name = card.classes[label] if label in limits else label
                 raise DataError(
                     f"{card.name}: {split} has more rows of class {name} than the {most} that "
                     "the catalog promises; the rest was not read"

@@ -46,7 +46,7 @@ def verify(path: Path, digest: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class Obtained:
+class SourceFiles:
     """The verified files of one source of a card."""
 
     card: Card
@@ -54,26 +54,26 @@ class Obtained:
     paths: tuple[Path, ...]
 
 
-def obtain(card: Card, root: Path | None = None) -> Obtained:
+def obtain(card: Card, root: Path | None = None) -> SourceFiles:
     """The files of the first source that works: cache, then mirror, then the network in card order.
 
     Raises ``NotObtained`` that lists everything tried and how to supply a file by hand; a file that
     is there with a wrong digest is a ``DataError`` at once: fetching around it would hide it.
     """
     folder = (root or data_root()) / "downloads"
-    tried: list[str] = []
+    attempts: list[str] = []
     for get in (_from_cache, _from_mirror, _from_network):
         for source in card.sources:
             try:
                 paths = tuple(_get(download, folder, get) for download in source.downloads)
             except Unavailable as reason:
-                tried.append(str(reason))
+                attempts.append(str(reason))
             else:
-                return Obtained(card, source, paths)
+                return SourceFiles(card, source, paths)
     names = " and ".join(item.filename for item in card.sources[-1].downloads)
-    attempts = "\n".join(f"  - {line}" for line in tried)
+    listing = "\n".join(f"  - {line}" for line in attempts)
     raise NotObtained(
-        f"{card.name}: could not get {card.title}. Tried:\n{attempts}\n"
+        f"{card.name}: could not get {card.title}. Tried:\n{listing}\n"
         f"It needs {names} in {folder}. Put the file there by hand, or set "
         "COURSE_DATA_MIRROR to a folder that holds it, and run again."
     )

@@ -43,13 +43,13 @@ def fetch_punkt(root: Path | None = None) -> Path:
     nltk_data = (root or data_root()) / "prepared" / "nltk_data"
     folder = nltk_data / "tokenizers" / "punkt_tab" / "english"
     if not folder.exists():
-        obtained = obtain(PUNKT, root)
-        (package,) = obtained.paths
+        archives = obtain(PUNKT, root)
+        (package,) = archives.paths
         with atomic_path(folder) as temporary:
             temporary.mkdir()
             with naming(package), zipfile.ZipFile(package) as archive:
                 for name in PUNKT_FILES:
-                    data = archive.read(obtained.source.member + name)
+                    data = archive.read(archives.source.member + name)
                     (temporary / name).write_bytes(data)
     return nltk_data
 

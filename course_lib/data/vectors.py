@@ -99,12 +99,12 @@ class Vectors:
 
 def load_vectors(name: str, root: Path | None = None) -> Vectors:
     """The vectors of that name, fetched and converted on first use; raises ``DataError``."""
-    chosen = card(name, "vectors")
+    entry = card(name, "vectors")
     folder = (root or data_root()) / "prepared" / name
     if not folder.exists():
-        obtained = obtain(chosen, root)
-        (archive,) = obtained.paths
-        convert(archive, obtained.source.member, folder, chosen)
+        archives = obtain(entry, root)
+        (archive,) = archives.paths
+        convert(archive, archives.source.member, folder, entry)
     try:
         words = read_words(folder / "words.txt")
         values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
