@@ -99,7 +99,7 @@ def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             output = model(batch.tokens, batch.mask)
         error = nn.functional.cross_entropy(output.logits.float(), batch.labels)
-        (error + output.penalty).backward()
+        (error + output.penalty.mean()).backward()
         nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
         return time.perf_counter() - began
