@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from tqdm.auto import tqdm
 
-from course_lib.experiments.run import describe_environment
+from course_lib.experiments.records import describe_environment
 from course_lib.files import atomic_path
 
 CPU = torch.device("cpu")

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from common import RESULTS
 
-from course_lib.experiments.run import describe_environment
+from course_lib.experiments.records import describe_environment
 from course_lib.files import atomic_path
 from course_lib.models.gru import GRUCell
 

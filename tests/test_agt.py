@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -154,6 +155,28 @@ def test_a_gate_forced_shut_carries_and_one_forced_open_transforms(selection_lay
     if selections > 2:
         expected = expected + s[:, 2].double() @ stack.selected[2].double().T
     torch.testing.assert_close(last.double(), expected.tanh(), atol=1e-6, rtol=0)
+
+
+def test_weights_start_within_xaviers_limit_for_what_enters():
+    """A layer reads [y; s] of 2 · 64 numbers, one above the selecting layers y alone."""
+    stack = tiny_agt(hidden=64, layers=4, selection_layers=3).stack
+    reading_both = torch.cat([stack.carried[:2], stack.selected])
+    for weight, inputs in ((reading_both, 128), (stack.carried[2], 64), (stack.gate, 64)):
+        limit = (6 / (inputs + 64)) ** 0.5
+        assert 0.99 * limit < weight.abs().max() <= limit
+
+
+@pytest.mark.parametrize("settings", [{"layers": 1}, {"selection_layers": 1}, {}], ids=str)
+def test_a_checkpoint_gives_back_the_network(settings, tmp_path):
+    """Accelerate drops empty tensors as if they were shared; so there must be none."""
+    model, other = tiny_agt(1, **settings), tiny_agt(2, **settings)
+    assert all(parameter.numel() for parameter in model.parameters())
+    accelerator = Accelerator(cpu=True)
+    for network, act in ((model, accelerator.save_state), (other, accelerator.load_state)):
+        accelerator._models = [network]
+        act(str(tmp_path))
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, other.state_dict()[name]), name
 
 
 def test_the_gate_bias_is_where_the_gates_start():

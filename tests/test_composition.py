@@ -73,6 +73,27 @@ def test_words_above_the_median():
     assert words(above_median(odd, torch.ones(1, 5, dtype=torch.bool))) == [[2]]
 
 
+def test_half_the_words_are_above_the_median_of_spiky_attention():
+    """One word takes nearly all; the others' weights, far below, still differ from each other."""
+    attention = torch.tensor([20.0, 0, 1, 2, 3, 4, 5, 6]).softmax(0).view(1, 1, 8)
+    assert words(above_median(attention, torch.ones(1, 8, dtype=torch.bool))) == [[0, 5, 6, 7]]
+
+
+@given(lengths=row_lengths(longest=20), seed=seeds, deviation=st.sampled_from([0.5, 3.0, 9.0]))
+def test_above_the_median_is_numpys_however_spiky(lengths, seed, deviation):
+    mask = prefix_mask(lengths)
+    scores = torch.randn(
+        len(lengths), 2, mask.shape[1], generator=torch.Generator().manual_seed(seed)
+    )
+    attention = masked_softmax(deviation * scores.double(), mask.unsqueeze(1))
+    relaxed = above_median(attention, mask)
+    for row, length in enumerate(lengths):
+        for d, found in zip(attention[row, :, :length].numpy(), relaxed[row], strict=True):
+            expected = np.flatnonzero(d > np.median(d)).tolist() if length else []
+            assert found.nonzero().flatten().tolist() == expected
+            assert len(expected) == length // 2
+
+
 @READINGS
 @given(lengths=row_lengths(longest=9), seed=seeds)
 def test_selection_is_numpys(reading, lengths, seed):

@@ -160,7 +160,7 @@ def test_forward_is_the_papers_equations(hops, documents, seed):
 
 @pytest.mark.parametrize("hops", [1, 3])
 def test_no_penalty_unless_asked_for(hops):
-    assert tiny_han(hops=hops)(*ragged_batch([[3, 2], [4]])).penalty.item() == 0
+    assert tiny_han(hops=hops)(*ragged_batch([[3, 2], [4]])).penalty.tolist() == [0, 0]
 
 
 def test_the_penalty_of_one_hop_by_hand():
@@ -168,11 +168,30 @@ def test_the_penalty_of_one_hop_by_hand():
     tokens, mask = ragged_batch([[3, 2], [4, 5, 1]])
     with torch.no_grad():
         output = tiny_han(penalty=0.7)(tokens, mask)
-    words = [(float(row @ row) - 1) ** 2 for row in output.word_attention[mask.any(2)]]
-    sentences = [(float(row @ row) - 1) ** 2 for row in output.sentence_attention]
-    expected = 0.7 * (np.mean(words) + np.mean(sentences))
-    assert expected > 0
-    assert output.penalty.item() == pytest.approx(expected, rel=1e-5)
+    expected = []
+    for words, real, beta in zip(output.word_attention, mask.any(2), output.sentence_attention):
+        of_words = np.mean([(float(row @ row) - 1) ** 2 for row in words[real]])
+        expected.append(0.7 * (of_words + (float(beta @ beta) - 1) ** 2))
+    assert min(expected) > 0
+    assert output.penalty.tolist() == pytest.approx(expected, rel=1e-5)
+
+
+@settings(max_examples=15)
+@given(documents=document_lengths(), seed=seeds)
+def test_a_documents_penalty_is_its_own(documents, seed):
+    """So the mean over a batch is the mean over its slices, weighted by their documents."""
+    model = tiny_han(seed % 7, hops=3, penalty=0.5)
+    tokens, mask = ragged_batch(documents, seed)
+    penalty = model(tokens, mask).penalty
+    padded = [torch.nn.functional.pad(part, (0, 0, 0, 2)) for part in (tokens, mask)]
+    torch.testing.assert_close(model(*padded).penalty, penalty)
+    for size in (1, 2):
+        slices = [
+            model(*part).penalty for part in zip(tokens.split(size), mask.split(size), strict=True)
+        ]
+        torch.testing.assert_close(torch.cat(slices), penalty)
+        weighted = sum(part.mean() * len(part) for part in slices) / len(penalty)
+        torch.testing.assert_close(weighted, penalty.mean())
 
 
 @settings(max_examples=10)
@@ -181,15 +200,15 @@ def test_the_penalty_of_several_hops_is_positive_and_trains_the_attention(docume
     """Two hops of one document of one word already overlap: ‖1 1ᵀ − I‖² = 2."""
     model = tiny_han(seed, hops=2, penalty=0.5)
     output = model(*ragged_batch(documents, seed))
-    assert output.penalty.item() > 0
-    output.penalty.backward()
+    assert (output.penalty > 0).all()
+    output.penalty.sum().backward()
     assert model.words.pooling.contexts.grad.isfinite().all()
     assert model.classifier.weight.grad is None
 
 
 def test_two_hops_on_one_word_overlap_by_two():
     output = tiny_han(hops=2, penalty=0.5)(*ragged_batch([[1]]))
-    assert output.penalty.item() == pytest.approx(0.5 * (2 + 2))
+    assert output.penalty.tolist() == pytest.approx([0.5 * (2 + 2)])
 
 
 @pytest.mark.parametrize("shape", [(11, 4), (12,), (4, 12), (12, 4, 1)])
@@ -214,6 +233,15 @@ def test_dropout_acts_in_training_alone():
     assert torch.equal(model(*batch).logits, model(*batch).logits)
     model.train()
     assert not torch.equal(model(*batch).logits, model(*batch).logits)
+
+
+def test_dropout_acts_on_the_document_vector_too():
+    """Without the two below it, equal documents still get logits of their own."""
+    model = tiny_han(dropout=0.5).train()
+    model.words.dropout.rate = model.sentences.dropout.rate = 0.0
+    tokens, mask = ragged_batch([[3, 2]])
+    logits = model(tokens.expand(64, -1, -1), mask.expand(64, -1, -1)).logits
+    assert len(logits.unique(dim=0)) > 16
 
 
 def test_the_preset_has_as_many_parameters_as_the_report_says():
@@ -306,7 +334,7 @@ def test_the_trained_model_keeps_its_invariants_and_is_right(trained, read):
 def test_a_batch_of_empty_documents_has_no_penalty():
     model = HAN(HANConfig(hidden=4, attention=5, hops=2, penalty=1.0), 12, 2).eval()
     tokens = torch.zeros(2, 3, 4, dtype=torch.long)
-    assert model(tokens, tokens.bool()).penalty == 0
+    assert not model(tokens, tokens.bool()).penalty.any()
     tokens[0, 0, :2] = 5
-    alone = model(tokens[:1], tokens[:1] > 0).penalty
-    assert torch.allclose(model(tokens, tokens > 0).penalty, alone)
+    penalty = model(tokens, tokens > 0).penalty
+    assert penalty[0] > 0 and penalty[1] == 0

@@ -243,6 +243,14 @@ def test_attention_where_nothing_is_real_is_rejected():
     fails(check_attention, attention, mask, says=r"padding has attention, up to 0.2: see \(2, 0\)")
 
 
+@pytest.mark.parametrize("weight", [1e-7, 1e-30])
+def test_however_little_attention_on_padding_is_too_much(weight):
+    """A weight that no sum would show is a padding that was not masked."""
+    mask = torch.tensor([[True, True, False]])
+    attention = torch.tensor([[0.5, 0.5, weight]])
+    fails(check_attention, attention, mask, says=f"padding has attention, up to {weight:.3g}")
+
+
 @pytest.mark.parametrize("broken", [NoMask, MaximumOverPadding, MeanOverPadding])
 def test_models_that_read_padding_are_rejected(broken):
     fails(check_padding, broken(), TOKENS, MASK, says="3 padded words: logits change by up to 0.")

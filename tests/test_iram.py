@@ -1,7 +1,5 @@
 """IRAM: the paper's equations in NumPy, the invariants step by step, its penalty and its start."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -15,11 +13,12 @@ from strategies import (
     prefix_mask,
     row_lengths,
     seeds,
-    toy_vocabulary,
 )
 from torch import nn
 
-from course_lib.experiments.systems import PRESETS, build_network
+from course_lib.data.corpus import load_corpus
+from course_lib.experiments.run import split_rows, system_of
+from course_lib.experiments.spec import RunSpec
 from course_lib.metrics import invariants
 from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
 from course_lib.models.layers import Highway
@@ -259,9 +258,9 @@ def test_the_penalty_is_the_double_sum(lengths, steps, seed):
     ]
     np.testing.assert_allclose(step_penalty(output.attention).detach(),
                                np.array(sums) / (2 * steps), atol=1e-6)  # fmt: skip
-    expected = 0.7 / (2 * steps) * np.mean(sums)
-    assert output.penalty.item() == pytest.approx(expected, abs=1e-6)
-    assert steps > 1 or output.penalty.item() == 0
+    expected = [0.7 / (2 * steps) * total for total in sums]
+    assert output.penalty.tolist() == pytest.approx(expected, abs=1e-6)
+    assert steps > 1 or not output.penalty.any()
 
 
 def test_the_penalty_is_largest_where_all_steps_attend_to_one_word():
@@ -287,12 +286,12 @@ def test_the_penalty_moves_the_steps_apart():
     model = tiny_iram(1, penalty=1.0)
     tokens, mask = batch([9, 7, 8], 2)
     optimizer = torch.optim.SGD(model.steps.parameters(), 0.5)
-    before = model(tokens, mask).penalty.item()
+    before = model(tokens, mask).penalty.mean().item()
     for _ in range(20):
         optimizer.zero_grad()
-        model(tokens, mask).penalty.backward()
+        model(tokens, mask).penalty.mean().backward()
         optimizer.step()
-    assert model(tokens, mask).penalty.item() < 0.8 * before
+    assert model(tokens, mask).penalty.mean().item() < 0.8 * before
 
 
 @pytest.mark.parametrize("initial_std", [0.01, 0.0])
@@ -333,7 +332,8 @@ def test_word_vectors_stay_fixed_unless_they_are_to_learn():
 
 def test_a_baseline_has_no_attention():
     output = tiny_iram(steps=0)(*batch([3, 2], 0))
-    assert output.attention is None and output.summaries is None and output.penalty.item() == 0
+    assert output.attention is None and output.summaries is None
+    assert output.penalty.tolist() == [0, 0]
     names = tiny_iram(steps=0).state_dict()
     assert not any(name.startswith("steps") for name in names)
     assert set(names) < set(tiny_iram().state_dict())
@@ -387,10 +387,11 @@ def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, st
             asked.append(standardise)
             return torch.zeros(len(vocabulary), 50), 1.0
 
-    monkeypatch.setattr("course_lib.experiments.systems.load_vectors", lambda name: Vectors())
-    vanilla = PRESETS["iram"]["vanilla"]
-    settings = vanilla if standardise else replace(vanilla, standardise=False)
-    build_network("iram", settings, toy_vocabulary(), 2, 0)
+    name = "course_lib.experiments.systems.network.load_vectors"
+    monkeypatch.setattr(name, lambda name: Vectors())
+    corpus = load_corpus("toy")
+    spec = RunSpec("iram", "toy", "vanilla", {} if standardise else {"text.standardise": False})
+    system_of(spec, corpus).build(split_rows(corpus), 0)
     assert asked == [standardise]
 
 
@@ -423,7 +424,7 @@ def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(settings):
     model = tiny_iram(**settings)
     tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)
     output = model(tokens, mask)
-    (output.logits.sum() + output.penalty).backward()
+    (output.logits.sum() + output.penalty.mean()).backward()
     assert output.logits.isfinite().all()
     assert output.attention is None or not output.attention.any()
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())

@@ -163,6 +163,14 @@ def test_attention_pooling_gradient(hops):
     assert torch.autograd.gradcheck(pool, (h, *values))
 
 
+@pytest.mark.parametrize("width", [4, 100, 2000])
+def test_scores_start_out_as_large_however_wide_the_attention_is(width):
+    """|u| ≤ 1, so context vectors of unit variance would give scores of about the root of width."""
+    torch.manual_seed(0)
+    contexts = AttentionPooling(3, width, hops=400).contexts
+    assert contexts.square().sum(1).mean().item() == pytest.approx(1, rel=0.2)
+
+
 @every_device
 @pytest.mark.parametrize("scaled", [True, False])
 @settings(max_examples=20)
@@ -312,6 +320,13 @@ def test_dropout_takes_its_share_and_keeps_the_mean(rate):
     assert neighbours == pytest.approx((1 - rate) ** 2, abs=0.01)  # drawn independently
     y.sum().backward()
     torch.testing.assert_close(x.grad, y.detach() / 3)
+
+
+def test_dropout_of_everything_leaves_zeros():
+    x = torch.randn(5, 3, requires_grad=True)
+    y = Dropout(1.0)(x)
+    y.sum().backward()
+    assert not y.any() and not x.grad.any()
 
 
 def test_dropout_is_off_in_evaluation_and_repeats_from_a_seed():

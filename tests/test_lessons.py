@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from course_lib.data.catalog import CARDS
 from course_lib.data.sources import NotObtained
-from course_lib.experiments.run import RunSpec
+from course_lib.experiments.spec import RunSpec
 from course_lib.files import DataError
 from course_lib.profile import profile_from_environment
 from course_lib.teaching import lessons, site

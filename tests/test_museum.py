@@ -4,7 +4,7 @@ import json
 
 from course_lib.cli import main
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.run import load_records
+from course_lib.experiments.records import load_records
 from course_lib.teaching import museum
 from course_lib.teaching.bugs import HEALTHY, MUSEUM
 from course_lib.teaching.museum import MuseumSpec, train_museum

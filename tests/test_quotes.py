@@ -13,8 +13,8 @@ from itertools import accumulate
 import nbformat
 import pytest
 
+from course_lib.experiments.records import load_records
 from course_lib.experiments.report import TABLE, standard_error
-from course_lib.experiments.run import load_records
 from course_lib.files import REPOSITORY
 
 # a decimal, a percentage, or a whole number of seconds or bytes; not 3.11 in "Python 3.11"

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.experiments import report
 from course_lib.experiments.grid import read_grid
-from course_lib.experiments.run import load_records
+from course_lib.experiments.records import load_records
 from course_lib.files import REPOSITORY
 from course_lib.views.heatmap import AttentionHeatmap
 

@@ -136,6 +136,13 @@ def test_gradients_reach_every_parameter(settings):
     invariants.check_gradients(tiny_sanet(2, **settings), tokens, mask)
 
 
+def test_a_model_in_double_precision_has_its_positions_so():
+    model = tiny_sanet(2).double()
+    tokens, mask = batch([9], 1)
+    logits, _, _ = by_the_paper(model, tokens[0].numpy())
+    np.testing.assert_allclose(model(tokens, mask).logits[0].detach(), logits, atol=1e-12)
+
+
 @pytest.mark.parametrize("attention", [True, False])
 def test_word_order_matters_through_positions_alone(attention):
     tokens, mask = batch([7, 4, 9], 5)
