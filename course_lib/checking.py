@@ -22,24 +22,24 @@ def check_number(config: Any, *names: str, least: float = 0.0) -> None:
     """``ValueError`` unless each field is a finite float or int of at least ``least``."""
     for name in names:
         value = getattr(config, name)
-        if type(value) not in (int, float) or not math.isfinite(value) or value < least:
+        if not _is_finite(value) or value < least:
             kind = "a finite number"
             raise refusal(config, name, kind if least == -math.inf else f"{kind} from {least:g}")
 
 
 def check_positive(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is a finite float or int above 0."""
-    check_number(config, *names)
     for name in names:
-        if getattr(config, name) == 0:
-            raise refusal(config, name, "a number above 0")
+        value = getattr(config, name)
+        if not _is_finite(value) or value <= 0:
+            raise refusal(config, name, "a finite number above 0")
 
 
 def check_share(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is a number in [0, 1), as the rate of a dropout is."""
     for name in names:
         value = getattr(config, name)
-        if type(value) not in (int, float) or not 0 <= value < 1:
+        if not _is_finite(value) or not 0 <= value < 1:
             raise refusal(config, name, "a number from 0 to below 1")
 
 
@@ -54,3 +54,7 @@ def check_flags(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is True or False."""
     for name in names:
         check_choice(config, name, (True, False))
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)

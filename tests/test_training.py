@@ -369,7 +369,7 @@ def test_a_network_trained_in_bfloat16_goes_on_in_float32():
 def test_settings_that_cannot_be_are_refused(field, value, takes):
     with pytest.raises(ValueError) as raised:
         TrainingConfig(**{field: value})
-    assert str(raised.value) == f"{field} takes {takes}; got {value!r}"
+    assert str(raised.value) == f"{field} takes {takes}, got {value!r}"
 
 
 def test_settings_at_their_limits_are_taken():
