@@ -178,13 +178,13 @@ def sanet() -> Figure:
         box(axis, (x, once), "norm", size=(0.84, 0.36), fill=PAPER, text=10)
         box(axis, (x, bent), "FFN", size=(0.84, 0.36), fill=PALE_SECOND, text=10)
         box(axis, (x, twice), "norm", size=(0.84, 0.36), fill=PAPER, text=10)
-    for y, says in (
+    for y, note in (
         (vectors, "word vectors"), (places, "and positions"), (start, "to width $d$"),
         (2.55, "every word\nweighs every word:"), (mixed, "softmax$(X W_{QK} X^T)\\, X W_V$"),
         (once, "LayerNorm of the sum\nwith what it was"), (bent, "each word by itself"),
         (twice, "LayerNorm of the sum"), (top, "over the real words"),
     ):  # fmt: skip
-        label(axis, (beside - 0.2, y), says, MUTED, size=10)
+        label(axis, (beside - 0.2, y), note, MUTED, size=10)
     box(axis, (centre, top), "the largest value of each dimension", size=(6.2, 0.4))
     wire(axis, [(centre, top + 0.2), (centre, 6.45)], width=1.6)
     box(axis, (centre, 6.63), "linear, softmax", size=(1.5, 0.36), fill=PAPER, text=10)
@@ -224,12 +224,12 @@ def agt() -> Figure:
     wire(axis, [(stack - 1, 7.03), (stack - 1.35, 7.03)])
     label(axis, (stack - 1.5, 7.03), "$p$")
     label(axis, (total + 0.35, rows[0] + 0.16), r"$s_l = \Sigma_n\, d_{l,n} B_n$", size=10)
-    for y, says in (
+    for y, note in (
         (vectors, "word vectors"), (projected, "tanh$(W x + b)$,\none for all layers"),
         (rows[0], "layer 0\nweighs the words"), (rows[1], "layer 1 weighs\nthe same words"),
         (rows[2], "layer 2 …"),
     ):  # fmt: skip
-        label(axis, (0.85, y), says, MUTED, size=10)
+        label(axis, (0.85, y), note, MUTED, size=10)
     return axis.figure
 
 
@@ -318,8 +318,8 @@ def iram() -> Figure:
     label(axis, (6.9, top), "$p$")
     label(axis, (0.62, vectors), "word vectors", MUTED, size=10)
     label(axis, (6.3, 1.9), "appended", SECOND, size=10)
-    says = "each row: softmax$(q\\, W H^T)$, $H$ grows by a row a step; 0: not yet written"
-    label(axis, (3.5, 5.75), says, MUTED, size=10)
+    note = "each row: softmax$(q\\, W H^T)$, $H$ grows by a row a step; 0: not yet written"
+    label(axis, (3.5, 5.75), note, MUTED, size=10)
     return axis.figure
 
 
@@ -333,7 +333,7 @@ def _canvas(width: float, height: float) -> Axes:
 
 
 def box(
-    axis: Axes, centre: Point, name: str, says: str = "", *, size: Point = (0.6, 0.36),
+    axis: Axes, centre: Point, name: str, note: str = "", *, size: Point = (0.6, 0.36),
     fill: str | tuple = PALE, text: float = 12,
 ) -> None:  # fmt: skip
     """A box that computes: its name, and below it, smaller, what it computes with."""
@@ -344,9 +344,9 @@ def box(
             boxstyle="round,pad=0.05", facecolor=fill, edgecolor=INK, linewidth=1, zorder=3,
         )
     )  # fmt: skip
-    label(axis, (x, y + (0.15 if says else 0)), name, size=text + 2 * bool(says))
-    if says:
-        label(axis, (x, y - 0.19), says, size=9.5)
+    label(axis, (x, y + (0.15 if note else 0)), name, size=text + 2 * bool(note))
+    if note:
+        label(axis, (x, y - 0.19), note, size=9.5)
 
 
 def operator(axis: Axes, centre: Point, sign: str) -> None:

@@ -36,10 +36,10 @@ def as_tokens(tokens: Sequence[Any], name: str) -> list[str]:
     """Tokens as text that can be sent; ``ValueError`` for a string or for no tokens."""
     if isinstance(tokens, str):
         raise ValueError(f"{name} is one string; give a list of tokens, such as {name}.split()")
-    found = [str(token).encode("utf-8", "replace").decode("utf-8") for token in tokens]
-    if not found:
+    text = [str(token).encode("utf-8", "replace").decode("utf-8") for token in tokens]
+    if not text:
         raise ValueError(f"{name} holds no tokens; there is nothing to show")
-    return found
+    return text
 
 
 def as_matrices(weights: Any, steps: Sequence[Any] | None) -> tuple[np.ndarray, list[str] | None]:

@@ -131,8 +131,8 @@ def _finish(
     bar.outline.set(edgecolor="#98a2b3", linewidth=0.8)
     bar.ax.tick_params(labelsize=7.5, length=2, colors=MUTED)
     side = "column" if spec["transpose"] else "row"
-    says = spec["quantity"] + f" ÷ largest of its {side}" * normalise
-    bar.set_label(says, fontsize=8, color=MUTED)
+    quantity = spec["quantity"] + f" ÷ largest of its {side}" * normalise
+    bar.set_label(quantity, fontsize=8, color=MUTED)
     names = [_shown(spec["title"], 90)] if spec["title"] else []
     if spec["steps"]:
         names.append(_shown(spec["steps"][step], 60))

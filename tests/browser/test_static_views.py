@@ -1,82 +1,30 @@
-"""The views in Chromium: what they show, say and answer to, static and live."""
+"""Heatmaps and hostile text in Chromium, static: what they show, say and answer to."""
 
-import json
 import re
 
 import numpy as np
 import pytest
-import torch
 from matplotlib.colors import to_rgb
+from probes import (
+    FACTS,
+    HOSTILE,
+    SCAN,
+    accessible,
+    attention,
+    check_hostile_heatmap,
+    check_hostile_text,
+    check_scan,
+    hostile_heatmap,
+    hostile_text,
+    properties,
+    scan,
+    shade,
+    visible_form,
+    words,
+)
 
-from course_lib.views.colours import ATTENTION_HEX, PAPER, TINTS_HEX
+from course_lib.views.colours import PAPER
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
-
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(2)>",
-    '"]]>',
-    "</script>",
-    "</iframe><svg onload=alert(3)>",
-    "שלום עולם",
-    "👩‍👩‍👧‍👦🎬",
-    "x" * 10_000,
-    "",
-    "$a_1$\n\t",
-]
-
-# For a grid of points: the cell that hover names, its weight and rank, and the colour drawn there.
-SCAN = """(plot, spacing) => {
-  const readout = plot.getRootNode().querySelector(".readout");
-  const canvas = plot.querySelector("canvas");
-  const box = plot.getBoundingClientRect();
-  const scale = canvas.width / box.width;
-  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  const found = [];
-  for (let y = 1; y < box.height; y += spacing)
-    for (let x = 1; x < box.width; x += spacing) {
-      plot.dispatchEvent(new PointerEvent("pointermove", {clientX: box.x + x, clientY: box.y + y}));
-      const at = 4 * (Math.floor(y * scale) * canvas.width + Math.floor(x * scale));
-      found.push([x, y, readout.textContent, Array.from(pixels.data.slice(at, at + 3))]);
-    }
-  plot.dispatchEvent(new PointerEvent("pointerleave"));
-  return found;
-}"""
-FACTS = re.compile(r"(.*) \[(\d+)\] → (.*) \[(\d+)\]weight ([\d.]+), rank (\d+) of (\d+)", re.S)
-
-
-def words(count):
-    return [f"w{i}" for i in range(count)]
-
-
-def attention(*shape, seed=0):
-    scores = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-    return scores.softmax(-1).numpy()
-
-
-def scan(scope, spacing=4):
-    """By cell: row token, column token, weight, rank, and the median colour drawn there."""
-    cells = {}
-    for *_, text, colour in scope.locator(".plot").evaluate(SCAN, spacing):
-        match = FACTS.match(text)
-        if match:
-            row, i, column, j, weight, rank, _ = match.groups()
-            facts = (row, column, float(weight), int(rank))
-            cells.setdefault((int(i), int(j)), (facts, []))[1].append(colour)
-    return {cell: (*facts, np.median(seen, axis=0)) for cell, (facts, seen) in cells.items()}
-
-
-def shade(share, colours=ATTENTION_HEX):
-    return 255 * np.array(to_rgb(colours[round(share * (len(colours) - 1))]))
-
-
-def check_scan(scope, weights, largest, rows, columns):
-    found = scan(scope)
-    assert set(found) == set(np.ndindex(weights.shape))
-    for (i, j), (row, column, weight, rank, colour) in found.items():
-        assert (row, column) == (rows[i], columns[j])
-        assert abs(weight - weights[i, j]) <= 1e-4 * largest
-        assert rank == 1 + (weights[i] > weights[i, j]).sum()
-        assert np.abs(colour - shade(weights[i, j] / largest)).max() <= 4
 
 
 def test_pixels_and_readout_are_the_array(open_static):
@@ -286,21 +234,6 @@ def test_every_control_is_reached_by_tab_and_used_by_keyboard(open_static):
     assert "Arrow keys move" in readout.inner_text()
 
 
-def accessible(frame):
-    """Chromium's own tree of a frame: (role, name) of all it does not ignore."""
-    session = frame.page.context.new_cdp_session(frame)
-    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-    return [
-        (node["role"]["value"], node.get("name", {}).get("value", ""), node)
-        for node in nodes
-        if not node["ignored"]
-    ]
-
-
-def properties(node):
-    return {entry["name"]: entry["value"].get("value") for entry in node["properties"]}
-
-
 def test_the_heatmap_in_the_accessibility_tree(open_static):
     view = AttentionHeatmap(attention(2, 4, 4), words(4), steps=["a", "b"], title="Who sees whom")
     frame = open_static(view)
@@ -323,121 +256,6 @@ def test_the_heatmap_in_the_accessibility_tree(open_static):
     frame.locator(".plot").press("ArrowRight")
     said = "".join(name for role, name, _ in accessible(frame) if role == "StaticText")
     assert "w0 [0] → w1 [1]" in said and "rank" in said
-
-
-def test_text_in_the_accessibility_tree(open_static):
-    weights = np.array([[0.75, 0.25], [1, 0]])
-    view = AttentionText([["so", "good"], ["really"]], weights, [0.4, 0.6], title="A review")
-    named = {(role, name) for role, name, _ in accessible(open_static(view))}
-    assert {
-        ("listbox", "A review: words by weight"),
-        ("option", "so: weight 0.75, 1.50× uniform"),
-        ("option", "really: weight 1, 1.00× uniform"),
-        ("group", "Sentence 2"),
-    } <= named
-
-
-def test_without_weights_words_stand_untinted_and_tell_nothing(open_static):
-    frame = open_static(AttentionText([["so", "good"]], None, title="Counted words"))
-    option = frame.locator(".word").first
-    option.hover()
-    assert frame.locator(".tip").inner_text() == ""
-    colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
-    assert colour == "rgba(0, 0, 0, 0)"
-    assert frame.locator(".legend").count() == 0
-    named = {(role, name) for role, name, _ in accessible(frame)}
-    assert {("listbox", "Counted words: words"), ("option", "so")} <= named
-
-
-@pytest.mark.parametrize("unit", ["sentence", "text"])
-def test_the_legend_says_what_uniform_attention_is_over(open_static, unit):
-    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], unit=unit))
-    legend = frame.locator(".legend").inner_text()
-    assert legend.endswith(f"times the weight of uniform attention in the {unit}")
-    assert ("group", f"{unit.capitalize()} 1") in {node[:2] for node in accessible(frame)}
-
-
-def test_words_are_tinted_and_tell_their_weight(open_static):
-    weights = np.array([[0.5, 0.3, 0.2, 0], [0.9, 0.1, 0, 0]])
-    sentences = [["not", "a", "film", "."], ["loved", "it"]]
-    view = AttentionText(sentences, weights, [0.25, 0.75], labels=["first", "second"])
-    frame = open_static(view)
-    assert frame.locator(".chip").all_inner_texts() == ["25.0%", "75.0%"]
-    assert frame.locator(".label").all_inner_texts() == ["first", "second"]
-    options = frame.locator(".word")
-    place = 0
-    for sentence, row in zip(sentences, weights, strict=True):
-        for word, weight in zip(sentence, row):
-            option = options.nth(place)
-            assert option.inner_text() == word
-            colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
-            wanted = shade(min(weight * len(sentence), 4) / 4, TINTS_HEX)
-            assert np.abs(np.array(re.findall(r"\d+", colour)[:3], float) - wanted).max() <= 1
-            option.hover()
-            fact = f"weight {weight:g}, {weight * len(sentence):.2f}× uniform"
-            assert frame.locator(".tip").inner_text() == fact
-            place += 1
-
-
-def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
-    sentences = [words(40), ["last"]]
-    frame = open_static(AttentionText(sentences, np.full((2, 40), 1 / 40)), width=600)
-    keyboard = frame.page.keyboard
-    focused = "() => document.activeElement.textContent"
-    keyboard.press("Tab")
-    assert frame.evaluate(focused) == "w0"
-    assert "1.00× uniform" in frame.locator(".tip").inner_text()
-    for key, word in [("ArrowRight", "w1"), ("End", "last"), ("ArrowLeft", "w39"), ("Home", "w0")]:
-        keyboard.press(key)
-        assert frame.evaluate(focused) == word
-    keyboard.press("ArrowDown")
-    below = frame.evaluate("() => document.activeElement.getClientRects()[0].top")
-    assert below > frame.locator(".word").first.bounding_box()["y"] - 1000
-    assert frame.evaluate(focused) not in ("w0", "w1", "last")
-    keyboard.press("Enter")
-    assert frame.locator("[aria-selected=true]").count() == 1
-    keyboard.press("ArrowUp")
-    assert frame.evaluate(focused) == "w0"
-    keyboard.press("Tab")
-    assert frame.evaluate("() => document.activeElement.className") != "word"
-    keyboard.press("Shift+Tab")
-    assert frame.evaluate(focused) == "w0"
-
-
-def visible_form(token):
-    if token == "":
-        return "(empty)"
-    token = re.sub(r"\s", " ", token)
-    return token if len(token) <= 60 else "x" * 59 + "…"
-
-
-def check_hostile_heatmap(scope):
-    found = scan(scope)
-    assert len(found) == len(HOSTILE) ** 2
-    for (i, j), (row, column, *_) in found.items():
-        assert (row, column) == (visible_form(HOSTILE[i]), visible_form(HOSTILE[j]))
-    assert scope.locator(".plot").bounding_box()["width"] < 700
-    assert scope.locator("figcaption").inner_text() == HOSTILE[1]
-
-
-def check_hostile_text(scope):
-    shown = scope.locator(".word").all_text_contents()
-    for token, text in zip(HOSTILE, shown, strict=True):
-        assert text == visible_form(token) or text == "x" * 79 + "…"
-    figure = scope.locator("figure").last.bounding_box()
-    widest = max(word.bounding_box()["width"] for word in scope.locator(".word").all())
-    assert widest <= figure["width"] < 1400
-    assert scope.locator("img, script:not([type]), svg, iframe").count() <= 1  # the frame's starter
-
-
-def hostile_heatmap():
-    return AttentionHeatmap(
-        attention(10, 10), HOSTILE, steps=None, title=HOSTILE[1], outline=0.5, band=2
-    )
-
-
-def hostile_text():
-    return AttentionText([HOSTILE], attention(1, 10), [1], title=HOSTILE[0], labels=[HOSTILE[7]])
 
 
 def test_hostile_tokens_are_text_static(open_static):
@@ -512,98 +330,3 @@ def test_a_thousand_words_with_steps_from_a_file(open_static):
     assert "w999 [999] → w999 [999]" in text
     shown = float(re.search(r"weight ([\d.]+)", text)[1])
     assert shown == pytest.approx(weights[5, 999, 999], abs=1e-4 * float(weights.max()))
-
-
-CELLS = [
-    """import time
-import numpy as np
-from ipywidgets import IntSlider, VBox, jslink
-from course_lib.views.heatmap import AttentionHeatmap, AttentionText
-from tests.browser.test_views import attention, hostile_heatmap, hostile_text, words
-weights = attention(4, 6, 6)
-heatmap = AttentionHeatmap(weights, words(6), steps=["a", "b", "c", "d"])
-heatmap""",
-    """slider = IntSlider(max=3, description="outside")
-jslink((slider, "value"), (heatmap, "step"))
-VBox([slider])""",
-    "text = AttentionText([['so', 'good']], np.array([[0.75, 0.25]]), [1.0]); text",
-    "hostile_heatmap()",
-    "hostile_text()",
-    "time.sleep(4)",
-    "print(heatmap.selected, heatmap.step, heatmap.zoom > 1, heatmap.scale, text.selected)",
-    "heatmap.step, heatmap.selected, heatmap.zoom, heatmap.normalise = 2, [5, 4], 1.0, True",
-]
-
-
-@pytest.fixture(scope="module")
-def notebook(open_notebook):
-    opened = open_notebook(CELLS)
-    for number in range(5):
-        opened.run(number)
-    opened.cell(4).locator(".word").first.wait_for()
-    yield opened
-    assert opened.watched.wrong == []
-
-
-def test_live_pixels_and_readout_are_the_array(notebook):
-    weights = attention(4, 6, 6)
-    check_scan(notebook.cell(0), weights[0], weights.max(), words(6), words(6))
-
-
-def test_live_hostile_tokens_are_text(notebook):
-    check_hostile_heatmap(notebook.cell(3))
-    check_hostile_text(notebook.cell(4))
-
-
-def test_live_views_keep_their_paper_on_a_dark_page(notebook):
-    assert notebook.page.locator("body[data-jp-theme-light=false]").count() == 1
-    for number in (0, 2):
-        figure = notebook.cell(number).locator("figure")
-        colour = figure.evaluate("element => getComputedStyle(element).backgroundColor")
-        assert colour == "rgb(255, 255, 255)"
-
-
-def test_linked_sliders_need_no_kernel(notebook):
-    name = notebook.cell(0).locator(".name")
-    notebook.start(5)
-    notebook.page.wait_for_timeout(300)
-    handle = notebook.cell(1).locator(".noUi-handle")
-    handle.focus()
-    handle.press("ArrowRight")
-    notebook.page.wait_for_timeout(100)
-    assert name.inner_text() == "b"
-    notebook.cell(0).get_by_role("slider", name="Show").press("ArrowRight")
-    notebook.page.wait_for_timeout(100)
-    assert name.inner_text() == "c"
-    assert notebook.cell(1).locator(".widget-readout").inner_text() == "2"
-    assert notebook.cell(5).locator(".jp-InputArea-prompt").inner_text() == "[*]:"  # still busy
-    notebook.finish(5)
-
-
-def test_live_traits_reach_the_kernel_and_come_back(notebook):
-    plot = notebook.cell(0).locator(".plot")
-    cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
-    notebook.cell(0).get_by_role("combobox").select_option("sqrt")
-    plot.focus()
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter", "+", "b", "d", "d"):
-        plot.press(key)
-    word = notebook.cell(2).locator(".word").nth(1)
-    word.click()
-    notebook.page.wait_for_timeout(400)
-    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
-    assert notebook.run(6).strip() == "[1, 2] 2 True sqrt [0, 1]"
-    notebook.run(7)
-    assert notebook.cell(0).locator(".name").inner_text() == "c"
-    assert "w5 [5] → w4 [4]" in notebook.cell(0).locator(".readout").inner_text()
-    assert "÷ largest of its row" in notebook.cell(0).locator(".legend").inner_text()
-    assert len(scan(notebook.cell(0))) == 36
-
-
-def test_a_saved_notebook_holds_no_widget_state(notebook):
-    notebook.page.keyboard.press("Control+s")
-    notebook.page.wait_for_timeout(1000)
-    saved = json.loads(notebook.path.read_text())
-    assert "widgets" not in saved["metadata"]
-    [output] = saved["cells"][0]["outputs"]
-    assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
-    assert notebook.path.stat().st_size < 10_000

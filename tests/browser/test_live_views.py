@@ -1,0 +1,100 @@
+"""Both views in JupyterLab: linked to the kernel and to other widgets."""
+
+import json
+
+import pytest
+from probes import attention, check_hostile_heatmap, check_hostile_text, check_scan, scan, words
+
+CELLS = [
+    """import time
+import numpy as np
+from ipywidgets import IntSlider, VBox, jslink
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText
+from tests.browser.probes import attention, hostile_heatmap, hostile_text, words
+weights = attention(4, 6, 6)
+heatmap = AttentionHeatmap(weights, words(6), steps=["a", "b", "c", "d"])
+heatmap""",
+    """slider = IntSlider(max=3, description="outside")
+jslink((slider, "value"), (heatmap, "step"))
+VBox([slider])""",
+    "text = AttentionText([['so', 'good']], np.array([[0.75, 0.25]]), [1.0]); text",
+    "hostile_heatmap()",
+    "hostile_text()",
+    "time.sleep(4)",
+    "print(heatmap.selected, heatmap.step, heatmap.zoom > 1, heatmap.scale, text.selected)",
+    "heatmap.step, heatmap.selected, heatmap.zoom, heatmap.normalise = 2, [5, 4], 1.0, True",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    opened = open_notebook(CELLS)
+    for number in range(5):
+        opened.run(number)
+    opened.cell(4).locator(".word").first.wait_for()
+    yield opened
+    assert opened.watched.wrong == []
+
+
+def test_live_pixels_and_readout_are_the_array(notebook):
+    weights = attention(4, 6, 6)
+    check_scan(notebook.cell(0), weights[0], weights.max(), words(6), words(6))
+
+
+def test_live_hostile_tokens_are_text(notebook):
+    check_hostile_heatmap(notebook.cell(3))
+    check_hostile_text(notebook.cell(4))
+
+
+def test_live_views_keep_their_paper_on_a_dark_page(notebook):
+    assert notebook.page.locator("body[data-jp-theme-light=false]").count() == 1
+    for number in (0, 2):
+        figure = notebook.cell(number).locator("figure")
+        colour = figure.evaluate("element => getComputedStyle(element).backgroundColor")
+        assert colour == "rgb(255, 255, 255)"
+
+
+def test_linked_sliders_need_no_kernel(notebook):
+    name = notebook.cell(0).locator(".name")
+    notebook.start(5)
+    notebook.page.wait_for_timeout(300)
+    handle = notebook.cell(1).locator(".noUi-handle")
+    handle.focus()
+    handle.press("ArrowRight")
+    notebook.page.wait_for_timeout(100)
+    assert name.inner_text() == "b"
+    notebook.cell(0).get_by_role("slider", name="Show").press("ArrowRight")
+    notebook.page.wait_for_timeout(100)
+    assert name.inner_text() == "c"
+    assert notebook.cell(1).locator(".widget-readout").inner_text() == "2"
+    assert notebook.cell(5).locator(".jp-InputArea-prompt").inner_text() == "[*]:"  # still busy
+    notebook.finish(5)
+
+
+def test_live_traits_reach_the_kernel_and_come_back(notebook):
+    plot = notebook.cell(0).locator(".plot")
+    cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
+    notebook.cell(0).get_by_role("combobox").select_option("sqrt")
+    plot.focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter", "+", "b", "d", "d"):
+        plot.press(key)
+    word = notebook.cell(2).locator(".word").nth(1)
+    word.click()
+    notebook.page.wait_for_timeout(400)
+    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
+    assert notebook.run(6).strip() == "[1, 2] 2 True sqrt [0, 1]"
+    notebook.run(7)
+    assert notebook.cell(0).locator(".name").inner_text() == "c"
+    assert "w5 [5] → w4 [4]" in notebook.cell(0).locator(".readout").inner_text()
+    assert "÷ largest of its row" in notebook.cell(0).locator(".legend").inner_text()
+    assert len(scan(notebook.cell(0))) == 36
+
+
+def test_a_saved_notebook_holds_no_widget_state(notebook):
+    notebook.page.keyboard.press("Control+s")
+    notebook.page.wait_for_timeout(1000)
+    saved = json.loads(notebook.path.read_text())
+    assert "widgets" not in saved["metadata"]
+    [output] = saved["cells"][0]["outputs"]
+    assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert notebook.path.stat().st_size < 10_000

@@ -1,0 +1,89 @@
+"""Tinted text in Chromium, static: what it shows, says and answers to."""
+
+import re
+
+import numpy as np
+import pytest
+from probes import accessible, shade, words
+
+from course_lib.views.colours import TINTS_HEX
+from course_lib.views.heatmap import AttentionText
+
+
+def test_text_in_the_accessibility_tree(open_static):
+    weights = np.array([[0.75, 0.25], [1, 0]])
+    view = AttentionText([["so", "good"], ["really"]], weights, [0.4, 0.6], title="A review")
+    named = {(role, name) for role, name, _ in accessible(open_static(view))}
+    assert {
+        ("listbox", "A review: words by weight"),
+        ("option", "so: weight 0.75, 1.50× uniform"),
+        ("option", "really: weight 1, 1.00× uniform"),
+        ("group", "Sentence 2"),
+    } <= named
+
+
+def test_without_weights_words_stand_untinted_and_tell_nothing(open_static):
+    frame = open_static(AttentionText([["so", "good"]], None, title="Counted words"))
+    option = frame.locator(".word").first
+    option.hover()
+    assert frame.locator(".tip").inner_text() == ""
+    colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
+    assert colour == "rgba(0, 0, 0, 0)"
+    assert frame.locator(".legend").count() == 0
+    named = {(role, name) for role, name, _ in accessible(frame)}
+    assert {("listbox", "Counted words: words"), ("option", "so")} <= named
+
+
+@pytest.mark.parametrize("unit", ["sentence", "text"])
+def test_the_legend_says_what_uniform_attention_is_over(open_static, unit):
+    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], unit=unit))
+    legend = frame.locator(".legend").inner_text()
+    assert legend.endswith(f"times the weight of uniform attention in the {unit}")
+    assert ("group", f"{unit.capitalize()} 1") in {node[:2] for node in accessible(frame)}
+
+
+def test_words_are_tinted_and_tell_their_weight(open_static):
+    weights = np.array([[0.5, 0.3, 0.2, 0], [0.9, 0.1, 0, 0]])
+    sentences = [["not", "a", "film", "."], ["loved", "it"]]
+    view = AttentionText(sentences, weights, [0.25, 0.75], labels=["first", "second"])
+    frame = open_static(view)
+    assert frame.locator(".chip").all_inner_texts() == ["25.0%", "75.0%"]
+    assert frame.locator(".label").all_inner_texts() == ["first", "second"]
+    options = frame.locator(".word")
+    place = 0
+    for sentence, row in zip(sentences, weights, strict=True):
+        for word, weight in zip(sentence, row):
+            option = options.nth(place)
+            assert option.inner_text() == word
+            colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
+            wanted = shade(min(weight * len(sentence), 4) / 4, TINTS_HEX)
+            assert np.abs(np.array(re.findall(r"\d+", colour)[:3], float) - wanted).max() <= 1
+            option.hover()
+            fact = f"weight {weight:g}, {weight * len(sentence):.2f}× uniform"
+            assert frame.locator(".tip").inner_text() == fact
+            place += 1
+
+
+def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
+    sentences = [words(40), ["last"]]
+    frame = open_static(AttentionText(sentences, np.full((2, 40), 1 / 40)), width=600)
+    keyboard = frame.page.keyboard
+    focused = "() => document.activeElement.textContent"
+    keyboard.press("Tab")
+    assert frame.evaluate(focused) == "w0"
+    assert "1.00× uniform" in frame.locator(".tip").inner_text()
+    for key, word in [("ArrowRight", "w1"), ("End", "last"), ("ArrowLeft", "w39"), ("Home", "w0")]:
+        keyboard.press(key)
+        assert frame.evaluate(focused) == word
+    keyboard.press("ArrowDown")
+    below = frame.evaluate("() => document.activeElement.getClientRects()[0].top")
+    assert below > frame.locator(".word").first.bounding_box()["y"] - 1000
+    assert frame.evaluate(focused) not in ("w0", "w1", "last")
+    keyboard.press("Enter")
+    assert frame.locator("[aria-selected=true]").count() == 1
+    keyboard.press("ArrowUp")
+    assert frame.evaluate(focused) == "w0"
+    keyboard.press("Tab")
+    assert frame.evaluate("() => document.activeElement.className") != "word"
+    keyboard.press("Shift+Tab")
+    assert frame.evaluate(focused) == "w0"
