@@ -219,10 +219,6 @@ COMMANDS = {
         "show what is missing of the groups in notebooks/experiments/grid.yaml, or run it",
         "grid run core", "experiments", *_of("experiments.scheduler"),
     ),
-    "migrate": Command(
-        "rename records, runs and the grid from before settings were nested",
-        "migrate", "course", *_of("experiments.migrate"),
-    ),
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
@@ -230,5 +226,9 @@ COMMANDS = {
     "museum": Command(
         "train every specimen of the bug museum and record how well",
         "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),
+    ),
+    "migrate": Command(
+        "rename records, runs and the grid from before settings were nested",
+        "migrate", "course", *_of("experiments.migrate"),
     ),
 }  # fmt: skip

@@ -22,6 +22,7 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "test", "students", "notebooks", "data", "run", "grid", "report", "museum",
+        "migrate",
     ]  # fmt: skip
 
 
@@ -140,10 +141,10 @@ def test_the_checks_stop_at_the_first_that_fails(monkeypatch):
 
 
 def test_only_snakemake_may_get_arguments_that_we_do_not_know(monkeypatch):
-    from course_lib.experiments import grid
+    from course_lib.experiments import scheduler
 
     seen = []
-    monkeypatch.setattr(grid, "run_groups", lambda *all_: seen.append(all_) or [])
+    monkeypatch.setattr(scheduler, "run_groups", lambda *all_: seen.append(all_) or [])
     assert cli.main(["grid", "run", "core", "--resources", "gpu=4"]) == 0
     assert seen == [(["core"], False, "", ["--resources", "gpu=4"])]
     for arguments in (["lab", "--port", "9"], ["grid", "status", "--executor", "slurm"]):

@@ -6,24 +6,23 @@ from dataclasses import replace
 
 import ipywidgets as widgets
 import nbformat
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_lib.experiments.run import RunSpec, split_rows, train
-from course_lib.explore import (
-    explore_documents,
-    explore_text,
-    read_row,
-    read_text,
-    read_tokens,
-    show_reading,
-)
+from course_lib.data.text import TokenisedText
+from course_lib.experiments.run import split_rows, train
+from course_lib.experiments.spec import RunSpec
+from course_lib.experiments.systems import Look
+from course_lib.explore import explore_documents, explore_text, read_text
 from course_lib.metrics.classification import Predictions
 from course_lib.teaching import HOSTILE_TEXTS, SweepError, lessons, sweep
+from course_lib.views import Reading, show_reading
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
+TWO = {"training.epochs": 2}
 HOSTILE = "<script>alert(1)</script>"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -31,7 +30,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 @pytest.fixture(scope="module")
 def trained():
     """A small network after one epoch: good enough to be right, and wrong, now and then."""
-    spec = RunSpec(dataset="toy", preset="small", overrides={"epochs": 2}, threads=1, test=False)
+    spec = RunSpec(dataset="toy", preset="small", overrides=TWO, threads=1, test=False)
     return train(spec)
 
 
@@ -87,19 +86,60 @@ def says(view):
 # What is read
 
 
-def test_words_beyond_the_cut_are_counted(trained):
-    cut = replace(trained, record={"settings": {"max_sentences": 2, "max_words": 3}})
-    reading = read_tokens(cut, list("abcdefgh"), [4, 3, 1])
+def test_words_beyond_the_cut_are_counted():
+    cut = TWO | {"text.max_sentences": 2, "text.max_words": 3}
+    run = train(RunSpec(dataset="toy", preset="small", overrides=cut, limit=50, test=False))
+    reading = read_text(run, TokenisedText(list("abcdefgh"), [4, 3, 1]))
     assert reading.sentences == [["a", "b", "c"], ["e", "f", "g"]]
     assert reading.left_out == 2
-    assert read_text(trained, "A dull ending.").left_out == 0
-    shown = show_reading(reading, ("bad", "good"))
+    shown = show_reading(reading)
     assert shown.spec["title"].endswith("not read: 2 words beyond the model's cut")
 
 
 def test_a_reading_without_a_word_is_a_sentence(trained):
-    shown = show_reading(read_text(trained, ""), ("bad", "good"), HOSTILE)
+    shown = show_reading(read_text(trained, ""), HOSTILE)
     assert "no word" in shown.value and HOSTILE not in shown.value
+
+
+class Length:
+    """The least that can be explored: the longer a text, the surer it is positive."""
+
+    classes = ("negative", "neutral", "positive")
+
+    def look(self, rows, attention=True):
+        some = [self.read(row).probabilities for row in rows]
+        labels = torch.tensor([row["label"] for row in rows])
+        return Look(Predictions(torch.tensor(some), labels), {})
+
+    def read(self, text):
+        words = tuple(text.split() if isinstance(text, str) else text["tokens"])
+        share = len(words) / (1 + len(words))
+        lengths = (len(words),) if words else ()
+        return Reading(words, lengths, self.classes, np.array([1 - share, 0.0, share]))
+
+
+def test_whatever_has_the_protocol_of_a_system_can_be_explored():
+    rows = [row("one two three", 2), row("", 0), row("one", 1)]
+    view = explore_documents(Length(), rows)
+    menu = part(view, widgets.Dropdown, "document")
+    assert [label.split(":")[0] for label, _ in menu.options] == [
+        "0 ✓ positive, 75% sure", "1 ✓ negative, 100% sure",
+        "2 ✗ neutral, predicted negative, 50% sure",
+    ]  # fmt: skip
+    shown = explore_text(Length(), "one two three").children[-1].children[0]
+    assert "positive 0.75, negative 0.25" in shown.spec["title"]
+
+
+@pytest.mark.parametrize("system", ["agt", "iram", "sanet", "tfidf"])
+def test_every_system_can_be_explored(system, static):
+    preset = "words" if system == "tfidf" else "small"
+    short = {} if system == "tfidf" else {"training.epochs": 1}
+    run = train(RunSpec(system, "toy", preset, short, limit=100, test=False, threads=1))
+    documents = run.corpus.splits["test"].select(range(4))
+    for view in (explore_documents(run, documents), explore_text(run, "A tender film.")):
+        sweep(view)
+        bundle, _ = view._repr_mimebundle_()
+        assert "P(positive) = " in bundle["text/html"]
 
 
 # The views
@@ -186,7 +226,7 @@ def test_predictions_are_those_of_the_model_and_a_picture_is_made_when_it_is_loo
     assert shown == [rows[0]["text"], rows[5]["text"]]
     classes = trained.corpus.card.classes
     for place, (label, _) in enumerate(part(view, widgets.Dropdown, "document").options):
-        probability = read_row(trained, rows[place])[3]
+        probability = read_text(trained, rows[place]).probabilities[1]
         sure = re.search(r"(\d+)% sure", label)
         assert int(sure[1]) == pytest.approx(100 * max(probability, 1 - probability), abs=1)
         guess = int(probability > 0.5)
@@ -244,7 +284,7 @@ def test_a_text_is_read_when_the_button_is_pressed(trained):
     part(view, widgets.Button, "Read").click()
     shown = view.children[-1].children[0]
     assert shown.spec["sentences"] == [["A", "tender", "film", "."]]
-    probability = read_text(trained, "A tender film.").probability
+    probability = read_text(trained, "A tender film.").probabilities[1]
     assert shown.spec["title"] == f"P(positive) = {probability:.2f}"
 
 
@@ -265,7 +305,7 @@ def test_a_text_without_a_word_is_answered_with_a_sentence(text, trained, static
 def test_a_text_beyond_the_cut_and_beyond_all_bounds_is_cut_and_says_so(trained):
     view = explore_text(trained, "It was fine. " * 100)
     shown = view.children[-1].children[0]
-    assert len(shown.spec["sentences"]) == trained.record["settings"]["max_sentences"] == 7
+    assert len(shown.spec["sentences"]) == trained.record["settings"]["text"]["max_sentences"] == 7
     assert "not read: 372 words beyond the model's cut" in shown.spec["title"]
     assert says(view) == ""
     view.text = "It was fine. " * 2000
@@ -289,12 +329,13 @@ def test_without_a_kernel_some_documents_stand_as_pages(trained, rows, static):
     assert metadata["image/png"]["alt"] == captions[0] and page["image/png"]
     places = [int(re.search(r"(\d+) of", caption)[1]) for caption in captions]
     sure = [
-        max(p, 1 - p) for p in (read_row(trained, rows[place]).probability for place in range(24))
+        max(p, 1 - p)
+        for p in (read_text(trained, rows[place]).probabilities[1] for place in range(24))
     ]
     wrong = [
         place
         for place in range(24)
-        if (read_row(trained, rows[place]).probability > 0.5) != rows[place]["label"]
+        if (read_text(trained, rows[place]).probabilities[1] > 0.5) != rows[place]["label"]
     ]
     assert places[1] == min(range(24), key=sure.__getitem__)
     assert places[2] == max(wrong, key=sure.__getitem__)

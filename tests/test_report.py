@@ -12,11 +12,25 @@ from course_lib.files import REPOSITORY
 from course_lib.views.heatmap import AttentionHeatmap
 
 
-def record(seed, accuracy, **settings):
-    base = {"max_sentences": 7, "max_words": 30, "hops": 1, "penalty": 0.0}
+def by_address(changes):
+    """``{"model.hops": 3}`` for ``model__hops=3``."""
+    return {name.replace("__", "."): value for name, value in changes.items()}
+
+
+def nested(*flat):
+    """Settings by part, the later ones winning, from settings by address."""
+    settings = {"text": {}, "model": {}, "training": {}}
+    for address, value in (item for changes in flat for item in changes.items()):
+        part, _, name = address.partition(".")
+        settings[part][name] = value
+    return settings
+
+
+def record(seed, accuracy, **changes):
+    base = {"text.max_sentences": 7, "text.max_words": 30, "model.hops": 1, "model.penalty": 0.0}
     return {
         "spec": {"system": "han", "dataset": "imdb", "seed": seed},
-        "settings": base | settings,
+        "settings": nested(base, by_address(changes)),
         "data": {"subset": False},
         "share_of_words_kept": 0.47,
         "epochs": [{"seconds": 10.0}, {"seconds": 12.0}],
@@ -25,7 +39,9 @@ def record(seed, accuracy, **settings):
 
 
 def test_seeds_share_a_row_with_mean_and_spread_and_other_settings_do_not():
-    table = report.imdb_table([record(0, 0.85), record(1, 0.87), record(0, 0.91, max_words=50)])
+    table = report.imdb_table(
+        [record(0, 0.85), record(1, 0.87), record(0, 0.91, text__max_words=50)]
+    )
     rows = table.split("\n")
     assert len(rows) == 5
     assert "| 86.0 ± 1.4 |" in rows[3] and "| 7 × 30 | 47% | 2 |" in rows[3]
@@ -72,8 +88,8 @@ def sanet_record(seed=0, dataset="ag_news", preset="base", accuracy=0.88, subset
     figures |= {f"uniform diagonality {b}": b / 25 for b in range(1, 6)}
     made = {
         "spec": {"system": "sanet", "dataset": dataset, "preset": preset, "seed": seed,
-                 "limit": None, "overrides": overrides},
-        "settings": {"vectors": "glove.6B.50d"} | overrides,
+                 "limit": None, "overrides": by_address(overrides)},
+        "settings": nested({"text.vectors": "glove.6B.50d"}, by_address(overrides)),
         "data": {"subset": subset},
         "test": {"accuracy": accuracy},
     }  # fmt: skip
@@ -99,7 +115,7 @@ def test_a_missing_run_is_shown_as_missing():
 
 def test_errors_are_means_over_the_seeds_there_are_and_say_where_they_come_from():
     records = [sanet_record(0, accuracy=0.88), sanet_record(1, accuracy=0.90)]
-    records += [sanet_record(0, dataset="imdb", subset=False, max_tokens=256)]
+    records += [sanet_record(0, dataset="imdb", subset=False, text__max_tokens=256)]
     ag, *others, imdb = cells(report.sanet_error_table(records), "| **SANet base")[1:]
     assert ag == "11.0 ± 1.4 (2 seeds, subset)" and imdb == "12.0 (1 seed)"
     assert set(others) == {"–"}
@@ -122,12 +138,12 @@ def test_the_band_is_told_by_the_number_of_training_texts():
         made["sizes"] = {"train": size}
         figures = {"diagonality 3": diagonality, "uniform diagonality 3": 0.03}
         made["attention"] = {"trained": figures, "untrained": figures | {"diagonality 3": 0.05}}
-        made["settings"] |= changes
-        made["spec"]["overrides"] = changes
+        made["settings"] = nested(by_address(changes))
+        made["spec"]["overrides"] = by_address(changes)
         return made
 
     records = [of_size(8000, 0.3), of_size(1000, 0.1), of_size(1000, 0.2),
-               of_size(1000, 0.9, scaled=True), sanet_record(dataset="ag_news")]  # fmt: skip
+               of_size(1000, 0.9, model__scaled=True), sanet_record(dataset="ag_news")]  # fmt: skip
     points = report.band_by_size(records)
     assert list(points) == [1000, 8000]
     expected = {"trained": 0.15, "untrained": 0.05, "uniform": 0.03}
@@ -137,7 +153,9 @@ def test_the_band_is_told_by_the_number_of_training_texts():
 def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():
     whole = sanet_record(0, accuracy=0.92, subset=False)
     subset = [sanet_record(seed, accuracy=0.88) for seed in range(3)]
-    scaled = [sanet_record(seed, accuracy=0.5, subset=False, scaled=True) for seed in range(3)]
+    scaled = [
+        sanet_record(seed, accuracy=0.5, subset=False, model__scaled=True) for seed in range(3)
+    ]
     unread = sanet_record(4, accuracy=0.5, subset=False)
     del unread["test"]
     part = sanet_record(5, accuracy=0.5, subset=False)
@@ -185,7 +203,8 @@ def iram_record(
 ):
     made = sanet_record(seed, dataset, preset, accuracy, subset=False, **overrides)
     made["spec"]["system"] = "iram"
-    made["settings"] = {"vectors": "glove.6B.50d", "steps": 3, "penalty": 3e-4} | overrides
+    usual = {"text.vectors": "glove.6B.50d", "model.steps": 3, "model.penalty": 3e-4}
+    made["settings"] = nested(usual, by_address(overrides))
     made["sizes"] = {"test": documents}
     made["epochs"] = [{"validation_accuracy": a} for a in (0.1, accuracy)]
     made["best_epoch"] = 2
@@ -244,17 +263,17 @@ def test_contrasts_name_both_sides_and_their_seeds():
 
 
 def test_a_sweep_holds_what_is_fixed_and_lets_nothing_else_differ():
-    wanted = [iram_record(s, test=False, penalty=p) for p in (0.1, 0.0) for s in (0, 1)]
+    wanted = [iram_record(s, test=False, model__penalty=p) for p in (0.1, 0.0) for s in (0, 1)]
     others = [
-        iram_record(test=False, penalty=0.1, steps=5),
-        iram_record(test=False, penalty=0.1, hidden=7),
-        iram_record(test=True, penalty=0.1),
-        iram_record(test=False, preset="full", penalty=0.1),
+        iram_record(test=False, model__penalty=0.1, model__steps=5),
+        iram_record(test=False, model__penalty=0.1, model__hidden=7),
+        iram_record(test=True, model__penalty=0.1),
+        iram_record(test=False, preset="full", model__penalty=0.1),
     ]
-    limited = iram_record(test=False, penalty=0.1)
+    limited = iram_record(test=False, model__penalty=0.1)
     limited["spec"]["limit"] = 100
     records = wanted + others + [limited]
-    found = report.sweep("penalty", {"steps": 3}, ("iram", "vanilla"), "sst2", records)
+    found = report.sweep("model.penalty", {"model.steps": 3}, ("iram", "vanilla"), "sst2", records)
     assert found == {0.0: wanted[2:], 0.1: wanted[:2]}
     table = report.sweep_table("γ", found, [0.0, 0.1, 1.0])
     assert table.split("\n")[2:] == [
@@ -265,7 +284,7 @@ def test_a_sweep_holds_what_is_fixed_and_lets_nothing_else_differ():
 
 
 def test_the_steps_view_shows_the_share_on_summaries_and_says_what_is_missing(capsys):
-    made = iram_record(test=False, penalty=0.5)
+    made = iram_record(test=False, model__penalty=0.5)
     shares = {"summary share, step 2": 0.25, "summary share, step 3": 1.0, "step cosine": 0.5}
     made["attention"] = {"trained": shares | {"step overlap": 0.125}}
     view = report.steps_view("γ", {0.5: [made]}, [0.5, 2.0])

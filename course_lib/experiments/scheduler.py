@@ -246,13 +246,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
     several.add_argument("--again", action="store_true", help="also what only results/ holds")
     several.add_argument("--publish", action="store_true", help="copy the records to results/")
+    several.set_defaults(further=[])  # what the parser does not know is Snakemake's
     one = commands.add_parser("one", help="one run of the grid (what the Snakefile calls)")
     one.add_argument("id")
 
 
 def command(chosen: argparse.Namespace) -> int:
-    """Look at the groups, run what is missing of some, or one run by its id; what the parser did
-    not know, ``chosen.further``, is Snakemake's."""
+    """Look at the groups, run what is missing of some, or one run by its id."""
     if chosen.action == "status":
         print(describe(read_grid()))
         return 0

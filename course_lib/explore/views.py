@@ -2,7 +2,7 @@
 
 import base64
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets as widgets
@@ -12,6 +12,7 @@ from course_lib.explore.reading import read_text, system_of
 from course_lib.metrics.classification import Predictions
 from course_lib.views import show_reading
 from course_lib.views.heatmap.widget import shown_form
+from course_lib.views.reading_view import page, picture, tree
 
 MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed
@@ -88,11 +89,11 @@ class _Explorer(widgets.VBox):
             return super()._repr_mimebundle_(**kwargs)
         stills = self._stills()
         bundle = {"text/plain": "\n".join(caption for caption, _ in stills)}
-        if picture := next(filter(None, map(_picture, (shown for _, shown in stills))), None):
-            bundle["image/png"] = base64.b64encode(picture).decode("ascii")
+        if drawn := next(filter(None, map(picture, (shown for _, shown in stills))), None):
+            bundle["image/png"] = base64.b64encode(drawn).decode("ascii")
         if form == "static":
             bundle["text/html"] = "".join(
-                f"<p><b>{html.escape(caption)}</b></p>{_page(shown)}" for caption, shown in stills
+                f"<p><b>{html.escape(caption)}</b></p>{page(shown)}" for caption, shown in stills
             )
         return bundle, {"image/png": {"alt": stills[0][0]}}
 
@@ -259,13 +260,6 @@ class TextView(_Explorer):
         return [(said, self._stage.children[0])]
 
 
-def tree(widget: widgets.Widget) -> Iterator[widgets.Widget]:
-    """The widget, its children and theirs."""
-    yield widget
-    for child in getattr(widget, "children", ()):
-        yield from tree(child)
-
-
 def _show_row(source: Any, row: dict) -> widgets.Widget:
     label = system_of(source).classes[row["label"]]
     return show_reading(read_text(source, row), f"labelled {label}")
@@ -284,17 +278,3 @@ def _excerpt(tokens: Sequence[str]) -> str:
     start = " ".join(tokens[:EXCERPT])
     start = "".join(character for character in start if character.isprintable())
     return "\u2068" + (start if len(start) <= EXCERPT else start[: EXCERPT - 1] + "…") + "\u2069"
-
-
-def _picture(shown: widgets.Widget) -> bytes | None:
-    """The picture of the first part that has one."""
-    return next((part.to_png() for part in tree(shown) if hasattr(part, "to_png")), None)
-
-
-def _page(shown: widgets.Widget) -> str:
-    """What needs no kernel: frames of heatmaps and texts, and plain HTML; controls are left out."""
-    return "".join(
-        part.to_html() if hasattr(part, "to_html") else part.value
-        for part in tree(shown)
-        if hasattr(part, "to_html") or isinstance(part, widgets.HTML)
-    )

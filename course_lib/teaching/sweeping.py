@@ -13,9 +13,9 @@ import numpy as np
 from IPython import get_ipython
 from traitlets.log import get_logger
 
-from course_lib.explore.views import tree
 from course_lib.teaching.lessons import errors_in
 from course_lib.views.heatmap import AttentionHeatmap
+from course_lib.views.reading_view import tree
 
 MOST_POSITIONS = 1000  # of a slider with more, so many spread evenly, both ends among them
 HOSTILE_TEXTS = (
