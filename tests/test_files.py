@@ -132,6 +132,16 @@ def test_target_below_a_file_is_named(tmp_path):
             pytest.fail("nothing can be written there")
 
 
+def test_target_whose_folders_cannot_be_made_is_named(tmp_path, monkeypatch):
+    def refuse(path, mode=0o777):
+        raise trouble(errno.EACCES, path) if path == top else trouble(errno.ENOENT, path)
+
+    top, target = tmp_path / "a", tmp_path / "a" / "b" / "target"
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(DataError, match=f"cannot write {target}: Perm"), atomic_path(target):
+        pytest.fail("nothing can be written there")
+
+
 def test_data_error_from_inside_is_not_wrapped_in_another(tmp_path):
     inner = DataError("cannot write other: the disk may be full (os error 28)")
     with pytest.raises(DataError) as caught, atomic_path(tmp_path / "target"):
