@@ -66,9 +66,10 @@ def parse(arguments: list[str], name: str | None) -> argparse.Namespace:
 
 def _sentence(error: Exception, name: str | None) -> str | None:
     """What an error that can be expected says to a reader; None for one that is our mistake."""
-    if isinstance(error, ModuleNotFoundError) and not error.name.startswith("course_lib"):
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing and not missing.startswith("course_lib"):
         return (
-            f"{name} needs {error.name}, which is not installed; in the repository, "
+            f"attention-course {name} needs {missing}, which is not installed; in the repository, "
             f'pip install --editable ".[{COMMANDS[name].extra}]" brings it'
         )
     if isinstance(error, OSError):

@@ -86,8 +86,8 @@ CELL = PapermillExecutionError(4, 4, "x", "DataError", "no such file", [])
         (CELL, 2, "cell 4: DataError: no such file"),
         (
             ModuleNotFoundError("No module named 'yaml'", name="yaml"), 2,
-            'lab needs yaml, which is not installed; in the repository, pip install --editable '
-            '".[course]" brings it',
+            'attention-course lab needs yaml, which is not installed; in the repository, '
+            'pip install --editable ".[course]" brings it',
         ),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
