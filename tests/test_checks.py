@@ -930,7 +930,7 @@ def block_by_layers(x, w_qk, w_v, w_1, b_1, w_2, b_2):
     ):  # fmt: skip
         layer.weight.data = weight.T.contiguous()
     forward.w_1.bias.data, forward.w_2.bias.data = b_1, b_2
-    return block(x[None], torch.ones(1, len(x), dtype=torch.bool), False)[0][0]
+    return block(x[None], torch.ones(1, len(x), dtype=torch.bool))[0][0]
 
 
 def normed_in_numpy(x):

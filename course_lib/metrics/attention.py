@@ -21,7 +21,7 @@ def gini(
     (Letarte et al. 2018 leave open how they count; PAPERS: matrix-wide, mean over documents).
     """
     weights, rows = _block(attention, mask, row_mask)
-    value = _matrix_gini(weights, rows, mask)
+    value = _gini(weights.flatten(1), rows.sum(1) * mask.sum(1))
     return value * _correction(mask) if normalise else value
 
 
@@ -30,7 +30,7 @@ def row_gini(
 ) -> Tensor:
     """Mean over a document's rows of each row's own Gini coefficient, ``(batch,)``."""
     weights, rows = _block(attention, mask, row_mask)
-    value = _row_gini(weights, rows, mask)
+    value = _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
     return value * _correction(mask) if normalise else value
 
 
@@ -61,7 +61,7 @@ def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     weights, rows = _block(attention, mask, None)
     shares = _band_shares(weights, mask, max(BANDWIDTHS))
     return {
-        "gini": _matrix_gini(weights, rows, mask),
+        "gini": _gini(weights.flatten(1), rows.sum(1) * mask.sum(1)),
         **{f"diagonality {bandwidth}": shares[bandwidth] for bandwidth in BANDWIDTHS},
     }
 
@@ -74,7 +74,7 @@ def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     lengths = mask.sum(1)
     return figures | {
         "gini normalised": figures["gini"] * _correction(mask),
-        "row gini": _row_gini(weights, rows, mask),
+        "row gini": _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows),
         "entropy": _mean_of_rows(row_entropy(weights, mask), rows),
         **{f"uniform diagonality {b}": uniform_diagonality(lengths, b) for b in BANDWIDTHS},
     }
@@ -107,14 +107,6 @@ def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Te
     if not (mask.all() and row_mask.all()):  # else there is nothing to hide, and time to save
         weights = weights.masked_fill(~(row_mask.unsqueeze(2) & mask.unsqueeze(1)), 0)
     return weights, row_mask
-
-
-def _matrix_gini(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
-    return _gini(weights.flatten(1), rows.sum(1) * mask.sum(1))
-
-
-def _row_gini(weights: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
-    return _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
 
 
 def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:

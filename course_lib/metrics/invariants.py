@@ -130,11 +130,7 @@ def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
     Give it documents with several words (and sentences): one word alone always has attention 1,
     which nothing can move. Raises ``InvariantError`` with the parameters' names.
     """
-    named = {
-        name: value
-        for name, value in model.named_parameters()
-        if value.requires_grad and value.numel()
-    }
+    named = {name: value for name, value in model.named_parameters() if value.requires_grad}
     # cuDNN's recurrent layers have no backward pass in evaluation mode
     with evaluating(model), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         logits = model(tokens, mask).logits

@@ -6,6 +6,7 @@ __all__, __getattr__ = front(
     __name__,
     {
         "masked_softmax": "layers",  # softmax over the real entries alone
+        "renormalised": "layers",  # weights as shares of the real entries
         "AttentionPooling": "layers",  # mean of states, weighted by a context vector
         "BilinearAttention": "layers",  # softmax of q W h
         "Highway": "layers",  # lets each number pass or be replaced

@@ -21,14 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from course_lib.checking import (
-    check_choice,
-    check_flags,
-    check_number,
-    check_share,
-    check_whole,
-    refusal,
-)
+from course_lib import checking
 from course_lib.models.layers import Dropout, masked_softmax, renormalised, word_embedding
 
 DROPOUT_AT = ("words", "classifier", "both")
@@ -47,8 +40,7 @@ class AGTConfig:
     The paper is silent on the rest: where ``dropout_at`` drops, of which size the
     ``classifier``'s first layer is (0: as ``hidden``), and whether word vectors learn, which
     ``frozen`` prevents; ``sparse`` gives their gradients for the batch's own words alone. f in (6)
-    is tanh, the paper's example. ``embedding`` is the width of word vectors that start at random;
-    given ones keep theirs.
+    is tanh, the paper's example. ``embedding`` is the width of vectors that start at random.
     """
 
     embedding: int = 300
@@ -64,14 +56,14 @@ class AGTConfig:
     sparse: bool = False
 
     def __post_init__(self) -> None:
-        check_whole(self, "embedding", "hidden", "layers")
-        check_whole(self, "selection_layers", "classifier", least=0)
+        checking.check_whole(self, "embedding", "hidden", "layers")
+        checking.check_whole(self, "selection_layers", "classifier", least=0)
         if self.selection_layers > self.layers:
-            raise refusal(self, "selection_layers", f"0 (all) to layers = {self.layers}")
-        check_number(self, "gate_bias", least=-math.inf)
-        check_share(self, "dropout")
-        check_choice(self, "dropout_at", DROPOUT_AT)
-        check_flags(self, "attention", "frozen", "sparse")
+            raise checking.refusal(self, "selection_layers", f"0 (all) to layers = {self.layers}")
+        checking.check_number(self, "gate_bias", least=-math.inf)
+        checking.check_share(self, "dropout")
+        checking.check_choice(self, "dropout_at", DROPOUT_AT)
+        checking.check_flags(self, "attention", "frozen", "sparse")
 
     @classmethod
     def paper(cls, **changes: Any) -> "AGTConfig":
@@ -108,10 +100,6 @@ class AttentionStack(nn.Module):
         """m: word vectors ``(batch, length, hidden)`` → ``(batch, layers, length)``."""
         layers = zip(self.weight, self.vector, strict=True)
         return torch.stack([torch.tanh(linear(b, w_l)) @ v_l for w_l, v_l in layers], 1)  # (2)
-
-    def forward(self, b: Tensor, mask: Tensor) -> Tensor:
-        """d: ``(batch, length, hidden)`` and ``(batch, length)`` → ``(batch, layers, length)``."""
-        return masked_softmax(self.scores(b), mask.unsqueeze(1))
 
 
 class GatedStack(nn.Module):
@@ -188,7 +176,7 @@ class AGT(nn.Module):
         elif self.attention is None:
             d = renormalised(real.to(b.dtype), real)  # all words weigh alike
         else:
-            d = self.attention(b, mask)  # (2) (batch, selecting, length)
+            d = masked_softmax(self.attention.scores(b), real)  # (2) (batch, selecting, length)
         s = d.to(b.dtype) @ b  # (3) (batch, selecting, hidden)
         y, gates = s[:, 0], s[:, 1:]  # (4); with one layer there are no gates
         if self.stack is not None:

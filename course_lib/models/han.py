@@ -20,13 +20,14 @@ from course_lib.models.layers import (
     word_embedding,
 )
 
+Pair = tuple[Tensor | None, Tensor | None]
+
 
 @dataclass(frozen=True)
 class HANConfig:
     """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` are Lin et al.'s.
 
-    ``embedding`` is the width of word vectors that start at random; given ones keep theirs.
-    ``ValueError`` for a value that a field cannot take.
+    ``embedding`` is the width of vectors that start at random. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 50
@@ -89,12 +90,7 @@ class HAN(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(2 * config.hidden, classes)
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor,
-        attention: tuple[Tensor | None, Tensor | None] | None = None,
-    ) -> HANOutput:
+    def forward(self, tokens: Tensor, mask: Tensor, attention: Pair | None = None) -> HANOutput:
         """Token ids and mask ``(batch, sentences, words)``, real words first in each sentence.
 
         ``attention`` gives weights in place of the learned ones, as a pair of word attention

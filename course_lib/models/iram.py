@@ -36,9 +36,8 @@ class IRAMConfig:
     character n-grams, whose mean stands beside each word's vector; ``embedding_highway`` layers
     refine both. ``dropout`` acts on that input, ``hidden_dropout`` between LSTM layers and before
     each layer of the classifier. Weights start as Gaussians of deviation ``initial_std``; 0 leaves
-    each layer its usual start. ``embedding`` is the width of word vectors that start at random;
-    given ones keep theirs. ``frozen`` word vectors do not learn. ``ValueError`` for a value that a
-    field cannot take.
+    each layer its usual start. ``embedding`` is the width of vectors that start at random;
+    ``frozen`` word vectors do not learn. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 50

@@ -54,7 +54,7 @@ class PackedGRU(torch.autograd.Function):
     def forward(ctx, x, w_x, w_h, b_x, b_h, active, reverse):  # noqa: ANN001, ANN205
         """``x`` ``(all steps, inputs)`` packed → hidden states ``(all steps, hidden)``."""
         hidden = w_h.shape[1]
-        w_h, b_h = _n_first(w_h), _n_first(b_h)
+        w_h, b_h = w_h.roll(hidden, 0), b_h.roll(hidden, 0)  # PyTorch's r, z, n as n, r, z
         blocks = x.new_empty(len(x), 4 * hidden)
         blocks[:, :hidden] = b_h[:hidden]
         from_x = blocks[:, hidden:]
@@ -102,17 +102,8 @@ class PackedGRU(torch.autograd.Function):
             step.d_blocks.mul_(step.d_new_of_blocks)
             carried = torch.mul(step.d_new, step.z, out=step.d_old).addmm_(step.d_from_h, w_h)
         d_b = d_blocks.sum(0)
-        return (d_from_x @ w_x, d_from_x.T @ x, _n_last(d_from_h.T @ old), d_b[hidden:],
-                _n_last(d_b[: 3 * hidden]), None, None)  # fmt: skip
-
-
-def _n_first(weight: Tensor) -> Tensor:
-    """PyTorch's order of the gates, r, z, n, turned into n, r, z."""
-    return weight.roll(len(weight) // 3, 0)
-
-
-def _n_last(weight: Tensor) -> Tensor:
-    return weight.roll(-(len(weight) // 3), 0)
+        return (d_from_x @ w_x, d_from_x.T @ x, (d_from_h.T @ old).roll(-hidden, 0), d_b[hidden:],
+                d_b[: 3 * hidden].roll(-hidden, 0), None, None)  # fmt: skip
 
 
 def _by_step(
@@ -133,25 +124,19 @@ def lstm_over_padding(
     that takes about half the time of packed sequences, see ``benchmarks/``.
     """
     x = x.masked_fill(~mask.unsqueeze(2), 0)
-    to_the_end, back = _rolls(mask)
-    right, (right_h, right_c) = forwards(_rolled(x, to_the_end))
+    padding = mask.shape[1] - mask.sum(1, keepdim=True)
+    right, (right_h, right_c) = forwards(_rolled(x, padding))
     left, (left_h, left_c) = backwards(x.flip(1))
-    h = torch.cat([_rolled(right, back), left.flip(1)], 2)
+    h = torch.cat([_rolled(right, -padding), left.flip(1)], 2)
     return h, torch.cat([right_h[0], left_h[0]], 1), torch.cat([right_c[0], left_c[0]], 1)
 
 
-def _rolls(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """For ``_rolled``: moves the padding ``(n, length)`` of each row to its front, and back."""
-    rows, length = mask.shape
-    place = torch.arange(length, device=mask.device)
-    start = length * torch.arange(rows, device=mask.device).unsqueeze(1)
-    padding = length - mask.sum(1, keepdim=True)
-    return start + (place - padding) % length, start + (place + padding) % length
-
-
-def _rolled(x: Tensor, places: Tensor) -> Tensor:
-    """``x`` ``(n, length, features)`` with its vectors taken from ``places`` ``(n, length)``."""
-    return x.flatten(0, 1).index_select(0, places.flatten()).view_as(x)
+def _rolled(x: Tensor, shift: Tensor) -> Tensor:
+    """Each row of ``x`` ``(n, length, features)`` turned on by its ``shift`` ``(n, 1)``."""
+    rows, length, _ = x.shape
+    place = (torch.arange(length, device=x.device) - shift) % length
+    place = place + length * torch.arange(rows, device=x.device).unsqueeze(1)
+    return x.flatten(0, 1).index_select(0, place.flatten()).view_as(x)
 
 
 def bit_cut_dropout(x: Tensor, rate: float) -> Tensor:
@@ -176,8 +161,7 @@ def wall(mask: Tensor) -> Tensor:
 
 
 def open_keys(mask: Tensor) -> Tensor:
-    """What rows may attend to: the real words, and the padding of a document without any, where 0
-    would be divided by 0; its rows are to be dropped. ``(batch, length)`` both."""
+    """The real words, and all of a document without any: else 0 would be divided by 0."""
     return mask | ~mask.any(1, keepdim=True)
 
 

@@ -85,20 +85,19 @@ class AttentionPooling(nn.Module):
         attention per hop ``(n, hops, length)``; ``attention`` ``(n, length)``, if given, takes
         the place of every hop's."""
         if attention is None:
-            alpha = self.weigh(h, mask)
+            alpha = masked_softmax(self.scores(h, mask), mask.unsqueeze(1))
         else:
             alpha = attention.unsqueeze(1).expand(-1, len(self.contexts), -1)
         pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)
         return pooled.squeeze(1), alpha
 
-    def weigh(self, h: Tensor, mask: Tensor) -> Tensor:
-        """The learned attention ``(n, hops, length)``."""
+    def scores(self, h: Tensor, mask: Tensor) -> Tensor:
+        """u · c of real places, 0 elsewhere: ``(n, hops, length)``."""
         real = mask.flatten().nonzero().squeeze(1)  # padding is not worth a matrix product
         u = torch.tanh(self.projection(h.flatten(0, 1).index_select(0, real)))  # (real, attention)
         scores = u @ self.contexts.T  # (real, hops)
         padded = scores.new_zeros(mask.numel(), scores.shape[1]).index_copy_(0, real, scores)
-        scores = padded.view(*mask.shape, len(self.contexts)).transpose(1, 2)  # (n, hops, length)
-        return masked_softmax(scores, mask.unsqueeze(1))
+        return padded.view(*mask.shape, len(self.contexts)).transpose(1, 2)
 
 
 class BilinearAttention(nn.Module):

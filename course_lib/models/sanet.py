@@ -25,8 +25,7 @@ class SANetConfig:
     The last four are choices that the lesson switches: the paper has positions, does not divide the
     scores by √d, and must have masked the padding before the maximum; ``sparse`` gives the
     embedding gradients of the batch's own rows alone, which needs an optimiser without momentum.
-    ``embedding`` is the width of word vectors that start at random; given ones keep theirs.
-    ``ValueError`` for a value that a field cannot take.
+    ``embedding`` is the width of vectors that start at random. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 100
@@ -120,19 +119,14 @@ class Block(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self,
-        x: Tensor,
-        mask: Tensor,
-        attention: Tensor | None = None,
-        return_attention: bool = False,
+        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, wanted: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """``x`` ``(batch, length, hidden)`` → the same, and the attention where it is at hand,
-        which it is if it is given or asked for."""
+        """``x`` ``(batch, length, hidden)`` → the same, and the attention if given or wanted."""
         alpha = None
         short = x.shape[1] <= SHORT and x.device.type == "cpu"
         if isinstance(self.mixer, FeedForward):
             mixed = self.mixer(x)
-        elif short or return_attention or attention is not None:
+        elif short or wanted or attention is not None:
             mixed, alpha = self.mixer(x, mask, attention)
         else:
             mixed = self.mixer.fused(x, mask)
@@ -168,6 +162,7 @@ class SANet(nn.Module):
         of another shape, or given to a baseline.
         """
         given: Sequence[Tensor | None] = [None] * len(self.blocks)
+        wanted = self.config.attention and (return_attention or attention is not None)
         if attention is not None:
             if not self.config.attention:
                 raise ValueError("a SANet with attention=False has no attention to replace")
@@ -179,13 +174,11 @@ class SANet(nn.Module):
         x = self.projection(x)
         matrices = []
         for block, weights in zip(self.blocks, given, strict=True):
-            x, alpha = block(x, mask, weights, return_attention)
+            x, alpha = block(x, mask, weights, wanted)
             matrices.append(alpha)
         pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
-        wanted = self.config.attention and (return_attention or attention is not None)
-        return SANetOutput(
-            self.classifier(pooled), pooled_from, torch.stack(matrices, 1) if wanted else None
-        )
+        shown = torch.stack(matrices, 1) if wanted else None
+        return SANetOutput(self.classifier(pooled), pooled_from, shown)
 
 
 def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor, Tensor]:
