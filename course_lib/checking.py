@@ -47,13 +47,14 @@ def check_choice(config: Any, name: str, choices: Collection[Any]) -> None:
     """``ValueError`` unless the field is one of ``choices``."""
     value = getattr(config, name)
     if not any(value == choice and type(value) is type(choice) for choice in choices):
-        raise refusal(config, name, ", ".join(map(repr, choices)))
+        raise refusal(config, name, f"one of {', '.join(map(repr, choices))}")
 
 
 def check_flags(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is True or False."""
     for name in names:
-        check_choice(config, name, (True, False))
+        if type(getattr(config, name)) is not bool:
+            raise refusal(config, name, "True or False")
 
 
 def _is_finite(value: Any) -> bool:

@@ -251,10 +251,13 @@ def test_the_preset_has_as_many_parameters_as_the_papers_network():
         ({"layers": 0}, "layers takes a whole number from 1, got 0"),
         ({"hidden": 8.0}, "hidden takes a whole number from 1, got 8.0"),
         ({"gate_bias": float("inf")}, "gate_bias takes a finite number, got inf"),
-        ({"frozen": 1}, "frozen takes True, False, got 1"),
-        ({"attention": "no"}, "attention takes True, False, got 'no'"),
+        ({"frozen": 1}, "frozen takes True or False, got 1"),
+        ({"attention": "no"}, "attention takes True or False, got 'no'"),
         ({"dropout": 1}, "dropout takes a number from 0 to below 1, got 1"),
-        ({"dropout_at": "gates"}, "dropout_at takes 'words', 'classifier', 'both', got 'gates'"),
+        (
+            {"dropout_at": "gates"},
+            "dropout_at takes one of 'words', 'classifier', 'both', got 'gates'",
+        ),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(settings, says):

@@ -1,8 +1,10 @@
 """The house keeps its floors, and holds nothing that belongs elsewhere."""
 
 import ast
+import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -64,6 +66,71 @@ def test_the_table_of_rooms_names_exactly_those_there_are():
     assert [FLOOR[room] for room in named] == sorted(map(FLOOR.get, named), reverse=True)
     thin = re.search(r"(.*) are \*\*the thin part\*\*", text)[1]
     assert sorted(re.findall(r"`(\w+)/`", thin)) == sorted(THIN)
+
+
+HEAVY = {
+    *("datasets", "pyarrow", "nltk", "pooch", "sklearn", "matplotlib", "seaborn", "pandas"),
+    *("IPython", "ipywidgets", "anywidget", "notebook", "papermill", "nbformat", "nbconvert"),
+    *("snakemake", "torchmetrics"),
+}
+THIN_LIMIT = 2800
+LONGEST = 450
+
+
+def test_the_thin_part_imports_alone():
+    """In a process of its own, every module of it, and what that leaves in ``sys.modules``."""
+    modules = [
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
+        for path in SOURCES
+        if room_of(path) in THIN and path.stem != "__init__"
+    ]
+    command = f"import sys, {', '.join(modules)}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", command], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert {"course_lib", "torch", "accelerate"} <= loaded
+    jupyters = {name for name in loaded if name.startswith("jupyter")}
+    assert (loaded & HEAVY) | jupyters == set()
+    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("course_lib.")}
+    assert rooms == {*THIN, "data", "checking", "files", "fronts"}
+    assert {name for name in done.stdout.split() if name.startswith("course_lib.data.")} == {
+        "course_lib.data.batches"
+    }
+
+
+def lines_of(path):
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def test_the_thin_part_is_thin():
+    lines = {str(path.relative_to(LIBRARY)): lines_of(path) for path in SOURCES
+             if room_of(path) in THIN}  # fmt: skip
+    assert sum(lines.values()) <= THIN_LIMIT, lines
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for path in LIBRARY.rglob("*") if path.suffix in (".py", ".js", ".css", ".html")),
+    ids=lambda path: str(path.relative_to(LIBRARY)),
+)
+def test_no_file_of_the_library_is_long(path):
+    assert lines_of(path) <= LONGEST
+
+
+def test_torch_reads_how_long_a_waiting_thread_spins():
+    """GNU's OpenMP says what it read from the environment, once, when torch loads it."""
+    code = "import course_lib, sys; assert 'torch' not in sys.modules; import torch"
+    environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True,
+        env=environment | {"OMP_DISPLAY_ENV": "verbose"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    if "GOMP_" not in done.stderr:
+        pytest.skip("torch brings another OpenMP here")
+    assert "GOMP_SPINCOUNT = '3000'" in done.stderr
 
 
 def test_no_tracked_file_names_a_machine_or_a_registry_host():

@@ -370,7 +370,7 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(full):
         ({"ngrams": False}, "ngrams takes a whole number from 0, got False"),
         ({"initial_std": -0.1}, "initial_std takes a finite number from 0, got -0.1"),
         ({"hidden_dropout": 1.5}, "hidden_dropout takes a number from 0 to below 1, got 1.5"),
-        ({"query_highway": 1}, "query_highway takes True, False, got 1"),
+        ({"query_highway": 1}, "query_highway takes True or False, got 1"),
     ],
 )
 def test_a_config_refuses_what_it_cannot_take(changes, says):

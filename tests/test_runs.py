@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import torch
-from course_lib.training.config import TrainingError
 from filelock import FileLock
 from safetensors.torch import load_file
 
@@ -28,6 +27,7 @@ from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.invariants import check_neighbours, check_padding
+from course_lib.training.config import TrainingError
 
 SMALL = {"training.epochs": 2, "model.hidden": 8, "model.attention": 8}
 SPEC = RunSpec("han", "toy", "small", SMALL, seed=1, device="cpu", threads=1)

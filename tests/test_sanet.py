@@ -196,7 +196,7 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(preset, embeddin
     ("changes", "says"),
     [
         ({"blocks": 0}, "blocks takes a whole number from 1, got 0"),
-        ({"positions": 0}, "positions takes True, False, got 0"),
+        ({"positions": 0}, "positions takes True or False, got 0"),
         ({"dropout": None}, "dropout takes a number from 0 to below 1, got None"),
     ],
 )

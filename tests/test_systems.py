@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from course_lib.training.config import TrainingError
 
 from course_lib.data.corpus import load_corpus
 from course_lib.data.text import TokenisedText
@@ -16,6 +15,7 @@ from course_lib.experiments.systems import SYSTEMS
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.composition import selected_words
+from course_lib.training.config import TrainingError
 
 PRESET = {"tfidf": "default"}
 OURS = "A tender film. The acting is wonderful!"

@@ -24,8 +24,8 @@ TAKES = {
     "max_sentences": "a whole number from 0",
     "max_words": "a whole number from 0",
     "vocabulary_limit": "a whole number from 3",
-    "vocabulary_from": "one of train, train+validation, train+validation+test",
-    "vectors": "one of none, glove.6B.50d",
+    "vocabulary_from": "one of 'train', 'train+validation', 'train+validation+test'",
+    "vectors": "one of 'none', 'glove.6B.50d'",
     "standardise": "True or False",
     "validation_share": "a number",
 }

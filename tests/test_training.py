@@ -360,10 +360,10 @@ def test_a_network_trained_in_bfloat16_goes_on_in_float32():
         ("epsilon", -1e-8, "a finite number from 0"),
         ("clip_norm", math.inf, "a finite number from 0"),
         ("embedding_rate", None, "a finite number from 0"),
-        ("decay", 1, "True, False"),
-        ("best_by", "f1", "'loss', 'accuracy'"),
-        ("optimizer", "adagrad", "'adam', 'amsgrad', 'adadelta', 'sgd'"),
-        ("precision", "fp16", "'auto', 'native', 'no', 'bf16'"),
+        ("decay", 1, "True or False"),
+        ("best_by", "f1", "one of 'loss', 'accuracy'"),
+        ("optimizer", "adagrad", "one of 'adam', 'amsgrad', 'adadelta', 'sgd'"),
+        ("precision", "fp16", "one of 'auto', 'native', 'no', 'bf16'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(field, value, takes):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from course_lib.checking import (
     check_choice,
     check_flags,
-    check_positive,
     check_share,
     check_whole,
+    refusal,
 )
 from course_lib.data.catalog import names_of
 from course_lib.data.vocabulary import RESERVED
@@ -37,5 +37,6 @@ class TextConfig:
         check_choice(self, "vocabulary_from", SPLITS)
         check_choice(self, "vectors", ("none", *names_of("vectors")))
         check_flags(self, "standardise")
-        check_positive(self, "validation_share")
         check_share(self, "validation_share")
+        if self.validation_share == 0:
+            raise refusal(self, "validation_share", "a number above 0")

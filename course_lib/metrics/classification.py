@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torchmetrics.functional import accuracy, auroc, confusion_matrix, f1_score, roc
 
 THRESHOLD = 0.5  # the seed report's: positive strictly above it, not tuned
 
@@ -22,6 +21,9 @@ def classification_metrics(predictions: Predictions) -> dict[str, float | list]:
     F1 and AUC are those of class 1. ``roc`` holds the curve as two lists of false and true positive
     rates, thinned to about 200 points.
     """
+    # to import it costs as much as torch, and the room's other modules do not need it
+    from torchmetrics.functional import accuracy, auroc, confusion_matrix, f1_score, roc
+
     probabilities, labels = predictions
     classes = probabilities.shape[1]
     if classes > 2:

@@ -45,8 +45,7 @@ class History:
 
     @property
     def best(self) -> int:
-        """Index of the first epoch with the lowest validation loss, or the highest accuracy, as
-        ``best_by`` says; -1 before the first one ends."""
+        """Index of the best epoch by ``best_by``, the first of equals; -1 before any has ended."""
         accuracy = self.best_by == "accuracy"
         costs = [-e.validation_accuracy if accuracy else e.validation_loss for e in self.epochs]
         return costs.index(min(costs)) if costs else -1
@@ -132,8 +131,7 @@ class Checkpoints:
                 shutil.rmtree(folder)
 
     def _write(self, path: Path) -> None:
-        state = {"identity": self.identity, "history": asdict(self.history)}
-        path.write_text(json.dumps(state, indent=1))
+        path.write_text(json.dumps({"identity": self.identity, "history": asdict(self.history)}))
 
     def _read(self, path: Path) -> None:
         with self._naming(path):

@@ -15,7 +15,6 @@ from course_lib.checking import (
 )
 
 OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
-PRECISIONS = ("auto", "native", "no", "bf16")
 
 
 class TrainingError(RuntimeError):
@@ -34,11 +33,11 @@ class TrainingConfig:
     ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
     of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
     without ``momentum``, which is SGD's alone. ``epsilon`` 0 leaves the optimiser its own; SGD has
-    none. ``clip_norm`` 0 clips nothing. A batch of more than
-    ``most_tokens`` (0: any number) goes through in slices whose gradients add up, in less memory.
-    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
-    a CPU that multiplies it natively: that pays where batches have few different shapes, see
-    ``benchmarks/``), ``"no"`` or ``"bf16"``. Raises ``ValueError`` naming a field that cannot be.
+    none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0: any number) goes
+    through in slices whose gradients add up, in less memory. ``precision`` is ``"auto"`` (bfloat16
+    on a GPU that has it, else float32), ``"native"`` (also on a CPU that multiplies it natively:
+    that pays where batches have few different shapes, see ``benchmarks/``), ``"no"`` or ``"bf16"``.
+    Raises ``ValueError`` naming a field that cannot be.
     """
 
     epochs: int = 10
@@ -65,21 +64,19 @@ class TrainingConfig:
         check_flags(self, "decay")
         check_choice(self, "best_by", ("loss", "accuracy"))
         check_choice(self, "optimizer", OPTIMIZERS)
-        check_choice(self, "precision", PRECISIONS)
+        check_choice(self, "precision", ("auto", "native", "no", "bf16"))
 
 
 def make_optimizer(
     model: nn.Module, config: TrainingConfig, device: torch.device
 ) -> torch.optim.Optimizer:
     """The optimiser that ``config`` names, its groups marked with their share of the rate."""
-    groups = [{"params": list(model.parameters()), "rate": 1.0}]
-    if config.embedding_rate != 1 or config.momentum:
-        tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
-        known = set(map(id, tables))
-        groups = [
-            {"params": [p for p in model.parameters() if id(p) not in known], "rate": 1.0},
-            {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
-        ]
+    tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
+    known = set(map(id, tables))
+    groups = [
+        {"params": [p for p in model.parameters() if id(p) not in known], "rate": 1.0},
+        {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
+    ]
     shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, **shared, momentum=config.momentum)
@@ -89,12 +86,3 @@ def make_optimizer(
         return torch.optim.Adadelta(groups, **shared)
     fused = device.type in ("cpu", "cuda")
     return torch.optim.Adam(groups, **shared, amsgrad=config.optimizer == "amsgrad", fused=fused)
-
-
-def set_learning_rate(
-    optimizer: torch.optim.Optimizer, config: TrainingConfig, epochs_done: float
-) -> None:
-    """Straight down to zero at the last planned step; a function of the step, so it resumes."""
-    left = 1 - epochs_done / config.epochs if config.decay else 1.0
-    for group in optimizer.param_groups:
-        group["lr"] = config.learning_rate * left * group["rate"]

@@ -17,11 +17,8 @@ from course_lib.training.parallel import processes
 def choose_device(name: str = "auto") -> torch.device:
     """``"auto"`` is cuda where there is one, else cpu; ``"cuda:1"`` is the second GPU; nobody has
     tried ``"mps"``. Raises ``TrainingError`` for a device that is not there."""
-    count = {
-        "cpu": 1,
-        "cuda": torch.cuda.device_count() if torch.cuda.is_available() else 0,
-        "mps": int(torch.backends.mps.is_available()),
-    }
+    count = {"cpu": 1, "mps": int(torch.backends.mps.is_available())}
+    count["cuda"] = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         name = "cuda" if count["cuda"] else "cpu"
     try:
@@ -47,16 +44,13 @@ def choose_precision(asked: str, device: torch.device) -> str:
 
 
 def make_accelerator(device: torch.device, precision: str) -> Accelerator:
-    """accelerate's view of the device; a GPU named by its number becomes the current one.
-
-    Under torchrun each process gets the GPU of its own rank instead.
-    """
+    """accelerate on that device; a GPU named by its number becomes the current one, except under
+    torchrun, where each process has the one of its rank."""
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier one
     if device.type == "cuda" and device.index is not None and processes() == 1:
         torch.cuda.set_device(device)
-    return Accelerator(
-        cpu=device.type == "cpu", mixed_precision=choose_precision(precision, device)
-    )
+    precision = choose_precision(precision, device)
+    return Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
 
 
 def use_threads(threads: int | None) -> int:
@@ -83,8 +77,7 @@ def flushed_denormals() -> Iterator[None]:
 
 def _flush_denormals(flush: bool) -> None:
     """A processor keeps this per thread. GNU's OpenMP, torch's on Linux, runs a function in each of
-    its threads; elsewhere OpenMP gives the calling thread's setting to the others (Intel's does).
-    """
+    its threads; LLVM's and Intel's give the calling thread's setting to the others on x86."""
     in_each = getattr(ctypes.CDLL(None), "GOMP_parallel", None) if sys.platform == "linux" else None
     if in_each:
         setter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: torch.set_flush_denormal(flush))

@@ -14,12 +14,7 @@ from tqdm.auto import tqdm
 from course_lib.data.batches import Batch, Batches, Documents
 from course_lib.metrics.classification import Predictions
 from course_lib.training.checkpoints import Checkpoints, History
-from course_lib.training.config import (
-    TrainingConfig,
-    TrainingError,
-    make_optimizer,
-    set_learning_rate,
-)
+from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.devices import choose_device, flushed_denormals, make_accelerator
 from course_lib.training.parallel import add_up, add_up_gradients, is_main
 
@@ -36,8 +31,7 @@ def fit(
     after_epoch: Callable[[History], None] | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> History:
-    """Train in place and leave the model, in float32, with the weights of its best epoch by
-    ``best_by``.
+    """Train in place and leave the model, in float32, with the weights of its best epoch.
 
     ``seed`` decides the order of the documents and what dropout drops. A batch's loss is the mean
     cross-entropy of its documents, and the mean of the output's ``penalty`` ``(batch,)`` where a
@@ -65,12 +59,11 @@ def fit(
         _train_epoch(prepared, optimizer, batches, config, checkpoints, checkpoint_seconds)
         desc = f"epoch {number + 1} validation"
         predictions = predict(model, held_out, desc=desc, accelerator=accelerator)
-        step = history.step
-        if not math.isfinite(history.end_epoch(predictions).validation_loss):
+        epoch = history.end_epoch(predictions)
+        if not math.isfinite(epoch.validation_loss):
             raise TrainingError(
-                f"validation loss is {history.epochs[-1].validation_loss} after epoch "
-                f"{number + 1}, its last batch {step}. A smaller learning rate or clip_norm may "
-                "help."
+                f"validation loss is {epoch.validation_loss} after epoch {number + 1}, its last "
+                f"batch {len(batches)}. A smaller learning rate or clip_norm may help."
             )
         if history.best == number:
             checkpoints.keep_best(model)
@@ -107,7 +100,10 @@ def _train_epoch(
     for batch in bar:
         began = time.perf_counter()
         place = f"epoch {number + 1}, batch {history.step + 1} of {len(batches)}"
-        set_learning_rate(optimizer, config, number + history.step / len(batches))
+        # a function of the step, so that it resumes
+        left = 1 - (number + history.step / len(batches)) / config.epochs if config.decay else 1.0
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * left * group["rate"]
         optimizer.zero_grad()
         sums = _add_gradients(model, batch, accelerator, config, place)
         add_up_gradients(model, accelerator)
@@ -121,10 +117,8 @@ def _train_epoch(
         history.right += int(right)
         history.step += 1
         history.seconds += time.perf_counter() - began
-        bar.set_postfix(
-            loss=f"{history.loss / history.seen:.3f}",
-            accuracy=f"{history.right / history.seen:.3f}",
-        )
+        seen = history.seen
+        bar.set_postfix(loss=f"{history.loss / seen:.3f}", accuracy=f"{history.right / seen:.3f}")
         if due:
             checkpoints.save()
 
@@ -179,12 +173,9 @@ def measure(
     """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass.
 
     ``look(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and its figures by name,
-    ``(batch, …)`` each, which have no gradient: a model's attention measured, say.
-    The processes of an ``accelerator`` take batches in turns, and all get everything.
+    ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and all get everything.
     """
-    turn, turns = 0, 1
-    if accelerator:
-        turn, turns = accelerator.process_index, accelerator.num_processes
+    turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     device = device or next(model.parameters()).device
     model.to(device).eval()
     rows = len(batches.documents)

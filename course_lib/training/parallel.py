@@ -31,9 +31,8 @@ def add_up(figures: list[float], accelerator: Accelerator) -> list[float]:
     """The sum over all processes of each figure."""
     if accelerator.num_processes == 1:
         return figures
-    return accelerator.reduce(
-        torch.tensor(figures, dtype=torch.float64, device=accelerator.device)
-    ).tolist()
+    sums = torch.tensor(figures, dtype=torch.float64, device=accelerator.device)
+    return accelerator.reduce(sums).tolist()
 
 
 def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
