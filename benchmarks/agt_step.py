@@ -19,15 +19,15 @@ from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
-from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import split_rows
-from course_lib.experiments.systems.agt import NETWORK, PAPER
-from course_lib.experiments.systems.network import config_of
+from course_lib.experiments.settings import with_overrides
+from course_lib.experiments.systems.agt import PAPER, AGTSystem
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 
-SETTINGS = replace(PAPER, vectors="none", embedding=50)
+SETTINGS = with_overrides(PAPER, {"text.vectors": "none", "model.embedding": 50})
+TRAINING = SETTINGS.training
 WIDE = 300
 WARM_UP = 5
 CPU = torch.device("cpu")
@@ -110,14 +110,13 @@ class Together:
 
 def optimizer_of(model: nn.Module) -> Any:
     """Adam as in training; for sparse word vectors ``SparseAdam`` beside it."""
-    config = TrainingConfig(**NETWORK.training, learning_rate=SETTINGS.learning_rate)
     table = model.embedding
     if not table.sparse:
-        return make_optimizer(model, config, CPU)
+        return make_optimizer(model, TRAINING, CPU)
     rest = [p for p in model.parameters() if p is not table.weight]
     return Together(
-        torch.optim.Adam(rest, lr=config.learning_rate, fused=True),
-        torch.optim.SparseAdam([table.weight], lr=config.learning_rate),
+        torch.optim.Adam(rest, lr=TRAINING.learning_rate, fused=True),
+        torch.optim.SparseAdam([table.weight], lr=TRAINING.learning_rate),
     )
 
 
@@ -143,9 +142,9 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(words: int, classes: int, seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    config = config_of(SETTINGS, AGTConfig)
+    config = SETTINGS.model
     wide = replace(config, embedding=WIDE)
-    native = NETWORK.training["precision"]
+    native = TRAINING.precision
     return {
         "loop, float32": (LoopedAGT(config, words, classes), "no"),
         "at once, float32": (AGT(config, words, classes), "no"),
@@ -162,11 +161,12 @@ def time_steps(
 ) -> dict[str, Any]:
     """Milliseconds of a step of every way, and their ratios, round by round."""
     rows = split_rows(corpus)["train"]
-    vocabulary = Vocabulary.build(rows, SETTINGS.vocabulary)
-    encoded = NETWORK.encode(rows, vocabulary, SETTINGS)
-    forever = Batches(encoded, batch_size, seed).epoch()
+    system = AGTSystem(SETTINGS, corpus.card.classes)
+    system.build({"train": rows}, seed)
+    forever = Batches(system.encode(rows), batch_size, seed).epoch()
     data = [batch for _, batch in zip(range(steps), forever)]
-    networks = ways(len(vocabulary), len(corpus.card.classes), seed)
+    words = len(system.vocabulary)
+    networks = ways(words, len(system.classes), seed)
     load_twin(networks["at once"][0], networks["loop"][0], *data[0][:2])
     measures = {}
     for name, (model, precision) in networks.items():
@@ -188,10 +188,10 @@ def time_steps(
             name: spread(ratio(found[above], found[below]))
             for name, (above, below) in pairs.items()
         },
-        "precision": choose_precision(NETWORK.training["precision"], CPU),
+        "precision": choose_precision(TRAINING.precision, CPU),
         "steps_of_an_epoch": -(-len(rows) // batch_size),
         "words_of_a_batch": sum(int(batch.mask.sum()) for batch in data) / len(data),
-        "vocabulary": len(vocabulary),
+        "vocabulary": words,
     }
 
 
@@ -201,7 +201,7 @@ def main() -> None:
     parser.add_argument("--dataset", default="sst5")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40, help="training steps of a round")
-    parser.add_argument("--batch", type=int, default=SETTINGS.batch_size)
+    parser.add_argument("--batch", type=int, default=TRAINING.batch_size)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()

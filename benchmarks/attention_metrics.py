@@ -16,16 +16,15 @@ from torch import Tensor
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
-from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.run import LOOKED_AT, split_rows
-from course_lib.experiments.systems import NETWORKS, build_network
-from course_lib.experiments.systems.sanet import SANetSettings
+from course_lib.experiments.run import split_rows
+from course_lib.experiments.settings import with_overrides
+from course_lib.experiments.systems.network import LOOKED_AT, PREDICTED
+from course_lib.experiments.systems.sanet import BASE, SANetSystem
 from course_lib.metrics.attention import describe_attention, paper_figures
 from course_lib.training.devices import use_threads
 from course_lib.training.loop import measure
 
-SETTINGS = SANetSettings(vectors="none")
-EVALUATED_AT = 256  # documents at once where only accuracy is wanted, as in a run
+SETTINGS = with_overrides(BASE, {"text.vectors": "none", "text.vocabulary_from": "train"})
 PLAIN, TWO, ALL = "plain", "Gini and diagonality", "all that is recorded"
 SAME = f"plain, {LOOKED_AT} at once"
 WARM_UP = 2
@@ -48,14 +47,13 @@ def main() -> None:
     threads = use_threads(chosen.threads)
     corpus = load_corpus("ag_news")
     rows = split_rows(corpus)
-    vocabulary = Vocabulary.build(rows["train"], SETTINGS.vocabulary)
-    documents = NETWORKS["sanet"].encode(rows["test"], vocabulary, SETTINGS)
-    classes = len(corpus.card.classes)
-    model, _ = build_network("sanet", SETTINGS, vocabulary, classes, chosen.seed)
+    system = SANetSystem(SETTINGS, corpus.card.classes)
+    system.build(rows, chosen.seed)
+    documents, model = system.encode(rows["test"]), system.model
 
     def seconds(size: int, figures: Figures) -> float:
         def look(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-            output = model(tokens, mask, attention=figures is not nothing)
+            output = model(tokens, mask, return_attention=figures is not nothing)
             found = {} if figures is nothing else figures(output.attention[:, 0], mask)
             return output.logits, found
 
@@ -64,7 +62,7 @@ def main() -> None:
         return time.perf_counter() - began
 
     ways: dict[str, tuple[int, Figures]] = {
-        PLAIN: (EVALUATED_AT, nothing),
+        PLAIN: (PREDICTED, nothing),
         SAME: (LOOKED_AT, nothing),
         TWO: (LOOKED_AT, paper_figures),
         ALL: (LOOKED_AT, describe_attention),

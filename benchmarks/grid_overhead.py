@@ -21,7 +21,7 @@ from course_lib.files import REPOSITORY
 sys.path.insert(0, str(REPOSITORY / "tests" / "cluster"))
 from project import SMALL, Project
 
-ENTRY = SMALL | {"system": "han", "limit": 60, "overrides": {"epochs": 1}}
+ENTRY = SMALL | {"system": "han", "limit": 60, "overrides": {"training.epochs": 1}}
 PLAIN = """
 from course_lib.files import REPOSITORY
 from course_lib.experiments.run import train

@@ -21,18 +21,13 @@ from tqdm.auto import tqdm
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.corpus import load_corpus
-from course_lib.data.encoding import encode_documents
-from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import split_rows
-from course_lib.experiments.systems import build_network
-from course_lib.experiments.systems.han import HANSettings
-from course_lib.models.han import HAN
-from course_lib.training.config import TrainingConfig
+from course_lib.experiments.systems.han import REPORT, HANSystem
+from course_lib.models.han import HAN, HANConfig
 from course_lib.training.devices import use_threads
 from course_lib.training.loop import predict
 
-SETTINGS = HANSettings()
-TRAINING = TrainingConfig()
+TEXT, MODEL, TRAINING = REPORT.text, REPORT.model, REPORT.training
 LARGE_BATCH, LARGE_RATE = 256, 6e-3  # four times the batch at twice the learning rate
 LARGE = f"ours, batches of {LARGE_BATCH}"
 WARM_UP = 10  # batches of each way before anything is timed
@@ -61,14 +56,14 @@ class ObviousFloor(nn.Module):
 class ObviousHAN(nn.Module):
     """The equations and sizes of ``course_lib.models.han.HAN``, on padded reviews throughout."""
 
-    def __init__(self, settings: HANSettings, embedding: Tensor, dropout: float) -> None:
+    def __init__(self, config: HANConfig, embedding: Tensor) -> None:
         super().__init__()
-        hidden, attention = settings.hidden, settings.attention
+        hidden, attention = config.hidden, config.attention
         self.embedding = nn.Embedding.from_pretrained(embedding, freeze=False, padding_idx=0)
         self.words = ObviousFloor(embedding.shape[1], hidden, attention)
         self.sentences = ObviousFloor(2 * hidden, hidden, attention)
         self.classifier = nn.Linear(2 * hidden, 2)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Token ids ``(batch, sentences, words)``, 0 for padding → logits ``(batch, 2)``."""
@@ -86,12 +81,12 @@ def obvious_twin(model: HAN) -> ObviousHAN:
     The two are compared on reviews that fill 7 × 30, because in the obvious way the backward GRU
     starts in the padding.
     """
-    twin = ObviousHAN(SETTINGS, model.embedding.weight.detach().clone(), SETTINGS.dropout)
+    twin = ObviousHAN(MODEL, model.embedding.weight.detach().clone())
     weights = model.state_dict().items()
     twin.load_state_dict(
         {name.replace("gru.gru", "gru").replace("pooling.", ""): value for name, value in weights}
     )
-    tokens = torch.randint(1, SETTINGS.vocabulary, (8, SETTINGS.max_sentences, SETTINGS.max_words))
+    tokens = torch.randint(1, TEXT.vocabulary_limit, (8, TEXT.max_sentences, TEXT.max_words))
     with torch.inference_mode():
         ours = model.eval()(tokens, tokens > 0).logits
         torch.testing.assert_close(twin.eval()(tokens), ours, rtol=1e-4, atol=1e-5)
@@ -99,7 +94,7 @@ def obvious_twin(model: HAN) -> ObviousHAN:
 
 
 def ours_steps(
-    model: HAN, train: Batches, bf16: bool = False, rate: float = SETTINGS.learning_rate
+    model: HAN, train: Batches, bf16: bool = False, rate: float = TRAINING.learning_rate
 ) -> Steps:
     """Training steps as in ``course_lib.training.loop``: the library's batches, the fused Adam."""
     update = updater(model, EPOCHS * len(train), fused=True, rate=rate)
@@ -114,12 +109,12 @@ def ours_steps(
 
 def obvious_steps(model: ObviousHAN, tokens: Tensor, labels: Tensor, seed: int) -> Steps:
     """Training steps on batches of a shuffled tensor ``(reviews, 7, 30)``, the plain Adam."""
-    batches = math.ceil(len(labels) / SETTINGS.batch_size)
+    batches = math.ceil(len(labels) / TRAINING.batch_size)
     update = updater(model, EPOCHS * batches)
     random = torch.Generator().manual_seed(seed)
     model.train()
     while True:
-        for index in torch.randperm(len(labels), generator=random).split(SETTINGS.batch_size):
+        for index in torch.randperm(len(labels), generator=random).split(TRAINING.batch_size):
             loss = nn.functional.cross_entropy(model(tokens[index]), labels[index])
             yield len(index), update(loss)
 
@@ -128,7 +123,7 @@ def updater(
     model: nn.Module,
     steps: int,
     fused: bool | None = None,
-    rate: float = SETTINGS.learning_rate,
+    rate: float = TRAINING.learning_rate,
 ) -> Callable[[Tensor], Tensor]:
     """One update from a loss, the same for every way but for Adam's implementation: clipped
     gradients, and a learning rate that falls to zero over ``steps``."""
@@ -148,9 +143,7 @@ def updater(
 
 def padded(documents: Documents) -> Tensor:
     """All documents as one tensor ``(documents, 7, 30)``."""
-    tokens = torch.zeros(
-        len(documents), SETTINGS.max_sentences, SETTINGS.max_words, dtype=torch.int64
-    )
+    tokens = torch.zeros(len(documents), TEXT.max_sentences, TEXT.max_words, dtype=torch.int64)
     for batch in Batches(documents, 1000).epoch():
         _, sentences, words = batch.tokens.shape
         tokens[batch.index, :sentences, :words] = batch.tokens
@@ -174,7 +167,7 @@ def time_rounds(
     make: Callable[[], HAN], documents: Documents, seed: int, rounds: int, batches: int, bf16: bool
 ) -> dict[str, Any]:
     """Seconds for an epoch and the ratio to the obvious way, of every way and round."""
-    train = Batches(documents, SETTINGS.batch_size, seed)
+    train = Batches(documents, TRAINING.batch_size, seed)
     labels = torch.from_numpy(documents.labels)
     ways = {
         "obvious": obvious_steps(obvious_twin(make()), padded(documents), labels, seed),
@@ -186,7 +179,7 @@ def time_rounds(
     measures = {
         name: per_epoch(
             way,
-            batches * SETTINGS.batch_size // LARGE_BATCH if name == LARGE else batches,
+            batches * TRAINING.batch_size // LARGE_BATCH if name == LARGE else batches,
             len(documents),
         )
         for name, way in ways.items()
@@ -220,7 +213,7 @@ def compare_accuracy(
     right = torch.from_numpy(held_out.labels)
     found = {}
     for name, size, rate in (
-        ("ours", SETTINGS.batch_size, SETTINGS.learning_rate),
+        ("ours", TRAINING.batch_size, TRAINING.learning_rate),
         (LARGE, LARGE_BATCH, LARGE_RATE),
     ):
         model, batches = make(), Batches(train, size, seed)
@@ -232,7 +225,7 @@ def compare_accuracy(
     twin = obvious_twin(make())
     set_seed(seed)
     labels = torch.from_numpy(train.labels)
-    steps = EPOCHS * math.ceil(len(labels) / SETTINGS.batch_size)
+    steps = EPOCHS * math.ceil(len(labels) / TRAINING.batch_size)
     run_through("obvious", obvious_steps(twin, padded(train), labels, seed), steps)
     with torch.inference_mode():
         guess = torch.cat([twin.eval()(part).argmax(1) for part in padded(held_out).split(256)])
@@ -270,15 +263,12 @@ def main() -> None:
     threads = use_threads(chosen.threads)
     corpus = load_corpus("imdb")
     rows = split_rows(corpus)
-    vocabulary = Vocabulary.build(rows["train"], SETTINGS.vocabulary)
-    documents = {
-        split: encode_documents(rows[split], vocabulary, SETTINGS.max_sentences, SETTINGS.max_words)
-        for split in ("train", "validation")
-    }
+    system = HANSystem(REPORT, corpus.card.classes)
+    system.build(rows, chosen.seed)
+    documents = {split: system.encode(rows[split]) for split in ("train", "validation")}
 
     def make() -> HAN:
-        classes = len(corpus.card.classes)
-        return build_network("han", SETTINGS, vocabulary, classes, chosen.seed)[0]
+        return system.untrained(chosen.seed)
 
     figures = time_rounds(
         make, documents["train"], chosen.seed, chosen.rounds, chosen.batches, chosen.bf16

@@ -13,7 +13,7 @@ controller.
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import cycle
 from typing import Any
 
@@ -27,14 +27,16 @@ from course_lib.data.batches import POOL, Batch, Batches, Documents
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import split_rows
-from course_lib.experiments.systems.iram import NETWORK, PRESETS, IRAMSettings
+from course_lib.experiments.settings import Settings, with_overrides
+from course_lib.experiments.systems.iram import IRAMSystem
 from course_lib.models.iram import IRAM, step_penalty
-from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.config import make_optimizer
 from course_lib.training.devices import flushed_denormals, use_threads
 
 CPU = torch.device("cpu")
 WARM_UP = 3
 WORDS = 20_000
+PRESETS = IRAMSystem.presets
 
 
 class TorchLayer(nn.Module):
@@ -56,11 +58,18 @@ class TorchLayer(nn.Module):
         return h, *(part.transpose(0, 1).flatten(1) for part in last)
 
 
-def build(settings: IRAMSettings, vocabulary: Vocabulary, seed: int) -> IRAM:
+def system_over(vocabulary: Vocabulary, settings: Settings) -> IRAMSystem:
+    """A system of two classes that knows these words and has no network yet."""
+    system = IRAMSystem(settings, ("negative", "positive"))
+    system.vocabulary = vocabulary
+    return system
+
+
+def build(settings: Settings, vocabulary: Vocabulary, seed: int) -> IRAM:
     """An untrained network over random vectors."""
     torch.manual_seed(seed)
-    embedding = torch.randn(len(vocabulary), settings.embedding)
-    return NETWORK.build(settings, vocabulary, 2, embedding).train()
+    embedding = torch.randn(len(vocabulary), settings.model.embedding)
+    return system_over(vocabulary, settings).network(embedding).train()
 
 
 def with_torch_layers(model: IRAM, packed: bool) -> IRAM:
@@ -79,13 +88,9 @@ def with_torch_layers(model: IRAM, packed: bool) -> IRAM:
     return model
 
 
-def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable[[Batch], float]:
+def stepper(model: IRAM, settings: Settings, bf16: bool = False) -> Callable[[Batch], float]:
     """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
-    config = TrainingConfig(
-        **NETWORK.training,
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-    )
+    config = settings.training
     optimizer = make_optimizer(model, config, CPU)
 
     @flushed_denormals()
@@ -103,16 +108,16 @@ def stepper(model: IRAM, settings: IRAMSettings, bf16: bool = False) -> Callable
     return step
 
 
-def loop_timer(model: IRAM, settings: IRAMSettings, attending: bool) -> Callable[[Batch], float]:
+def loop_timer(model: IRAM, settings: Settings, attending: bool) -> Callable[[Batch], float]:
     """Seconds for the attention loop alone, or its attention alone, forward and backward."""
 
     @flushed_denormals()
     def timed(batch: Batch) -> float:
-        h = torch.randn(*batch.mask.shape, settings.hidden, requires_grad=True)
-        q = torch.randn(len(h), settings.hidden, requires_grad=True)
+        h = torch.randn(*batch.mask.shape, settings.model.hidden, requires_grad=True)
+        q = torch.randn(len(h), settings.model.hidden, requires_grad=True)
         began = time.perf_counter()
         if attending:
-            for _ in range(settings.steps):
+            for _ in range(settings.model.steps):
                 a = model.steps.attend(q.unsqueeze(1), h, batch.mask)
                 (a @ h).sum().backward()
         else:
@@ -136,23 +141,23 @@ def measures(
     }
 
 
-def encoded(corpus: Corpus, settings: IRAMSettings, rows: int) -> tuple[Vocabulary, Documents]:
+def encoded(corpus: Corpus, settings: Settings, rows: int) -> tuple[Vocabulary, Documents]:
     """The first rows to train on, and their words."""
     chosen: datasets.Dataset = split_rows(corpus)["train"].select(range(rows))
     vocabulary = Vocabulary.build(chosen, WORDS)
-    return vocabulary, NETWORK.encode(chosen, vocabulary, settings)
+    return vocabulary, system_over(vocabulary, settings).encode(chosen)
 
 
-def some(documents: Documents, settings: IRAMSettings, count: int, seed: int) -> list[Batch]:
+def some(documents: Documents, settings: Settings, count: int, seed: int) -> list[Batch]:
     """The first batches of an epoch."""
-    epoch = Batches(documents, settings.batch_size, seed).epoch()
+    epoch = Batches(documents, settings.training.batch_size, seed).epoch()
     return [batch for _, batch in zip(range(count), epoch)]
 
 
-def unsorted(documents: Documents, settings: IRAMSettings, count: int, seed: int) -> list[Batch]:
+def unsorted(documents: Documents, settings: Settings, count: int, seed: int) -> list[Batch]:
     """As many batches, drawn without regard to length."""
     order = torch.randperm(len(documents), generator=torch.Generator().manual_seed(seed)).numpy()
-    size = settings.batch_size
+    size = settings.training.batch_size
     return [documents.batch(order[k * size : (k + 1) * size]) for k in range(count)]
 
 
@@ -184,7 +189,7 @@ def time_ways(
 def time_loop(
     documents: Documents,
     vocabulary: Vocabulary,
-    settings: IRAMSettings,
+    settings: Settings,
     seed: int,
     steps: int,
     rounds: int,
@@ -215,12 +220,13 @@ def main() -> None:
     chosen = parser.parse_args()
     threads = use_threads(chosen.threads)
     corpus, reviews = load_corpus(chosen.dataset), load_corpus("imdb")
-    rows = 2 * POOL * PRESETS["vanilla"].batch_size
-    long = replace(PRESETS["imdb"], vocabulary=WORDS)
-    phrases, texts = encoded(corpus, PRESETS["vanilla"], rows), encoded(reviews, long, rows)
+    vanilla, long = PRESETS["vanilla"], PRESETS["imdb"]
+    wide = with_overrides(vanilla, {"model.embedding": 300})
+    rows = 2 * POOL * vanilla.training.batch_size
+    phrases, texts = encoded(corpus, vanilla, rows), encoded(reviews, long, rows)
     found = time_ways(phrases[1], phrases[0], chosen.seed, chosen.steps, chosen.rounds)
     figures: dict[str, Any] = {
-        "settings": asdict(PRESETS["vanilla"]),
+        "settings": asdict(vanilla),
         "words_a_phrase": float(phrases[1].lengths.mean()),
         "step_milliseconds": {name: spread(values) for name, values in found.items()},
     }
@@ -228,12 +234,11 @@ def main() -> None:
     for other in list(found)[1:]:
         name = f"ours / {other}"
         figures[name] = table[name] = spread(ratio(found["ours"], found[other]))
-    vanilla = PRESETS["vanilla"]
     for name, (vocabulary, documents), settings, steps in (
         ("vanilla, phrases", phrases, vanilla, chosen.steps),
-        ("vanilla, phrases, 300-d", phrases, replace(vanilla, embedding=300), chosen.steps),
+        ("vanilla, phrases, 300-d", phrases, wide, chosen.steps),
         ("full, phrases", phrases, PRESETS["full"], chosen.steps),
-        ("full, 200 words", texts, PRESETS["imdb"], 2),
+        ("full, 200 words", texts, long, 2),
     ):
         parts = time_loop(documents, vocabulary, settings, chosen.seed, steps, chosen.rounds)
         for part in ("loop", "attending"):

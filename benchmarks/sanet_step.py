@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import cycle
 from typing import Any
 
@@ -24,17 +24,17 @@ from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
-from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments.run import split_rows
-from course_lib.experiments.systems.network import config_of
-from course_lib.experiments.systems.sanet import NETWORK, SANetSettings
+from course_lib.experiments.settings import with_overrides
+from course_lib.experiments.systems.sanet import BASE, SANetSystem
 from course_lib.models.layers import positions
 from course_lib.models.sanet import SANet, SANetConfig
-from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 
 LENGTH, LONG, BATCH, WORDS = 48, 1000, 128, 40_000
-SETTINGS = SANetSettings(max_tokens=LENGTH, vocabulary=WORDS, vectors="none")
+TEXT = {"text.max_tokens": LENGTH, "text.vocabulary_limit": WORDS, "text.vectors": "none"}
+SETTINGS = with_overrides(BASE, TEXT | {"text.vocabulary_from": "train"})
 WARM_UP = 5
 CPU = torch.device("cpu")
 
@@ -74,12 +74,12 @@ class TorchBlock(nn.Module):
 class PlainNetwork(nn.Module):
     """What surrounds a block of either kind: words and positions below it, the maximum above."""
 
-    def __init__(self, block: type[nn.Module], settings: SANetSettings) -> None:
+    def __init__(self, block: type[nn.Module], config: SANetConfig) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(WORDS, settings.embedding, padding_idx=0)
-        self.projection = nn.Linear(settings.embedding, settings.hidden)
-        self.block = block(settings.hidden, settings.dropout)
-        self.classifier = nn.Linear(settings.hidden, 2)
+        self.embedding = nn.Embedding(WORDS, config.embedding, padding_idx=0)
+        self.projection = nn.Linear(config.embedding, config.hidden)
+        self.block = block(config.hidden, config.dropout)
+        self.classifier = nn.Linear(config.hidden, 2)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(batch, length)`` → logits ``(batch, 2)``."""
@@ -106,17 +106,11 @@ def load_twin(ours: SANet, obvious: PlainNetwork, tokens: Tensor, mask: Tensor) 
 
 def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
     """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
-    config = TrainingConfig(
-        **NETWORK.training,
-        momentum=SETTINGS.momentum,
-        embedding_rate=SETTINGS.embedding_rate,
-        learning_rate=SETTINGS.learning_rate,
-    )
-    optimizer = make_optimizer(model, config, CPU)
+    optimizer = make_optimizer(model, SETTINGS.training, CPU)
     bf16 = choose_precision(precision, CPU) == "bf16"
     model.train()
 
-    most_tokens = config.most_tokens if isinstance(model, SANet) else 0
+    most_tokens = SETTINGS.training.most_tokens if isinstance(model, SANet) else 0
 
     def step(batch: Any) -> float:
         began = time.perf_counter()
@@ -136,21 +130,22 @@ def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
 def ways(seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
-    config = replace(config_of(SETTINGS, SANetConfig), sparse=True)
+    config = SETTINGS.model
     return {
-        "obvious": (PlainNetwork(ObviousBlock, SETTINGS), "no"),
-        "ours": (SANet(config, WORDS, 2), NETWORK.training["precision"]),
+        "obvious": (PlainNetwork(ObviousBlock, config), "no"),
+        "ours": (SANet(config, WORDS, 2), SETTINGS.training.precision),
         "ours, float32": (SANet(config, WORDS, 2), "no"),
-        "nn.TransformerEncoder": (PlainNetwork(TorchBlock, SETTINGS), "no"),
+        "nn.TransformerEncoder": (PlainNetwork(TorchBlock, config), "no"),
     }
 
 
 def batches(corpus: Corpus, length: int, count: int, seed: int) -> list[Any]:
     """That many batches of reviews cut to ``length`` tokens."""
     rows = split_rows(corpus, max(1000, count * BATCH * 2))["train"]
-    vocabulary = Vocabulary.build(rows, WORDS)
-    encoded = NETWORK.encode(rows, vocabulary, replace(SETTINGS, max_tokens=length))
-    return [batch for _, batch in zip(range(count), Batches(encoded, BATCH, seed).epoch())]
+    system = SANetSystem(with_overrides(SETTINGS, {"text.max_tokens": length}), corpus.card.classes)
+    system.build({"train": rows}, seed)
+    epoch = Batches(system.encode(rows), BATCH, seed).epoch()
+    return [batch for _, batch in zip(range(count), epoch)]
 
 
 def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any]:

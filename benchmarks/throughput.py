@@ -7,7 +7,6 @@ processes share every batch: ``torchrun --nproc-per-node 2 benchmarks/throughput
 """
 
 import argparse
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from course_lib.data.batches import Documents
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.run import training_config
-from course_lib.experiments.systems import PRESETS, build_network
+from course_lib.experiments.settings import with_overrides
+from course_lib.experiments.systems import SYSTEMS
 from course_lib.training.devices import choose_device, choose_precision, use_threads
 from course_lib.training.loop import fit
 from course_lib.training.parallel import is_main, processes
@@ -37,7 +36,7 @@ class Size(NamedTuple):
     classes: int
 
 
-PAPERS = {"embedding": 300, "hidden": 500}  # IRAM's middle size, over 300-d vectors
+PAPERS = {"model.embedding": 300, "model.hidden": 500}  # IRAM's middle size, over 300-d vectors
 SIZES = {
     "HAN, 7 × 30 words": Size("han", "report", {}, 7, 30, 2),
     "SANet base, 48 words": Size("sanet", "base", {}, 1, 48, 4),
@@ -68,12 +67,14 @@ class Trainer:
     """One system at one size: an epoch of so many steps, again and again."""
 
     def __init__(self, size: Size, steps: int, device: torch.device, seed: int) -> None:
-        settings = replace(PRESETS[size.system][size.preset], vectors="none", **size.overrides)
-        vocabulary = Vocabulary(tuple(f"word{number}" for number in range(2, WORDS)))
-        self.model, _ = build_network(size.system, settings, vocabulary, size.classes, seed)
-        self.config = replace(training_config(size.system, settings), epochs=1)
+        family = SYSTEMS[size.system]
+        changes = {"text.vectors": "none", "training.epochs": 1} | size.overrides
+        settings = with_overrides(family.presets[size.preset], changes)
+        system = family(settings, tuple(f"class {number}" for number in range(size.classes)))
+        system.vocabulary = Vocabulary(tuple(f"word{number}" for number in range(2, WORDS)))
+        self.model, self.config = system.untrained(seed), settings.training
         self.device = device
-        self.documents = texts(size, steps * settings.batch_size, seed)
+        self.documents = texts(size, steps * self.config.batch_size, seed)
         self.held_out = texts(size, 4, seed + 1)
         self.tokens = len(self.documents.words)
 

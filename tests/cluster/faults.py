@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 from project import SIX_RUNS, Project, records
 
-SHORT = {"limit": 200, "overrides": {"epochs": 3}}
+SHORT = {"limit": 200, "overrides": {"training.epochs": 3}}
 GRID = {"six": [entry | SHORT if "seeds" in entry else entry for entry in SIX_RUNS]}
 
 

@@ -10,8 +10,10 @@ import pytest
 from project import SMALL, Project, records
 
 TINY = {"system": "han", "limit": 60}
-GOOD = SMALL | TINY | {"seeds": [0, 1], "overrides": {"epochs": 1}}
-BAD = SMALL | TINY | {"overrides": {"epochs": 1, "learning_rate": 1e30, "batch_size": 5}}
+GOOD = SMALL | TINY | {"seeds": [0, 1], "overrides": {"training.epochs": 1}}
+BAD = SMALL | TINY | {
+    "overrides": {"training.epochs": 1, "training.learning_rate": 1e30, "training.batch_size": 5}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

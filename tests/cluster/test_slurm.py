@@ -104,7 +104,7 @@ def wait_until_idle(folder):
 
 
 def test_a_grid_runs_through_slurm_and_leaves_the_records_of_one_machine(slurm, tmp_path):
-    tiny = {"limit": 60, "overrides": {"epochs": 1}}
+    tiny = {"limit": 60, "overrides": {"training.epochs": 1}}
     grid = {"pair": [SMALL | tiny | {"system": "han", "seeds": [0, 1]}]}
     here, there = (Project(tmp_path / name, grid) for name in ("here", "there"))
     profile = there.experiments / "profiles" / "slurm" / "config.yaml"
