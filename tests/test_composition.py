@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from strategies import prefix_mask, row_lengths, seeds
 
+from course_lib.experiments.report import composition_test, rise_and_fall
 from course_lib.metrics.composition import (
     above_median,
-    composition_test,
     describe_composition,
     expected_phrases,
     most_selected,
-    rise_and_fall,
     scaled,
     selected_words,
     selection_counts,

@@ -1,4 +1,4 @@
-"""What layers of attention select, the phrases that makes, and whether those are more than chance.
+"""What layers of attention select, and the phrases that makes.
 
 After the analysis of Guo (2017): ``attention`` ``(batch, layers, length)`` with ``mask``
 ``(batch, length)``, True = real, is scaled within each sentence and layer; a word near the largest
@@ -6,9 +6,6 @@ weight is selected; a phrase is a run of selected words. A layer that weighs all
 alike prefers none and selects none, which includes every sentence of one word. Padding is never
 selected and must not stand between words.
 """
-
-from collections.abc import Iterable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -56,6 +53,12 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     return (weights > (1 + ALIKE) * median) & real
 
 
+def phrase_starts(selected: Tensor) -> Tensor:
+    """Where a run of selected words begins, bool of the shape of ``selected`` ``(…, length)``."""
+    before = torch.nn.functional.pad(selected[..., :-1], (1, 0))
+    return selected & ~before
+
+
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
     """Phrases to be expected if the same words stood in a random order, ``(batch, layers)``.
 
@@ -80,7 +83,7 @@ def describe_composition(attention: Tensor, gates: Tensor, mask: Tensor) -> dict
         ("relaxed ", above_median(attention, mask)),
     ):
         figures[f"{prefix}selected"] = selected.sum(-1)
-        figures[f"{prefix}phrases"] = _starts(selected).sum(-1)
+        figures[f"{prefix}phrases"] = phrase_starts(selected).sum(-1)
         figures[f"{prefix}phrases by chance"] = expected_phrases(selected, mask)
     weights, _ = _weights(attention, mask)
     figures["spread"] = row_entropy(weights, mask)
@@ -125,84 +128,6 @@ def most_selected(
     return known[best], rates.gather(1, best)
 
 
-def rise_and_fall(profile: Tensor) -> Tensor:
-    """How far a figure rises towards the middle layers and falls after them, in [−1, 1].
-
-    The rank correlation (Spearman) of ``profile`` ``(…, layers)`` with the closeness to the middle
-    layer: 1 for a perfect arch, −1 for a valley, about 0 for a steady rise; NaN where all layers
-    are equal or one is NaN. ``ValueError`` below three layers, which cannot rise and fall.
-    """
-    layers = profile.shape[-1]
-    if layers < 3:
-        raise ValueError(f"rise_and_fall needs at least 3 layers, got {layers}")
-    place = torch.arange(layers, device=profile.device)
-    ranks, tent = _ranks(profile.double()), _ranks(-(2 * place - (layers - 1)).abs().double())
-    ranks = ranks - ranks.mean(-1, keepdim=True)
-    tent = tent - tent.mean()
-    found = (ranks * tent).sum(-1) / (ranks.square().sum(-1) * tent.square().sum()).sqrt()
-    return found.masked_fill(~profile.isfinite().all(-1), torch.nan)
-
-
-class CompositionTest(NamedTuple):
-    """What ``composition_test`` found.
-
-    ``length`` ``(layers,)`` mean words of a phrase (NaN where nothing is selected); ``shuffled``
-    ``(shuffles, layers)`` the same with the words in random orders; ``longer`` ``(layers,)`` the
-    p-value of "not longer than in a random order". ``arch`` is ``rise_and_fall`` of ``length``;
-    ``arch_by_order`` the p-value that random orders of the words arch as much, ``arch_by_layers``
-    that random orders of the layers do.
-    """
-
-    length: Tensor
-    shuffled: Tensor
-    longer: Tensor
-    arch: float
-    arch_by_order: float
-    arch_by_layers: float
-
-    def interval(self, share: float = 0.95) -> tuple[Tensor, Tensor]:
-        """The bounds that hold that ``share`` of the shuffled lengths, ``(layers,)`` each."""
-        tail = (1 - share) / 2
-        return self.shuffled.quantile(tail, 0), self.shuffled.quantile(1 - tail, 0)
-
-
-def composition_test(
-    batches: Iterable[tuple[Tensor, Tensor]], shuffles: int = 199, seed: int = 0
-) -> CompositionTest:
-    """Are selected words neighbours more often than in a random order, and most so half-way up?
-
-    ``batches`` are pairs of ``selected`` ``(batch, layers, length)`` and ``mask``
-    ``(batch, length)``. A model that cannot see the order of words selects the same ones however a
-    sentence is shuffled, so a shuffle permutes the columns of ``selected``, all layers alike, and
-    nothing has to be computed anew. p-values are one-sided permutation p-values,
-    (1 + how many shuffles reach the observed figure) / (1 + shuffles): with 199 the least is 0.005.
-    Run it on an untrained network, too: neighbours in a text are no random draw, so whatever scores
-    words one by one may differ from a random order. ``ValueError`` without batches or with fewer
-    than three layers.
-    """
-    random = torch.Generator().manual_seed(seed)
-    words, phrases = 0, 0  # (layers,), (1 + shuffles, layers), observed first
-    for selected, mask in batches:
-        selected, mask = selected.cpu(), mask.cpu()
-        found = [_starts(selected).sum((0, 2))]
-        for _ in range(shuffles):
-            found.append(_starts(_shuffled(selected, mask, random)).sum((0, 2)))
-        words, phrases = words + selected.sum((0, 2)), phrases + torch.stack(found)
-    if isinstance(words, int):
-        raise ValueError("composition_test needs at least one batch")
-    lengths = words / phrases  # 0 / 0 is NaN
-    arches = rise_and_fall(lengths)
-    layers = torch.stack([torch.randperm(len(words), generator=random) for _ in range(shuffles)])
-    return CompositionTest(
-        length=lengths[0],
-        shuffled=lengths[1:],
-        longer=_p_value(lengths[0], lengths[1:]),
-        arch=arches[0].item(),
-        arch_by_order=_p_value(arches[0], arches[1:]).item(),
-        arch_by_layers=_p_value(arches[0], rise_and_fall(lengths[0][layers])).item(),
-    )
-
-
 def _weights(attention: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The weights, 0 on padding, and which are real, both ``(batch, layers, length)``."""
     real = mask.unsqueeze(1).expand(-1, attention.shape[1], -1)
@@ -217,32 +142,8 @@ def _range(weights: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
     return torch.minimum(least, most), most
 
 
-def _starts(selected: Tensor) -> Tensor:
-    before = torch.nn.functional.pad(selected[..., :-1], (1, 0))
-    return selected & ~before
-
-
-def _shuffled(selected: Tensor, mask: Tensor, random: torch.Generator) -> Tensor:
-    """Each sentence's columns in a random order, its padding last."""
-    keys = torch.rand(mask.shape, generator=random).masked_fill(~mask, 2)
-    return selected.take_along_dim(keys.argsort(1).unsqueeze(1), 2)
-
-
 def _counts(values: Tensor, counted: Tensor, size: int) -> Tensor:
     """Per layer, how often each of 0 … size − 1 stands where ``counted``: ``(layers, size)``."""
     layers = values.shape[1]
     offset = size * torch.arange(layers, device=values.device).view(1, layers, 1)
     return (values + offset)[counted].bincount(minlength=layers * size).view(layers, size)
-
-
-def _ranks(values: Tensor) -> Tensor:
-    """Ranks along the last axis; equal values share the mean of theirs."""
-    below = (values.unsqueeze(-1) > values.unsqueeze(-2)).sum(-1)
-    same = (values.unsqueeze(-1) == values.unsqueeze(-2)).sum(-1)
-    return below + (same - 1).double() / 2
-
-
-def _p_value(observed: Tensor, random: Tensor) -> Tensor:
-    """One-sided, ``random`` along the first axis; NaN where nothing was observed."""
-    reached = (random >= observed - 1e-12).sum(0)  # equal profiles differ in their last digit
-    return ((1 + reached) / (1 + len(random))).masked_fill(observed.isnan(), torch.nan)

@@ -5,6 +5,9 @@ from course_lib.fronts import front
 __all__, __getattr__ = front(
     __name__,
     {
+        "CompositionTest": "composition",  # what the next one gives
+        "composition_test": "composition",  # whether selected words are neighbours, by permutation
+        "rise_and_fall": "composition",  # how far a figure rises towards the middle layers
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # what SANet would take on Zhang's complete sets
         "CONTRASTS": "differences",  # which pairs of models are compared, and for which claim
