@@ -14,6 +14,7 @@ __all__, __getattr__ = front(
         "row_gini": "attention",  # the same, row by row
         "diagonality": "attention",  # the share of attention within some places of the diagonal
         "uniform_diagonality": "attention",  # what uniform attention would give
+        "rank_correlation": "ranks",  # whether two figures put things in the same order
         "describe_steps": "steps",  # figures of attention in steps
     },
 )

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from course_lib.metrics.attention import row_entropy
+from course_lib.metrics.ranks import rank_correlation
 from course_lib.models.layers import real_weights
 
 THRESHOLD = 0.95  # the paper's
@@ -136,11 +137,7 @@ def rise_and_fall(profile: Tensor) -> Tensor:
     if layers < 3:
         raise ValueError(f"rise_and_fall needs at least 3 layers, got {layers}")
     place = torch.arange(layers, device=profile.device)
-    ranks, tent = _ranks(profile.double()), _ranks(-(2 * place - (layers - 1)).abs().double())
-    ranks = ranks - ranks.mean(-1, keepdim=True)
-    tent = tent - tent.mean()
-    found = (ranks * tent).sum(-1) / (ranks.square().sum(-1) * tent.square().sum()).sqrt()
-    return found.masked_fill(~profile.isfinite().all(-1), torch.nan)
+    return rank_correlation(profile, -(2 * place - (layers - 1)).abs())
 
 
 class CompositionTest(NamedTuple):
@@ -233,13 +230,6 @@ def _counts(values: Tensor, counted: Tensor, size: int) -> Tensor:
     layers = values.shape[1]
     offset = size * torch.arange(layers, device=values.device).view(1, layers, 1)
     return (values + offset)[counted].bincount(minlength=layers * size).view(layers, size)
-
-
-def _ranks(values: Tensor) -> Tensor:
-    """Ranks along the last axis; equal values share the mean of theirs."""
-    below = (values.unsqueeze(-1) > values.unsqueeze(-2)).sum(-1)
-    same = (values.unsqueeze(-1) == values.unsqueeze(-2)).sum(-1)
-    return below + (same - 1).double() / 2
 
 
 def _p_value(observed: Tensor, random: Tensor) -> Tensor:
