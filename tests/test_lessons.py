@@ -1,6 +1,9 @@
 """The tool that runs and publishes notebooks, tried on small broken ones."""
 
+import ast
 import re
+import subprocess
+import sys
 from dataclasses import fields
 
 import nbformat
@@ -10,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from course_lib.data.catalog import CARDS
 from course_lib.data.sources import NotObtained
 from course_lib.experiments.spec import RunSpec
-from course_lib.files import DataError
+from course_lib.files import REPOSITORY, DataError
 from course_lib.profile import profile_from_environment
 from course_lib.teaching import lessons, site
 
@@ -211,6 +214,51 @@ def test_every_lesson_has_a_profile_and_the_run_has_its_spec():
         lessons.check_parameters(path, {"profile": "smoke", "seed": 0})
     run = lessons.LESSONS / "experiments" / "run.ipynb"
     assert lessons.parameter_names(run) == [item.name for item in fields(RunSpec)]
+
+
+ROOMS = {path.parent.name for path in (REPOSITORY / "course_lib").glob("*/__init__.py")}
+DOORS = ("course_lib.views", "course_lib.experiments", "course_lib.profile")
+
+
+def imports_of(lesson):
+    """Every import of a lesson, those within functions included."""
+    cells = nbformat.read(lesson, as_version=4).cells
+    return [
+        node
+        for cell in cells
+        if cell.cell_type == "code"
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
+@pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
+def test_a_lesson_has_at_most_six_import_lines(path):
+    lines = [ast.unparse(node) for node in imports_of(path)]
+    assert 0 < len(lines) <= 6, "\n".join(lines)
+
+
+@pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
+def test_a_lesson_enters_the_library_by_its_rooms(path):
+    for node in imports_of(path):
+        if isinstance(node, ast.Import):
+            ours = [name.name for name in node.names if name.name.startswith("course_lib")]
+            assert ours == [], ast.unparse(node)
+        elif node.module == "course_lib":
+            assert {name.name for name in node.names} <= ROOMS, ast.unparse(node)
+        elif node.module.startswith("course_lib"):
+            assert node.module in DOORS, ast.unparse(node)
+
+
+def test_what_lessons_import_first_loads_little():
+    heavy = {"accelerate", "datasets", "ipywidgets", "pandas", "scipy.stats", "seaborn", "sklearn"}
+    code = (
+        f"import sys, torch\nfrom course_lib import {', '.join(sorted(ROOMS))}\n"
+        "from course_lib.views import drawings, plots\nplots.use_course_style()\n"
+        f"print(*sorted({heavy!r} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_a_good_lesson_gets_its_profile(tmp_path):

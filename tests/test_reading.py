@@ -31,6 +31,15 @@ def test_a_reading_knows_its_sentences_and_its_prediction():
     assert reading(probabilities=np.array([0.5, 0.5])).predicted == "negative"
 
 
+def test_values_of_tokens_are_parted_as_the_sentences_are():
+    parts = reading().by_sentence(np.array([0.1, 0.2, 0.7]))
+    assert [part.tolist() for part in parts] == [[0.1, 0.2], [0.7]]
+    empty = reading(tokens=(), sentence_lengths=(), attention={})
+    assert empty.by_sentence(np.zeros(0)) == []
+    with pytest.raises(ValueError, match="values holds 2 numbers for 3 tokens"):
+        reading().by_sentence(np.array([0.1, 0.2]))
+
+
 def test_nothing_read_is_a_reading_too():
     empty = reading(
         tokens=(), sentence_lengths=(), attention={"words": Attention(np.zeros((1, 0)), ("",))}

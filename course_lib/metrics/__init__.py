@@ -15,6 +15,7 @@ __all__, __getattr__ = front(
         "diagonality": "attention",  # the share of attention within some places of the diagonal
         "uniform_diagonality": "attention",  # what uniform attention would give
         "describe_attention": "attention",  # figures of a square attention
+        "rank_correlation": "ranks",  # whether two figures put things in the same order
         "describe_steps": "steps",  # figures of attention in steps
     },
 )

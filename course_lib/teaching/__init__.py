@@ -14,6 +14,8 @@ __all__, __getattr__ = front(
         "sweep": "sweeping",  # try every control of a view over its whole range
         "SweepError": "sweeping",  # a control at which a view breaks
         "HOSTILE_TEXTS": "sweeping",  # what text boxes are tried with
+        "committed_record": "records",  # a committed file of figures, by its path
+        "shortest_seconds": "records",  # how long a call takes at best
         "lessons": "lessons",  # running and checking lessons, and the form we commit
         "site": "site",  # executed lessons as pages that ask for nothing
         "students": "students",  # copies of the lessons without solutions

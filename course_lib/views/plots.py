@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
+from cycler import cycler
 from IPython.display import Markdown, display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,26 +16,44 @@ from matplotlib.patches import Rectangle
 
 from course_lib.views.colours import ACCENT, INK, MUTED, SECOND, TINTS
 
+STYLE = {
+    "figure.dpi": 110,
+    "savefig.bbox": "tight",
+    "font.size": 12,
+    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "sans-serif"],
+    "text.color": INK,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 1.25,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 12,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlesize": 11,
+    "axes.prop_cycle": cycler(color=[ACCENT, SECOND, "#7a5195", "#5b8c5a"]),
+    "grid.color": ".8",
+    "grid.linewidth": 1,
+    "legend.frameon": False,
+    "legend.fontsize": 11,
+    "legend.title_fontsize": 12,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+} | {
+    f"{axis}tick.{name}": value
+    for axis in "xy"
+    for name, value in {
+        "color": ".15", "labelsize": 11,
+        "major.size": 6, "major.width": 1.25, "minor.size": 4, "minor.width": 1,
+    }.items()
+}  # fmt: skip
+
 
 def use_course_style() -> None:
     """One look for every figure: quiet axes, readable sizes, white where attention is zero."""
-    sns.set_theme(
-        style="ticks",
-        palette=[ACCENT, SECOND, "#7a5195", "#5b8c5a"],
-        rc={
-            "figure.dpi": 110,
-            "savefig.bbox": "tight",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlelocation": "left",
-            "axes.titleweight": "bold",
-            "axes.titlesize": 11,
-            "axes.labelcolor": INK,
-            "text.color": INK,
-            "axes.edgecolor": MUTED,
-            "legend.frameon": False,
-        },
-    )
+    plt.rcParams.update(STYLE)
 
 
 def learning_curve(record: dict[str, Any], title: str = "Learning curve") -> Figure:
@@ -108,11 +126,16 @@ def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure
     left.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
     left.set_title(f"ROC: area under the curve {metrics['auc']:.3f}")
     matrix = np.array(metrics["confusion"])
-    sns.heatmap(
-        matrix, annot=True, fmt=",d", cmap=TINTS, vmin=0, cbar=False, square=True, ax=right,
-        xticklabels=classes, yticklabels=classes, linewidths=1, annot_kws={"color": INK},
-    )  # fmt: skip
-    right.set(xlabel="predicted", ylabel="true")
+    places = np.arange(len(classes)) + 0.5
+    right.pcolormesh(matrix, cmap=TINTS, vmin=0, edgecolors="w", linewidth=1)
+    for (true, predicted), count in np.ndenumerate(matrix):
+        middle = places[predicted], places[true]
+        right.text(*middle, f"{count:,d}", color=INK, ha="center", va="center")
+    right.set(xlabel="predicted", ylabel="true", aspect="equal")
+    right.set_xticks(places, classes)
+    right.set_yticks(places, classes, rotation="vertical", va="center")
+    right.invert_yaxis()
+    right.spines[:].set_visible(False)
     right.set_title(f"Accuracy {metrics['accuracy']:.1%}, F1 {metrics['f1']:.3f}")
     return figure
 
@@ -224,4 +247,9 @@ def show(figure: Figure, alt: str) -> None:
 
 def show_source(code: Callable) -> None:
     """Display the source of a class or function, as it stands in the library."""
-    display(Markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```"))
+    show_markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```")
+
+
+def show_markdown(text: str) -> None:
+    """Display markdown in the notebook, such as a table; HTML in it is kept."""
+    display(Markdown(text))

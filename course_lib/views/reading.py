@@ -81,6 +81,19 @@ class Reading:
             for end, length in zip(ends, self.sentence_lengths, strict=True)
         ]
 
+    def by_sentence(self, values: np.ndarray) -> list[np.ndarray]:
+        """One value per token ``(tokens,)`` → those of each sentence, ``(words,)`` each.
+
+        ``ValueError`` for another number of values.
+        """
+        if len(values) != len(self.tokens):
+            raise ValueError(f"values holds {len(values)} numbers for {len(self.tokens)} tokens")
+        ends = np.cumsum(self.sentence_lengths, dtype=int)
+        return [
+            values[end - length : end]
+            for end, length in zip(ends, self.sentence_lengths, strict=True)
+        ]
+
     @property
     def predicted(self) -> str:
         """The name of the likeliest class, the first one of equals."""

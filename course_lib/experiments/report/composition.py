@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.metrics.composition import phrase_starts
+from course_lib.metrics.ranks import rank_correlation
 
 
 def rise_and_fall(profile: Tensor) -> Tensor:
@@ -20,11 +21,7 @@ def rise_and_fall(profile: Tensor) -> Tensor:
     if layers < 3:
         raise ValueError(f"rise_and_fall needs at least 3 layers, got {layers}")
     place = torch.arange(layers, device=profile.device)
-    ranks, tent = _ranks(profile.double()), _ranks(-(2 * place - (layers - 1)).abs().double())
-    ranks = ranks - ranks.mean(-1, keepdim=True)
-    tent = tent - tent.mean()
-    found = (ranks * tent).sum(-1) / (ranks.square().sum(-1) * tent.square().sum()).sqrt()
-    return found.masked_fill(~profile.isfinite().all(-1), torch.nan)
+    return rank_correlation(profile, -(2 * place - (layers - 1)).abs())
 
 
 class CompositionTest(NamedTuple):
@@ -91,13 +88,6 @@ def _shuffled(selected: Tensor, mask: Tensor, random: torch.Generator) -> Tensor
     """Each sentence's columns in a random order, its padding last."""
     keys = torch.rand(mask.shape, generator=random).masked_fill(~mask, 2)
     return selected.take_along_dim(keys.argsort(1).unsqueeze(1), 2)
-
-
-def _ranks(values: Tensor) -> Tensor:
-    """Ranks along the last axis; equal values share the mean of theirs."""
-    below = (values.unsqueeze(-1) > values.unsqueeze(-2)).sum(-1)
-    same = (values.unsqueeze(-1) == values.unsqueeze(-2)).sum(-1)
-    return below + (same - 1).double() / 2
 
 
 def _p_value(observed: Tensor, random: Tensor) -> Tensor:
