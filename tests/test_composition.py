@@ -17,6 +17,7 @@ from course_lib.metrics.composition import (
     describe_composition,
     expected_phrases,
     most_selected,
+    phrases,
     rise_and_fall,
     scaled,
     selected_words,
@@ -311,3 +312,10 @@ def test_a_layer_that_selects_nothing_has_no_length():
     assert found.length.isnan().tolist() == [False, True, False]
     assert math.isnan(found.arch) and math.isnan(found.arch_by_order)
     assert found.longer.isnan().tolist() == [False, True, False]
+
+
+def test_phrases_are_the_runs_of_selected_words_layer_by_layer():
+    words = ["not", "a", "dull", "moment", "in"]
+    selected = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]).bool()
+    assert phrases(words, selected) == [["not", "dull moment"], [], ["not a dull moment in"]]
+    assert [len(runs) for runs in phrases(words, selected)] == [2, 0, 1]

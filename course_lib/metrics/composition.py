@@ -7,7 +7,9 @@ alike prefers none and selects none, which includes every sentence of one word. 
 selected and must not stand between words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import torch
@@ -54,6 +56,21 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     middle = ((mask.sum(1) - 1) // 2).clamp(min=0).view(-1, 1, 1)
     median = ordered.take_along_dim(middle, 2)
     return (weights > (1 + ALIKE) * median) & real
+
+
+def phrases(words: Sequence[str], selected: Tensor) -> list[list[str]]:
+    """The phrases of one document in every layer, in order, each as one string.
+
+    ``words`` are all of the document's; ``selected`` bool ``(layers, words)``.
+    """
+    return [
+        [
+            " ".join(word for word, _ in run)
+            for chosen, run in groupby(zip(words, row, strict=True), key=itemgetter(1))
+            if chosen
+        ]
+        for row in selected.tolist()
+    ]
 
 
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:

@@ -222,6 +222,11 @@ def show(figure: Figure, alt: str) -> None:
     plt.close(figure)
 
 
+def show_markdown(text: str) -> None:
+    """Display a table or any other text written in markdown."""
+    display(Markdown(text))
+
+
 def show_source(code: Callable) -> None:
     """Display the source of a class or function, as it stands in the library."""
-    display(Markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```"))
+    show_markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```")

@@ -33,6 +33,7 @@ __all__, __getattr__ = front(
         "runs_table": "sweeps",  # how many runs of each group are recorded
         "steps_figure": "sweeps",  # IRAM's accuracy and its steps over a setting's values
         "steps_view": "sweeps",  # IRAM's attention, step by step, with a slider over a setting
+        "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
         "OUR_MODELS": "zhang",  # SANet's rows: system and preset by name
