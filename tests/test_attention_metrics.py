@@ -9,7 +9,6 @@ from strategies import every_device, prefix_mask, row_lengths, seeds
 
 from course_lib.metrics.attention import (
     diagonality,
-    entropy,
     gini,
     row_gini,
     uniform_diagonality,
@@ -19,7 +18,6 @@ from course_lib.models.layers import masked_softmax
 METRICS = [
     gini,
     row_gini,
-    entropy,
     lambda attention, mask: diagonality(attention, mask, 1),
     lambda attention, mask: gini(attention, mask, normalise=True),
     lambda attention, mask: row_gini(attention, mask, normalise=True),
@@ -98,8 +96,10 @@ def test_closed_forms(n):
             assert metric(*sparsest).item() == pytest.approx(1 - 1 / n, abs=1e-6)
             expected = 1 if n > 1 else 0
             assert metric(*sparsest, normalise=True).item() == pytest.approx(expected, abs=1e-6)
-    assert entropy(*uniform).item() == pytest.approx(1 if n > 1 else 0, abs=1e-6)
-    assert entropy(*columns).item() == 0
+    assert describe_attention(*uniform)["entropy"].item() == pytest.approx(
+        1 if n > 1 else 0, abs=1e-6
+    )
+    assert describe_attention(*columns)["entropy"].item() == 0
     assert diagonality(*one(torch.eye(n)), bandwidth=0).item() == 1
     far = one(torch.eye(n).flip(0))
     assert diagonality(*far, bandwidth=0).item() == pytest.approx((n % 2) / n)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from strategies import prefix_mask, row_lengths, seeds
 
-from course_lib.experiments.report import composition_test, rise_and_fall
+from course_lib.experiments.report import composition_test, phrases, rise_and_fall
 from course_lib.metrics.composition import (
     above_median,
     describe_composition,
@@ -310,3 +310,10 @@ def test_a_layer_that_selects_nothing_has_no_length():
     assert found.length.isnan().tolist() == [False, True, False]
     assert math.isnan(found.arch) and math.isnan(found.arch_by_order)
     assert found.longer.isnan().tolist() == [False, True, False]
+
+
+def test_phrases_are_the_runs_of_selected_words_layer_by_layer():
+    words = ["not", "a", "dull", "moment", "in"]
+    selected = torch.tensor([[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]).bool()
+    assert phrases(words, selected) == [["not", "dull moment"], [], ["not a dull moment in"]]
+    assert [len(runs) for runs in phrases(words, selected)] == [2, 0, 1]

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from course_lib.views.reading import Attention, Reading
-from course_lib.views.reading_view import show_reading
+from course_lib.views.reading_view import show_attention, show_reading, text_table
 
 LOOK = Attention(np.array([[0.1, 0.2, 0.7]]), ("",))
 
@@ -28,6 +28,7 @@ def test_a_reading_knows_its_sentences_and_its_prediction():
     made = reading()
     assert made.sentences == [["not", "bad"], ["!"]]
     assert made.predicted == "positive"
+    assert made.answer == "positive 0.70"
     assert reading(probabilities=np.array([0.5, 0.5])).predicted == "negative"
 
 
@@ -193,3 +194,24 @@ def test_a_text_with_heatmaps_has_the_three_forms_too(form, holds, monkeypatch):
         assert base64.b64decode(data["image/png"]) == shown.children[0].to_png()
     if form == "static":
         assert data["text/html"] == "".join(part.to_html() for part in shown.children)
+
+
+def test_an_attention_of_steps_is_a_heatmap_with_its_summaries_apart():
+    steps = Attention(
+        np.array([[0.2, 0.2, 0.6, 0.0], [0.1, 0.1, 0.1, 0.7]]), ("1", "2"), extra=("s",)
+    )
+    made = show_attention(reading(attention={"steps": steps}), "steps", "by hand", outline=0.5)
+    assert made.spec["title"] == "positive 0.70; by hand"
+    assert made.spec["columns"] == ["not", "bad", "!", "s"] and made.spec["extra"] == 1
+    assert made.spec["rows"] == ["1", "2"] and made.spec["outline"] == 0.5
+
+
+def test_no_heatmap_is_drawn_of_a_text_without_a_word():
+    shown = show_attention(reading(tokens=(), sentence_lengths=(), attention={}), "steps")
+    assert "There is no word to look at. positive 0.70" in shown.value
+
+
+def test_no_text_of_a_table_is_markup():
+    shown = text_table(["layer"], [["<b>"], ["two & three"]])
+    assert "&lt;b&gt;" in shown.value and "two &amp; three" in shown.value
+    assert "<b>" not in shown.value and shown.value.count("<tr>") == 3

@@ -350,3 +350,22 @@ def test_costs_follow_from_measured_throughput_device_by_device(tmp_path):
     assert cells[4:6] == ["0.2", "161"]
     assert float(cells[6]) == pytest.approx(40 * words / 1e5 / 3600, abs=0.05)  # not 48 words
     assert float(cells[7]) == pytest.approx(40 * words / 1e7 / 3600, abs=0.05)
+
+
+def test_one_step_stands_in_the_sweep_of_every_penalty():
+    model = ("iram", "vanilla")
+    charged = report.steps_sweep(0.1, model, "sst2")
+    assert list(charged) == [1, 2, 3, 5]
+    penalties = {
+        steps: {r["settings"]["model"]["penalty"] for r in group}
+        for steps, group in charged.items()
+    }
+    assert penalties == {1: {0.0}, 2: {0.1}, 3: {0.1}, 5: {0.1}}
+    free = report.steps_sweep(0.0, model, "sst2")
+    assert free == report.sweep("model.steps", {"model.penalty": 0.0}, model, "sst2")
+    made = [record for group in charged.values() for record in group]
+    alone = [record | {"id": "its own"} for record in charged[1]]
+    for record in alone:
+        record["settings"] = json.loads(json.dumps(record["settings"]))
+        record["settings"]["model"]["penalty"] = 0.1
+    assert report.steps_sweep(0.1, model, "sst2", [*made, *alone])[1] == alone

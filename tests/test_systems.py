@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from datasets import Dataset, concatenate_datasets
 
 from course_lib.data.corpus import load_corpus
 from course_lib.data.text import TokenisedText
 from course_lib.experiments.run import load_run, split_rows, system_of, train
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
+from course_lib.explore import read_rows, read_text
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.composition import selected_words
@@ -55,6 +57,28 @@ def test_a_loaded_one_reads_and_predicts_the_same(trained):
     np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
     for name, attention in before.attention.items():
         np.testing.assert_allclose(attention.weights, after.attention[name].weights, atol=1e-6)
+
+
+def test_rows_are_read_together_as_each_is_alone(trained):
+    _, _, done = trained
+    columns = {"tokens": [[], ["Fine"]], "sentence_lengths": [[], [1]], "label": [0, 1]}
+    some = done.corpus.splits["test"].select(range(30))
+    odd = Dataset.from_dict(columns | {"text": ["", "Fine"]}).cast(
+        some.select_columns([*columns, "text"]).features
+    )
+    rows = concatenate_datasets([odd, some, odd])
+    together = read_rows(done, rows)
+    assert len(together) == len(rows)
+    for reading, row in zip(together, rows, strict=True):
+        alone = read_text(done, row)
+        assert (reading.tokens, reading.sentence_lengths) == (alone.tokens, alone.sentence_lengths)
+        np.testing.assert_allclose(reading.probabilities, alone.probabilities, atol=1e-5)
+        assert reading.attention.keys() == alone.attention.keys()
+        for name, attention in alone.attention.items():
+            assert reading.attention[name][1:] == attention[1:]
+            np.testing.assert_allclose(
+                reading.attention[name].weights, attention.weights, atol=1e-5
+            )
 
 
 def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):

@@ -9,6 +9,7 @@ __all__, __getattr__ = front(
     __name__,
     {
         "read_text": "reading",  # tokens, attention and probabilities of a text, row or tokens
+        "read_rows": "reading",  # readings of many rows, batch by batch
         "explore_documents": "views",  # documents to page through
         "explore_text": "views",  # a box to type a text into
         "DocumentView": "views",  # what the former gives

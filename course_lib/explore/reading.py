@@ -1,9 +1,17 @@
-"""One document: what a trained system predicts for it, and what it attended to."""
+"""One document or many: what a trained system predicts, and what it attended to."""
 
+from collections import defaultdict
 from typing import Any
 
-from course_lib.experiments.systems.system import System, Text
+import datasets
+import numpy as np
+import torch
+
+from course_lib.experiments.systems.network import Network
+from course_lib.experiments.systems.system import System, Text, as_tokens
 from course_lib.views.reading import Reading
+
+AT_ONCE = 100  # documents in a batch of read_rows
 
 
 def system_of(source: Any) -> System:
@@ -14,3 +22,44 @@ def system_of(source: Any) -> System:
 def read_text(source: Any, text: Text) -> Reading:
     """What a run or a system makes of a text: as typed, as ``TokenisedText``, or a corpus row."""
     return system_of(source).read(text)
+
+
+def read_rows(source: Any, rows: datasets.Dataset) -> list[Reading]:
+    """``read_text`` of every row, in their order, and much sooner: a network reads documents that
+    are equally long together, so that none of them is padded."""
+    system = system_of(source)
+    if not isinstance(system, Network):
+        return [system.read(row) for row in rows]
+    readings: dict[int, Reading] = {}
+    alike = defaultdict(list)
+    texts = [as_tokens(row) for row in rows]
+    for place, text in enumerate(texts):
+        lengths = tuple(map(len, system.cut(text)))
+        alike[lengths if system.reads_sentences else sum(lengths)].append(place)
+    for places in alike.values():
+        for start in range(0, len(places), AT_ONCE):
+            some = places[start : start + AT_ONCE]
+            read = _read_alike(system, rows.select(some), [texts[place] for place in some])
+            readings.update(zip(some, read, strict=True))
+    return [readings[place] for place in range(len(texts))]
+
+
+@torch.inference_mode()
+def _read_alike(system: Network, rows: datasets.Dataset, texts: list[Text]) -> list[Reading]:
+    """Readings of rows that are equally long after the cut."""
+    batch = system.encode(rows).batch(np.arange(len(texts)))
+    batch = batch.to(next(system.model.parameters()).device)
+    system.model.eval()
+    outputs = system.forward(batch.tokens, batch.mask)
+    probabilities = outputs.logits.float().softmax(1).cpu().numpy()
+    readings = []
+    for place, text in enumerate(texts):
+        output = type(outputs)(*(p if p is None else p[place : place + 1] for p in outputs))
+        kept = system.cut(text)
+        words, lengths = tuple(word for part in kept for word in part), tuple(map(len, kept))
+        views = system.views(output, words, lengths) if words else {}
+        left_out = len(text.tokens) - len(words)
+        readings.append(
+            Reading(words, lengths, system.classes, probabilities[place], views, left_out)
+        )
+    return readings

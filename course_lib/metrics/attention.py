@@ -34,12 +34,6 @@ def row_gini(
     return value * _correction(mask) if normalise else value
 
 
-def entropy(attention: Tensor, mask: Tensor, row_mask: Tensor | None = None) -> Tensor:
-    """Mean entropy of a document's rows over log n, ``(batch,)``: 1 where attention is uniform."""
-    weights, rows = _block(attention, mask, row_mask)
-    return _mean_of_rows(row_entropy(weights, mask), rows)
-
-
 def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:
     """Entropy of each row over log n: ``weights`` ``(batch, rows, N)``, 0 on padding, and ``mask``
     ``(batch, N)`` → ``(batch, rows)`` in [0, 1]."""

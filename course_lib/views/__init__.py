@@ -10,6 +10,9 @@ __all__, __getattr__ = front(
         "Attention": "reading",  # named weights of a reading
         "Reading": "reading",  # what a system read: tokens, attention, probabilities
         "show_reading": "reading_view",  # a reading as tinted words, its looks as heatmaps
+        "show_attention": "reading_view",  # one attention of a reading as a heatmap
+        "text_table": "reading_view",  # a table of plain texts
+        "Stack": "reading_view",  # widgets one above the other, without a kernel too
         "plots": "plots",  # figures in one style
         "drawings": "drawings",  # how data flows through each model
         "ACCENT": "colours",  # the colour of what matters in a figure

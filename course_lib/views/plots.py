@@ -245,11 +245,11 @@ def show(figure: Figure, alt: str) -> None:
     plt.close(figure)
 
 
+def show_markdown(text: str) -> None:
+    """Display a table or any other text written in markdown."""
+    display(Markdown(text))
+
+
 def show_source(code: Callable) -> None:
     """Display the source of a class or function, as it stands in the library."""
     show_markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```")
-
-
-def show_markdown(text: str) -> None:
-    """Display markdown in the notebook, such as a table; HTML in it is kept."""
-    display(Markdown(text))

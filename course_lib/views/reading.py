@@ -99,6 +99,11 @@ class Reading:
         """The name of the likeliest class, the first one of equals."""
         return self.classes[int(np.argmax(self.probabilities))]
 
+    @property
+    def answer(self) -> str:
+        """The likeliest class and its probability, such as ``"positive 0.71"``."""
+        return f"{self.predicted} {np.max(self.probabilities):.2f}"
+
     def word_weights(self, name: str | None = None) -> np.ndarray:
         """``(tokens,)``, one weight per token of an attention over words, by default the first.
 

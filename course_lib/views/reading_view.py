@@ -2,14 +2,14 @@
 
 import base64
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import ipywidgets as widgets
 import numpy as np
 
 from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, shown_form
-from course_lib.views.reading import Attention, Reading
+from course_lib.views.reading import Reading
 
 SMALLEST = 0.005  # a probability below it would be printed as 0.00
 
@@ -39,14 +39,35 @@ def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
     """
     about = "; ".join(filter(None, [probabilities(reading), title, _beyond(reading.left_out)]))
     if not reading.tokens:
-        return widgets.HTML(f"<p>{html.escape(f'There is no word to look at. {about}')}</p>")
+        return _no_word(about)
     heatmaps = [
-        _heatmap(reading, name, attention)
+        _heatmap(reading, name, title=name)
         for name, attention in reading.attention.items()
         if len(attention.rows) > 1
     ]
     text = _text(reading, about)
     return Stack([text, *heatmaps]) if heatmaps else text
+
+
+def show_attention(reading: Reading, name: str, title: str = "", **options: Any) -> widgets.Widget:
+    """One attention of a reading as a heatmap, its extra columns set apart, titled with the answer
+    and ``title``; ``options`` are those of ``AttentionHeatmap``, such as ``band``."""
+    about = "; ".join(filter(None, [reading.answer, title]))
+    if not reading.tokens:
+        return _no_word(about)
+    return _heatmap(reading, name, title=about, **options)
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> widgets.HTML:
+    """A table of plain texts, left-aligned; no text is read as markup."""
+    lines = [
+        "".join(
+            f"<{tag} style='text-align:left;padding:0 1.2em'>{html.escape(text)}</{tag}>"
+            for text in texts
+        )
+        for tag, texts in [("th", head), *(("td", row) for row in rows)]
+    ]
+    return widgets.HTML("<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>")
 
 
 def probabilities(reading: Reading) -> str:
@@ -102,13 +123,17 @@ def _rows(weights: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
     return rows
 
 
-def _heatmap(reading: Reading, name: str, attention: Attention) -> AttentionHeatmap:
-    units = reading.tokens
+def _no_word(about: str) -> widgets.HTML:
+    return widgets.HTML(f"<p>{html.escape(f'There is no word to look at. {about}')}</p>")
+
+
+def _heatmap(reading: Reading, name: str, **options: Any) -> AttentionHeatmap:
+    attention, units = reading.attention[name], reading.tokens
     if attention.over == "sentences":
         units = [f"sentence {place + 1}" for place in range(len(reading.sentence_lengths))]
     columns = [*units, *attention.extra]
     extra = len(attention.extra)
-    return AttentionHeatmap(attention.weights, attention.rows, columns, extra=extra, title=name)
+    return AttentionHeatmap(attention.weights, attention.rows, columns, extra=extra, **options)
 
 
 def _beyond(count: int) -> str:

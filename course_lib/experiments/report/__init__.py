@@ -7,6 +7,7 @@ __all__, __getattr__ = front(
     {
         "CompositionTest": "composition",  # what the next one gives
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
+        "phrases": "composition",  # the phrases of one document, layer by layer
         "rise_and_fall": "composition",  # how far a figure rises towards the middle layers
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # what SANet would take on Zhang's complete sets
@@ -36,6 +37,7 @@ __all__, __getattr__ = front(
         "runs_table": "sweeps",  # how many runs of each group are recorded
         "steps_figure": "sweeps",  # IRAM's accuracy and its steps over a setting's values
         "steps_view": "sweeps",  # IRAM's attention, step by step, with a slider over a setting
+        "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
         "OUR_MODELS": "zhang",  # SANet's rows: system and preset by name

@@ -1,6 +1,8 @@
 """Whether selected words compose: permutation tests of what the AGT paper says of its phrases."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import torch
@@ -8,6 +10,21 @@ from torch import Tensor
 
 from course_lib.metrics.composition import phrase_starts
 from course_lib.metrics.ranks import rank_correlation
+
+
+def phrases(words: Sequence[str], selected: Tensor) -> list[list[str]]:
+    """The phrases of one document in every layer, in order, each as one string.
+
+    ``words`` are all of the document's; ``selected`` bool ``(layers, words)``.
+    """
+    return [
+        [
+            " ".join(word for word, _ in run)
+            for chosen, run in groupby(zip(words, row, strict=True), key=itemgetter(1))
+            if chosen
+        ]
+        for row in selected.tolist()
+    ]
 
 
 def rise_and_fall(profile: Tensor) -> Tensor:

@@ -48,6 +48,23 @@ def sweep(
     return dict(sorted(groups.items()))
 
 
+def steps_sweep(
+    penalty: float,
+    model: tuple[str, str],
+    dataset: str,
+    records: list[dict[str, Any]] | None = None,
+) -> Groups:
+    """IRAM's records by the number of steps at one penalty, the test half unread.
+
+    A single step has no pair to charge, so that any penalty gives the same network: its records
+    without one stand here too, unless it was run with this penalty.
+    """
+    records = load_records() if records is None else records
+    address, alone = "model.steps", {"model.penalty": 0.0, "model.steps": 1}
+    single = sweep(address, alone, model, dataset, records)
+    return single | sweep(address, {"model.penalty": penalty}, model, dataset, records)
+
+
 def planned_values(group: str, address: str) -> list[float]:
     """The values of a setting that a group of the grid means to record, from low to high."""
     return sorted({value_of(spec.settings(), address) for spec in choose([group])})
