@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
 from course_lib.metrics.attention import (
+    describe_attention,
     diagonality,
     gini,
     row_gini,
@@ -23,6 +24,10 @@ METRICS = [
     lambda attention, mask: row_gini(attention, mask, normalise=True),
 ]
 lengths = row_lengths(longest=7)
+
+
+def entropy(attention, mask):
+    return describe_attention(attention, mask)["entropy"]
 
 
 def attention_of(lengths, seed=0, sharpness=2.0, width=None):
@@ -96,10 +101,8 @@ def test_closed_forms(n):
             assert metric(*sparsest).item() == pytest.approx(1 - 1 / n, abs=1e-6)
             expected = 1 if n > 1 else 0
             assert metric(*sparsest, normalise=True).item() == pytest.approx(expected, abs=1e-6)
-    assert describe_attention(*uniform)["entropy"].item() == pytest.approx(
-        1 if n > 1 else 0, abs=1e-6
-    )
-    assert describe_attention(*columns)["entropy"].item() == 0
+    assert entropy(*uniform).item() == pytest.approx(1 if n > 1 else 0, abs=1e-6)
+    assert entropy(*columns).item() == 0
     assert diagonality(*one(torch.eye(n)), bandwidth=0).item() == 1
     far = one(torch.eye(n).flip(0))
     assert diagonality(*far, bandwidth=0).item() == pytest.approx((n % 2) / n)
