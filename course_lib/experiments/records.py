@@ -84,17 +84,32 @@ def read_record(path: Path) -> dict[str, Any]:
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless it is the record of ``spec``, on whatever device and threads, and
     of the data that its dataset has now."""
-    settings = asdict(spec.settings())
-    told, asked = (
-        {name: value for name, value in described.items() if name not in ANYWHERE}
-        for described in (record["spec"], asdict(spec))
-    )
-    if told != asked or record["settings"] != settings:
-        raise StaleRun(
-            f"{where} holds another run: {told} with {record['settings']}; asked for {asked} with "
-            f"{settings}. Use another folder or delete it."
+    changes = [
+        f"{name} is {told!r}, asked for is {asked!r}"
+        for name, told, asked in (
+            *_differing(record["spec"], asdict(spec), ANYWHERE),
+            *_differing(_flat(record["settings"]), _flat(asdict(spec.settings()))),
         )
+    ]
+    if changes:
+        raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
     check_data(record, spec.dataset, where)
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """Recorded settings by address; what is not nested stays under its own name."""
+    return {
+        f"{part}.{name}" if isinstance(values, dict) else part: value
+        for part, values in settings.items()
+        for name, value in (values.items() if isinstance(values, dict) else [(part, values)])
+    }
+
+
+def _differing(
+    told: dict[str, Any], asked: dict[str, Any], but: tuple[str, ...] = ()
+) -> list[tuple[str, Any, Any]]:
+    names = [name for name in {**told, **asked} if name not in but]
+    return [(n, told.get(n), asked.get(n)) for n in names if told.get(n) != asked.get(n)]
 
 
 def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:

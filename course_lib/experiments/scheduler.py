@@ -146,7 +146,7 @@ def _place(on: str) -> list[str]:
             raise SpecError(f"no profile {on!r}: {folder} holds no config.yaml")
         return ["--workflow-profile", str(folder)]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 10**6
-    limits = [f"mem_mb={memory}", "gpu=1"]
+    limits = [f"mem_mb={memory}", f"gpu={max(1, torch.cuda.device_count())}"]
     return ["--workflow-profile", "none", "--cores", "all", "--resources", *limits]
 
 
@@ -202,6 +202,7 @@ def _last_words(name: str) -> str:
     except OSError:
         lines = []
     kept = [path for path in (folder / "run.ipynb", folder / "console.log") if path.exists()]
+    kept = kept or [records.RUNS / "snakemake.log"]
     return f"{lines[-1] if lines else 'it was not started'}\n  see {' and '.join(map(str, kept))}"
 
 
