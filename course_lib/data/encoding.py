@@ -58,16 +58,18 @@ def encode_documents(
 
 
 def encode_sentences(
-    sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, *, flat: bool = False
+    texts: Sequence[Sequence[Sequence[str]]], vocabulary: Vocabulary, *, flat: bool = False
 ) -> Documents:
-    """One document of some sentences, with label 0; ``flat`` makes it one sequence of words."""
-    words = [word for sentence in sentences for word in sentence]
-    lengths = [len(words)] if flat else [len(sentence) for sentence in sentences]
+    """Documents of some texts, each of which is sentences of words, with label 0; ``flat`` makes
+    each one sequence of words."""
+    if flat:
+        texts = [[[word for sentence in text for word in sentence]] for text in texts]
+    sentences = [sentence for text in texts for sentence in text]
     return Documents(
-        vocabulary.encode(words),
-        _starts(np.array(lengths, dtype=np.int64)),
-        np.array([0, len(lengths)]),
-        np.zeros(1, dtype=np.int64),
+        vocabulary.encode([word for sentence in sentences for word in sentence]),
+        _starts(np.array([len(sentence) for sentence in sentences], dtype=np.int64)),
+        _starts(np.array([len(text) for text in texts], dtype=np.int64)),
+        np.zeros(len(texts), dtype=np.int64),
         flat,
     )
 

@@ -4,8 +4,6 @@ from collections import defaultdict
 from typing import Any
 
 import datasets
-import numpy as np
-import torch
 
 from course_lib.experiments.systems.network import Network
 from course_lib.experiments.systems.system import System, Text, as_tokens
@@ -39,27 +37,6 @@ def read_rows(source: Any, rows: datasets.Dataset) -> list[Reading]:
     for places in alike.values():
         for start in range(0, len(places), AT_ONCE):
             some = places[start : start + AT_ONCE]
-            read = _read_alike(system, rows.select(some), [texts[place] for place in some])
+            read = system.read_together([texts[place] for place in some])
             readings.update(zip(some, read, strict=True))
     return [readings[place] for place in range(len(texts))]
-
-
-@torch.inference_mode()
-def _read_alike(system: Network, rows: datasets.Dataset, texts: list[Text]) -> list[Reading]:
-    """Readings of rows that are equally long after the cut."""
-    batch = system.encode(rows).batch(np.arange(len(texts)))
-    batch = batch.to(next(system.model.parameters()).device)
-    system.model.eval()
-    outputs = system.forward(batch.tokens, batch.mask)
-    probabilities = outputs.logits.float().softmax(1).cpu().numpy()
-    readings = []
-    for place, text in enumerate(texts):
-        output = type(outputs)(*(p if p is None else p[place : place + 1] for p in outputs))
-        kept = system.cut(text)
-        words, lengths = tuple(word for part in kept for word in part), tuple(map(len, kept))
-        views = system.views(output, words, lengths) if words else {}
-        left_out = len(text.tokens) - len(words)
-        readings.append(
-            Reading(words, lengths, system.classes, probabilities[place], views, left_out)
-        )
-    return readings

@@ -166,25 +166,34 @@ class Network:
         """Whether this network has attention that can be measured."""
         return type(self).figures is not Network.figures
 
-    @torch.inference_mode()
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
-        whole = as_tokens(text, self.made_up)
-        kept = self.cut(whole)
-        document = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
-        batch = document.batch(np.array([0])).to(next(self.model.parameters()).device)
+        return self.read_together([as_tokens(text, self.made_up)])[0]
+
+    @torch.inference_mode()
+    def read_together(self, texts: list[TokenisedText]) -> list[Reading]:
+        """``read`` of documents that are equally long after the cut, in one batch.
+
+        Without padding, the output of each is as it would be alone.
+        """
+        kept = [self.cut(text) for text in texts]
+        documents = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
+        batch = documents.batch(np.arange(len(texts)))
+        batch = batch.to(next(self.model.parameters()).device)
         self.model.eval()
-        output = self.forward(batch.tokens, batch.mask)
-        words = tuple(word for sentence in kept for word in sentence)
-        lengths = tuple(map(len, kept))
-        return Reading(
-            words,
-            lengths,
-            self.classes,
-            output.logits[0].float().softmax(0).cpu().numpy(),
-            self.views(output, words, lengths) if words else {},
-            left_out=len(whole.tokens) - len(words),
-        )
+        outputs = self.forward(batch.tokens, batch.mask)
+        probabilities = outputs.logits.float().softmax(1).cpu().numpy()
+        readings = []
+        for row, (text, sentences) in enumerate(zip(texts, kept, strict=True)):
+            words = tuple(word for sentence in sentences for word in sentence)
+            lengths = tuple(map(len, sentences))
+            output = type(outputs)(*(p if p is None else p[row : row + 1] for p in outputs))
+            views = self.views(output, words, lengths) if words else {}
+            left_out = len(text.tokens) - len(words)
+            readings.append(
+                Reading(words, lengths, self.classes, probabilities[row], views, left_out)
+            )
+        return readings
 
     def cut(self, document: TokenisedText) -> list[list[str]]:
         """The words that the network reads, sentence by sentence."""
