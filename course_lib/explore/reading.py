@@ -39,8 +39,8 @@ def read_rows(source: Any, rows: datasets.Dataset) -> list[Reading]:
     for places in alike.values():
         for start in range(0, len(places), AT_ONCE):
             some = places[start : start + AT_ONCE]
-            read = _read_alike(system, rows.select(some), [texts[place] for place in some])
-            readings.update(zip(some, read, strict=True))
+            new_readings = _read_alike(system, rows.select(some), [texts[place] for place in some])
+            readings.update(zip(some, new_readings, strict=True))
     return [readings[place] for place in range(len(texts))]
 
 
@@ -55,8 +55,9 @@ def _read_alike(system: Network, rows: datasets.Dataset, texts: list[Text]) -> l
     readings = []
     for place, text in enumerate(texts):
         output = type(outputs)(*(p if p is None else p[place : place + 1] for p in outputs))
-        kept = system.cut(text)
-        words, lengths = tuple(word for part in kept for word in part), tuple(map(len, kept))
+        sentences = system.cut(text)
+        words = tuple(word for sentence in sentences for word in sentence)
+        lengths = tuple(map(len, sentences))
         views = system.views(output, words, lengths) if words else {}
         left_out = len(text.tokens) - len(words)
         readings.append(

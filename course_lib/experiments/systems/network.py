@@ -100,8 +100,8 @@ class Network:
     def build(self, rows: Rows, seed: int) -> None:
         """Make the vocabulary and the untrained network."""
         text = self.settings.text
-        chosen = [rows[split] for split in text.vocabulary_from.split("+")]
-        words = datasets.concatenate_datasets(chosen)
+        parts = [rows[split] for split in text.vocabulary_from.split("+")]
+        words = datasets.concatenate_datasets(parts)
         self.vocabulary = Vocabulary.build(words, text.vocabulary_limit)
         self.model = self.untrained(seed)
 
@@ -154,12 +154,12 @@ class Network:
             batches = Batches(documents, PREDICTED)
             return Look(predict(self.model, batches, device, desc="predict"), {})
 
-        def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        def measure_batch(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             output = self.forward(tokens, mask)
             return output.logits, self.figures(output, mask)
 
         batches = Batches(documents, LOOKED_AT)
-        return Look(*measure(self.model, batches, measured, device, "attention"))
+        return Look(*measure(self.model, batches, measure_batch, device, "attention"))
 
     @property
     def has_figures(self) -> bool:
@@ -170,13 +170,13 @@ class Network:
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
         whole = as_tokens(text, self.made_up)
-        kept = self.cut(whole)
-        document = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
+        sentences = self.cut(whole)
+        document = encode_sentences(sentences, self.vocabulary, flat=not self.reads_sentences)
         batch = document.batch(np.array([0])).to(next(self.model.parameters()).device)
         self.model.eval()
         output = self.forward(batch.tokens, batch.mask)
-        words = tuple(word for sentence in kept for word in sentence)
-        lengths = tuple(map(len, kept))
+        words = tuple(word for sentence in sentences for word in sentence)
+        lengths = tuple(map(len, sentences))
         return Reading(
             words,
             lengths,
