@@ -22,17 +22,17 @@ NBVAL = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/report.ipynb")
 
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command; its exit status is 0, 1 for what failed, 2 for what cannot be done."""
-    asked = sys.argv[1:] if arguments is None else arguments
-    arguments = [word for word in asked if word != "--debug"]
+    words = sys.argv[1:] if arguments is None else arguments
+    arguments = [word for word in words if word != "--debug"]
     name = next((word for word in arguments if word in COMMANDS), None)
     try:
-        chosen = parse(arguments, name)
-        return COMMANDS[chosen.command].carry_out(chosen)
+        options = parse(arguments, name)
+        return COMMANDS[options.command].carry_out(options)
     except KeyboardInterrupt:
         return _refuse("interrupted", INTERRUPTED)
     except Exception as error:
         sentence = _sentence(error, name)
-        if arguments != asked or sentence is None:
+        if arguments != words or sentence is None:
             raise
         return _refuse(sentence, REFUSED)
 
@@ -57,11 +57,11 @@ def parse(arguments: list[str], name: str | None) -> argparse.Namespace:
         )
         if each == name:
             command.add_arguments(one)
-    chosen, further = parser.parse_known_args(arguments)
-    if further and not hasattr(chosen, "further"):
+    options, further = parser.parse_known_args(arguments)
+    if further and not hasattr(options, "further"):
         parser.error(f"unrecognized arguments: {' '.join(further)}")
-    chosen.further = further
-    return chosen
+    options.further = further
+    return options
 
 
 def _sentence(error: Exception, name: str | None) -> str | None:
@@ -89,7 +89,7 @@ def _some_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("notebooks", nargs="*", type=Path, help="only these")
 
 
-def _course(chosen: argparse.Namespace) -> int:
+def _course(options: argparse.Namespace) -> int:
     from course_lib.profile import profile_from_environment
     from course_lib.teaching import lessons, site
 
@@ -99,10 +99,10 @@ def _course(chosen: argparse.Namespace) -> int:
     return _status(outcomes)
 
 
-def _notebooks(chosen: argparse.Namespace) -> int:
+def _notebooks(options: argparse.Namespace) -> int:
     from course_lib.teaching import lessons
 
-    outcomes = lessons.publish_notebooks(chosen.notebooks or lessons.lesson_paths())
+    outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
     print(f"\n{lessons.summary(outcomes)}")
     return _status(outcomes)
 
@@ -111,11 +111,11 @@ def _status(outcomes: list) -> int:
     return int(any(outcome.errors for outcome in outcomes))
 
 
-def _students(chosen: argparse.Namespace) -> int:
+def _students(options: argparse.Namespace) -> int:
     from course_lib.teaching import lessons, students
 
-    written = students.write_students(chosen.notebooks or lessons.lesson_paths(), lessons.STUDENTS)
-    print(*(path.relative_to(REPOSITORY) for path in written), sep="\n")
+    paths = students.write_students(options.notebooks or lessons.lesson_paths(), lessons.STUDENTS)
+    print(*(path.relative_to(REPOSITORY) for path in paths), sep="\n")
     return 0
 
 
@@ -123,20 +123,20 @@ def _data_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
 
 
-def _data(chosen: argparse.Namespace) -> int:
-    if chosen.mirror:
-        os.environ["COURSE_DATA_MIRROR"] = str(chosen.mirror)
+def _data(options: argparse.Namespace) -> int:
+    if options.mirror:
+        os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     from course_lib.teaching import lessons
 
     lessons.prepare_data()
     return 0
 
 
-def _lab(chosen: argparse.Namespace) -> int:
+def _lab(options: argparse.Namespace) -> int:
     return _python("jupyterlab", "--notebook-dir=notebooks")
 
 
-def _test(chosen: argparse.Namespace) -> int:
+def _test(options: argparse.Namespace) -> int:
     notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
     return (
         _python("ruff", "check")
@@ -160,19 +160,19 @@ def _of(module: str) -> tuple[Callable, Callable]:
     def load(function: str) -> Callable:
         return getattr(import_module(f"course_lib.{module}"), function)
 
-    return lambda chosen: load("command")(chosen), lambda parser: load("add_arguments")(parser)
+    return lambda options: load("command")(options), lambda parser: load("add_arguments")(parser)
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", type=Path, help="a run's folder: draw its picture too")
 
 
-def _report(chosen: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> int:
     from course_lib.experiments.report import TABLES, write_readme
     from course_lib.teaching import lessons, picture
 
-    if chosen.run:
-        picture.write_picture(chosen.run)
+    if options.run:
+        picture.write_picture(options.run)
     write_readme()
     for name, table in TABLES.items():
         print(f"{name}\n{table()}\n")

@@ -1481,7 +1481,7 @@ def test_a_wrong_answer_is_told_what_is_wrong(checker, wrong, says):
     verdict = judge(checker, wrong)
     assert verdict.state == "wrong"
     assert says in verdict.sentence
-    assert f"failing cases (of {len(checker.cases())}): {verdict.trial.case.says}." in (
+    assert f"failing cases (of {len(checker.cases())}): {verdict.trial.case.description}." in (
         verdict.sentence
     )
 
@@ -1505,8 +1505,8 @@ def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
 @CHECKERS
 def test_cases_are_the_same_each_time_and_none_is_changed(checker):
     first, second = checker.cases(), checker.cases()
-    assert [case.says for case in first] == [case.says for case in second]
-    assert len({case.says for case in first}) == len(first)
+    assert [case.description for case in first] == [case.description for case in second]
+    assert len({case.description for case in first}) == len(first)
     for a, b in zip(first, second):
         for x, y in zip(a.inputs, b.inputs):
             assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y

@@ -206,17 +206,17 @@ def _in_order(work: Path, split: str) -> datasets.Dataset:
     """The rows of all parts by their order key, then label; a part at a time is in memory."""
     schema = COLUMNS.remove(COLUMNS.get_field_index("key"))
     parts = sorted(work.glob(f"{split}-*"), key=lambda path: int(path.name.split("-")[-1]))
-    ordered = work / split
-    with pa.ipc.new_stream(str(ordered), schema) as file:
+    target = work / split
+    with pa.ipc.new_stream(str(target), schema) as file:
         for path in parts:
-            with pa.OSFile(str(path)) as stored:
-                rows = pa.ipc.open_stream(stored).read_all()
+            with pa.OSFile(str(path)) as source:
+                rows = pa.ipc.open_stream(source).read_all()
             keys, labels = (rows.column(name).to_numpy() for name in ("key", "label"))
             order = np.lexsort((labels, keys))
             file.write_table(rows.drop_columns("key").take(order), max_chunksize=CHUNK)
             path.unlink()
     pa.default_memory_pool().release_unused()  # or every worker would start with a copy of it
-    return datasets.Dataset.from_file(str(ordered))
+    return datasets.Dataset.from_file(str(target))
 
 
 def _tokenise(

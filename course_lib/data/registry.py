@@ -75,8 +75,8 @@ def _show_growth(process: subprocess.Popen, folder: Path, download: Download) ->
     ) as bar:
         while process.poll() is None:
             time.sleep(0.1)
-            written = sum(_size(path) for path in _packages(folder))
-            bar.update(min(written, download.size) - bar.n)
+            bytes_written = sum(_size(path) for path in _packages(folder))
+            bar.update(min(bytes_written, download.size) - bar.n)
         if process.returncode == 0:
             bar.update(download.size - bar.n)
 

@@ -85,16 +85,16 @@ class Vectors:
         from those what all words of the file share (``all_but_the_top``).
         """
         rows = self.rows_of(vocabulary.words)
-        known = rows >= 0
-        vectors = np.asarray(self.matrix[rows[known]])
+        has_vector = rows >= 0
+        vectors = np.asarray(self.matrix[rows[has_vector]])
         if standardise:
             vectors = all_but_the_top(vectors, common_part(self.matrix))
         generator = torch.Generator().manual_seed(seed)
         embedding = torch.randn(len(vocabulary), self.matrix.shape[1], generator=generator)
-        embedding *= float(vectors.std()) if known.any() else 1.0
-        embedding[RESERVED:][torch.from_numpy(known)] = torch.from_numpy(vectors)
+        embedding *= float(vectors.std()) if has_vector.any() else 1.0
+        embedding[RESERVED:][torch.from_numpy(has_vector)] = torch.from_numpy(vectors)
         embedding[0] = 0
-        return embedding, float(known.mean())
+        return embedding, float(has_vector.mean())
 
 
 def load_vectors(name: str, root: Path | None = None) -> Vectors:

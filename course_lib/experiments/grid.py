@@ -109,8 +109,8 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
 def choose(groups: Iterable[str], grid: dict[str, list[RunSpec]] | None = None) -> list[RunSpec]:
     """The runs of some groups, each once; ``SpecError`` lists the groups there are."""
     grid = read_grid() if grid is None else grid
-    chosen = {spec.id: spec for name in groups for spec in _named(grid, name, GRID.name)}
-    return list(chosen.values())
+    specs = {spec.id: spec for name in groups for spec in _named(grid, name, GRID.name)}
+    return list(specs.values())
 
 
 def spec_of(name: str) -> RunSpec:
@@ -124,11 +124,11 @@ def spec_of(name: str) -> RunSpec:
 
 def missing(specs: Iterable[RunSpec], again: bool = False) -> list[RunSpec]:
     """The runs without a record; ``again`` counts only what was run here, in ``runs/``."""
-    done = {spec.id: state(spec).record for spec in specs}
+    paths = {spec.id: state(spec).record for spec in specs}
     return [
         spec
         for spec in specs
-        if not done[spec.id] or (again and records.RESULTS in done[spec.id].parents)
+        if not paths[spec.id] or (again and records.RESULTS in paths[spec.id].parents)
     ]
 
 
@@ -157,7 +157,7 @@ def describe(grid: dict[str, list[RunSpec]]) -> str:
     """One line a group: how many of its runs are done, and the names of those that are missing."""
     lines = []
     for name, specs in grid.items():
-        left = [spec.id for spec in missing(specs)]
-        lines.append(f"{name}: {len(specs) - len(left)} of {len(specs)} done")
-        lines += [f"  missing {spec}" for spec in left]
+        absent = [spec.id for spec in missing(specs)]
+        lines.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
+        lines += [f"  missing {spec}" for spec in absent]
     return "\n".join(lines)

@@ -137,11 +137,11 @@ def migrate_runs(folder: Path) -> list[str]:
 def migrate_grid(path: Path) -> int:
     """Name the overrides of a grid by address; how many lines were changed."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    written = [_migrate_line(line) for line in lines]
-    if written != lines:
+    new_lines = [_migrate_line(line) for line in lines]
+    if new_lines != lines:
         with atomic_path(path) as temporary:
-            temporary.write_text("".join(written), encoding="utf-8")
-    return sum(before != after for before, after in zip(lines, written, strict=True))
+            temporary.write_text("".join(new_lines), encoding="utf-8")
+    return sum(before != after for before, after in zip(lines, new_lines, strict=True))
 
 
 def _migrate_line(line: str) -> str:
@@ -149,17 +149,17 @@ def _migrate_line(line: str) -> str:
     overrides = re.search(r"overrides: (?:&\w+ )?\{([^}]*)\}", line)
     if not system or not overrides:
         return line
-    named = re.sub(
+    addresses = re.sub(
         r"(?<![\w.])(\w+):", lambda name: f"{address_of(system[1], name[1])}:", overrides[1]
     )
-    return line[: overrides.start(1)] + named + line[overrides.end(1) :]
+    return line[: overrides.start(1)] + addresses + line[overrides.end(1) :]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command takes none."""
 
 
-def command(chosen: argparse.Namespace) -> int:
+def command(options: argparse.Namespace) -> int:
     """Migrate the grid, the committed records and a reader's own runs."""
     lines = migrate_grid(grid.GRID)
     print(f"{grid.GRID.relative_to(REPOSITORY)}: {lines} entries")

@@ -64,8 +64,8 @@ def current_commit() -> str:
     if not shutil.which("git"):
         return "unknown"
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    return result.stdout.strip() or "unknown"
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -85,10 +85,10 @@ def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless it is the record of ``spec``, on whatever device and threads, and
     of the data that its dataset has now."""
     changes = [
-        f"{name} is {told!r}, asked for is {asked!r}"
-        for name, told, asked in (
-            *_differing(record["spec"], asdict(spec), ANYWHERE),
-            *_differing(_flat(record["settings"]), _flat(asdict(spec.settings()))),
+        f"{name} is {actual!r}, but the spec asks for {expected!r}"
+        for name, actual, expected in (
+            *_differences(record["spec"], asdict(spec), ANYWHERE),
+            *_differences(_flat(record["settings"]), _flat(asdict(spec.settings()))),
         )
     ]
     if changes:
@@ -105,11 +105,11 @@ def _flat(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _differing(
-    told: dict[str, Any], asked: dict[str, Any], but: tuple[str, ...] = ()
+def _differences(
+    actual: dict[str, Any], expected: dict[str, Any], ignored: tuple[str, ...] = ()
 ) -> list[tuple[str, Any, Any]]:
-    names = [name for name in {**told, **asked} if name not in but]
-    return [(n, told.get(n), asked.get(n)) for n in names if told.get(n) != asked.get(n)]
+    names = [name for name in {**actual, **expected} if name not in ignored]
+    return [(n, actual.get(n), expected.get(n)) for n in names if actual.get(n) != expected.get(n)]
 
 
 def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
@@ -120,8 +120,8 @@ def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
     """
     card, here = CARDS[dataset], prepared_content(dataset)
     parts = {here} if here else {source.content for source in card.sources if source.subset}
-    known = {card.content, *parts} - {None}
-    if known and record["data"]["content"] not in known:
+    contents = {card.content, *parts} - {None}
+    if contents and record["data"]["content"] not in contents:
         raise StaleRun(f"{where} was made from other data than {dataset} holds now")
 
 
@@ -151,9 +151,9 @@ def state(spec: RunSpec) -> State:
 
 def move_aside(folder: Path) -> Path:
     """Give a run's folder another name, where nothing of it is lost: it may have taken hours."""
-    kept = folder.with_name(f"{folder.name}.stale-{time.time_ns()}")
-    folder.rename(kept)
-    return kept
+    target = folder.with_name(f"{folder.name}.stale-{time.time_ns()}")
+    folder.rename(target)
+    return target
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -102,18 +102,18 @@ def _train(
     threads, device = use_threads(spec.threads), choose_device(spec.device)
     environment = describe_environment(device, threads)  # before hours are spent
     corpus = load_corpus(spec.dataset)
-    began = time.perf_counter()
+    start = time.perf_counter()
     system = system_of(spec, corpus)
     rows = split_rows(corpus, spec.limit, system.settings.text.validation_share)
     system.build(rows, spec.seed)
     try:
-        trained = system.fit(
+        fit_record = system.fit(
             rows, spec.seed, device=device, folder=folder / "checkpoints" if folder else None,
             after_epoch=after_epoch,
         )  # fmt: skip
     except CheckpointError as error:
         raise StaleRun(str(error)) from error
-    evaluated = evaluate(system, rows, spec, with_validation="epochs" not in trained)
+    evaluation = evaluate(system, rows, spec, with_validation="epochs" not in fit_record)
     record = {
         "id": spec.id,
         "spec": asdict(spec),
@@ -121,10 +121,10 @@ def _train(
         "data": asdict(corpus.provenance)
         | {"subset": corpus.provenance.subset or spec.limit is not None},
         "environment": environment,
-        "seconds": round(time.perf_counter() - began, 1),
-        "sizes": {split: len(chosen) for split, chosen in rows.items()},
+        "seconds": round(time.perf_counter() - start, 1),
+        "sizes": {split: len(part) for split, part in rows.items()},
     }
-    record |= trained | evaluated
+    record |= fit_record | evaluation
     if folder and is_main():
         system.save(folder)
         record["weights"] = f"sha256:{file_digest(folder / 'model.safetensors')}"
@@ -265,18 +265,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--publish", action="store_true", help="copy the record to results/")
 
 
-def command(chosen: argparse.Namespace) -> int:
+def command(options: argparse.Namespace) -> int:
     """One run, as a notebook, or under torchrun in all its processes without one."""
     names = {item.name for item in fields(RunSpec)}
-    given = {name: value for name, value in vars(chosen).items() if name in names}
-    pairs = (pair.partition("=") for pair in chosen.set)
-    spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **given)
+    arguments = {name: value for name, value in vars(options).items() if name in names}
+    pairs = (pair.partition("=") for pair in options.set)
+    spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
     spec.validate()
     if processes() > 1:
         train(spec, records.RUNS / spec.id)
     else:
         print(execute(spec).relative_to(REPOSITORY))
-    if chosen.publish and is_main():
+    if options.publish and is_main():
         print(publish(spec).relative_to(REPOSITORY))
     return 0
 

@@ -88,27 +88,27 @@ def run_groups(
     specs, place = choose(groups), _place(on)
     for line in clear_stale(specs):
         print(line, file=sys.stderr)
-    wanted = missing(specs, again)
-    print(f"{len(specs) - len(wanted)} of {len(specs)} runs are done")
-    if not wanted:
+    to_run = missing(specs, again)
+    print(f"{len(specs) - len(to_run)} of {len(specs)} runs are done")
+    if not to_run:
         return []
-    prepare_data(wanted)
+    prepare_data(to_run)
     records.RUNS.mkdir(exist_ok=True)
     console = records.RUNS / "snakemake.log"
     succeeded = _snakemake(
         [*place, *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}"],
         console,
-        wanted,
+        to_run,
     )
-    failed = [spec.id for spec in missing(wanted, again)]
-    for name in failed:
+    failures = [spec.id for spec in missing(to_run, again)]
+    for name in failures:
         print(f"{name} failed: {_last_words(name)}", file=sys.stderr)
-    if not failed and not succeeded:
+    if not failures and not succeeded:
         raise SpecError(f"snakemake failed; {console} says why")
-    return failed
+    return failures
 
 
-def _snakemake(arguments: list[str], console: Path, wanted: list[RunSpec]) -> bool:
+def _snakemake(arguments: list[str], console: Path, specs: list[RunSpec]) -> bool:
     """Whether Snakemake succeeded, its words in ``console`` and the progress on the terminal.
 
     It runs in this process, so that a kill ends it too: left alone it would start further jobs,
@@ -118,7 +118,7 @@ def _snakemake(arguments: list[str], console: Path, wanted: list[RunSpec]) -> bo
 
     places = ["--directory", str(records.RUNS), "--snakefile", str(EXPERIMENTS / "Snakefile")]
     terminal, ended = sys.stderr, threading.Event()
-    watch = threading.Thread(target=_watch, args=(ended, wanted, terminal))
+    watch = threading.Thread(target=_watch, args=(ended, specs, terminal))
     watch.start()
     try:
         with console.open("w") as log, redirect_stdout(log), redirect_stderr(log):
@@ -140,8 +140,8 @@ SNAKEMAKE = (
 def _place(on: str) -> list[str]:
     """Snakemake's arguments for where to run: here as the machine allows, or as a profile says."""
     if on:
-        known = EXPERIMENTS / "profiles" / on
-        folder = known if known.is_dir() else Path(on).resolve()
+        profile = EXPERIMENTS / "profiles" / on
+        folder = profile if profile.is_dir() else Path(on).resolve()
         if not (folder / "config.yaml").is_file():
             raise SpecError(f"no profile {on!r}: {folder} holds no config.yaml")
         return ["--workflow-profile", str(folder)]
@@ -150,12 +150,12 @@ def _place(on: str) -> list[str]:
     return ["--workflow-profile", "none", "--cores", "all", "--resources", *limits]
 
 
-def _watch(ended: threading.Event, wanted: list[RunSpec], terminal: TextIO) -> None:
+def _watch(ended: threading.Event, specs: list[RunSpec], terminal: TextIO) -> None:
     """One line for all runs, with the time left, until they have ended."""
-    weights = expected_seconds(wanted, load_records())
+    weights = expected_seconds(specs, load_records())
     often = 1 if terminal.isatty() else 60  # seconds; a log gets fewer lines
-    shown = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
-    with tqdm(file=_Forgiving(terminal), **shown) as bar:
+    options = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
+    with tqdm(file=_Forgiving(terminal), **options) as bar:
         while not ended.wait(1):
             _show(bar, weights)
         _show(bar, weights)
@@ -180,8 +180,8 @@ class _Forgiving:
 
 
 def _show(bar: tqdm, weights: dict[str, float]) -> None:
-    done = sum(progress(name) == 1 for name in weights)
-    bar.set_description_str(f"{done} of {len(weights)} runs", refresh=False)
+    count = sum(progress(name) == 1 for name in weights)
+    bar.set_description_str(f"{count} of {len(weights)} runs", refresh=False)
     bar.update(_share(weights) - bar.n)
 
 
@@ -190,8 +190,8 @@ BAR = "{desc} {percentage:3.0f}%|{bar:30}| {elapsed}, {remaining} left"
 
 def _share(weights: dict[str, float]) -> float:
     """Percent of all runs that is done, a run counting as long as it takes."""
-    done = sum(seconds * progress(name) for name, seconds in weights.items())
-    return 100 * done / sum(weights.values())
+    seconds_done = sum(seconds * progress(name) for name, seconds in weights.items())
+    return 100 * seconds_done / sum(weights.values())
 
 
 def _last_words(name: str) -> str:
@@ -201,9 +201,9 @@ def _last_words(name: str) -> str:
         lines = (folder / "console.log").read_text(encoding="utf-8").strip().splitlines()
     except OSError:
         lines = []
-    kept = [path for path in (folder / "run.ipynb", folder / "console.log") if path.exists()]
-    kept = kept or [records.RUNS / "snakemake.log"]
-    return f"{lines[-1] if lines else 'it was not started'}\n  see {' and '.join(map(str, kept))}"
+    logs = [path for path in (folder / "run.ipynb", folder / "console.log") if path.exists()]
+    logs = logs or [records.RUNS / "snakemake.log"]
+    return f"{lines[-1] if lines else 'it was not started'}\n  see {' and '.join(map(str, logs))}"
 
 
 def run_one(name: str) -> int:
@@ -252,18 +252,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one.add_argument("id")
 
 
-def command(chosen: argparse.Namespace) -> int:
+def command(options: argparse.Namespace) -> int:
     """Look at the groups, run what is missing of some, or one run by its id."""
-    if chosen.action == "status":
+    if options.action == "status":
         print(describe(read_grid()))
         return 0
-    if chosen.action == "one":
-        return run_one(chosen.id)
-    failed = run_groups(chosen.groups, chosen.again, chosen.on, chosen.further)
-    if chosen.publish:
-        for path in publish_all(choose(chosen.groups)):
+    if options.action == "one":
+        return run_one(options.id)
+    failures = run_groups(options.groups, options.again, options.on, options.further)
+    if options.publish:
+        for path in publish_all(choose(options.groups)):
             print(path.relative_to(REPOSITORY))
-    return 1 if failed else 0
+    return 1 if failures else 0
 
 
 def publish_all(specs: Iterable[RunSpec]) -> list[Path]:

@@ -36,13 +36,13 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
     A whole number for a field of decimals becomes one, so that 0 and 0.0 are the same run.
     ``SpecError`` for an address that there is not, or a value that the part refuses.
     """
-    known = addresses(settings)
+    valid_addresses = addresses(settings)
     changes: dict[str, dict[str, Any]] = {}
     for address, value in overrides.items():
-        if address not in known:
-            near = [name for name in known if name.endswith(f".{address}")]
-            near = near or difflib.get_close_matches(str(address), known, n=1)
-            hint = f"do you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        if address not in valid_addresses:
+            near = [name for name in valid_addresses if name.endswith(f".{address}")]
+            near = near or difflib.get_close_matches(str(address), valid_addresses, n=1)
+            hint = f"do you mean {near[0]}?" if near else f"there are: {', '.join(valid_addresses)}"
             raise SpecError(f"no setting {address!r}; {hint}")
         part, _, name = address.partition(".")
         if type(value) is int and type(getattr(getattr(settings, part), name)) is float:

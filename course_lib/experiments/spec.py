@@ -75,15 +75,15 @@ class RunSpec:
         parts = [self.system, self.dataset, self.preset]
         if self.limit is not None:
             parts.append(f"{self.limit}rows")
-        changed = differences(self.settings(), self.preset_settings())
-        parts += [in_words(address, value) for address, value in changed.items()]
+        changes = differences(self.settings(), self.preset_settings())
+        parts += [in_words(address, value) for address, value in changes.items()]
         if not self.test:
             parts.append("notest")
         return "-".join([*parts, f"s{self.seed}"])
 
 
-def choose(what: str, name: Any, known: dict[str, Any]) -> Any:
+def choose(what: str, name: Any, entries: dict[str, Any]) -> Any:
     """The entry of that name; ``SpecError`` lists the names there are."""
-    if not isinstance(name, str) or name not in known:
-        raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(known))}")
-    return known[name]
+    if not isinstance(name, str) or name not in entries:
+        raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(entries))}")
+    return entries[name]

@@ -63,21 +63,21 @@ class _Explorer(widgets.VBox):
     """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages."""
 
     def __init__(self, controls: Sequence[widgets.Widget]) -> None:
-        self._says = widgets.HTML()
+        self._message = widgets.HTML()
         self._stage = widgets.VBox(layout=widgets.Layout(width="100%"))
-        super().__init__([*controls, self._says, self._stage])
+        super().__init__([*controls, self._message, self._stage])
 
-    def _put(self, shown: widgets.Widget) -> None:
+    def _put(self, widget: widgets.Widget) -> None:
         """Let the stage hold this widget alone; ``show`` may hand the same one out again."""
         before = self._stage.children
-        if before != (shown,):
-            self._stage.children = (shown,)
-            for widget in (part for old in before for part in tree(old)):
-                widget.close()
+        if before != (widget,):
+            self._stage.children = (widget,)
+            for old_widget in (part for old in before for part in tree(old)):
+                old_widget.close()
 
     def _say(self, text: str) -> None:
-        self._said = text
-        self._says.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
+        self._caption = text
+        self._message.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
         """What to show where nothing can be clicked: captions and widgets."""
@@ -89,11 +89,11 @@ class _Explorer(widgets.VBox):
             return super()._repr_mimebundle_(**kwargs)
         stills = self._stills()
         bundle = {"text/plain": "\n".join(caption for caption, _ in stills)}
-        if drawn := next(filter(None, map(picture, (shown for _, shown in stills))), None):
-            bundle["image/png"] = base64.b64encode(drawn).decode("ascii")
+        if image := next(filter(None, map(picture, (widget for _, widget in stills))), None):
+            bundle["image/png"] = base64.b64encode(image).decode("ascii")
         if form == "static":
             bundle["text/html"] = "".join(
-                f"<p><b>{html.escape(caption)}</b></p>{page(shown)}" for caption, shown in stills
+                f"<p><b>{html.escape(caption)}</b></p>{page(widget)}" for caption, widget in stills
             )
         return bundle, {"image/png": {"alt": stills[0][0]}}
 
@@ -204,15 +204,15 @@ class DocumentView(_Explorer):
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
         """This document, the mistake that was surest, and the least sure prediction."""
         sure = self._confidence.__getitem__
-        chosen = {self.index: "", min(self._places, key=sure, default=self.index): "least sure: "}
+        labels = {self.index: "", min(self._places, key=sure, default=self.index): "least sure: "}
         if self._mistakes:
-            chosen.setdefault(max(self._mistakes, key=sure), "surest mistake: ")
+            labels.setdefault(max(self._mistakes, key=sure), "surest mistake: ")
         return [
             (
                 f"{what}document {place} of {len(self._about)}: {self._about[place]}",
                 self._stage.children[0] if place == self.index else self._show(self._rows[place]),
             )
-            for place, what in chosen.items()
+            for place, what in labels.items()
         ]
 
 
@@ -256,8 +256,8 @@ class TextView(_Explorer):
         self._put(self._read(text[:MOST_CHARACTERS]))
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        said = self._said or "The text in the box, as the model reads it"
-        return [(said, self._stage.children[0])]
+        caption = self._caption or "The text in the box, as the model reads it"
+        return [(caption, self._stage.children[0])]
 
 
 def _show_row(source: Any, row: dict) -> widgets.Widget:

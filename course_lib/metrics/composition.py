@@ -46,10 +46,10 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     """The paper's relaxed selection, bool ``(batch, layers, length)``: weights above the median of
     their sentence and layer."""
     weights, real = _weights(attention, mask)
-    ordered = weights.masked_fill(~real, torch.inf).sort(-1).values
+    ascending = weights.masked_fill(~real, torch.inf).sort(-1).values
     # of an even number the lower of the middle two: what is above it is above their mean
     middle = ((mask.sum(1) - 1) // 2).clamp(min=0).view(-1, 1, 1)
-    median = ordered.take_along_dim(middle, 2)
+    median = ascending.take_along_dim(middle, 2)
     return (weights > (1 + ALIKE) * median) & real
 
 
@@ -117,15 +117,15 @@ def most_selected(
     ``counts`` ``(layers, vocabulary)``, ``occurrences`` ``(vocabulary,)``; words that occur less
     than ``at_least`` times do not count. ``ValueError`` if fewer than ``top`` do.
     """
-    known = (occurrences >= at_least).nonzero().squeeze(1)
-    if len(known) < top:
-        raise ValueError(f"only {len(known)} words occur {at_least} times; top asks for {top}")
-    rates = counts[:, known] / occurrences[known]
-    order = counts[:, known].argsort(dim=1, descending=True, stable=True)
+    frequent = (occurrences >= at_least).nonzero().squeeze(1)
+    if len(frequent) < top:
+        raise ValueError(f"only {len(frequent)} words occur {at_least} times; top asks for {top}")
+    rates = counts[:, frequent] / occurrences[frequent]
+    order = counts[:, frequent].argsort(dim=1, descending=True, stable=True)
     by_rate = rates.gather(1, order).argsort(dim=1, descending=True, stable=True)
     order = order.gather(1, by_rate)
     best = order[:, :top]
-    return known[best], rates.gather(1, best)
+    return frequent[best], rates.gather(1, best)
 
 
 def _weights(attention: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -142,8 +142,8 @@ def _range(weights: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
     return torch.minimum(least, most), most
 
 
-def _counts(values: Tensor, counted: Tensor, size: int) -> Tensor:
+def _counts(values: Tensor, where: Tensor, size: int) -> Tensor:
     """Per layer, how often each of 0 … size − 1 stands where ``counted``: ``(layers, size)``."""
     layers = values.shape[1]
     offset = size * torch.arange(layers, device=values.device).view(1, layers, 1)
-    return (values + offset)[counted].bincount(minlength=layers * size).view(layers, size)
+    return (values + offset)[where].bincount(minlength=layers * size).view(layers, size)

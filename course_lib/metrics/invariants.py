@@ -130,21 +130,21 @@ def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
     Give it documents with several words (and sentences): one word alone always has attention 1,
     which nothing can move. Raises ``InvariantError`` with the parameters' names.
     """
-    named = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
     # cuDNN's recurrent layers have no backward pass in evaluation mode
     with evaluating(model), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         logits = model(tokens, mask).logits
         labels = torch.arange(len(logits), device=logits.device) % logits.shape[1]
         loss = nn.functional.cross_entropy(logits, labels)
-        gradients = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
-    found = dict(zip(named, gradients, strict=True))
-    unused = [name for name, gradient in found.items() if gradient is None]
+        values = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
+    gradients = dict(zip(parameters, values, strict=True))
+    unused = [name for name, gradient in gradients.items() if gradient is None]
     if unused:
         raise InvariantError(f"no gradient reaches {', '.join(unused)}")
-    wild = [name for name, gradient in found.items() if not gradient.isfinite().all()]
+    wild = [name for name, gradient in gradients.items() if not gradient.isfinite().all()]
     if wild:
         raise InvariantError(f"loss {loss.item():.3g}: no finite gradient in {', '.join(wild)}")
-    still = [name for name, gradient in found.items() if not gradient.any()]
+    still = [name for name, gradient in gradients.items() if not gradient.any()]
     if still:
         raise InvariantError(f"the gradient is zero everywhere in {', '.join(still)}")
 
@@ -179,17 +179,17 @@ def check_order_blindness(
     keys = torch.rand(mask.shape, generator=torch.Generator().manual_seed(seed)).to(mask.device)
     order = keys.masked_fill(~mask, 2).argsort(1)  # padding last
     with evaluating(model):
-        given = model(tokens, mask)
-        moved = model(tokens.gather(1, order), mask.gather(1, order))
-    _compare("words shuffled", moved.logits, given.logits, tolerance)
+        original = model(tokens, mask)
+        shuffled = model(tokens.gather(1, order), mask.gather(1, order))
+    _compare("words shuffled", shuffled.logits, original.logits, tolerance)
     before, after = (
-        output.attention.reshape(len(mask), -1, mask.shape[1]) for output in (given, moved)
+        output.attention.reshape(len(mask), -1, mask.shape[1]) for output in (original, shuffled)
     )
-    taken = before.take_along_dim(order.unsqueeze(1), 2)
+    expected = before.take_along_dim(order.unsqueeze(1), 2)
     same = (tokens.unsqueeze(2) == tokens.unsqueeze(1)) & mask.unsqueeze(2) & mask.unsqueeze(1)
     apart = (before.unsqueeze(3) - before.unsqueeze(2)).abs() * same.unsqueeze(1)
     for what, change in (
-        ("attention stays behind when words move", (after - taken).abs()),
+        ("attention stays behind when words move", (after - expected).abs()),
         ("equal words have unequal attention", apart),
     ):
         if not change.max() <= tolerance:
@@ -302,15 +302,15 @@ def check_both_directions(
     row, first, last = torch.arange(len(x), device=x.device), 0 * rows, mask.sum(1) - 1
     with evaluating(encoder):
         expected = encoder(x, mask)
-        for changed, seen, says in (
+        for input_place, state_place, message in (
             (last, first, "the first state does not know of the last input: nothing reads back"),
             (first, last, "the last state does not know of the first input: nothing reads on"),
         ):
             other = x.clone()
-            other[row, changed] = 1 - 2 * other[row, changed]
-            change = (encoder(other, mask) - expected)[row, seen].abs().amax(1)
+            other[row, input_place] = 1 - 2 * other[row, input_place]
+            change = (encoder(other, mask) - expected)[row, state_place].abs().amax(1)
             if not (change > tolerance).any():
-                raise InvariantError(f"{says} (largest change {change.max().item():.3g})")
+                raise InvariantError(f"{message} (largest change {change.max().item():.3g})")
 
 
 def _pooled(pooling: nn.Module, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

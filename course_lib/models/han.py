@@ -68,11 +68,11 @@ class AttentiveEncoder(nn.Module):
         self.pooling = AttentionPooling(2 * config.hidden, config.attention, config.hops)
         self.dropout = LockedDropout(config.dropout)
 
-    def forward(self, x: Tensor, mask: Tensor, given: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, mask: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
-        attention ``(n, hops, length)``; ``given`` ``(n, length)`` replaces the learned one."""
+        attention ``(n, hops, length)``; ``weights`` ``(n, length)`` replace the learned ones."""
         h = self.gru(self.dropout(x), mask)  # h_it = [→h; ←h]
-        return self.pooling(h, mask, attention=given)  # s_i = Σ_t α_it h_it
+        return self.pooling(h, mask, attention=weights)  # s_i = Σ_t α_it h_it
 
 
 class HAN(nn.Module):

@@ -180,8 +180,8 @@ class RecursiveAttention(nn.Module):
                 a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # Eq. 1: softmax(q W Hᵀ)
             else:
                 a = attention[:, step, : h.shape[1]]
-            found = (a.to(h.dtype).unsqueeze(1) @ h).squeeze(1)  # Eq. 2: ŝ = Σ a_i h_i
-            s = self.refine(found)  # s = Highway(ŝ)
+            s_hat = (a.to(h.dtype).unsqueeze(1) @ h).squeeze(1)  # Eq. 2: ŝ = Σ a_i h_i
+            s = self.refine(s_hat)  # s = Highway(ŝ)
             rows.append(nn.functional.pad(a, (0, self.steps - 1 - step)))  # Eq. 4: a row of A
             summaries.append(s)
             if step + 1 < self.steps:

@@ -147,9 +147,9 @@ def bit_cut_dropout(x: Tensor, rate: float) -> Tensor:
     """
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     numbers = draws.view(torch.int16)[: x.numel()].view(x.shape)
-    kept = numbers >= round(rate * 2**16) - 2**15
+    keep = numbers >= round(rate * 2**16) - 2**15
     # PyTorch turns bytes into bfloat16 eight times as fast as it does booleans
-    return x * kept.view(torch.uint8).to(x.dtype) / (1 - rate)
+    return x * keep.view(torch.uint8).to(x.dtype) / (1 - rate)
 
 
 def wall(mask: Tensor) -> Tensor:

@@ -205,8 +205,8 @@ class LockedDropout(nn.Module):
         """``x`` ``(n, length, inputs)`` → the same, with a share ``rate`` of its features zero."""
         if not self.training or self.rate == 0:
             return x
-        kept = torch.rand(x.shape[0], 1, x.shape[2], device=x.device) >= self.rate
-        return x * (kept / (1 - self.rate)).to(x.dtype)
+        keep = torch.rand(x.shape[0], 1, x.shape[2], device=x.device) >= self.rate
+        return x * (keep / (1 - self.rate)).to(x.dtype)
 
 
 def hop_redundancy(alpha: Tensor) -> Tensor:

@@ -119,14 +119,14 @@ class Block(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, wanted: bool = False
+        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """``x`` ``(batch, length, hidden)`` → the same, and the attention if given or wanted."""
         alpha = None
         short = x.shape[1] <= SHORT and x.device.type == "cpu"
         if isinstance(self.mixer, FeedForward):
             mixed = self.mixer(x)
-        elif short or wanted or attention is not None:
+        elif short or with_weights or attention is not None:
             mixed, alpha = self.mixer(x, mask, attention)
         else:
             mixed = self.mixer.fused(x, mask)
@@ -161,24 +161,24 @@ class SANet(nn.Module):
         A document without words gets the logits of a zero vector. ``ValueError`` for an attention
         of another shape, or given to a baseline.
         """
-        given: Sequence[Tensor | None] = [None] * len(self.blocks)
-        wanted = self.config.attention and (return_attention or attention is not None)
+        per_block: Sequence[Tensor | None] = [None] * len(self.blocks)
+        with_weights = self.config.attention and (return_attention or attention is not None)
         if attention is not None:
             if not self.config.attention:
                 raise ValueError("a SANet with attention=False has no attention to replace")
             pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-            given = renormalised(attention, pairs.expand(-1, len(given), -1, -1)).unbind(1)
+            per_block = renormalised(attention, pairs.expand(-1, len(per_block), -1, -1)).unbind(1)
         x = self.embedding(tokens)
         if self.config.positions:
             x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
         x = self.projection(x)
         matrices = []
-        for block, weights in zip(self.blocks, given, strict=True):
-            x, alpha = block(x, mask, weights, wanted)
+        for block, weights in zip(self.blocks, per_block, strict=True):
+            x, alpha = block(x, mask, weights, with_weights)
             matrices.append(alpha)
         pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
-        shown = torch.stack(matrices, 1) if wanted else None
-        return SANetOutput(self.classifier(pooled), pooled_from, shown)
+        all_alpha = torch.stack(matrices, 1) if with_weights else None
+        return SANetOutput(self.classifier(pooled), pooled_from, all_alpha)
 
 
 def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor, Tensor]:

@@ -311,7 +311,7 @@ def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None
     model's modules of the library's kinds. ``tokens`` and ``mask`` should hold documents of
     different lengths, with two words at least.
     """
-    found = {
+    messages = {
         "attention": _verdict(_check_outputs, model, tokens, mask),
         "padding": _verdict(invariants.check_padding, model, tokens, mask),
         "neighbours": _verdict(invariants.check_neighbours, model, tokens, mask),
@@ -319,20 +319,20 @@ def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None
         "word order": _verdict(invariants.check_permutation, model, tokens, mask, True),
     }
     if not any(name.endswith("attention") for name in _fields(model, tokens, mask)):
-        del found["attention"]
+        del messages["attention"]
     if not isinstance(model, nn.Module):
-        return found
-    found["gradients"] = _verdict(invariants.check_gradients, model, tokens, mask)
+        return messages
+    messages["gradients"] = _verdict(invariants.check_gradients, model, tokens, mask)
     poolings = _calls(model, AttentionPooling, tokens, mask)
     encoders = _calls(model, BidirectionalGRU, tokens, mask)
     if poolings:
-        found["pooling"] = _first(invariants.check_pooling, poolings)
-        found["concentration"] = _first(_check_concentration, poolings)
-        found["extremes"] = _first(invariants.check_extremes, poolings)
-        found["rows"] = _first(invariants.check_rows, poolings)
+        messages["pooling"] = _first(invariants.check_pooling, poolings)
+        messages["concentration"] = _first(_check_concentration, poolings)
+        messages["extremes"] = _first(invariants.check_extremes, poolings)
+        messages["rows"] = _first(invariants.check_rows, poolings)
     if encoders:
-        found["both directions"] = _first(invariants.check_both_directions, encoders)
-    return found
+        messages["both directions"] = _first(invariants.check_both_directions, encoders)
+    return messages
 
 
 def probe(vocabulary: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -355,8 +355,8 @@ def _verdict(check: Callable, *arguments: object) -> str | None:
 def _first(check: Callable, calls: list[Call]) -> str | None:
     """What is wrong with the first module that fails, its name before it."""
     for name, module, inputs in calls:
-        if says := _verdict(check, module, *inputs):
-            return f"{name}: {says}"
+        if message := _verdict(check, module, *inputs):
+            return f"{name}: {message}"
     return None
 
 

@@ -68,12 +68,12 @@ def parameter_names(notebook: Path) -> list[str]:
 
 def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
     """Raise ``ParameterError`` for what papermill would only warn of, or not notice."""
-    known = parameter_names(notebook)
-    unknown = [name for name in parameters if name not in known]
+    names = parameter_names(notebook)
+    unknown = [name for name in parameters if name not in names]
     if unknown:
         raise ParameterError(
             f"{notebook.name} has no parameter {', '.join(unknown)}; "
-            f"its parameters cell sets {', '.join(known) or 'none'}"
+            f"its parameters cell sets {', '.join(names) or 'none'}"
         )
     profile = parameters.get("profile", PROFILES[0])
     if profile not in PROFILES:
@@ -99,7 +99,7 @@ def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outc
     error of the outcome, and nothing is run.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
+    start = time.perf_counter()
     failure: list[str] = []
     parameters = {"profile": profile} | parameters
     try:
@@ -118,7 +118,7 @@ def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outc
     except Exception as error:  # the kernel died, or the notebook cannot be read
         failure.append(f"{type(error).__name__}: {error}")
     errors = failure or (errors_in(nbformat.read(output, as_version=4)) if output.exists() else [])
-    return Outcome(lesson.stem, time.perf_counter() - began, errors)
+    return Outcome(lesson.stem, time.perf_counter() - start, errors)
 
 
 def errors_in(notebook: NotebookNode) -> list[str]:
@@ -164,7 +164,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
             "language_info": {"name": "python"},
         }
     )
-    kept, count = [], 0
+    cells, count = [], 0
     for cell in notebook.cells:
         tags = [tag for tag in cell.metadata.get("tags", [])]
         if "injected-parameters" in tags:
@@ -179,8 +179,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
                 if "execution_count" in output:
                     output.execution_count = count
             cell.outputs = [output for output in map(_clean_output, outputs) if output]
-        kept.append(cell)
-    notebook.cells = kept
+        cells.append(cell)
+    notebook.cells = cells
     return notebook
 
 

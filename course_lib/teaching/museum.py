@@ -93,18 +93,18 @@ class BrokenHAN(HANSystem):
 
 
 def _train(system: BrokenHAN, rows: Rows, seed: int, device: torch.device) -> dict[str, Any]:
-    specimen, began = system.specimen, time.perf_counter()
+    specimen, start = system.specimen, time.perf_counter()
     entry = {"name": specimen.name, "wrong": specimen.wrong, "accuracy": None, "error": None}
     system.build(rows, seed)
     try:
-        trained = system.fit(rows, seed, device=device)
+        fit_record = system.fit(rows, seed, device=device)
     except TrainingError as error:
         entry["error"] = str(error)
     else:
-        kept = trained["epochs"][trained["best_epoch"] - 1]
-        entry["accuracy"] = kept["validation_accuracy"]
-        entry |= {name: trained[name] for name in ("best_epoch", "epochs")}
-    return entry | {"seconds": round(time.perf_counter() - began, 1)}
+        best_epoch = fit_record["epochs"][fit_record["best_epoch"] - 1]
+        entry["accuracy"] = best_epoch["validation_accuracy"]
+        entry |= {name: fit_record[name] for name in ("best_epoch", "epochs")}
+    return entry | {"seconds": round(time.perf_counter() - start, 1)}
 
 
 def _line(entry: dict[str, Any]) -> str:
@@ -119,14 +119,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, default=RECORD)
 
 
-def command(chosen: argparse.Namespace) -> int:
+def command(options: argparse.Namespace) -> int:
     """Train all specimens, write their record, and print a line for each."""
     defaults = asdict(MuseumSpec())
-    spec = MuseumSpec(**{name: getattr(chosen, name) for name in defaults})
-    changed = [f"--{name} {value}" for name, value in asdict(spec).items()
+    spec = MuseumSpec(**{name: getattr(options, name) for name in defaults})
+    changes = [f"--{name} {value}" for name, value in asdict(spec).items()
                if value != defaults[name]]  # fmt: skip
-    record = {"command": " ".join(["attention-course museum", *changed])} | train_museum(spec)
-    write_json(chosen.output, record)
+    record = {"command": " ".join(["attention-course museum", *changes])} | train_museum(spec)
+    write_json(options.output, record)
     for entry in record["specimens"]:
         print(f"{entry['name']:12} {entry['wrong']:60} {_line(entry)}")
     return 0

@@ -17,7 +17,7 @@ def shortest_seconds(run: Callable[..., Any], *inputs: Any, rounds: int = 9) -> 
     """The shortest of a few calls: what the machine can do when nothing is in its way."""
     times = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        start = time.perf_counter()
         run(*inputs)
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
     return min(times)

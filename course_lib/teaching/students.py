@@ -46,9 +46,9 @@ def find_exercises(notebook: NotebookNode, name: str) -> list[Exercise]:
     solutions: dict[str, int] = {}
     checks: dict[str, int] = {}
     for index, cell in enumerate(notebook.cells):
-        marked = any(line.strip() in (BEGIN, END) for line in cell.source.splitlines())
+        has_markers = any(line.strip() in (BEGIN, END) for line in cell.source.splitlines())
         graded = cell.metadata.get("nbgrader")
-        if marked and not (graded and graded.get("solution")):
+        if has_markers and not (graded and graded.get("solution")):
             raise _error(name, index, "solution markers, but no nbgrader metadata of a solution")
         if not graded:
             continue
@@ -86,16 +86,16 @@ def solution_lines(cell: NotebookNode) -> list[str]:
 
 def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
     """The notebook without solutions and outputs; it still runs from top to bottom."""
-    made = nbformat.from_dict(notebook)
-    for exercise in find_exercises(made, name):
-        cell = made.cells[exercise.solution]
+    copy = nbformat.from_dict(notebook)
+    for exercise in find_exercises(copy, name):
+        cell = copy.cells[exercise.solution]
         cell.source = _without_solution(cell.source, name, exercise.solution)
-    for cell in made.cells:
+    for cell in copy.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
         elif cell.cell_type == "markdown":
             cell.source = TOLD.sub("", cell.source)
-    return made
+    return copy
 
 
 def write_students(lessons: list[Path], folder: Path) -> list[Path]:
@@ -105,9 +105,9 @@ def write_students(lessons: list[Path], folder: Path) -> list[Path]:
         folder / lesson.name: student_copy(nbformat.read(lesson, as_version=4), lesson.name)
         for lesson in lessons
     }
-    for path, made in copies.items():
+    for path, copy in copies.items():
         with atomic_path(path) as temporary:
-            nbformat.write(made, temporary)
+            nbformat.write(copy, temporary)
     return list(copies)
 
 
@@ -149,8 +149,8 @@ def _without_solution(source: str, name: str, index: int) -> str:
         raise _error(name, index, f"the solution is not Python: {error}") from error
     indent = lines[begin][: len(lines[begin]) - len(lines[begin].lstrip())]
     stub = _placeholder(tree, begin + 1, end + 1)
-    kept = [f"{indent}# YOUR CODE HERE", f"{indent}{stub}  # your answer replaces this"]
-    return "\n".join([*lines[:begin], *kept, *lines[end + 1 :]])
+    replacement = [f"{indent}# YOUR CODE HERE", f"{indent}{stub}  # your answer replaces this"]
+    return "\n".join([*lines[:begin], *replacement, *lines[end + 1 :]])
 
 
 def _placeholder(tree: ast.Module, begin: int, end: int) -> str:

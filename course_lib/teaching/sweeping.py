@@ -49,12 +49,12 @@ def sweep(view: widgets.Widget) -> int:
     """
     parts = list(tree(view))
     buttons = [part for part in parts if isinstance(part, widgets.Button) and not part.disabled]
-    tried = 0
+    count = 0
     for control in parts:
         name = _name(control)
         if control in buttons:
             _try(f"{name}, pressed", control.click, parts)
-            tried += 1
+            count += 1
         trait, values = _range(control)
         start = getattr(control, trait, None)
         for value in [*values, start] if values else []:
@@ -62,10 +62,10 @@ def sweep(view: widgets.Widget) -> int:
             _try(where, partial(setattr, control, trait, value), parts)
             for button in buttons if isinstance(control, TEXT_BOXES) else []:
                 _try(f"{where}, then {_name(button)} pressed", button.click, parts)
-        tried += len(values)
-    if not tried:
+        count += len(values)
+    if not count:
         raise ValueError(f"this {type(view).__name__} has no control, so there is nothing to try")
-    return tried
+    return count
 
 
 def _try(where: str, act: Callable[[], None], parts: list[widgets.Widget]) -> None:
@@ -91,32 +91,32 @@ def _printed(output: widgets.Output) -> list[str]:
 @contextmanager
 def _swallowed() -> Iterator[list[BaseException]]:
     """The exceptions that ipywidgets shows (in a kernel) or logs (elsewhere) and does not raise."""
-    found: list[BaseException] = []
-    shell, logger, handler = get_ipython(), get_logger(), _Collector(found)
+    errors: list[BaseException] = []
+    shell, logger, handler = get_ipython(), get_logger(), _Collector(errors)
     logger.addHandler(handler)
     if shell:
-        shown = shell.showtraceback
-        shell.showtraceback = lambda given=None, *_, **__: found.append(
-            given[1] if given else sys.exception()
+        original = shell.showtraceback
+        shell.showtraceback = lambda error_info=None, *_, **__: errors.append(
+            error_info[1] if error_info else sys.exception()
         )
     try:
-        yield found
+        yield errors
     finally:
         logger.removeHandler(handler)
         if shell:
-            shell.showtraceback = shown
+            shell.showtraceback = original
 
 
 class _Collector(logging.Handler):
     """Keeps the exceptions of log records."""
 
-    def __init__(self, found: list[BaseException]) -> None:
+    def __init__(self, errors: list[BaseException]) -> None:
         super().__init__()
-        self.found = found
+        self.errors = errors
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info:
-            self.found.append(record.exc_info[1])
+            self.errors.append(record.exc_info[1])
 
 
 def _range(control: widgets.Widget) -> tuple[str, list[Any]]:
@@ -159,5 +159,5 @@ def _name(control: widgets.Widget) -> str:
 
 
 def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:50]}… ({len(shown):,} characters)"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}… ({len(text):,} characters)"

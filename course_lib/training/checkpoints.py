@@ -136,11 +136,11 @@ class Checkpoints:
     def _read(self, path: Path) -> None:
         with self._naming(path):
             state = json.loads(path.read_text())
-            stored, history = state["identity"], state["history"]
+            identity, history = state["identity"], state["history"]
             epochs = [Epoch(**epoch) for epoch in history["epochs"]]
-        if stored != self.identity:
+        if identity != self.identity:
             raise CheckpointError(
-                f"{self.folder} holds a checkpoint of another training:\n  {stored}\n"
+                f"{self.folder} holds a checkpoint of another training:\n  {identity}\n"
                 f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
             )
         self.history.__dict__.update(history | {"epochs": epochs})

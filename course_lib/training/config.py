@@ -72,9 +72,9 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """The optimiser that ``config`` names, its groups marked with their share of the rate."""
     tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
-    known = set(map(id, tables))
+    table_ids = set(map(id, tables))
     groups = [
-        {"params": [p for p in model.parameters() if id(p) not in known], "rate": 1.0},
+        {"params": [p for p in model.parameters() if id(p) not in table_ids], "rate": 1.0},
         {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},
     ]
     shared = {"lr": config.learning_rate, "weight_decay": config.weight_decay}

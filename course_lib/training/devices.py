@@ -30,11 +30,11 @@ def choose_device(name: str = "auto") -> torch.device:
     return device
 
 
-def choose_precision(asked: str, device: torch.device) -> str:
+def choose_precision(precision: str, device: torch.device) -> str:
     """``"bf16"`` or ``"no"``: what ``TrainingConfig.precision`` means on this device."""
-    if asked in ("bf16", "no"):
-        return asked
-    native = asked == "native" and device.type == "cpu"
+    if precision in ("bf16", "no"):
+        return precision
+    native = precision == "native" and device.type == "cpu"
     if device.type == "cuda":
         native = torch.cuda.is_bf16_supported()
     elif native:

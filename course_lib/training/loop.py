@@ -77,8 +77,8 @@ def fit(
 
 
 def _finished(history: History, config: TrainingConfig) -> bool:
-    done = len(history.epochs)
-    return done >= config.epochs or (done > 0 and done - 1 - history.best >= config.patience)
+    epochs = len(history.epochs)
+    return epochs >= config.epochs or (epochs > 0 and epochs - 1 - history.best >= config.patience)
 
 
 @flushed_denormals()
@@ -95,15 +95,15 @@ def _train_epoch(
     history, accelerator = checkpoints.history, checkpoints.accelerator
     number = len(history.epochs)
     rest = batches.epoch(number, skip=history.step)
-    shown = {"total": len(batches), "initial": history.step, "leave": False}
-    bar = tqdm(rest, f"epoch {number + 1}", disable=not is_main(), **shown)
+    options = {"total": len(batches), "initial": history.step, "leave": False}
+    bar = tqdm(rest, f"epoch {number + 1}", disable=not is_main(), **options)
     for batch in bar:
-        began = time.perf_counter()
+        start = time.perf_counter()
         place = f"epoch {number + 1}, batch {history.step + 1} of {len(batches)}"
         # a function of the step, so that it resumes
-        left = 1 - (number + history.step / len(batches)) / config.epochs if config.decay else 1.0
+        share = 1 - (number + history.step / len(batches)) / config.epochs if config.decay else 1.0
         for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * left * group["rate"]
+            group["lr"] = config.learning_rate * share * group["rate"]
         optimizer.zero_grad()
         sums = _add_gradients(model, batch, accelerator, config, place)
         add_up_gradients(model, accelerator)
@@ -116,9 +116,9 @@ def _train_epoch(
         history.loss += loss
         history.right += int(right)
         history.step += 1
-        history.seconds += time.perf_counter() - began
-        seen = history.seen
-        bar.set_postfix(loss=f"{history.loss / seen:.3f}", accuracy=f"{history.right / seen:.3f}")
+        history.seconds += time.perf_counter() - start
+        count = history.seen
+        bar.set_postfix(loss=f"{history.loss / count:.3f}", accuracy=f"{history.right / count:.3f}")
         if due:
             checkpoints.save()
 
@@ -185,13 +185,13 @@ def measure(
         mine = number % turns == turn
         if len(probabilities) and not mine:
             continue
-        logits, seen = look(*batch.to(device)[:2])
+        logits, part = look(*batch.to(device)[:2])
         if not len(probabilities):  # only now the classes, and the figures' names and shapes, show
             probabilities = torch.zeros(rows, logits.shape[1])
-            figures = {name: torch.zeros(rows, *values.shape[1:]) for name, values in seen.items()}
+            figures = {name: torch.zeros(rows, *values.shape[1:]) for name, values in part.items()}
         if mine:
             probabilities[batch.index] = logits.float().softmax(1).cpu()
-            for name, values in seen.items():
+            for name, values in part.items():
                 figures[name][batch.index] = values.float().cpu()
     if turns > 1:
         parts = send_to_device((probabilities, figures), accelerator.device)

@@ -44,13 +44,13 @@ def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
         return
     embeddings = [layer for layer in model.modules() if isinstance(layer, nn.Embedding)]
     sparse = {id(layer.weight) for layer in embeddings if layer.sparse}
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    dense = [parameter for parameter in learned if id(parameter) not in sparse]
+    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    dense = [parameter for parameter in trainable if id(parameter) not in sparse]
     parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in dense]
     total = accelerator.reduce(torch.cat([part.flatten() for part in parts]))
     for parameter, part in zip(dense, total.split([p.numel() for p in dense])):
         parameter.grad = part.view_as(parameter)
-    for parameter in learned:
+    for parameter in trainable:
         if id(parameter) in sparse:
             parameter.grad = _add_up_rows(parameter, accelerator)
 

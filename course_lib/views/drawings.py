@@ -294,10 +294,10 @@ def iram() -> Figure:
         wire(axis, [(at_query + 0.33, y), (columns[0] - 0.35, y)])
         wire(axis, [(columns[0] + 0.35, y), (at_sum - RADIUS, y)])
         for place, (x, _) in enumerate(entries):
-            written = place < len(shares)
-            share = shares[place] if written else 0.0
-            box(axis, (x, y), f"{share:.2f}" if written else "0", size=(0.7, 0.36), text=10,
-                fill=TINTS(share) if written else PAPER)  # fmt: skip
+            has_share = place < len(shares)
+            share = shares[place] if has_share else 0.0
+            box(axis, (x, y), f"{share:.2f}" if has_share else "0", size=(0.7, 0.36), text=10,
+                fill=TINTS(share) if has_share else PAPER)  # fmt: skip
         operator(axis, (at_sum, y), r"$\Sigma$")
         wire(axis, [(at_sum + RADIUS, y), (at_highway - 0.42, y)])
         box(axis, (at_highway, y), "highway", size=(0.84, 0.4), fill=PAPER, text=10)

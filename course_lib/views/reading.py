@@ -64,12 +64,12 @@ class Reading:
         if attention.over not in UNITS:
             raise ValueError(f"{where}.over is {attention.over!r}; it takes one of {UNITS}")
         units = self.tokens if attention.over == "words" else self.sentence_lengths
-        wanted = (len(attention.rows), len(units) + len(attention.extra))
-        if np.shape(attention.weights) != wanted or not attention.rows:
+        shape = (len(attention.rows), len(units) + len(attention.extra))
+        if np.shape(attention.weights) != shape or not attention.rows:
             raise ValueError(
                 f"{where}.weights has shape {np.shape(attention.weights)}; "
                 f"{len(attention.rows)} rows, {len(units)} {attention.over} and "
-                f"{len(attention.extra)} extra columns take {wanted}, with at least one row"
+                f"{len(attention.extra)} extra columns take {shape}, with at least one row"
             )
 
     @property
@@ -122,9 +122,9 @@ class Reading:
 
     def _mean(self, over: str, name: str | None) -> np.ndarray:
         names = self.names(over)
-        chosen = name if name is not None else next(iter(names), None)
-        if chosen not in names:
+        key = name if name is not None else next(iter(names), None)
+        if key not in names:
             what = "any attention" if name is None else f"an attention {name!r}"
             raise ValueError(f"this reading is without {what} over {over}; it has {names}")
-        weights, _, _, extra = self.attention[chosen]
+        weights, _, _, extra = self.attention[key]
         return np.mean(weights, axis=0)[: np.shape(weights)[1] - len(extra)]

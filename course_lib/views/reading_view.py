@@ -23,8 +23,8 @@ class Stack(widgets.VBox):
             return super()._repr_mimebundle_(**kwargs)
         name = next((part.name for part in tree(self) if hasattr(part, "to_html")), "")
         bundle = {"text/plain": name}
-        if (drawn := picture(self)) is not None:
-            bundle["image/png"] = base64.b64encode(drawn).decode("ascii")
+        if (png := picture(self)) is not None:
+            bundle["image/png"] = base64.b64encode(png).decode("ascii")
         if form == "static":
             bundle["text/html"] = page(self)
         return bundle, {"image/png": {"alt": name}}
@@ -76,9 +76,9 @@ def probabilities(reading: Reading) -> str:
     if len(reading.classes) == 2:
         return f"P({reading.classes[1]}) = {reading.probabilities[1]:.2f}"
     order = np.argsort(-np.asarray(reading.probabilities), kind="stable")
-    named = [place for place in order if reading.probabilities[place] >= SMALLEST]
-    parts = [f"{reading.classes[place]} {reading.probabilities[place]:.2f}" for place in named]
-    rest = len(order) - len(named)
+    likely = [place for place in order if reading.probabilities[place] >= SMALLEST]
+    parts = [f"{reading.classes[place]} {reading.probabilities[place]:.2f}" for place in likely]
+    rest = len(order) - len(likely)
     if rest:
         parts.append(f"{rest} {'other' if rest == 1 else 'others'} 0.00")
     return ", ".join(parts)

@@ -20,8 +20,8 @@ def phrases(words: Sequence[str], selected: Tensor) -> list[list[str]]:
     return [
         [
             " ".join(word for word, _ in run)
-            for chosen, run in groupby(zip(words, row, strict=True), key=itemgetter(1))
-            if chosen
+            for is_selected, run in groupby(zip(words, row, strict=True), key=itemgetter(1))
+            if is_selected
         ]
         for row in selected.tolist()
     ]
@@ -82,10 +82,10 @@ def composition_test(
     words, phrases = 0, 0  # (layers,), (1 + shuffles, layers), observed first
     for selected, mask in batches:
         selected, mask = selected.cpu(), mask.cpu()
-        found = [phrase_starts(selected).sum((0, 2))]
+        counts = [phrase_starts(selected).sum((0, 2))]
         for _ in range(shuffles):
-            found.append(phrase_starts(_shuffled(selected, mask, random)).sum((0, 2)))
-        words, phrases = words + selected.sum((0, 2)), phrases + torch.stack(found)
+            counts.append(phrase_starts(_shuffled(selected, mask, random)).sum((0, 2)))
+        words, phrases = words + selected.sum((0, 2)), phrases + torch.stack(counts)
     if isinstance(words, int):
         raise ValueError("composition_test needs at least one batch")
     lengths = words / phrases  # 0 / 0 is NaN
@@ -109,5 +109,5 @@ def _shuffled(selected: Tensor, mask: Tensor, random: torch.Generator) -> Tensor
 
 def _p_value(observed: Tensor, random: Tensor) -> Tensor:
     """One-sided, ``random`` along the first axis; NaN where nothing was observed."""
-    reached = (random >= observed - 1e-12).sum(0)  # equal profiles differ in their last digit
-    return ((1 + reached) / (1 + len(random))).masked_fill(observed.isnan(), torch.nan)
+    count = (random >= observed - 1e-12).sum(0)  # equal profiles differ in their last digit
+    return ((1 + count) / (1 + len(random))).masked_fill(observed.isnan(), torch.nan)

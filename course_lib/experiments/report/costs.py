@@ -24,9 +24,8 @@ def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
     """The records of ``benchmarks/throughput.py`` by what made them."""
     records = [json.loads(path.read_text()) for path in sorted(folder.glob("throughput_*.json"))]
     return {
-        f"{made['processes']} × {made['threads']} threads, {made['device']}": record
+        "{processes} × {threads} threads, {device}".format(**record["environment"]): record
         for record in records
-        for made in [record["environment"]]
     }
 
 
@@ -38,9 +37,9 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     that its mean exceeds by at most 30 %, so most are a little faster than shown.
     """
     preparing = json.loads((folder / "prepare.json").read_text())["figures"]["hours_extrapolated"]
-    found = throughputs(folder)
+    measurements = throughputs(folder)
     heads = ["set", "texts", "words a text", "million words an epoch", "hours to prepare"]
-    heads += ["MB of ids", *(f"hours on {name}" for name in found)]
+    heads += ["MB of ids", *(f"hours on {name}" for name in measurements)]
     rows = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for dataset, title in ZHANG.items():
         texts = sum(map(sum, CARDS[dataset].sizes.values()))
@@ -50,7 +49,7 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
         epoch = training * mean
         length = next(words for words in LENGTHS if mean <= words * 1.3 or words == LENGTHS[-1])
         hours = []
-        for record in found.values():
+        for record in measurements.values():
             rate = record["figures"][f"SANet base, {length} words"]["tokens_per_second"]["median"]
             hours.append(f"{BASE.training.epochs * epoch / rate / 3600:,.1f}")
         cells = [f"{texts:,}", f"{mean:.0f}", f"{epoch / 1e6:.0f}", f"{preparing[dataset]:.1f}"]

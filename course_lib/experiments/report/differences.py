@@ -81,9 +81,9 @@ def error_of_mean(group: list[dict[str, Any]]) -> float:
     """Standard error of a mean test accuracy over seeds: another draw of the test set, and other
     seeds. Of one seed the second part is unknown and left out."""
     shares = [accuracy_of(record) for record in group]
-    drawn = sampling_error(statistics.mean(shares), group[0]["sizes"]["test"])
+    documents = sampling_error(statistics.mean(shares), group[0]["sizes"]["test"])
     seeds = statistics.stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
-    return math.hypot(drawn, seeds)
+    return math.hypot(documents, seeds)
 
 
 def difference(
@@ -122,10 +122,10 @@ def papers_table(
         for dataset, share in PAPERS[model].items():
             cells = ["–", "–", "not run"]
             if group := runs_of(records, MODELS[model], dataset):
-                found = difference(group, (share / 100, sum(CARDS[dataset].sizes["test"])))
+                gap = difference(group, (share / 100, sum(CARDS[dataset].sizes["test"])))
                 ours = spread([accuracy_of(record) for record in group], 100)
                 how = ", ".join(filter(None, [made_from(group), vector_size(group[0])]))
-                cells = [f"{ours} {how}", str(found), found.reading]
+                cells = [f"{ours} {how}", str(gap), gap.reading]
             rows.append(f"| {NAMES[dataset]} | {model} | {share:.4g} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -144,8 +144,8 @@ def contrasts_table(
         groups = [runs_of(records, MODELS[model], dataset) for model in (first, second)]
         cells = ["–", "not run"]
         if all(groups):
-            found = difference(*groups)
-            cells = [str(found), found.reading]
+            gap = difference(*groups)
+            cells = [str(gap), gap.reading]
         pair = zip((first, second), groups, strict=True)
         names = [f"{model} {made_from(group)}" if group else model for model, group in pair]
         rows.append(f"| {NAMES[dataset]} | {' | '.join([*names, *cells])} |")

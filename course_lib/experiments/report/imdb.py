@@ -59,13 +59,13 @@ def imdb_table(records: list[dict[str, Any]] | None = None) -> str:
         system, settings = group[0]["spec"]["system"], group[0]["settings"]
         if system == "han":
             cut = f"{settings['text']['max_sentences']} × {settings['text']['max_words']}"
-            read = f"{group[0]['share_of_words_kept']:.0%}"
+            words_read = f"{group[0]['share_of_words_kept']:.0%}"
             per_run = [sum(e["seconds"] for e in record["epochs"]) for record in group]
         else:
-            cut, read = "none", "100%"
+            cut, words_read = "none", "100%"
             per_run = [record["fit_seconds"] for record in group]
         rows.append(
-            f"| {describe(system, settings['model'])} | {cut} | {read} | {len(group)} "
+            f"| {describe(system, settings['model'])} | {cut} | {words_read} | {len(group)} "
             f"| {spread([t['accuracy'] for t in tests], 100)} "
             f"| {spread([t['f1'] for t in tests], digits=3)} "
             f"| {spread([t['auc'] for t in tests], digits=3)} "

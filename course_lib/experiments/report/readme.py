@@ -22,6 +22,6 @@ TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re
 def write_readme(path: Path = REPOSITORY / "README.md") -> None:
     """Put the current tables between their markers; ``KeyError`` for a name that no table has."""
     text = path.read_text(encoding="utf-8")
-    filled = TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}\n{match[3]}", text)
+    new_text = TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}\n{match[3]}", text)
     with atomic_path(path) as temporary:
-        temporary.write_text(filled, encoding="utf-8")
+        temporary.write_text(new_text, encoding="utf-8")

@@ -116,8 +116,8 @@ def results_table(
     """
     rows = [f"| {head} | {' | '.join(datasets.values())} |", "|---" + "|---:" * len(datasets) + "|"]
     for name, figures in paper.items():
-        found = [figures.get(dataset) for dataset in datasets]
-        cells = ["–" if value is None else f"{value:g}" for value in found]
+        values = [figures.get(dataset) for dataset in datasets]
+        cells = ["–" if value is None else f"{value:g}" for value in values]
         rows.append(f"| {name}, paper | {' | '.join(cells)} |")
     for name, model in ours.items():
         groups = [runs_of(records, model, dataset) for dataset in datasets]

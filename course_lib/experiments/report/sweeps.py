@@ -80,10 +80,10 @@ def of_common_seeds(groups: Groups) -> Groups:
 
 def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:
     """Means over the seeds: validation accuracy, and what describes the trained attention."""
-    found = {"accuracy": statistics.mean(map(kept_accuracy, group))}
+    means = {"accuracy": statistics.mean(map(kept_accuracy, group))}
     for name in group[0].get("attention", {}).get("trained", ()):
-        found[name] = statistics.mean(record["attention"]["trained"][name] for record in group)
-    return found
+        means[name] = statistics.mean(record["attention"]["trained"][name] for record in group)
+    return means
 
 
 def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> AttentionHeatmap | None:
@@ -127,30 +127,30 @@ def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) ->
     for value, figures in means.items():
         share = figures.get(f"summary share, step {steps[value]}")
         figures |= {"last step on summaries": share} if share is not None else {}
-    shown = {
+    curves = {
         name: {value: figures[name] for value, figures in means.items() if name in figures}
         for name in ("step overlap", "step cosine", "last step on summaries")
     }
     some = next(iter(groups.values()))[0]
     error = sampling_error(kept_accuracy(some), some["sizes"]["validation"])
-    return plots.sweep_curves(accuracies, shown, error, xlabel, title, even)
+    return plots.sweep_curves(accuracies, curves, error, xlabel, title, even)
 
 
 def runs_table(records: list[dict[str, Any]] | None = None) -> str:
     """How many runs of each group of the grid are recorded, and which are missing, as a markdown
     table; groups of groups are left out."""
     records = load_records() if records is None else records
-    done = {record["id"] for record in records}
+    recorded_ids = {record["id"] for record in records}
     rows = ["| group | recorded | missing |", "|---|---:|---|"]
-    seen: set[str] = set()
+    listed_ids: set[str] = set()
     for name, specs in read_grid().items():
         ids = [spec.id for spec in specs]
-        if seen.issuperset(ids):
+        if listed_ids.issuperset(ids):
             continue
-        seen.update(ids)
-        missing = ", ".join(f"`{name}`" for name in ids if name not in done)
+        listed_ids.update(ids)
+        missing = ", ".join(f"`{name}`" for name in ids if name not in recorded_ids)
         rows.append(
-            f"| `{name}` | {sum(i in done for i in ids)} of {len(ids)} | {missing or '–'} |"
+            f"| `{name}` | {sum(i in recorded_ids for i in ids)} of {len(ids)} | {missing or '–'} |"
         )
     return "\n".join(rows)
 

@@ -113,8 +113,8 @@ def sanet_attention_table(
             sparse = ["0", "0"]
             if not prefix:
                 sparse = [_attention_cell(group, state, f) for f in ("gini", "gini normalised")]
-            shown = [*sparse, *(_attention_cell(group, state, figure) for figure in figures)]
-            rows.append(f"| **{name}, ours**, {what} | {' | '.join(shown)} |")
+            cells = [*sparse, *(_attention_cell(group, state, figure) for figure in figures)]
+            rows.append(f"| **{name}, ours**, {what} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 

@@ -117,7 +117,7 @@ class TfidfSystem:
 
         ``TrainingError`` where it has not converged: a table must not depend on where it stopped.
         """
-        began = time.perf_counter()
+        start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
             try:
@@ -129,7 +129,7 @@ class TfidfSystem:
                     "training.most_iterations or training.tolerance"
                 ) from warning
         return {
-            "fit_seconds": round(time.perf_counter() - began, 1),
+            "fit_seconds": round(time.perf_counter() - start, 1),
             "iterations": int(self.regression.n_iter_.max()),
         }
 

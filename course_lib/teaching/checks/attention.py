@@ -36,8 +36,8 @@ def check_redundancy(function: Callable[[Tensor], Tensor]) -> None:
 def about_weights(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     """What is wrong with the softmax of these scores, None if nothing that we know."""
     for diagnosis in (_nan, _nothing_real, _padding, _sums):
-        if says := diagnosis(scores, mask, weights):
-            return says
+        if message := diagnosis(scores, mask, weights):
+            return message
     return None
 
 
@@ -180,8 +180,8 @@ def _about_pooling(trial: Trial) -> str | None:
     pooled, alpha = trial.yours
     if pooled.shape == alpha.shape and _exchanged(trial):
         return "the two results are exchanged: return pooled first, then alpha."
-    if says := about_weights(h.tanh() @ context, mask, alpha):
-        return says
+    if message := about_weights(h.tanh() @ context, mask, alpha):
+        return message
     if trial.wrong != 0:
         return None
     difference = (pooled - trial.expected[0]).abs().max().item()

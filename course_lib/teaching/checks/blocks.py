@@ -284,8 +284,8 @@ def _untrained_cases() -> list[Case]:
             for row, (kind, length) in enumerate(zip(order, lengths, strict=True)):
                 attention[row, :length, :length] = _specimens(length, number)[kind]
             mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-            says = f"{lengths[0]}, {lengths[1]} and {lengths[2]} words"
-            cases.append(Case(f"{says}: {', '.join(order)}", (attention, mask)))
+            word_counts = f"{lengths[0]}, {lengths[1]} and {lengths[2]} words"
+            cases.append(Case(f"{word_counts}: {', '.join(order)}", (attention, mask)))
     return cases
 
 

@@ -178,7 +178,7 @@ def _selection_cases() -> list[Case]:
     tie = torch.tensor([[0.25, 0.125, 0.25, 0.125, 0.25]])
     middle = torch.tensor([[0.125, 0.25, 0.375, 0.25]])
     wobble = torch.tensor([[1, 1 + 2e-7, 1, 1 - 1e-7]]) / 4
-    named = {
+    rows = {
         "one word": torch.ones(1, 1),
         "two words": torch.tensor([[0.75, 0.25]]),
         "all alike": torch.full((1, 4), 0.25),
@@ -186,7 +186,7 @@ def _selection_cases() -> list[Case]:
     }
     cases = [
         Case(name, (weights, torch.ones_like(weights, dtype=torch.bool), 0.95))
-        for name, weights in named.items()
+        for name, weights in rows.items()
     ]
     cases.append(Case("a weight at the threshold", (middle, middle > 0, 0.5)))
     three = torch.tensor([[0.3, 0.4, 0.3, 0.0, 0.0]])
@@ -279,7 +279,7 @@ SELECTED_WORDS = Checker(
 
 def _runs(words: list[str], selected: list[bool]) -> list[str]:
     runs = groupby(zip(words, selected, strict=True), key=lambda pair: pair[1])
-    return [" ".join(word for word, _ in run) for chosen, run in runs if chosen]
+    return [" ".join(word for word, _ in run) for is_selected, run in runs if is_selected]
 
 
 def _phrase_cases() -> list[Case]:
@@ -296,8 +296,8 @@ def _phrase_cases() -> list[Case]:
         "ten words": ("the plot is thin but the two leads are charming", "0101100101"),
     }
     return [
-        Case(says, (text.split(), [mark == "1" for mark in marks]))
-        for says, (text, marks) in sentences.items()
+        Case(description, (text.split(), [mark == "1" for mark in marks]))
+        for description, (text, marks) in sentences.items()
     ]
 
 
@@ -322,13 +322,13 @@ PHRASES = Checker(
          "a phrase that ends with the sentence is lost: nothing comes after it to close it."),
         (lambda words, selected: [phrase for phrase in _runs(words, selected) if " " in phrase],
          "one word standing alone is a phrase, too, of length 1."),
-        (lambda words, selected: [word for word, chosen in zip(words, selected) if chosen],
+        (lambda words, selected: [word for word, flag in zip(words, selected) if flag],
          "these are the selected words one by one: neighbours belong to one phrase."),
         (_joined_across,
          "a word that is not selected ends a phrase: you join across the gaps."),
         (lambda words, selected: list(dict.fromkeys(_runs(words, selected))),
          "the same words twice are two phrases: keep both."),
-        (lambda words, selected: _runs(words, [not chosen for chosen in selected]),
+        (lambda words, selected: _runs(words, [not flag for flag in selected]),
          "these are the words that were left out."),
         (lambda words, selected: [phrase.split() for phrase in _runs(words, selected)],
          "a phrase is one string, its words joined by blanks; yours is a list of words."),
@@ -390,8 +390,8 @@ def _order_cases() -> list[Case]:
         "five words": [6, 2, 9, 4, 7],
     }
     return [
-        Case(f"{says}, a model {name}", (model, torch.tensor(ids)))
-        for says, ids in sentences.items()
+        Case(f"{description}, a model {name}", (model, torch.tensor(ids)))
+        for description, ids in sentences.items()
         for name, model in MODELS.items()
     ]
 

@@ -33,7 +33,7 @@ class CheckFailed(AssertionError):
 class Case:
     """One set of inputs, and in words what is in it."""
 
-    says: str
+    description: str
     inputs: tuple[Any, ...]
 
 
@@ -93,8 +93,8 @@ class Verdict:
 def judge(checker: Checker, function: Callable) -> Verdict:
     """Try a function on all cases of a checker; nothing is printed or raised."""
     if not callable(function):
-        got = type(function).__name__
-        return Verdict("wrong", f"pass the function itself, not its result (got {got}).")
+        kind = type(function).__name__
+        return Verdict("wrong", f"pass the function itself, not its result (got {kind}).")
     trials = []
     for case in checker.cases():
         try:
@@ -104,12 +104,13 @@ def judge(checker: Checker, function: Callable) -> Verdict:
         if _is_open(trials[-1].yours):
             empty = repr(trials[-1].yours[0]).replace("Ellipsis", "...")
             return Verdict("open", f"it returned {empty}. Start from {checker.start}")
-    failed = [trial for trial in trials if trial.failed]
-    if not failed:
+    failures = [trial for trial in trials if trial.failed]
+    if not failures:
         return Verdict("passed", f"{len(trials)} cases, {checker.span}")
-    sentence = _diagnose(checker, trials, failed[0])
-    where = f"Smallest of {len(failed)} failing cases (of {len(trials)}): {failed[0].case.says}."
-    return Verdict("wrong", f"{sentence} {where}", failed[0])
+    smallest = failures[0]
+    sentence = _diagnose(checker, trials, smallest)
+    where = f"Smallest of {len(failures)} failing cases (of {len(trials)})"
+    return Verdict("wrong", f"{sentence} {where}: {smallest.case.description}.", smallest)
 
 
 def check(checker: Checker, function: Callable) -> None:
@@ -150,22 +151,25 @@ def check_number(
     if abs(value - expected) <= tolerance:
         print(f"✓ {name}: {value:.4g}")
         return
-    known = [says for wrong, says in (mistakes or {}).items() if abs(value - wrong) <= tolerance]
-    raise CheckFailed(f"✗ {name}: {value:.4g} is not it. {known[0] if known else f'Try {start}'}")
+    messages = [
+        message for wrong, message in (mistakes or {}).items() if abs(value - wrong) <= tolerance
+    ]
+    hint = messages[0] if messages else f"Try {start}"
+    raise CheckFailed(f"✗ {name}: {value:.4g} is not it. {hint}")
 
 
 def _try(checker: Checker, function: Callable, case: Case) -> Trial:
     """One call; raises ``NotImplementedError`` if the function does."""
-    given = copy.deepcopy(case.inputs)
+    arguments = copy.deepcopy(case.inputs)
     expected = _parts(checker.reference(*copy.deepcopy(case.inputs)))
     try:
-        answer = function(*given)
+        answer = function(*arguments)
     except NotImplementedError:
         raise
     except Exception as error:
         return Trial(case, (), expected, _complaint(error, function))
     yours = _parts(answer, len(checker.returns))
-    remark = "" if _is_open(yours) else _formal_remark(checker, case, given, yours, expected)
+    remark = "" if _is_open(yours) else _formal_remark(checker, case, arguments, yours, expected)
     return Trial(case, yours, expected, remark)
 
 
@@ -191,10 +195,10 @@ def _complaint(error: Exception, function: Callable) -> str:
 
 
 def _formal_remark(
-    checker: Checker, case: Case, given: tuple, yours: tuple, expected: tuple
+    checker: Checker, case: Case, arguments: tuple, yours: tuple, expected: tuple
 ) -> str:
     """What is wrong with an answer before its numbers matter, or nothing."""
-    for place, (before, after) in enumerate(zip(case.inputs, given, strict=True)):
+    for place, (before, after) in enumerate(zip(case.inputs, arguments, strict=True)):
         if not _same(after, before):
             return (
                 f"the input was changed in place (argument {place + 1}): work on a copy, since "
@@ -203,20 +207,20 @@ def _formal_remark(
     if len(yours) != len(expected):
         names = ", ".join(checker.returns)
         return f"{len(expected)} results are expected ({names}), you returned {len(yours)}."
-    for name, got, wanted in zip(checker.returns, yours, expected, strict=True):
-        if isinstance(wanted, Tensor):
-            if _is_number(got) and wanted.dim() == 0:
+    for name, part, right in zip(checker.returns, yours, expected, strict=True):
+        if isinstance(right, Tensor):
+            if _is_number(part) and right.dim() == 0:
                 continue
-            shape = tuple(wanted.shape)
-            if not isinstance(got, Tensor):
-                kind = f"{type(got).__module__}.{type(got).__name__}".removeprefix("builtins.")
+            shape = tuple(right.shape)
+            if not isinstance(part, Tensor):
+                kind = f"{type(part).__module__}.{type(part).__name__}".removeprefix("builtins.")
                 return f"{name} is a {kind}, expected a tensor of shape {shape}."
-            if got.shape != wanted.shape:
-                return f"{name} has shape {tuple(got.shape)}, expected {shape}."
-            if got.dtype != wanted.dtype:
-                return f"{name} has dtype {got.dtype}, expected {wanted.dtype}."
-        elif type(got) is not type(wanted):
-            return f"{name} is a {type(got).__name__}, expected a {type(wanted).__name__}."
+            if part.shape != right.shape:
+                return f"{name} has shape {tuple(part.shape)}, expected {shape}."
+            if part.dtype != right.dtype:
+                return f"{name} has dtype {part.dtype}, expected {right.dtype}."
+        elif type(part) is not type(right):
+            return f"{name} is a {type(part).__name__}, expected a {type(right).__name__}."
     return ""
 
 
@@ -244,12 +248,12 @@ def _close(yours: Tensor, expected: Tensor) -> Tensor:
 def _diagnose(checker: Checker, trials: list[Trial], smallest: Trial) -> str:
     if smallest.remark:
         return smallest.remark
-    for mistake, says in checker.mistakes:
+    for mistake, message in checker.mistakes:
         if all(_agrees(mistake, trial) for trial in trials):
-            return says
+            return message
     for diagnosis in checker.diagnoses:
-        if says := diagnosis(smallest):
-            return says
+        if message := diagnosis(smallest):
+            return message
     return _largest_difference(checker, smallest)
 
 
@@ -311,8 +315,8 @@ def _corner(wrong: Tensor) -> tuple[slice | int, ...]:
     if wrong.dim() == 0:
         return ()
     first = wrong.nonzero()[0].tolist()
-    leading, shown = first[:-2], first[-2:]
-    starts = [max(0, place - DRAWN + 1) for place in shown]
+    leading, last_two = first[:-2], first[-2:]
+    starts = [max(0, place - DRAWN + 1) for place in last_two]
     return (*leading, *(slice(start, start + DRAWN) for start in starts))
 
 

@@ -120,9 +120,9 @@ def _in_place(s: Tensor, mask: Tensor) -> Tensor:
 
 
 def _filled(s: Tensor, real: Tensor, where: float = 0.0) -> Tensor:
-    placed = s.new_full((*real.shape, s.shape[1]), where)
-    placed[real] = s
-    return placed
+    padded = s.new_full((*real.shape, s.shape[1]), where)
+    padded[real] = s
+    return padded
 
 
 def _without_gaps(s: Tensor, mask: Tensor) -> Tensor:
@@ -170,13 +170,13 @@ def _about_empty(trial: Trial) -> str | None:
 
 
 def _f1(true_positive: int, false_positive: int, false_negative: int) -> Tensor:
-    found = 2 * true_positive
-    return torch.tensor(found / max(1, found + false_positive + false_negative))
+    twice_true = 2 * true_positive
+    return torch.tensor(twice_true / max(1, twice_true + false_positive + false_negative))
 
 
 def _all_missed(positive: int, negative: int, wrong: int) -> Tensor:
-    missed = min(wrong, positive)
-    return _f1(positive - missed, wrong - missed, missed)
+    errors = min(wrong, positive)
+    return _f1(positive - errors, wrong - errors, errors)
 
 
 def _all_false_alarms(positive: int, negative: int, wrong: int) -> Tensor:

@@ -54,11 +54,11 @@ def _share_cases() -> list[Case]:
             word = masked_softmax(scores, mask)
             sentence = masked_softmax(2 * torch.randn(mask.shape[:2], generator=source),
                                       mask.any(2))  # fmt: skip
-            says = (
+            description = (
                 f"{plural(documents, 'document')} of {plural(sentences, 'sentence')} of "
                 f"{plural(words, 'word')}, {'some padded' if padded else 'all real'}"
             )
-            cases.append(Case(says, (word, sentence)))
+            cases.append(Case(description, (word, sentence)))
     return cases
 
 
@@ -119,8 +119,10 @@ def _top_cases() -> list[Case]:
             if tied:
                 weights = weights.mul(3).round()
             for k in sorted({1, 2, length // 2 + 1, length + 2}):
-                says = f"{plural(length, 'word')}, k = {k}" + (", some tied" if tied else "")
-                cases.append(Case(says, (text[:length], weights / weights.sum().clamp(min=1), k)))
+                description = f"{plural(length, 'word')}, k = {k}" + (", some tied" if tied else "")
+                cases.append(
+                    Case(description, (text[:length], weights / weights.sum().clamp(min=1), k))
+                )
     return cases
 
 

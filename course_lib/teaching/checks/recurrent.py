@@ -58,12 +58,12 @@ def _blend(h: Tensor, candidate: Tensor, z: Tensor) -> Tensor:
 def _blend_cases() -> list[Case]:
     cases = []
     for batch, hidden in ((1, 1), (1, 2), (2, 3), (4, 5), (16, 50)):
-        for says, pull in (("gates half open", 1.0), ("gates fully open or shut", 200.0)):
+        for description, pull in (("gates half open", 1.0), ("gates fully open or shut", 200.0)):
             source = generator(batch, hidden)
             h, candidate, z = (torch.randn(batch, hidden, generator=source) for _ in range(3))
             size = f"{plural(batch, 'row')}, hidden size {hidden}"
-            given = (h.tanh(), candidate.tanh(), torch.sigmoid(pull * z))
-            cases.append(Case(f"{size}, {says}", given))
+            arguments = (h.tanh(), candidate.tanh(), torch.sigmoid(pull * z))
+            cases.append(Case(f"{size}, {description}", arguments))
     return cases
 
 
@@ -128,13 +128,13 @@ def _step_cases() -> list[Case]:
     cases = []
     for batch, inputs, hidden in ((1, 1, 1), (1, 1, 2), (1, 2, 2), (2, 3, 2), (3, 4, 5), (5, 8, 6),
                                   (16, 50, 50)):  # fmt: skip
-        for scale, says in ((1.0, "weights around 1"), (20.0, "gates fully open or shut")):
+        for scale, description in ((1.0, "weights around 1"), (20.0, "gates fully open or shut")):
             source = generator(batch, inputs, hidden)
             shapes = ((batch, inputs), (batch, hidden), (3, hidden, inputs), (3, hidden, hidden),
                       (3, hidden))  # fmt: skip
             x, h, U, W, b = (torch.randn(shape, generator=source) for shape in shapes)
             size = f"{plural(batch, 'row')}, {plural(inputs, 'input')}, hidden size {hidden}"
-            cases.append(Case(f"{size}, {says}", (x, h.tanh(), scale * U, scale * W, b)))
+            cases.append(Case(f"{size}, {description}", (x, h.tanh(), scale * U, scale * W, b)))
     return cases
 
 
@@ -146,25 +146,25 @@ GRU_STEP = Checker(
     start="U_r, U_z, U_h = U, then r = torch.sigmoid(x @ U_r.T + h @ W_r.T + b_r).",
     span="from one unit to 50",
     mistakes=(
-        (lambda *given: _wrong_step(*given, mix=lambda z, h, new: z * h + (1 - z) * new),
+        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: z * h + (1 - z) * new),
          "z has the opposite sense: in the report z = 1 takes the candidate (nn.GRU keeps the old "
          "state)."),
-        (lambda *given: _gru_step(*given, reset_after=True),
+        (lambda *arguments: _gru_step(*arguments, reset_after=True),
          "the reset gate acts after the product, r ∘ (W_h h), as in nn.GRU; the report has "
          "W_h (r ∘ h)."),
         (lambda x, h, U, W, b: _gru_step(x, h, U[[1, 0, 2]], W[[1, 0, 2]], b[[1, 0, 2]]),
          "r and z are exchanged: the weights come in the order r, z, candidate."),
-        (lambda *given: _wrong_step(*given, reset=False),
+        (lambda *arguments: _wrong_step(*arguments, reset=False),
          "the reset gate is not used: the candidate sees r ∘ h, not h."),
-        (lambda *given: _wrong_step(*given, squash=torch.sigmoid),
+        (lambda *arguments: _wrong_step(*arguments, squash=torch.sigmoid),
          "the candidate goes through a sigmoid: it is a tanh."),
-        (lambda *given: _wrong_step(*given, squash=lambda a: a),
+        (lambda *arguments: _wrong_step(*arguments, squash=lambda a: a),
          "the candidate is not squashed: it is a tanh."),
-        (lambda *given: _wrong_step(*given, mix=lambda z, h, new: new),
+        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: new),
          "you return the candidate: the new state is (1 − z) ∘ h + z ∘ candidate."),
-        (lambda *given: _wrong_step(*given, mix=lambda z, h, new: h + z * new),
+        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: h + z * new),
          "the old state is kept whole: it should be weighed by 1 − z."),
-        (lambda *given: _wrong_step(*given, mix=lambda z, h, new: (1 - z) * h + new),
+        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: (1 - z) * h + new),
          "the candidate is taken whole: it should be weighed by z."),
         (lambda x, h, U, W, b: _gru_step(x, h, U, W, 0 * b),
          "the biases b are not used."),
@@ -189,10 +189,10 @@ def _reverse_cases() -> list[Case]:
         full = torch.ones(rows, length, dtype=torch.bool)
         empty = ragged(rows, length) & (torch.arange(rows) != 0).unsqueeze(1)
         size = f"{plural(rows, 'row')} of {plural(length, 'word')}"
-        for says, mask in (("all real", full), ("some padded", ragged(rows, length)),
-                           ("the first row without any real one", empty)):  # fmt: skip
+        for description, mask in (("all real", full), ("some padded", ragged(rows, length)),
+                                  ("the first row without any real one", empty)):  # fmt: skip
             x = torch.randn(rows, length, inputs, generator=source)
-            cases.append(Case(f"{size}, {says}, numbers on the padding", (x, mask)))
+            cases.append(Case(f"{size}, {description}, numbers on the padding", (x, mask)))
     return cases
 
 
@@ -354,9 +354,9 @@ def _last_state_cases() -> list[Case]:
         full = torch.ones(rows, length, dtype=torch.bool)
         empty = ragged(rows, length) & (torch.arange(rows) != 0).unsqueeze(1)
         size = f"{plural(rows, 'row')} of {plural(length, 'word')}"
-        for says, mask in (("all real", full), ("some padded", ragged(rows, length)),
-                           ("the first row without any real one", empty)):  # fmt: skip
-            cases.append(Case(f"{size}, {says}, numbers on the padding", (x, mask, U, W, b)))
+        for description, mask in (("all real", full), ("some padded", ragged(rows, length)),
+                                  ("the first row without any real one", empty)):  # fmt: skip
+            cases.append(Case(f"{size}, {description}, numbers on the padding", (x, mask, U, W, b)))
     return cases
 
 

@@ -192,9 +192,9 @@ KINDS = {function: kind for function, kind in FUNCTIONS.values()}
 
 def _order_cases() -> list[Case]:
     return [
-        Case(f"{says}, {n} tokens of size {d}", (function, torch.randn(n, d,
+        Case(f"{description}, {n} tokens of size {d}", (function, torch.randn(n, d,
                                                                       generator=generator(n, d))))
-        for n, d in ((6, 3), (30, 8)) for says, (function, _) in FUNCTIONS.items()
+        for n, d in ((6, 3), (30, 8)) for description, (function, _) in FUNCTIONS.items()
     ]  # fmt: skip
 
 

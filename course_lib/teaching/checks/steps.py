@@ -72,8 +72,8 @@ def _highway_cases() -> list[Case]:
                        for size in ((n, width), (width, width), (width, width)))  # fmt: skip
         b_f = 0.5 * torch.randn(width, generator=source)
         for bias in (1.0, -2.0):
-            says = f"{plural(n, 'row')} of width {width}, gates' bias {bias:g}"
-            cases.append(Case(says, (x, w_g, torch.full((width,), bias), w_f, b_f)))
+            description = f"{plural(n, 'row')} of width {width}, gates' bias {bias:g}"
+            cases.append(Case(description, (x, w_g, torch.full((width,), bias), w_f, b_f)))
     return cases
 
 
@@ -126,21 +126,21 @@ def _mostly_summary(s: Tensor, q: Tensor) -> Tensor:
 
 def _take_steps(
     h: Tensor, q: Tensor, w: Tensor, steps: int, refine: Refine, control: Control,
-    append: Callable[[Tensor, Tensor], Tensor] = lambda found, s: s,
+    append: Callable[[Tensor, Tensor], Tensor] = lambda s_hat, s: s,
     scale: float = 1.0, in_front: bool = False, grows: bool = True,
 ) -> Tensor:  # fmt: skip
     rows, words = [], len(h)
     for _ in range(steps):
         a = (scale * (q @ w @ h.T)).softmax(0)
-        found = a @ h
-        s = refine(found)
+        s_hat = a @ h
+        s = refine(s_hat)
         row = a.new_zeros(words + steps - 1)
         if in_front:
             row[len(row) - len(a) :] = a
         else:
             row[: len(a)] = a
         rows.append(row)
-        h = torch.cat([h, append(found, s).unsqueeze(0)]) if grows else h
+        h = torch.cat([h, append(s_hat, s).unsqueeze(0)]) if grows else h
         q = control(s, q)
     return torch.stack(rows)
 
@@ -160,8 +160,8 @@ def _steps_cases() -> list[Case]:
             source = generator(n, d, steps)
             h, w = torch.randn(n, d, generator=source), torch.randn(d, d, generator=source)
             q = torch.randn(d, generator=source)
-            says = f"{plural(n, 'word')} of size {d}, {plural(steps, 'step')}"
-            cases.append(Case(says, (h, q, w, steps, refine, control)))
+            description = f"{plural(n, 'word')} of size {d}, {plural(steps, 'step')}"
+            cases.append(Case(description, (h, q, w, steps, refine, control)))
     return cases
 
 
@@ -193,7 +193,7 @@ STEPS = Checker(
     span="from one word to 20, one step to five",
     mistakes=(
         (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w, steps, refine, control, append=lambda found, s: found),
+            h, q, w, steps, refine, control, append=lambda s_hat, s: s_hat),
          "what you append is Σ a h itself: later steps attend to the refined summary."),
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w, steps, refine, control, grows=False),
@@ -260,8 +260,8 @@ STEP_PENALTY = Checker(
     name="step_penalty",
     reference=lambda attention, gamma: gamma * step_penalty(attention),
     cases=lambda: [
-        Case(f"{says}, γ = {gamma:g}", (attention, gamma))
-        for says, attention, _ in _tensor_cases(((1, 1, 2), (1, 2, 2), (2, 3, 4), (5, 5, 12)))
+        Case(f"{size}, γ = {gamma:g}", (attention, gamma))
+        for size, attention, _ in _tensor_cases(((1, 1, 2), (1, 2, 2), (2, 3, 4), (5, 5, 12)))
         for gamma in (1.0, 0.1)
     ],
     returns=("penalty",),
@@ -311,8 +311,8 @@ STEP_COSINE = Checker(
         ),
     ),
     cases=lambda: [
-        Case(says, (attention,))
-        for says, attention, _ in _tensor_cases(((1, 2, 2), (1, 3, 3), (3, 3, 6), (4, 5, 30)))
+        Case(size, (attention,))
+        for size, attention, _ in _tensor_cases(((1, 2, 2), (1, 3, 3), (3, 3, 6), (4, 5, 30)))
     ],
     returns=("cosine",),
     start="unit = torch.nn.functional.normalize(attention, dim=2): rows of length 1.",
@@ -342,32 +342,32 @@ STEP_COSINE = Checker(
 def _passes_cases() -> list[Case]:
     cases = []
     for n, steps, words in ((1, 2, 2), (2, 2, 3), (3, 3, 6), (6, 4, 12)):
-        for says, attention, mask in _tensor_cases(((n, steps, words),)):
+        for size, attention, mask in _tensor_cases(((n, steps, words),)):
             # every other document hands its summary on, in all steps or in all but the last
             passing = attention.clone()
             passing[::2, 1:, :words] *= 0.02
             passing[::2, 1:] /= passing[::2, 1:].sum(2, keepdim=True).clamp(min=1e-9)
             broken = passing.clone()
             broken[:, -1] = attention[:, -1]
-            cases += [Case(f"{says}, some pass on", (passing, mask, 0.8))]
+            cases += [Case(f"{size}, some pass on", (passing, mask, 0.8))]
             halves, last = torch.zeros_like(attention), torch.zeros_like(attention)
             halves[:, :, 0], last[:, :, words - 1] = 0.5, 1.0
             halves[:, 1:, words] = 0.5
             halves[:, 0, 0] = 1.0
             everything = torch.ones_like(mask)
-            cases += [Case(f"{says}, half on the first summary", (halves, everything, 0.5)),
-                      Case(f"{says}, all on the last word", (last, everything, 0.5))]  # fmt: skip
+            cases += [Case(f"{size}, half on the first summary", (halves, everything, 0.5)),
+                      Case(f"{size}, all on the last word", (last, everything, 0.5))]  # fmt: skip
             chain = 0.02 * attention
             chain[:, 0] = attention[:, 0]
             chain[:, range(1, steps), range(words, words + steps - 1)] += 0.98
             chain *= mask.any(1)[:, None, None]
-            cases.append(Case(f"{says}, each to the summary before", (chain, mask, 0.9)))
+            cases.append(Case(f"{size}, each to the summary before", (chain, mask, 0.9)))
             if steps > 2:
-                cases.append(Case(f"{says}, the last step looks at words", (broken, mask, 0.7)))
+                cases.append(Case(f"{size}, the last step looks at words", (broken, mask, 0.7)))
                 first = attention.clone()  # step 3 goes back to the first summary, not the second
                 first[:, 1:] = 0.02 * first[:, 1:]
                 first[:, 1:, words] += 0.98 * mask.any(1).float().unsqueeze(1)
-                cases.append(Case(f"{says}, all return to the first summary", (first, mask, 0.9)))
+                cases.append(Case(f"{size}, all return to the first summary", (first, mask, 0.9)))
     return cases
 
 

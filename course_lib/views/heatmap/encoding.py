@@ -86,9 +86,9 @@ def keep_first(
     words = len(columns) - extra
     if max(len(rows), words) <= count:
         return matrices, rows, columns, ""
-    kept = np.r_[: min(count, words), words : len(columns)]
+    places = np.r_[: min(count, words), words : len(columns)]
     cut = f"(the first {count} of {max(len(rows), words)} tokens)"
-    return matrices[:, :count, kept], rows[:count], [columns[i] for i in kept], cut
+    return matrices[:, :count, places], rows[:count], [columns[i] for i in places], cut
 
 
 def check_size(shape: tuple[int, ...]) -> None:

@@ -104,8 +104,8 @@ def _shown(token: str, limit: int = 22) -> str:
     return line.replace("$", r"\$")
 
 
-def _outline(axis: Axes, chosen: np.ndarray, places: list[np.ndarray]) -> None:
-    for row, column in np.argwhere(chosen):
+def _outline(axis: Axes, cells: np.ndarray, places: list[np.ndarray]) -> None:
+    for row, column in np.argwhere(cells):
         corner = places[1][column], places[0][row]
         axis.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="white", linewidth=3))
         axis.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=INK, linewidth=1.4))

@@ -81,8 +81,8 @@ def picture(figure: Figure, limit: int = PICTURE_LIMIT) -> bytes:
 
 
 def _palette_png(figure: Figure, dots: int, colours: int) -> bytes:
-    drawn, packed = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, dpi=dots, bbox_inches="tight", facecolor="white")
-    image = Image.open(drawn).convert("RGB")
+    png, packed = io.BytesIO(), io.BytesIO()
+    figure.savefig(png, dpi=dots, bbox_inches="tight", facecolor="white")
+    image = Image.open(png).convert("RGB")
     image.quantize(colours, dither=Image.Dither.NONE).save(packed, "PNG", optimize=True)
     return packed.getvalue()

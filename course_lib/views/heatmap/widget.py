@@ -30,12 +30,12 @@ COARSER = (2_000, 800, 320)
 def shown_form() -> str:
     """``"live"``, ``"static"`` or ``"png"``: what ``COURSE_HEATMAP`` says, else live under a
     Jupyter front end and static elsewhere; ``ValueError`` lists the forms there are."""
-    chosen = os.environ.get("COURSE_HEATMAP")
-    if not chosen:
+    form = os.environ.get("COURSE_HEATMAP")
+    if not form:
         return "live" if any(name in os.environ for name in FRONT_ENDS) else "static"
-    if chosen not in FORMS:
-        raise ValueError(f"COURSE_HEATMAP is {chosen!r}; it takes one of {', '.join(FORMS)}")
-    return chosen
+    if form not in FORMS:
+        raise ValueError(f"COURSE_HEATMAP is {form!r}; it takes one of {', '.join(FORMS)}")
+    return form
 
 
 class _View(anywidget.AnyWidget):
@@ -209,9 +209,9 @@ class AttentionHeatmap(_View):
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
-        shown = {"scale": self.scale, "normalise": self.normalise, "band": self.band}
+        settings = {"scale": self.scale, "normalise": self.normalise, "band": self.band}
         return static.picture(
-            picture.heatmap(self._matrices[self.step], self.spec, self.step, **shown)
+            picture.heatmap(self._matrices[self.step], self.spec, self.step, **settings)
         )
 
     def _drawn_rows(self) -> int:
