@@ -20,9 +20,9 @@ def write_picture(folder: Path, path: Path = REPOSITORY / "results" / "reading.p
     reading = read_text(load_run(folder), REVIEW)
     figure = plots.attention_text(
         reading.sentences,
-        reading.word_attention,
-        reading.sentence_attention,
-        f"P(positive) = {reading.probability:.2f}",
+        reading.by_sentence(reading.word_weights()),
+        reading.sentence_weights(),
+        reading.answer,
     )
     with atomic_path(path) as temporary:
         figure.savefig(temporary, format="png", dpi=100)

@@ -142,15 +142,15 @@ def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure
 
 def attention_text(
     sentences: Sequence[Sequence[str]],
-    word_attention: np.ndarray,
+    word_attention: Sequence[np.ndarray],
     sentence_attention: np.ndarray | None = None,
     title: str = "",
     labels: Sequence[str] | None = None,
 ) -> Figure:
     """The coloured review: each sentence's share in percent before it, words tinted by weight.
 
-    ``word_attention`` ``(sentences, words)``; ``sentence_attention`` ``(sentences,)``; ``labels``
-    name the sentences. A word's tint is its weight times the number of words in its sentence, so
+    ``word_attention`` is ``(words,)`` for each sentence, ``sentence_attention`` ``(sentences,)``;
+    ``labels`` name the sentences. A word's tint is its weight times the number of words in its sentence, so
     that 1 is what uniform attention would give and long sentences do not look pale (report, Fig. 6
     and 8).
     """
@@ -190,7 +190,7 @@ def _draw_share(
 
 
 def _wrap(
-    sentences: Sequence[Sequence[str]], weights: np.ndarray, columns: int
+    sentences: Sequence[Sequence[str]], weights: Sequence[np.ndarray], columns: int
 ) -> list[tuple[int | None, list[tuple[int, str, float]]]]:
     """Lines of (sentence that starts here, [(column, word, weight × words in the sentence)])."""
     lines = []
@@ -203,7 +203,7 @@ def _wrap(
             if line and column + width > columns:
                 lines.append((sentence if first else None, line))
                 line, column, first = [], 0, False
-            line.append((column, word, float(weights[sentence, place]) * len(words)))
+            line.append((column, word, float(weights[sentence][place]) * len(words)))
             column += len(word) + 1
         lines.append((sentence if first else None, line))
     return lines
