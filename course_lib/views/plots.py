@@ -150,9 +150,9 @@ def attention_text(
     """The coloured review: each sentence's share in percent before it, words tinted by weight.
 
     ``word_attention`` is ``(words,)`` for each sentence, ``sentence_attention`` ``(sentences,)``;
-    ``labels`` name the sentences. A word's tint is its weight times the number of words in its sentence, so
-    that 1 is what uniform attention would give and long sentences do not look pale (report, Fig. 6
-    and 8).
+    ``labels`` name the sentences. A word's tint is its weight times the number of words in its
+    sentence, so that 1 is what uniform attention would give and long sentences do not look pale
+    (report, Fig. 6 and 8).
     """
     width, line_height, size = 9.5, 0.27, 10
     names = [_plain(label[:14]) for label in labels] if labels else []
