@@ -1,9 +1,10 @@
-"""A training step of AGT: all layers at once against a loop over layers, and what words cost.
+"""A training step of AGT: layer by layer against all layers at once, and what words cost.
 
-Batches of 50 phrases of SST as they come in training, the paper's 15 layers of 200. The loop,
-written out below, is the equations as they stand, layer by layer, with linear layers of their own;
-both in float32 and in bfloat16 where the processor multiplies it. Then the same step with 300-d
-word vectors that learn by dense updates (as we train), by sparse ones, or not at all.
+Batches of 50 phrases of SST as they come in training, the paper's 15 layers of 200. The library
+computes layer after layer, as the equations stand; *at once*, written out below, takes all layers'
+attentions, gates and the selected half of every candidate in one product each. Both in float32 and
+in bfloat16 where the processor multiplies it. Then the same step with 300-d word vectors that learn
+by dense updates (as we train), by sparse ones, or not at all.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.experiments.run import split_rows
 from course_lib.experiments.settings import with_overrides
 from course_lib.experiments.systems.agt import PAPER, AGTSystem
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.agt import AGT, AGTConfig, AttentionStack, GatedStack
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 
@@ -33,62 +34,47 @@ WARM_UP = 5
 CPU = torch.device("cpu")
 
 
-class LoopedAGT(nn.Module):
-    """The paper's equations, one layer after the other."""
+class ScoresAtOnce(AttentionStack):
+    """All layers' scores in one product."""
 
-    def __init__(self, config: AGTConfig, words: int, classes: int) -> None:
-        super().__init__()
-        hidden = config.hidden
-        self.embedding = nn.Embedding(words, config.embedding, padding_idx=0)
-        self.projection = nn.Linear(config.embedding, hidden)
-        self.keys = nn.ModuleList(
-            nn.Linear(hidden, hidden, bias=False) for _ in range(config.layers)
-        )
-        self.vectors = nn.ModuleList(nn.Linear(hidden, 1, bias=False) for _ in range(config.layers))
-        self.gates = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(config.layers - 1))
-        self.transforms = nn.ModuleList(
-            nn.Linear(2 * hidden, hidden, bias=False) for _ in range(config.layers - 1)
-        )
-        self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Sequential(
-            nn.Dropout(config.dropout), nn.Linear(hidden, hidden), nn.ReLU(),
-            nn.Dropout(config.dropout), nn.Linear(hidden, classes),
-        )  # fmt: skip
-
-    def select(self, layer: int, b: Tensor, mask: Tensor) -> Tensor:
-        """s_l ``(batch, hidden)`` of ``b`` ``(batch, length, hidden)``."""
-        scores = self.vectors[layer](torch.tanh(self.keys[layer](b))).squeeze(2)
-        d = scores.float().masked_fill(~mask, -torch.inf).softmax(1)
-        return torch.einsum("bn,bnh->bh", d.to(b.dtype), b)
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(batch, length)`` → logits ``(batch, classes)``."""
-        b = torch.tanh(self.projection(self.dropout(self.embedding(tokens))))
-        y = self.select(0, b, mask)
-        for layer, (gate, transform) in enumerate(zip(self.gates, self.transforms), start=1):
-            s = self.select(layer, b, mask)
-            t = torch.sigmoid(gate(s))
-            y = torch.tanh(transform(torch.cat([y, s], 1))) * t + y * (1 - t)
-        return self.classifier(y)
+    def scores(self, b: Tensor) -> Tensor:
+        """``(batch, length, hidden)`` → ``(batch, layers, length)``."""
+        layers, hidden = self.vector.shape
+        u = torch.tanh(b.flatten(0, 1) @ self.weight.flatten(0, 1).T)  # (words, layers · hidden)
+        m = torch.einsum("nlh,lh->nl", u.view(-1, layers, hidden), self.vector)
+        return m.view(*b.shape[:2], layers).transpose(1, 2)
 
 
-def load_twin(ours: AGT, looped: LoopedAGT, tokens: Tensor, mask: Tensor) -> None:
-    """Give the loop our weights; ``AssertionError`` if it computes anything else."""
-    kept = ("embedding", "projection", "classifier")
-    state = {name: v for name, v in ours.state_dict().items() if name.startswith(kept)}
-    stack = ours.stack
-    for layer, weight in enumerate(ours.attention.weight):
-        state[f"keys.{layer}.weight"] = weight
-        state[f"vectors.{layer}.weight"] = ours.attention.vector[layer : layer + 1]
-    for layer in range(len(stack.gate)):
-        state[f"gates.{layer}.weight"] = stack.gate[layer]
-        state[f"gates.{layer}.bias"] = stack.gate_bias[layer]
-        whole = torch.cat([stack.carried[layer], stack.selected[layer]], 1)
-        state[f"transforms.{layer}.weight"] = whole
-    looped.load_state_dict(state)
+class GatesAtOnce(GatedStack):
+    """All gates, and what the selections add to the candidates, in one product each."""
+
+    def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+        """``(batch, hidden)`` and ``(batch, layers, hidden)`` → the last y and all gates."""
+        s = s.transpose(0, 1)
+        opening = torch.baddbmm(self.gate_bias.unsqueeze(1), s, self.gate.mT)
+        gates = torch.sigmoid(opening).unbind()
+        offered = torch.bmm(s, self.selected.mT).unbind()
+        for gate, weight, part in zip(gates, self.carried.to(y.dtype).unbind(), offered):
+            y = torch.tanh(y @ weight.T + part) * gate + y * (1 - gate)
+        return y, torch.stack(gates, 1)
+
+
+def at_once(config: AGTConfig, words: int, classes: int) -> AGT:
+    """An AGT of the same parameters that takes all layers at once."""
+    model = AGT(config, words, classes)
+    model.attention = ScoresAtOnce(config.layers, config.hidden)
+    others = config.layers - 1
+    model.stack = GatesAtOnce(others, others, config.hidden, config.gate_bias)
+    return model
+
+
+def load_twin(ours: AGT, other: AGT, tokens: Tensor, mask: Tensor) -> None:
+    """Give the other our weights; ``AssertionError`` if it computes anything else."""
+    other.load_state_dict(ours.state_dict())
     with torch.inference_mode():
         expected = ours.eval()(tokens, mask).logits
-        torch.testing.assert_close(looped.eval()(tokens, mask), expected, rtol=1e-4, atol=1e-5)
+        logits = other.eval()(tokens, mask).logits
+        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-5)
 
 
 class Together:
@@ -146,10 +132,10 @@ def ways(words: int, classes: int, seed: int) -> dict[str, tuple[nn.Module, str]
     wide = replace(config, embedding=WIDE)
     native = TRAINING.precision
     return {
-        "loop, float32": (LoopedAGT(config, words, classes), "no"),
-        "at once, float32": (AGT(config, words, classes), "no"),
-        "loop": (LoopedAGT(config, words, classes), native),
-        "at once": (AGT(config, words, classes), native),
+        "ours, float32": (AGT(config, words, classes), "no"),
+        "at once, float32": (at_once(config, words, classes), "no"),
+        "ours": (AGT(config, words, classes), native),
+        "at once": (at_once(config, words, classes), native),
         "300-d, dense": (AGT(wide, words, classes), native),
         "300-d, sparse": (AGT(replace(wide, sparse=True), words, classes), native),
         "300-d, frozen": (AGT(replace(wide, frozen=True), words, classes), native),
@@ -167,7 +153,7 @@ def time_steps(
     data = [batch for _, batch in zip(range(steps), forever)]
     words = len(system.vocabulary)
     networks = ways(words, len(system.classes), seed)
-    load_twin(networks["at once"][0], networks["loop"][0], *data[0][:2])
+    load_twin(networks["ours"][0], networks["at once"][0], *data[0][:2])
     measures = {}
     for name, (model, precision) in networks.items():
         step, warm = stepper(model, precision), cycle(data)
@@ -176,9 +162,9 @@ def time_steps(
         measures[name] = lambda _, step=step: 1e3 * sum(map(step, data)) / len(data)
     found = interleave(measures, rounds)
     pairs = {
-        "at once / loop": ("at once", "loop"),
-        "at once / loop, float32": ("at once, float32", "loop, float32"),
-        "at once / at once, float32": ("at once", "at once, float32"),
+        "ours / at once": ("ours", "at once"),
+        "ours / at once, float32": ("ours, float32", "at once, float32"),
+        "ours / ours, float32": ("ours", "ours, float32"),
         "300-d, sparse / dense": ("300-d, sparse", "300-d, dense"),
         "300-d, frozen / dense": ("300-d, frozen", "300-d, dense"),
     }
