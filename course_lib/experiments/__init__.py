@@ -1,4 +1,4 @@
-"""A spec becomes a run, a run a record, records a table."""
+"""Specs of runs, the runs themselves, their records, and tables made from records."""
 
 from course_lib.fronts import front
 
@@ -7,17 +7,17 @@ __all__, __getattr__ = front(
     {
         "REPOSITORY": "run",  # the folder of the project
         "RunSpec": "spec",  # what to run: system, dataset, preset, overrides, seed
-        "SpecError": "settings",  # a run that cannot be meant
-        "Settings": "settings",  # what shapes a run: text, model, training
+        "SpecError": "settings",  # a spec with a mistake
+        "Settings": "settings",  # all settings of a run: text, model, training
         "SYSTEMS": "systems",  # what can be run: HAN, SANet, IRAM, AGT, TF-IDF
         "Run": "run",  # a finished run: its record, its system and its corpus
         "train": "run",  # train and evaluate a spec
-        "train_or_load": "run",  # the run of a spec in `runs/`, trained unless it is there
+        "train_or_load": "run",  # the run of a spec in `runs/`, trained first if it is missing
         "load_run": "run",  # a finished run from its folder
         "split_rows": "run",  # training, validation and test rows of a corpus
         "system_of": "run",  # the system of a spec, not built yet
-        "StaleRun": "records",  # a folder or record that is damaged or of another run
-        "kept_accuracy": "records",  # validation accuracy of the epoch that a run kept
+        "StaleRun": "records",  # a folder or record that is damaged or belongs to another run
+        "kept_accuracy": "records",  # validation accuracy of a run's best epoch
         "load_records": "records",  # all committed records
         "grid": "grid",  # groups of runs, and which are missing
         "report": "report",  # tables, sweeps and differences from records

@@ -1,5 +1,5 @@
-"""Groups of runs: read from ``grid.yaml``, all of them checked before anything starts, and which of
-them are missing."""
+"""Groups of runs, read from ``grid.yaml`` and checked before anything starts, and the runs that are
+missing."""
 
 import re
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ GROUP = re.compile(r"\w+")
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a name given twice is an error, not a silent loss of the first."""
+    """YAML in which a repeated name is an error; plain YAML silently drops the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         names = [key.value for key, _ in node.value]
@@ -39,8 +39,8 @@ def read_grid(path: Path = GRID) -> dict[str, list[RunSpec]]:
     """The runs of every group, all of them checked.
 
     A group is a list of entries, each of which is one run per seed, or ``{groups: [names]}``, the
-    runs of other groups. Raises ``SpecError`` naming group and entry for the first that cannot be
-    meant, and for two runs of one id.
+    runs of other groups. Raises ``SpecError`` naming group and entry for the first mistake,
+    and for two runs with the same id.
     """
     try:
         groups = yaml.load(path.read_text(encoding="utf-8"), _Loader)
@@ -107,7 +107,7 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
 
 
 def choose(groups: Iterable[str], grid: dict[str, list[RunSpec]] | None = None) -> list[RunSpec]:
-    """The runs of some groups, each once; ``SpecError`` lists the groups there are."""
+    """The runs of some groups, each once; ``SpecError`` lists the existing groups."""
     grid = read_grid() if grid is None else grid
     specs = {spec.id: spec for name in groups for spec in _named(grid, name, GRID.name)}
     return list(specs.values())
@@ -123,7 +123,7 @@ def spec_of(name: str) -> RunSpec:
 
 
 def missing(specs: Iterable[RunSpec], again: bool = False) -> list[RunSpec]:
-    """The runs without a record; ``again`` counts only what was run here, in ``runs/``."""
+    """The runs without a record; with ``again`` only records in ``runs/`` count."""
     paths = {spec.id: state(spec).record for spec in specs}
     return [
         spec
@@ -133,8 +133,9 @@ def missing(specs: Iterable[RunSpec], again: bool = False) -> list[RunSpec]:
 
 
 def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
-    """Move aside the folders of runs whose record does not count; what was found, and where it is
-    now. Nothing is deleted: it may have taken hours."""
+    """Move aside the folders of runs with stale records; returns lines that say why and where to.
+
+    Nothing is deleted, since a run may have taken hours."""
     lines = []
     for spec in specs:
         for path, reason in state(spec).stale.items():
@@ -145,7 +146,7 @@ def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
 
 
 def prepare_data(specs: Iterable[RunSpec]) -> None:
-    """Fetch and prepare what runs read, once, where there is a network: nodes may have none."""
+    """Fetch and prepare the data of runs once, here, since cluster nodes may have no network."""
     specs = list(specs)
     for dataset in sorted({spec.dataset for spec in specs}):
         load_corpus(dataset)
@@ -154,7 +155,7 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
 
 
 def describe(grid: dict[str, list[RunSpec]]) -> str:
-    """One line a group: how many of its runs are done, and the names of those that are missing."""
+    """One line per group: how many of its runs are done, then the names of the missing ones."""
     lines = []
     for name, specs in grid.items():
         absent = [spec.id for spec in missing(specs)]

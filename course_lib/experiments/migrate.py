@@ -1,7 +1,7 @@
-"""Records, runs and grids from before settings were nested, in today's form.
+"""Convert records, runs and grids from before settings were nested to today's form.
 
 ``attention-course migrate`` does it for ``results/``, ``runs/`` and ``grid.yaml``; nothing is
-trained again. What the settings did not say then, the code of that time fixed: it stands here.
+trained again. Settings that did not exist then were constants in the code; they are listed here.
 """
 
 import argparse
@@ -17,8 +17,7 @@ from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
 
-# Where a setting of then stands today, for those that have another name or part than one would
-# find by looking for their own.
+# Today's address of old settings that cannot be found by their own name.
 RENAMED = {"vocabulary": "text.vocabulary_limit"}
 LOOP = {
     "decay": True, "clip_norm": 1.0, "most_tokens": 0, "best_by": "loss", "optimizer": "adam",
@@ -41,11 +40,11 @@ FIXED: dict[str, dict[str, Any]] = {
     | {"max_tokens": 0, "vocabulary": 1_000_000, "vectors": "none", "tolerance": 1e-4,
        "most_iterations": 300},
 }  # fmt: skip
-WITHDRAWN = "relaxed "  # figures of AGT that were not the median rule's where attention is spiky
+WITHDRAWN = "relaxed "  # AGT figures that broke the median rule where attention is spiky
 
 
 def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Nested settings of a run that had flat ones; ``DataError`` for one that is unknown."""
+    """Nested settings from flat ones; ``DataError`` for an unknown setting."""
     values = FIXED[system] | flat
     if "trainable" in values:
         values["frozen"] = not values.pop("trainable")
@@ -60,12 +59,12 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
 
 
 def addresses_of(system: str) -> list[str]:
-    """The settings of a system by address, whatever its preset."""
+    """The addresses of a system's settings, which are the same for all its presets."""
     return addresses(next(iter(SYSTEMS[system].presets.values())))
 
 
 def address_of(system: str, name: str) -> str:
-    """Where a setting of then stands today."""
+    """Today's address of an old setting."""
     if name == "trainable":
         raise DataError("write model.frozen with the opposite value for trainable")
     return RENAMED.get(name) or next(
@@ -74,13 +73,13 @@ def address_of(system: str, name: str) -> str:
 
 
 def is_flat(record: dict[str, Any]) -> bool:
-    """Whether a record has the settings of then."""
+    """Whether a record has the old, flat settings."""
     return not {"text", "model", "training"} <= record["settings"].keys()
 
 
 def migrate_record(record: dict[str, Any]) -> dict[str, Any]:
-    """The record under today's name with nested settings and overrides named by address; figures
-    that are withdrawn are left out."""
+    """The record with today's id, nested settings and overrides named by address, without the
+    withdrawn figures."""
     spec = record["spec"]
     system = spec["system"]
     overrides = {address_of(system, name): value for name, value in spec["overrides"].items()}
@@ -100,7 +99,7 @@ def migrate_record(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def migrate_results(folder: Path) -> list[str]:
-    """Rewrite the records of a folder under their new names; the names."""
+    """Rewrite the records of a folder under their new names; returns these names."""
     names = []
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -114,10 +113,10 @@ def migrate_results(folder: Path) -> list[str]:
 
 
 def migrate_runs(folder: Path) -> list[str]:
-    """Rename the finished runs of a folder and rewrite their records; the names.
+    """Rename the finished runs of a folder and rewrite their records; returns the names.
 
     Unfinished ones stay as they are: their checkpoints belong to the code that made them. Weights
-    of HAN, SANet and IRAM load as before, AGT's where their names have not changed.
+    of HAN, SANet and IRAM load as before; AGT's load if their names have not changed.
     """
     names = []
     for path in sorted(folder.glob("*/record.json")):
@@ -135,7 +134,7 @@ def migrate_runs(folder: Path) -> list[str]:
 
 
 def migrate_grid(path: Path) -> int:
-    """Name the overrides of a grid by address; how many lines were changed."""
+    """Name the overrides of a grid by address; returns the number of changed lines."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     new_lines = [_migrate_line(line) for line in lines]
     if new_lines != lines:
@@ -156,7 +155,7 @@ def _migrate_line(line: str) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command takes none."""
+    """The command takes no arguments."""
 
 
 def command(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What a finished run says of itself, and whether that still is what its spec asks for."""
+"""The records of finished runs, and whether they still match their specs."""
 
 import json
 import platform
@@ -22,18 +22,18 @@ from course_lib.training.parallel import processes
 RUNS = REPOSITORY / "runs"
 RESULTS = REPOSITORY / "results"
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
-ANYWHERE = ("device", "threads", "overrides", "preset")  # of a spec; what they mean, settings say
+ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
 
 
 class StaleRun(SpecError):
-    """A folder or record that is damaged, of another run, or made from other data; says which."""
+    """A folder or record that is damaged, of another run or made from other data; says which."""
 
 
 def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
     """What a rerun would need to match: versions, commit, processor, threads.
 
-    On a CPU other instructions add numbers in another order, so the same run may differ in its last
-    digits, and from there in its kept epoch: hence the processor's model and instructions.
+    CPUs with other instructions add numbers in another order. The same run may then differ in its
+    last digits and so in its best epoch; therefore the processor and its instructions are recorded.
     """
     cuda = device.type == "cuda"
     return {
@@ -69,7 +69,7 @@ def current_commit() -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """The record in a file; ``StaleRun`` that names the file if it holds no whole record."""
+    """The record in a file; ``StaleRun`` naming the file if it holds no complete record."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         RunSpec(**record["spec"])
@@ -82,8 +82,8 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
-    """Raise ``StaleRun`` unless it is the record of ``spec``, on whatever device and threads, and
-    of the data that its dataset has now."""
+    """Raise ``StaleRun`` unless this is a record of ``spec``, on any device and number of threads,
+    made from the data that its dataset has now."""
     changes = [
         f"{name} is {actual!r}, but the spec asks for {expected!r}"
         for name, actual, expected in (
@@ -97,7 +97,7 @@ def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """Recorded settings by address; what is not nested stays under its own name."""
+    """Recorded settings by address; settings that are not nested keep their names."""
     return {
         f"{part}.{name}" if isinstance(values, dict) else part: value
         for part, values in settings.items()
@@ -115,8 +115,8 @@ def _differences(
 def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
     """Raise ``StaleRun`` if the record was made from other rows than the dataset has now.
 
-    Those are the whole dataset's, or what is prepared here; before anything is prepared, those of
-    any source that the catalog knows. Where no digest is known, nothing can be said.
+    These rows are the whole dataset or what is prepared here; before anything is prepared, those of
+    any source in the catalog. Without a known digest the check passes.
     """
     card, here = CARDS[dataset], prepared_content(dataset)
     parts = {here} if here else {source.content for source in card.sources if source.subset}
@@ -127,16 +127,16 @@ def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """Where the record of a run is, None where it is missing; ``stale`` says which records that
-    were found do not count, and why."""
+    """The path of a run's record, None if it is missing; ``stale`` maps records that do not count
+    to the reason."""
 
     record: Path | None
     stale: dict[Path, str]
 
 
 def state(spec: RunSpec) -> State:
-    """Whether a run is done: a whole record in ``runs/`` or ``results/`` whose settings and data
-    are what they would be now."""
+    """Whether a run is done: it has a complete record in ``runs/`` or ``results/`` with today's
+    settings and data."""
     stale = {}
     for path in (RUNS / spec.id / "record.json", RESULTS / f"{spec.id}.json"):
         if path.exists():
@@ -150,7 +150,7 @@ def state(spec: RunSpec) -> State:
 
 
 def move_aside(folder: Path) -> Path:
-    """Give a run's folder another name, where nothing of it is lost: it may have taken hours."""
+    """Rename a run's folder, so that nothing is lost: the run may have taken hours."""
     target = folder.with_name(f"{folder.name}.stale-{time.time_ns()}")
     folder.rename(target)
     return target
@@ -165,9 +165,9 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def publish(spec: RunSpec) -> Path:
-    """Copy the record of a finished run to ``results/``, where it is committed and quoted from.
+    """Copy the record of a finished run to ``results/``, which is committed and quoted.
 
-    ``StaleRun`` where ``runs/`` holds no whole record of this spec and today's data.
+    ``StaleRun`` if ``runs/`` holds no complete record of this spec and today's data.
     """
     record = read_record(RUNS / spec.id / "record.json")
     check_record(record, spec, RUNS / spec.id)
@@ -176,10 +176,10 @@ def publish(spec: RunSpec) -> Path:
 
 
 def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
-    """All committed records, by id; ``StaleRun`` names a file that is none."""
+    """All committed records, sorted by id; ``StaleRun`` names a file that is not a record."""
     return [read_record(path) for path in sorted((folder or RESULTS).glob("*.json"))]
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:
-    """Validation accuracy, in [0, 1], of the epoch that a run kept."""
+    """Validation accuracy, in [0, 1], of a run's best epoch."""
     return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]

@@ -1,4 +1,4 @@
-"""A run: a validated spec → training → evaluation → a record that says everything about itself.
+"""A run: a validated spec → training → evaluation → a record of everything that shaped it.
 
 ``attention-course run --system han --preset report --seed 0`` executes
 ``notebooks/experiments/run.ipynb`` with that spec and leaves ``runs/<id>/``.
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that the network knows."""
+        """The network's vocabulary."""
         return self.system.vocabulary
 
 
@@ -69,8 +69,8 @@ def train(
 ) -> Run:
     """Train and evaluate; with a ``folder`` leave record, weights and vocabulary there.
 
-    Interrupted, it resumes from the folder's last checkpoint. A folder that already holds this
-    spec's record is only read, and one in which another process runs this is waited for.
+    An interrupted run resumes from the folder's last checkpoint. If the folder already holds this
+    spec's record, that run is loaded; if another process runs in the folder, this one waits.
     ``StaleRun`` for a folder that holds something else, or something damaged.
     """
     spec.validate()
@@ -82,9 +82,9 @@ def train(
 
 @contextmanager
 def _alone_in(folder: Path | None) -> Iterator[None]:
-    """Wait until no other process runs in the folder; what a killed one left half-written goes.
+    """Wait until no other process runs in the folder, and remove half-written files of killed ones.
 
-    Of the processes of one training the main one does that for all; it cannot wait for others.
+    Under torchrun the main process does so for all of its training, and fails instead of waiting.
     """
     if not folder or not is_main():
         yield
@@ -100,7 +100,7 @@ def _train(
     spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], None] | None
 ) -> Run:
     threads, device = use_threads(spec.threads), choose_device(spec.device)
-    environment = describe_environment(device, threads)  # before hours are spent
+    environment = describe_environment(device, threads)  # fails early, if it does
     corpus = load_corpus(spec.dataset)
     start = time.perf_counter()
     system = system_of(spec, corpus)
@@ -133,16 +133,16 @@ def _train(
 
 
 def system_of(spec: RunSpec, corpus: Corpus) -> System:
-    """The system of a spec over the classes of a corpus, not built yet."""
+    """The system of a spec for the classes of a corpus, not built yet."""
     made_up = corpus.provenance.source == "generated"
     return SYSTEMS[spec.system](spec.settings(), corpus.card.classes, made_up)
 
 
 def evaluate(system: System, rows: Rows, spec: RunSpec, with_validation: bool) -> dict[str, Any]:
-    """What the record says of the trained system: metrics of the test half if that is to be read,
-    and means of what describes its attention, beside those of the same network before training.
+    """The trained system's part of the record: metrics on the test half if ``spec.test``, and means
+    of its attention's figures beside those of the same network before training.
 
-    ``with_validation`` adds metrics of the validation rows, for systems without epochs.
+    ``with_validation`` adds metrics on the validation rows, for systems without epochs.
     """
     split = "test" if spec.test else "validation"
     look = system.look(rows[split])
@@ -164,12 +164,12 @@ def evaluate(system: System, rows: Rows, spec: RunSpec, with_validation: bool) -
 
 
 def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:
-    """Means over the documents: one number a figure, or a list where it has one per layer."""
+    """Means over the documents: one number per figure, or a list if it has one per layer."""
     return {name: values.double().mean(0).tolist() for name, values in figures.items()}
 
 
 def train_or_load(spec: RunSpec) -> Run:
-    """The run of ``spec`` in ``runs/``, trained unless it is there; a stale one is moved aside."""
+    """The run of ``spec`` in ``runs/``, trained if it is missing; a stale one is moved aside."""
     spec.validate()
     folder = records.RUNS / spec.id
     try:
@@ -182,10 +182,11 @@ def train_or_load(spec: RunSpec) -> Run:
 
 
 def split_rows(corpus: Corpus, limit: int | None = None, share: float = VALIDATION_SHARE) -> Rows:
-    """``train``, ``validation`` and ``test`` rows; ``limit`` keeps the first so many to train on.
+    """``train``, ``validation`` and ``test`` rows; ``limit`` keeps only the first training rows.
 
-    A corpus without validation rows of its own gives the first ``share`` of its (limited) training
-    half for them; the rows are in random order. ``SpecError`` for a limit beyond a subset's rows.
+    In a corpus without validation rows, the first ``share`` of the (limited) training half is held
+    out for validation; its rows are in random order. ``SpecError`` if a subset has fewer rows than
+    ``limit``.
     """
     rows = corpus.splits["train"]
     if limit and limit > len(rows):
@@ -205,9 +206,9 @@ def split_rows(corpus: Corpus, limit: int | None = None, share: float = VALIDATI
 
 
 def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
-    """A finished run from its folder, on whatever device and however many threads it was made.
+    """A finished run from its folder, made on any device and any number of threads.
 
-    Raises ``StaleRun`` if it is damaged, not the run of ``spec``, or its data have changed since.
+    Raises ``StaleRun`` if it is damaged or not the run of ``spec``, or if its data have changed.
     """
     record = read_record(folder / "record.json")
     spec = spec or RunSpec(**record["spec"])
@@ -233,7 +234,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
 
 
 def execute(spec: RunSpec) -> Path:
-    """Run ``run.ipynb`` with the spec through papermill; the run's folder. Does nothing if done."""
+    """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder."""
     import papermill  # only needed here, and slow to import
 
     spec.validate()
@@ -251,7 +252,7 @@ def execute(spec: RunSpec) -> Path:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What ``attention-course run`` takes."""
+    """Arguments of ``attention-course run``."""
     for item in fields(RunSpec):
         if item.name not in ("overrides", "test"):
             kind = int if item.name in ("seed", "threads", "limit") else str
@@ -266,7 +267,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """One run, as a notebook, or under torchrun in all its processes without one."""
+    """Train one run: as a notebook, or under torchrun in all processes without a notebook."""
     names = {item.name for item in fields(RunSpec)}
     arguments = {name: value for name, value in vars(options).items() if name in names}
     pairs = (pair.partition("=") for pair in options.set)

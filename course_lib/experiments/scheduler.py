@@ -1,4 +1,4 @@
-"""Running what is missing of the grid, by Snakemake, with one line of progress."""
+"""Running the missing runs of the grid by Snakemake, with one line of progress."""
 
 import argparse
 import json
@@ -34,11 +34,11 @@ from course_lib.files import REPOSITORY, atomic_path
 from course_lib.training.checkpoints import History
 
 EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
-MEMORY_MB = 6000  # for each process; SANet on IMDb was seen at 3.9 GB, files in memory included
+MEMORY_MB = 6000  # for each process; SANet on IMDb used 3.9 GB, including files in memory
 
 
 def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
-    """What a run calls after each epoch, so that whoever waits can see how far it is."""
+    """A function that a run calls after each epoch, to write how far it is."""
 
     def note(history: History) -> None:
         with atomic_path(folder / "progress") as temporary:
@@ -48,7 +48,7 @@ def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
 
 
 def progress(name: str) -> float:
-    """How much of the run of that id is done, from 0 to 1: by epochs, which may prove fewer."""
+    """How much of the run with that id is done, from 0 to 1, as a share of its planned epochs."""
     folder = records.RUNS / name
     if (folder / "record.json").exists():
         return 1.0
@@ -59,7 +59,7 @@ def progress(name: str) -> float:
 
 
 def expected_seconds(specs: list[RunSpec], finished: list[dict[str, Any]]) -> dict[str, float]:
-    """What each run may take, by the records nearest to it; a minute where nothing is recorded."""
+    """Expected seconds of each run, by the records most like it; a minute where there are none."""
     took: dict[tuple, list[float]] = {}
     for record in finished:
         for key in _likeness(RunSpec(**record["spec"])):
@@ -79,10 +79,10 @@ def _likeness(spec: RunSpec) -> list[tuple]:
 def run_groups(
     groups: list[str], again: bool = False, on: str = "", snakemake: Iterable[str] = ()
 ) -> list[str]:
-    """Run what is missing of some groups, as many at a time as fit; the ids that failed.
+    """Run what is missing of some groups, as many at a time as fit; returns the ids that failed.
 
-    ``on`` names a profile (a folder in ``profiles/``, or any folder) of another place than this
-    machine; ``snakemake`` are further arguments for it. One failure does not stop the others.
+    ``on`` names a profile (a folder in ``profiles/``, or any folder) for running elsewhere;
+    ``snakemake`` are further arguments of Snakemake. One failure does not stop the others.
     Raises ``SpecError`` before anything starts if any entry of the grid is wrong.
     """
     specs, place = choose(groups), _place(on)
@@ -109,10 +109,10 @@ def run_groups(
 
 
 def _snakemake(arguments: list[str], console: Path, specs: list[RunSpec]) -> bool:
-    """Whether Snakemake succeeded, its words in ``console`` and the progress on the terminal.
+    """Run Snakemake, with its output in ``console`` and progress on the terminal; True on success.
 
-    It runs in this process, so that a kill ends it too: left alone it would start further jobs,
-    and remove the records that a restart has made since.
+    It runs in this process, so that killing this process also ends Snakemake; otherwise it would
+    start further jobs and remove records that a restart has made since.
     """
     from snakemake.cli import main as snakemake  # slow to import, and only needed here
 
@@ -130,7 +130,7 @@ def _snakemake(arguments: list[str], console: Path, specs: list[RunSpec]) -> boo
         watch.join()
 
 
-# Locks and half-done marks would outlive a kill; records appear whole, so nothing needs them.
+# Locks and marks of unfinished jobs would outlive a kill; records appear whole and need neither.
 SNAKEMAKE = (
     "--keep-going", "--nolock", "--rerun-incomplete", "--rerun-triggers", "mtime",
     "--scheduler", "greedy",
@@ -138,7 +138,7 @@ SNAKEMAKE = (
 
 
 def _place(on: str) -> list[str]:
-    """Snakemake's arguments for where to run: here as the machine allows, or as a profile says."""
+    """Snakemake's arguments for where to run: on all of this machine, or as a profile says."""
     if on:
         profile = EXPERIMENTS / "profiles" / on
         folder = profile if profile.is_dir() else Path(on).resolve()
@@ -151,7 +151,7 @@ def _place(on: str) -> list[str]:
 
 
 def _watch(ended: threading.Event, specs: list[RunSpec], terminal: TextIO) -> None:
-    """One line for all runs, with the time left, until they have ended."""
+    """Show one line for all runs, with the time left, until they have ended."""
     weights = expected_seconds(specs, load_records())
     often = 1 if terminal.isatty() else 60  # seconds; a log gets fewer lines
     options = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
@@ -163,7 +163,7 @@ def _watch(ended: threading.Event, specs: list[RunSpec], terminal: TextIO) -> No
 
 
 class _Forgiving:
-    """A stream whose other end may go away: an error inside tqdm would keep its lock for ever."""
+    """A stream that ignores errors, since one inside tqdm would keep its lock for ever."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -189,13 +189,13 @@ BAR = "{desc} {percentage:3.0f}%|{bar:30}| {elapsed}, {remaining} left"
 
 
 def _share(weights: dict[str, float]) -> float:
-    """Percent of all runs that is done, a run counting as long as it takes."""
+    """How much of all runs is done in percent, each weighted by its expected seconds."""
     seconds_done = sum(seconds * progress(name) for name, seconds in weights.items())
     return 100 * seconds_done / sum(weights.values())
 
 
 def _last_words(name: str) -> str:
-    """What a failed run said last, and where its notebook is."""
+    """The last line of a failed run's console, and where its notebook is."""
     folder = records.RUNS / name
     try:
         lines = (folder / "console.log").read_text(encoding="utf-8").strip().splitlines()
@@ -207,7 +207,7 @@ def _last_words(name: str) -> str:
 
 
 def run_one(name: str) -> int:
-    """Execute one run of the grid; what went wrong is the last line it prints."""
+    """Execute one run of the grid; if it fails, the last line printed says why."""
     from papermill.exceptions import PapermillExecutionError  # slow to import, and only needed here
 
     try:
@@ -223,7 +223,7 @@ def run_one(name: str) -> int:
 def own_device(spec: RunSpec) -> Iterator[RunSpec]:
     """The spec on a GPU that no other run of the grid uses, where this machine has several.
 
-    When all are taken, they are shared: Snakemake's ``gpu`` resource says how many runs there are.
+    If all are in use, runs share them: Snakemake's ``gpu`` resource limits the number of runs.
     """
     count = torch.cuda.device_count()
     if spec.device != "auto" or count < 2:
@@ -239,7 +239,7 @@ def own_device(spec: RunSpec) -> Iterator[RunSpec]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What ``attention-course grid`` takes."""
+    """Arguments of ``attention-course grid``."""
     commands = parser.add_subparsers(dest="action", required=True)
     commands.add_parser("status", help="what is done and what is missing, group by group")
     several = commands.add_parser("run", help="run what is missing of some groups")
@@ -247,13 +247,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
     several.add_argument("--again", action="store_true", help="also what only results/ holds")
     several.add_argument("--publish", action="store_true", help="copy the records to results/")
-    several.set_defaults(further=[])  # what the parser does not know is Snakemake's
+    several.set_defaults(further=[])  # unknown arguments go to Snakemake
     one = commands.add_parser("one", help="one run of the grid (what the Snakefile calls)")
     one.add_argument("id")
 
 
 def command(options: argparse.Namespace) -> int:
-    """Look at the groups, run what is missing of some, or one run by its id."""
+    """Describe the groups, run what is missing of some, or run one by its id."""
     if options.action == "status":
         print(describe(read_grid()))
         return 0

@@ -1,4 +1,4 @@
-"""What shapes a run: what it reads, its model, its training; each thing stands once."""
+"""The settings of a run: what it reads, its model, its training."""
 
 import difflib
 import re
@@ -12,13 +12,13 @@ PARTS = ("text", "model", "training")
 
 
 class SpecError(ValueError):
-    """A run that cannot be meant; the message names the field and what it may hold."""
+    """A mistake in a spec; the message names the field and what it may hold."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """``text``: cut, vocabulary and vectors; ``model``: the model's own config; ``training``: that
-    of its loop, or of whatever fits it. Each part checks itself when it is made."""
+    """``text``: cut, vocabulary and vectors; ``model``: the model's own config; ``training``: the
+    config of its loop, or of whatever fits it. Each part checks itself when created."""
 
     text: TextConfig
     model: Any
@@ -26,15 +26,15 @@ class Settings:
 
 
 def addresses(settings: Settings) -> list[str]:
-    """Every setting as overrides name it, such as ``"model.hidden"``."""
+    """The address of every setting, as used in overrides, such as ``"model.hidden"``."""
     return [f"{part}.{field.name}" for part in PARTS for field in fields(getattr(settings, part))]
 
 
 def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
-    """The settings with some changed, each named by its address.
+    """A copy of the settings with some changed, each named by its address.
 
-    A whole number for a field of decimals becomes one, so that 0 and 0.0 are the same run.
-    ``SpecError`` for an address that there is not, or a value that the part refuses.
+    A whole number for a float field becomes a float, so that 0 and 0.0 are the same run.
+    ``SpecError`` for an unknown address, or a value that the part refuses.
     """
     valid_addresses = addresses(settings)
     changes: dict[str, dict[str, Any]] = {}
@@ -57,7 +57,7 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
 
 
 def differences(settings: Settings, usual: Settings) -> dict[str, Any]:
-    """The settings, by address, that are not as in ``usual``, in a fixed order."""
+    """The settings, by address, that differ from ``usual``, in a fixed order."""
     pairs = {address: (value_of(settings, address), value_of(usual, address))
              for address in addresses(settings)}  # fmt: skip
     return {address: value for address, (value, before) in pairs.items() if value != before}

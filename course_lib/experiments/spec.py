@@ -19,8 +19,8 @@ LONGEST_NAME = 200  # characters; file systems allow 255, and temporary names ar
 @dataclass(frozen=True)
 class RunSpec:
     """What to run. ``overrides`` change settings of the preset by their addresses, such as
-    ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether the
-    test half is read, which it should be once per seed."""
+    ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether to
+    evaluate on the test half, which should happen once per seed."""
 
     system: str = "han"
     dataset: str = "imdb"
@@ -33,12 +33,12 @@ class RunSpec:
     test: bool = True
 
     def preset_settings(self) -> Settings:
-        """The preset as it is; ``SpecError`` lists the systems or presets there are."""
+        """The preset unchanged; ``SpecError`` lists the existing systems or presets."""
         presets = choose("system", self.system, SYSTEMS).presets
         return choose("preset", self.preset, presets)
 
     def settings(self) -> Settings:
-        """The preset with its overrides; raises ``SpecError`` naming what does not fit."""
+        """The preset with the overrides; raises ``SpecError`` naming what does not fit."""
         settings = with_overrides(self.preset_settings(), self.overrides)
         SYSTEMS[self.system].check(settings)
         return settings
@@ -71,7 +71,7 @@ class RunSpec:
 
     @property
     def id(self) -> str:
-        """A name that says what is run, and differs whenever the result may."""
+        """A name that describes the run, and differs whenever the result may differ."""
         parts = [self.system, self.dataset, self.preset]
         if self.limit is not None:
             parts.append(f"{self.limit}rows")
@@ -83,7 +83,7 @@ class RunSpec:
 
 
 def choose(what: str, name: Any, entries: dict[str, Any]) -> Any:
-    """The entry of that name; ``SpecError`` lists the names there are."""
+    """The entry of that name; ``SpecError`` lists the existing names."""
     if not isinstance(name, str) or name not in entries:
         raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(entries))}")
     return entries[name]

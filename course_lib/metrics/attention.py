@@ -1,6 +1,6 @@
-"""Numbers that describe an attention matrix: how sparse it is, how near its weight stays.
+"""Numbers that describe an attention matrix: how sparse and how near the diagonal it is.
 
-All take ``attention`` ``(batch, N, N)``, row i being what token i attends to, and ``mask``
+All take ``attention`` ``(batch, N, N)``, where row i holds what token i attends to, and ``mask``
 ``(batch, N)``, True = real, and give one value in [0, 1] per document, 0 for an empty one. Only a
 document's own n × n block counts, so padding changes nothing. Where rows are not tokens but
 queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, rows)``.
@@ -37,7 +37,7 @@ def row_gini(
 def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:
     """Entropy of each row over log n: ``weights`` ``(batch, rows, N)``, 0 on padding, and ``mask``
     ``(batch, N)`` → ``(batch, rows)`` in [0, 1]."""
-    most = mask.sum(1, keepdim=True).clamp(min=2).log()  # one token leaves no doubt
+    most = mask.sum(1, keepdim=True).clamp(min=2).log()  # a single token has entropy 0
     return (torch.special.entr(weights).sum(-1) / most).clamp(0, 1)
 
 
@@ -50,8 +50,8 @@ def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
 
 
 def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """What Letarte et al. (Table 2) give of an attention, its Gini and its diagonality for each of
-    ``BANDWIDTHS``, each ``(batch,)``."""
+    """The figures in Table 2 of Letarte et al.: the Gini of an attention, and its diagonality for
+    each of ``BANDWIDTHS``, each ``(batch,)``."""
     weights, rows = _block(attention, mask, None)
     shares = _band_shares(weights, mask, max(BANDWIDTHS))
     return {
@@ -61,8 +61,8 @@ def paper_figures(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
 
 
 def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """Every figure that is quoted of a square attention, each ``(batch,)``: the paper's, other ways
-    to say how sparse it is, and the diagonality of uniform attention over as many tokens."""
+    """All figures that we report for a square attention, each ``(batch,)``: the paper's, other
+    measures of sparsity, and the diagonality of uniform attention over as many tokens."""
     figures = paper_figures(attention, mask)
     weights, rows = _block(attention, mask, None)
     lengths = mask.sum(1)
@@ -85,7 +85,7 @@ def uniform_diagonality(lengths: Tensor, bandwidth: int) -> Tensor:
 
 
 def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weights ``(batch, rows, N)``, 0 outside each document's block, and what rows are real."""
+    """The weights ``(batch, rows, N)``, 0 outside each document's block, and the real rows."""
     batch, rows, length = attention.shape
     if mask.shape != (batch, length):
         raise ValueError(
@@ -98,14 +98,14 @@ def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Te
         )
     row_mask = mask if row_mask is None else row_mask
     weights = attention.to(torch.promote_types(attention.dtype, torch.float32))
-    if not (mask.all() and row_mask.all()):  # else there is nothing to hide, and time to save
+    if not (mask.all() and row_mask.all()):  # without padding, masking only costs time
         weights = weights.masked_fill(~(row_mask.unsqueeze(2) & mask.unsqueeze(1)), 0)
     return weights, row_mask
 
 
 def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:
-    """The share of weight up to b off the diagonal, ``(widest + 1, batch)``: b from 0 on."""
-    if (mask[:, 1:] & ~mask[:, :-1]).any():  # distances count real tokens: bring those together
+    """The share of weight up to b places off the diagonal, ``(widest + 1, batch)``, from b = 0."""
+    if (mask[:, 1:] & ~mask[:, :-1]).any():  # distances count only real tokens: move them together
         order = mask.int().argsort(dim=1, descending=True, stable=True)
         rows = weights.take_along_dim(order.unsqueeze(2), 1)
         weights = rows.take_along_dim(order.unsqueeze(1), 2)
@@ -119,7 +119,7 @@ def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:
 def _gini(weights: Tensor, count: Tensor) -> Tensor:
     """Σ_i (2i − m − 1) w_(i) / (m Σ w) over the last axis, of which ``count`` = m entries are real.
 
-    All others are 0 and so sort to the front, before the first real rank.
+    The other entries are 0, so sorting puts them before the first real rank.
     """
     size = weights.shape[-1]
     m = count.clamp(min=1).unsqueeze(-1)
@@ -130,7 +130,7 @@ def _gini(weights: Tensor, count: Tensor) -> Tensor:
 
 
 def _sorted(weights: Tensor) -> Tensor:
-    """Sorted along the last axis; on a CPU by NumPy, which is some thirty times as fast there."""
+    """Sorted along the last axis; on a CPU by NumPy, which is about thirty times as fast there."""
     if weights.device.type != "cpu" or (weights.requires_grad and torch.is_grad_enabled()):
         return weights.sort(-1).values
     copy = weights.detach().clone(memory_format=torch.contiguous_format)

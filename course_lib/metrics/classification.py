@@ -1,11 +1,11 @@
-"""How good predictions are, and how sure of that a test set of this size lets us be."""
+"""How good predictions are, and how precisely a test set of this size can measure that."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-THRESHOLD = 0.5  # the seed report's: positive strictly above it, not tuned
+THRESHOLD = 0.5  # as in the IMDb report: positive strictly above it, not tuned
 
 
 class Predictions(NamedTuple):
@@ -21,7 +21,7 @@ def classification_metrics(predictions: Predictions) -> dict[str, float | list]:
     F1 and AUC are those of class 1. ``roc`` holds the curve as two lists of false and true positive
     rates, thinned to about 200 points.
     """
-    # to import it costs as much as torch, and the room's other modules do not need it
+    # imported here: it takes as long as torch, and the other modules do not need it
     from torchmetrics.functional import accuracy, auroc, confusion_matrix, f1_score, roc
 
     probabilities, labels = predictions

@@ -1,9 +1,9 @@
-"""What layers of attention select, and the phrases that makes.
+"""The words that layers of attention select, and the phrases that these words form.
 
 After the analysis of Guo (2017): ``attention`` ``(batch, layers, length)`` with ``mask``
 ``(batch, length)``, True = real, is scaled within each sentence and layer; a word near the largest
-weight is selected; a phrase is a run of selected words. A layer that weighs all words of a sentence
-alike prefers none and selects none, which includes every sentence of one word. Padding is never
+weight is selected; a phrase is a run of selected words. A layer that gives all words of a sentence
+the same weight selects none; this includes every sentence of one word. Padding is never
 selected and must not stand between words.
 """
 
@@ -15,7 +15,7 @@ from course_lib.models.layers import real_weights
 
 THRESHOLD = 0.95  # the paper's
 ALIKE = 1e-6  # weights this close, as a share of the larger, differ by rounding alone
-CLOSED = 0.1  # a gate below it lets nearly nothing of its layer in
+CLOSED = 0.1  # a gate below this lets in almost nothing of its layer
 
 
 def scaled(attention: Tensor, mask: Tensor, reading: str = "minmax") -> Tensor:
@@ -47,7 +47,7 @@ def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     their sentence and layer."""
     weights, real = _weights(attention, mask)
     ascending = weights.masked_fill(~real, torch.inf).sort(-1).values
-    # of an even number the lower of the middle two: what is above it is above their mean
+    # for an even number, the lower of the middle two: weights above it are above their mean
     middle = ((mask.sum(1) - 1) // 2).clamp(min=0).view(-1, 1, 1)
     median = ascending.take_along_dim(middle, 2)
     return (weights > (1 + ALIKE) * median) & real
@@ -60,7 +60,7 @@ def phrase_starts(selected: Tensor) -> Tensor:
 
 
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
-    """Phrases to be expected if the same words stood in a random order, ``(batch, layers)``.
+    """The expected number of phrases if the same words were in a random order, ``(batch, layers)``.
 
     k selected words among n make k (n − k + 1) / n runs on average (Wald and Wolfowitz 1940).
     """
@@ -71,11 +71,11 @@ def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
 def describe_composition(attention: Tensor, gates: Tensor, mask: Tensor) -> dict[str, Tensor]:
     """Figures of each document and layer, ``(batch, layers)`` each, layer 0 first.
 
-    ``selected`` and ``phrases`` count words and runs, ``phrases by chance`` what a random order of
-    the words would give, so that means over documents divide into mean phrase lengths (selected /
-    phrases); ``relaxed …`` are the same above the median. ``spread`` is the entropy over log n: 1
-    where all words weigh alike. ``gate`` is the mean of ``gates`` ``(batch, layers − 1, hidden)``,
-    ``gate closed`` the share of them below ``CLOSED``; their first column is layer 1.
+    ``selected`` and ``phrases`` count words and runs, ``phrases by chance`` the runs expected in a
+    random order of the words. The ratio of two means over documents, selected / phrases, is a mean
+    phrase length. ``relaxed …`` are the same above the median. ``spread`` is the entropy over
+    log n: 1 where all weights are equal. ``gate`` is the mean of ``gates`` ``(batch, layers − 1,
+    hidden)``, ``gate closed`` the share of them below ``CLOSED``; both start at layer 1.
     """
     figures = {}
     for prefix, selected in (
@@ -104,7 +104,7 @@ def weight_histogram(attention: Tensor, mask: Tensor, bins: int = 20) -> Tensor:
 def selection_counts(selected: Tensor, tokens: Tensor, vocabulary: int) -> Tensor:
     """How often each word of the ``vocabulary`` is selected in the batch, int64
     ``(layers, vocabulary)``; ``selected`` ``(batch, layers, length)``, ``tokens``
-    ``(batch, length)``. Given ``mask[:, None]`` it counts all words."""
+    ``(batch, length)``. With ``mask[:, None]`` it counts all words."""
     return _counts(tokens.unsqueeze(1).expand(selected.shape), selected, vocabulary)
 
 
@@ -112,7 +112,7 @@ def most_selected(
     counts: Tensor, occurrences: Tensor, top: int = 10, at_least: int = 10
 ) -> tuple[Tensor, Tensor]:
     """The words that each layer selects most often when they occur: ids and rates, each
-    ``(layers, top)``, by falling rate, equal rates by falling count.
+    ``(layers, top)``, by decreasing rate, then decreasing count.
 
     ``counts`` ``(layers, vocabulary)``, ``occurrences`` ``(vocabulary,)``; words that occur less
     than ``at_least`` times do not count. ``ValueError`` if fewer than ``top`` do.
@@ -143,7 +143,7 @@ def _range(weights: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _counts(values: Tensor, where: Tensor, size: int) -> Tensor:
-    """Per layer, how often each of 0 … size − 1 stands where ``counted``: ``(layers, size)``."""
+    """Per layer, how often each of 0 … size − 1 occurs in places ``where``: ``(layers, size)``."""
     layers = values.shape[1]
     offset = size * torch.arange(layers, device=values.device).view(1, layers, 1)
     return (values + offset)[where].bincount(minlength=layers * size).view(layers, size)

@@ -1,4 +1,4 @@
-"""What must hold for any model with attention, ours or yours; each check raises with the numbers.
+"""Checks that any model with attention must pass, ours or yours; their errors give the numbers.
 
 A model here is anything that maps ``(tokens, mask)`` to an output with ``logits``
 ``(batch, classes)``. Tokens and mask are ``(batch, length)`` or ``(batch, sentences, words)``, True
@@ -27,7 +27,7 @@ class InvariantError(AssertionError):
 
 
 def check_attention(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:
-    """Attention is a distribution over the real tokens: 0 on padding, and no token real, no weight.
+    """Attention is a distribution over the real tokens: 0 on padding, all 0 without real tokens.
 
     ``attention`` ``(…, length)``, ``mask`` of the same or a broadcastable shape. Raises
     ``InvariantError`` for a number that is not finite, a weight outside [0, 1], a weight on padding
@@ -55,7 +55,7 @@ def check_attention(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) ->
 
 
 def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:
-    """Each step attends to its document's words and to the summaries of the steps before it alone.
+    """Each step attends only to its document's words and to the summaries of earlier steps.
 
     ``attention`` ``(batch, T, length + T − 1)`` with the summaries last, ``mask``
     ``(batch, length)``. Raises ``InvariantError`` naming a step that looks at a summary not yet
@@ -80,7 +80,7 @@ def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> Non
 def check_padding(
     model: Model, tokens: Tensor, mask: Tensor, extra: int = 3, tolerance: float = 1e-6
 ) -> None:
-    """Predictions stay the same with ``extra`` padded words, and sentences where there are any.
+    """Predictions do not change with ``extra`` padded words, or sentences where there are any.
 
     Raises ``InvariantError`` with the largest change of a logit.
     """
@@ -127,8 +127,8 @@ def check_stateless(model: Model, tokens: Tensor, mask: Tensor, tolerance: float
 def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
     """The loss moves every parameter: each gets a finite gradient that is not zero everywhere.
 
-    Give it documents with several words (and sentences): one word alone always has attention 1,
-    which nothing can move. Raises ``InvariantError`` with the parameters' names.
+    Give it documents with several words (and sentences): a single word always has attention 1,
+    which no parameter can change. Raises ``InvariantError`` with the parameters' names.
     """
     parameters = {name: value for name, value in model.named_parameters() if value.requires_grad}
     # cuDNN's recurrent layers have no backward pass in evaluation mode
@@ -152,7 +152,7 @@ def check_gradients(model: nn.Module, tokens: Tensor, mask: Tensor) -> None:
 def check_permutation(
     model: Model, tokens: Tensor, mask: Tensor, matters: bool, tolerance: float = 1e-6
 ) -> None:
-    """Word order ``matters`` to the model, or, if not, no prediction changes with it.
+    """If word order ``matters``, it changes the predictions; if not, it changes none of them.
 
     The real words of each sentence are reversed. Raises ``InvariantError`` with the largest change
     of a logit.
@@ -170,8 +170,8 @@ def check_permutation(
 def check_order_blindness(
     model: Model, tokens: Tensor, mask: Tensor, seed: int = 0, tolerance: float = 1e-6
 ) -> None:
-    """The model knows which words there are, not where: shuffled words keep the logits and take
-    their attention along, and equal words of a document have equal attention.
+    """The model ignores word order: after a shuffle of the words the logits are the same, each
+    word has the same attention, and equal words of a document have equal attention.
 
     ``tokens`` and ``mask`` ``(batch, length)``; the output has ``attention`` ``(batch, length)`` or
     ``(batch, …, length)``. Raises ``InvariantError`` with the largest change.
@@ -200,7 +200,7 @@ def check_order_blindness(
 
 
 def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float = 1e-5) -> None:
-    """What a pooling gives is Σ α h, the weighted mean of the states, by the attention it shows.
+    """A pooling returns Σ α h, the mean of the states weighted by the attention that it returns.
 
     Raises ``InvariantError`` with the largest difference.
     """
@@ -218,9 +218,9 @@ def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float 
 
 
 def check_concentration(pooling: nn.Module, hidden: int, factor: float = 20.0) -> None:
-    """With parameters ``factor`` times as large some two weights of a row differ by more than e².
+    """With parameters ``factor`` times as large, some two weights of a row differ by more than e².
 
-    Attention that cannot do that can never leave a word out. It is tried on random states in
+    Attention that cannot do that can never ignore a word. The check uses random states in
     (−1, 1), of size ``hidden``. Raises ``InvariantError`` with the largest ratio of two weights.
     """
     device = next(pooling.parameters()).device
@@ -229,7 +229,7 @@ def check_concentration(pooling: nn.Module, hidden: int, factor: float = 20.0) -
     with evaluating(pooling):
         alpha = _pooled(_scaled(pooling, factor), h.to(device), mask)[1]
     ratio = alpha.amax(-1) / alpha.amin(-1)
-    if (ratio <= math.e**2 * (1 + 1e-4)).all():  # false for a NaN, which is not this check's matter
+    if (ratio <= math.e**2 * (1 + 1e-4)).all():  # false for NaN, which other checks report
         raise InvariantError(
             f"with parameters × {factor:g} the largest ratio of two weights is still "
             f"{ratio.max().item():.3g}, at most e² = 7.39: attention cannot concentrate"
@@ -239,7 +239,7 @@ def check_concentration(pooling: nn.Module, hidden: int, factor: float = 20.0) -
 def check_extremes(pooling: nn.Module, h: Tensor, mask: Tensor, factor: float = 1000.0) -> None:
     """With parameters ``factor`` times as large, each row alone still has finite attention.
 
-    Raises ``InvariantError`` naming the first row that has not.
+    Raises ``InvariantError`` naming the first row where it is not.
     """
     with evaluating(pooling):
         large = _scaled(pooling, factor)
@@ -256,7 +256,7 @@ def check_rows(
     pooling: nn.Module, h: Tensor, mask: Tensor, factor: float = 1000.0, tolerance: float = 1e-5
 ) -> None:
     """A row has the same attention alone and among other rows; with parameters ``factor`` times as
-    large it is at least as finite.
+    large, weights that are finite alone stay finite.
 
     Raises ``InvariantError`` naming the first row that differs.
     """
@@ -268,7 +268,7 @@ def check_rows(
                 alone = _alone(scaled, h, mask, row)
                 among = together[row, :, : alone.shape[-1]]
                 wrong = alone.isfinite() & ~among.isfinite()
-                if scale == 1:  # large scores magnify what another order of summation changes
+                if scale == 1:  # large scores amplify the rounding of another summation order
                     wrong |= (alone - among).abs() > tolerance
                 if wrong.any():
                     place = _first(wrong)
@@ -289,7 +289,7 @@ def _alone(pooling: nn.Module, h: Tensor, mask: Tensor, row: int) -> Tensor:
 def check_both_directions(
     encoder: Callable[[Tensor, Tensor], Tensor], x: Tensor, mask: Tensor, tolerance: float = 1e-6
 ) -> None:
-    """Each end of a sequence knows of the other: the first state of the last input, and vice versa.
+    """The first state of a sequence depends on its last input, and the last state on the first.
 
     ``encoder`` maps ``x`` ``(n, length, inputs)`` and ``mask`` ``(n, length)``, real places first,
     to states ``(n, length, features)``. Raises ``InvariantError`` naming the direction that is not

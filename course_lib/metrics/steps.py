@@ -1,4 +1,4 @@
-"""Numbers that describe attention in steps: whether the steps divide the work, or pass it on.
+"""Numbers that describe attention in steps: how far they overlap or use summaries.
 
 All take IRAM's ``attention`` ``(batch, T, N + T − 1)``, a row for each step, N columns for the
 words and T − 1 for the summaries, and ``mask`` ``(batch, N)``, True = real. Step t sees the real
@@ -17,8 +17,8 @@ def summary_share(attention: Tensor, mask: Tensor) -> Tensor:
     """The share of each step's attention that goes to summaries, ``(batch, T)``; the first has
     none to attend to.
 
-    The paper's penalty can be met by attending to words once, then only to the summary before: then
-    this is near 1 from the second step on.
+    A model can keep the paper's penalty low by attending to words once and then only to the
+    previous summary: this share is then near 1 from the second step on.
     """
     return _weights(attention, mask)[:, :, mask.shape[1] :].sum(2)
 
@@ -26,19 +26,19 @@ def summary_share(attention: Tensor, mask: Tensor) -> Tensor:
 def step_overlap(attention: Tensor, mask: Tensor) -> Tensor:
     """Mean of [A Aᵀ]_ij over the pairs of steps, ``(batch,)`` in [0, 1]; 0 for a single step.
 
-    What the penalty makes small. Equal rows that are uniform over n words have only 1/n.
+    The penalty makes this small. Two rows that are uniform over n words overlap by only 1/n.
     """
     return _mean_of_pairs(_weights(attention, mask))
 
 
 def step_cosine(attention: Tensor, mask: Tensor) -> Tensor:
-    """Mean cosine of the pairs of steps, ``(batch,)`` in [0, 1]: 1 where all attend alike, however
-    diffusely; 0 for a single step."""
+    """Mean cosine of the pairs of steps, ``(batch,)`` in [0, 1]: 1 where all steps attend
+    alike, even if diffusely; 0 for a single step."""
     return _mean_of_pairs(torch.nn.functional.normalize(_weights(attention, mask), dim=2))
 
 
 def describe_steps(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """Every figure that is quoted of steps, each ``(batch,)``; of a single step there is none."""
+    """All figures that we report for steps, each ``(batch,)``; a single step has none."""
     steps = attention.shape[1]
     if steps < 2:
         return {}
@@ -50,7 +50,7 @@ def describe_steps(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
 
 
 def _weights(attention: Tensor, mask: Tensor) -> Tensor:
-    """The weights, 0 wherever a step cannot look."""
+    """The weights, 0 where a step cannot attend."""
     return real_weights(attention, visible(mask, attention.shape[1]))
 
 

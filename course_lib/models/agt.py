@@ -1,15 +1,15 @@
 """Attention-gated transformation network (Guo 2017): each layer selects words, a gate composes.
 
 Word vectors → one shared projection B → every layer's own attention over B → a highway stack whose
-gates and candidates are fed by what the layers selected → two-layer classifier. Equations are
-numbered as here in the comments, since attention, gate and candidate of a layer belong together:
+gates and candidates are fed by what the layers selected → two-layer classifier. Comments in
+the code number the equations as here; attention, gate and candidate of a layer belong together:
 
 (1) B_n = tanh(W x_n + b)                      (4) y_0 = s_0
 (2) m_{l,n} = w_l · tanh(W_l B_n)              (5) T_l = σ(W^t_l s_l + b^t_l)
     d_l = softmax_n(m_l)                       (6) y_l = f(W^f_l [y_{l−1}; s_l]) ∘ T_l
 (3) s_l = Σ_n d_{l,n} B_n                                + y_{l−1} ∘ (1 − T_l)
 
-A word's score in (2) depends on its vector alone, so nothing here can see the order of the words.
+A word's score in (2) depends on its vector alone, so the model cannot see the order of the words.
 """
 
 import math
@@ -31,16 +31,16 @@ DROPOUT_AT = ("words", "classifier", "both")
 class AGTConfig:
     """Sizes of an AGT; ``ValueError`` for a value that a field cannot take.
 
-    ``layers`` counts all attentions, s_0 among them: 15 give 14 gates (16 would be the other
-    reading of the paper). Only the first ``selection_layers`` (0: all) select words; those above
-    are plain highway layers, with y_{l−1} in place of s_l and of [y_{l−1}; s_l], so the network
-    stays as deep (fewer ``layers`` are the other reading of the paper's ablations).
-    ``attention=False`` weighs all words alike, with one layer a mean of word vectors.
+    ``layers`` counts all attentions including s_0: 15 layers have 14 gates (the paper could also
+    mean 16 layers). Only the first ``selection_layers`` (0: all) select words. The layers above are
+    plain highway layers, with y_{l−1} in place of s_l and of [y_{l−1}; s_l], so the network keeps
+    its depth (the paper's ablations could also mean fewer ``layers``). ``attention=False`` gives
+    all words the same weight; with one layer the result is a mean of word vectors.
 
-    The paper is silent on the rest: where ``dropout_at`` drops, of which size the
-    ``classifier``'s first layer is (0: as ``hidden``), and whether word vectors learn, which
-    ``frozen`` prevents; ``sparse`` gives their gradients for the batch's own words alone. f in (6)
-    is tanh, the paper's example. ``embedding`` is the width of vectors that start at random.
+    The paper does not say where dropout acts (``dropout_at``), how wide the classifier's first
+    layer is (``classifier``; 0: like ``hidden``), or whether word vectors are trained (``frozen``:
+    not). ``sparse`` computes their gradients only for words in the batch. f in (6) is tanh, the
+    paper's example. ``embedding`` is the width of randomly initialised vectors.
     """
 
     embedding: int = 300
@@ -79,7 +79,7 @@ class AGTConfig:
 class AGTOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``attention`` ``(batch, selecting layers, length)``, each
     row sums to 1 over real words; ``gates`` ``(batch, layers − 1, hidden)``, each T_l in (0, 1):
-    1 takes the layer's new value, 0 carries the old one on."""
+    1 takes the layer's new value, 0 keeps the old one."""
 
     logits: Tensor
     attention: Tensor
@@ -87,7 +87,7 @@ class AGTOutput(NamedTuple):
 
 
 class AttentionStack(nn.Module):
-    """Every layer's additive attention over the same vectors: none of them knows y."""
+    """Every layer's additive attention over the same vectors; none of them depends on y."""
 
     def __init__(self, layers: int, hidden: int) -> None:
         super().__init__()
@@ -103,14 +103,14 @@ class AttentionStack(nn.Module):
 
 
 class GatedStack(nn.Module):
-    """The highway layers l = 1, 2, …, of which the first are fed by selections s_l."""
+    """The highway layers l = 1, 2, …, the first of which receive selections s_l."""
 
     def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
         super().__init__()
         self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
         self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
         self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
-        self.selected = None  # and that for s_l; no checkpoint would keep an empty tensor
+        self.selected = None  # its half for s_l; checkpoints would drop an empty tensor
         if selections:
             self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))
         for layer in range(layers):
@@ -139,7 +139,7 @@ class GatedStack(nn.Module):
 
 
 class AGT(nn.Module):
-    """Layers that each attend to the words anew, and gates that compose what they selected."""
+    """Each layer attends to the words anew; gates combine what the layers selected."""
 
     def __init__(
         self, config: AGTConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
@@ -165,8 +165,8 @@ class AGT(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> AGTOutput:
         """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
 
-        ``attention`` ``(batch, selecting layers, length)`` is used in place of the learned one,
-        ``renormalised``. ``ValueError`` for another shape.
+        ``attention`` ``(batch, selecting layers, length)`` replaces the learned one; it is
+        ``renormalised`` first. ``ValueError`` for another shape.
         """
         x = self.word_dropout(self.embedding(tokens))
         b = torch.tanh(self.projection(x))  # (1) (batch, length, hidden)
@@ -186,7 +186,7 @@ class AGT(nn.Module):
     def word_scores(self, words: Tensor) -> Tensor:
         """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``.
 
-        A word has these scores in whatever sentence it stands: attention is their softmax over the
+        A word has the same scores in every sentence; attention is their softmax over the
         sentence's words. ``ValueError`` without attention.
         """
         if self.attention is None:

@@ -1,4 +1,4 @@
-"""The gated recurrent unit: by the equations of the seed report, and as PyTorch computes it."""
+"""The gated recurrent unit: by the equations of the IMDb report, and as PyTorch computes it."""
 
 import torch
 from torch import Tensor, nn
@@ -8,9 +8,9 @@ from course_lib.models import kernels
 
 
 class GRUCell(nn.Module):
-    """One step of a GRU, equation by equation (HAN report; PAPERS: z = 1 takes the new state).
+    """One step of a GRU, equation by equation (IMDb report; PAPERS: z = 1 takes the new state).
 
-    ``reset_after=False`` is the report's cell: the reset gate acts on the state before the
+    ``reset_after=False`` is that report's cell: the reset gate acts on the state before the
     recurrent product. ``reset_after=True`` is what ``nn.GRU`` computes (with z for its 1 − z):
     the gate acts after that product, which then has a bias of its own.
     """
@@ -38,8 +38,8 @@ class GRUCell(nn.Module):
     def from_torch(cls, gru: nn.GRU) -> "GRUCell":
         """The reset-after cell with the weights of a one-layer, one-directional ``nn.GRU``.
 
-        PyTorch orders its gates r, z, n and keeps the old state where z = 1; ours takes the new
-        one, and since 1 − σ(a) = σ(−a), its weights for z change sign.
+        PyTorch orders its gates r, z, n and keeps the old state where z = 1. Our cell takes
+        the new state there. Since 1 − σ(a) = σ(−a), the weights for z change sign.
         """
         cell = cls(gru.input_size, gru.hidden_size, reset_after=True)
         sign = torch.ones(3, 1)
@@ -55,9 +55,9 @@ class GRUCell(nn.Module):
 
 
 class BidirectionalGRU(nn.Module):
-    """Hidden states of both directions, [→h; ←h], that padding can neither enter nor change.
+    """Hidden states of both directions, [→h; ←h]; padding has no effect on them.
 
-    The cell is PyTorch's, the reset-after one. Only real steps are computed.
+    The cell is PyTorch's, with ``reset_after``. Only real steps are computed.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -69,10 +69,10 @@ class BidirectionalGRU(nn.Module):
         ``(n, length, 2 · hidden)``, zero on padding."""
         if x.is_cuda and mask.any():
             return self.packed(x, mask)
-        return kernels.packed_gru(self.gru, x, mask)  # the same, faster on a CPU
+        return kernels.packed_gru(self.gru, x, mask)  # the same result, faster on a CPU
 
     def packed(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``forward`` by PyTorch's packed sequences, of which at least one must be there."""
+        """``forward`` by PyTorch's packed sequences; it needs at least one of them."""
         padding = ~mask.unsqueeze(2)
         lengths = mask.sum(1).clamp(min=1).cpu()  # a row without entries reads one zero
         packed = pack_padded_sequence(

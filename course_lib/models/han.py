@@ -1,8 +1,8 @@
-"""Hierarchical attention network (Yang et al. 2016; Bredy-Maux and Robach 2022, the seed report).
+"""Hierarchical attention network (Yang et al. 2016; Bredy-Maux and Robach 2022, the IMDb report).
 
 Words → bidirectional GRU → attention → sentence vectors → bidirectional GRU → attention → document
 vector → linear classifier. The GRU is PyTorch's, whose reset gate acts after the recurrent product;
-in the report's it acts before (``GRUCell`` has both).
+in the IMDb report's GRU it acts before that product (``GRUCell`` has both).
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ Pair = tuple[Tensor | None, Tensor | None]
 
 @dataclass(frozen=True)
 class HANConfig:
-    """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` are Lin et al.'s.
+    """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` follow Lin et al.
 
-    ``embedding`` is the width of vectors that start at random. ``ValueError`` for a wrong value.
+    ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 50
@@ -44,14 +44,14 @@ class HANConfig:
 
     @classmethod
     def imdb(cls, **changes: Any) -> "HANConfig":
-        """The report's network; its silent sizes are Yang's, with 50-d GloVe for the embedding."""
+        """The IMDb report's network; sizes that it does not give are Yang's, with 50-d GloVe."""
         return cls(**{"dropout": 0.4} | changes)
 
 
 class HANOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``word_attention`` ``(batch, sentences, words)``, each real
     sentence sums to 1; ``sentence_attention`` ``(batch, sentences)``, each document sums to 1;
-    ``penalty`` ``(batch,)``, whose mean is to be added to the loss."""
+    ``penalty`` ``(batch,)``, whose mean is added to the loss."""
 
     logits: Tensor
     word_attention: Tensor
@@ -60,7 +60,7 @@ class HANOutput(NamedTuple):
 
 
 class AttentiveEncoder(nn.Module):
-    """Bidirectional GRU and attention pooling: one floor of the hierarchy."""
+    """Bidirectional GRU and attention pooling: one level of the hierarchy."""
 
     def __init__(self, inputs: int, config: HANConfig) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class AttentiveEncoder(nn.Module):
 
 
 class HAN(nn.Module):
-    """Reads words, then sentences, and says how much each weighed."""
+    """Reads words, then sentences, and returns the attention to both."""
 
     def __init__(
         self, config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
@@ -93,10 +93,10 @@ class HAN(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor, attention: Pair | None = None) -> HANOutput:
         """Token ids and mask ``(batch, sentences, words)``, real words first in each sentence.
 
-        ``attention`` gives weights in place of the learned ones, as a pair of word attention
+        ``attention`` replaces the learned weights. It is a pair of word attention
         ``(batch, sentences, words)`` and sentence attention ``(batch, sentences)``, either of them
-        None; they are ``renormalised``. Only sentences that hold a word are computed. A document
-        without any gets the logits of a zero document vector, and zero attention.
+        None; both are ``renormalised``. Only sentences that contain a word are computed. A document
+        without words gets the logits of a zero document vector, and zero attention.
         """
         real = mask.any(2)  # (batch, sentences)
         of_words, of_sentences = attention or (None, None)
@@ -123,7 +123,7 @@ class HAN(nn.Module):
 
 
 def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
-    """``hop_redundancy`` of each document, ``(batch,)``: the mean over its real sentences, and that
+    """``hop_redundancy`` of each document, ``(batch,)``: the mean over its real sentences plus that
     of its sentence attention; 0 for a document without words.
 
     ``alpha`` ``(all real sentences, hops, words)``, ``beta`` ``(batch, hops, sentences)``, ``real``

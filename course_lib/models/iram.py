@@ -1,7 +1,7 @@
 """Iterative recursive attention model (Tutek and Šnajder 2018).
 
-Words → bidirectional LSTM → T steps, each of which attends to the words and to what the steps
-before it found → the last finding → maxout classifier.
+Words → bidirectional LSTM → T steps, each of which attends to the words and to the summaries of
+earlier steps → the last summary → maxout classifier.
 """
 
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ CLASSIFIER, POOL = 200, 4  # the classifier's two layers, also the paper's
 class IRAMConfig:
     """Sizes and parts of an IRAM; the defaults are its vanilla form.
 
-    ``hidden`` is the size of a state h_i = [→h_i; ←h_i], of a summary and of a query. ``steps`` 0
-    is the baseline: the LSTM's last state alone is classified. ``penalty`` is γ. States come from
-    LSTM layer ``context_layers``, the first query from the last cell state ``query_layers`` above
-    it, through a highway if ``query_highway``. ``ngrams`` rows (0: none) hold learned vectors of
-    character n-grams, whose mean stands beside each word's vector; ``embedding_highway`` layers
-    refine both. ``dropout`` acts on that input, ``hidden_dropout`` between LSTM layers and before
-    each layer of the classifier. Weights start as Gaussians of deviation ``initial_std``; 0 leaves
-    each layer its usual start. ``embedding`` is the width of vectors that start at random;
-    ``frozen`` word vectors do not learn. ``ValueError`` for a wrong value.
+    ``hidden`` is the size of a state h_i = [→h_i; ←h_i], of a summary and of a query. ``steps=0``
+    is the baseline, which classifies the LSTM's last state. ``penalty`` is γ. The states come from
+    LSTM layer ``context_layers``; the first query is the last cell state ``query_layers`` above it,
+    passed through a highway if ``query_highway``. ``ngrams`` is how many learned vectors character
+    n-grams share (0: none); their mean is appended to each word's vector, and
+    ``embedding_highway`` layers refine both. ``dropout`` acts on that input, ``hidden_dropout``
+    between LSTM layers and before each layer of the classifier. Weights start as Gaussians of
+    deviation ``initial_std``; 0 keeps each layer's usual initialisation. ``embedding`` is the width
+    of randomly initialised vectors; ``frozen`` vectors are not trained. ``ValueError`` if wrong.
     """
 
     embedding: int = 50
@@ -70,7 +70,7 @@ class IRAMConfig:
 
     @classmethod
     def full(cls, **changes: Any) -> "IRAMConfig":
-        """The paper's full model; how many rows its n-grams share is our choice."""
+        """The paper's full model; the number of n-gram vectors is our choice."""
         parts = {"context_layers": 2, "query_layers": 1, "query_highway": True}
         inputs = {"ngrams": 8192, "embedding_highway": 2}
         return cls(**parts | inputs | changes)
@@ -78,9 +78,9 @@ class IRAMConfig:
 
 class IRAMOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``attention`` ``(batch, steps, length + steps − 1)``: first
-    the words, then the summaries, each row sums to 1 over those that exist; ``penalty``
-    ``(batch,)``, whose mean is to be added to the loss; ``summaries`` ``(batch, steps, hidden)``. A
-    baseline has neither attention nor summaries: None."""
+    the words, then the summaries; each row sums to 1 over what its step can see; ``penalty``
+    ``(batch,)``, whose mean is added to the loss; ``summaries`` ``(batch, steps, hidden)``. A
+    baseline has None for attention and summaries."""
 
     logits: Tensor
     attention: Tensor | None
@@ -89,10 +89,10 @@ class IRAMOutput(NamedTuple):
 
 
 class LSTMLayer(nn.Module):
-    """A bidirectional LSTM layer that padding can neither enter nor change; ``hidden`` is even.
+    """A bidirectional LSTM layer on which padding has no effect; ``hidden`` is even.
 
-    The biases are the weights of one more input, which is 1 at each word, so that an LSTM over
-    zeros stays at zero.
+    The biases are the weights of one more input, which is 1 at each word and 0 on padding, so an
+    LSTM that reads padding stays at zero.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -102,7 +102,7 @@ class LSTMLayer(nn.Module):
         self.reset_biases()
 
     def reset_biases(self) -> None:
-        """All 0, but 1 at the forget gates."""
+        """Set all biases to 0, and those of the forget gates to 1."""
         with torch.no_grad():
             for lstm in (self.forwards, self.backwards):
                 bias = lstm.weight_ih_l0[:, -1].unflatten(0, (4, -1))  # gates: i, f, g, o
@@ -111,7 +111,7 @@ class LSTMLayer(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` with the real entries first →
         states ``(n, length, hidden)``, zero on padding, and the last state and cell of both
-        directions, ``(n, hidden)``: the forward one's at the last word, the other's at the first.
+        directions, ``(n, hidden)``: forward at the last word, backward at the first.
         """
         x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
         if not mask.all():
@@ -123,7 +123,7 @@ class LSTMLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Layers of the LSTM: states from layer ``context_layers``, the query from the topmost."""
+    """LSTM layers: the states come from layer ``context_layers``, the query from the top one."""
 
     def __init__(self, inputs: int, config: IRAMConfig) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class Encoder(nn.Module):
         self.context_layers = config.context_layers
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """As ``LSTMLayer``, with the last state and cell of the topmost layer."""
+        """As ``LSTMLayer``, with the last state and cell of the top layer."""
         for number, layer in enumerate(self.layers, start=1):
             x, state, cell = layer(x if number == 1 else self.dropout(x), mask)
             if number == self.context_layers:
@@ -156,7 +156,7 @@ class Classifier(nn.Sequential):
 
 
 class RecursiveAttention(nn.Module):
-    """T steps over the states; each step's summary joins what the next ones can attend to."""
+    """T steps over the states; later steps can also attend to each step's summary."""
 
     def __init__(self, hidden: int, steps: int) -> None:
         super().__init__()
@@ -169,8 +169,8 @@ class RecursiveAttention(nn.Module):
         self, h: Tensor, q: Tensor, mask: Tensor, attention: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """States ``(n, length, hidden)``, first query ``(n, hidden)``, mask ``(n, length)`` →
-        summaries ``(n, steps, hidden)`` and attention ``(n, steps, length + steps − 1)``, of which
-        a given one replaces the learned one, ``renormalised`` over what each step can see."""
+        summaries ``(n, steps, hidden)`` and attention ``(n, steps, length + steps − 1)``; a given
+        ``attention`` replaces the learned one, ``renormalised`` over what each step can see."""
         if attention is not None:
             attention = renormalised(attention, visible(mask, self.steps))
         real = mask.any(1, keepdim=True)
@@ -192,7 +192,7 @@ class RecursiveAttention(nn.Module):
 
 
 def visible(mask: Tensor, steps: int) -> Tensor:
-    """What each step can attend to, words and the summaries of the steps before it: ``mask``
+    """What each step can attend to, the words and the summaries of earlier steps: ``mask``
     ``(n, length)`` → ``(n, steps, length + steps − 1)``, True = visible."""
     before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
     summaries = before & mask.any(1)[:, None, None]  # (n, steps, steps − 1)
@@ -200,7 +200,7 @@ def visible(mask: Tensor, steps: int) -> Tensor:
 
 
 def step_penalty(attention: Tensor) -> Tensor:
-    """1/(2T) Σ_{i≠j} [A Aᵀ]_ij: how much the steps of each document attend to the same.
+    """1/(2T) Σ_{i≠j} [A Aᵀ]_ij: how much the steps of each document overlap.
 
     ``attention`` ``(n, T, columns)`` → ``(n,)``, at most (T − 1)/2; IRAM's penalty without its γ.
     """
@@ -210,7 +210,7 @@ def step_penalty(attention: Tensor) -> Tensor:
 
 
 class IRAM(nn.Module):
-    """Reads a text, then looks at it several times, each time knowing what it has found so far."""
+    """Reads a text, then attends to it in several steps, which can use earlier summaries."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class IRAM(nn.Module):
         ngrams: Tensor | None = None,
     ) -> None:
         """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors; ``ngrams``
-        ``(vocabulary, most)`` rows from 1 of each word's n-grams, 0 for none."""
+        ``(vocabulary, most)`` are the rows of each word's n-grams, from 1 on, and 0 for none."""
         super().__init__()
         self.config = config
         width = config.embedding if embedding is None else embedding.shape[-1]
@@ -247,7 +247,7 @@ class IRAM(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> IRAMOutput:
         """Token ids and mask ``(batch, length)``, real words first; ``attention``
-        ``(batch, steps, length + steps − 1)`` is used in place of the learned one, ``renormalised``
+        ``(batch, steps, length + steps − 1)`` replaces the learned one, ``renormalised``
         over what each step can see.
 
         A document without words attends to nothing; its summaries are those of a zero vector.
@@ -272,7 +272,7 @@ class IRAM(nn.Module):
 
 
 def start_as_gaussians(model: nn.Module, std: float) -> None:
-    """All weights from N(0, std²), all biases 0, but those at 1: highway and forget gates."""
+    """Draw weights from N(0, std²); set biases to 0, those of highway and forget gates to 1."""
     for parameter in model.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, 0.0, std)

@@ -1,6 +1,6 @@
-"""What is fast and clever, so that the models need not be: each is tested equal to a plain form.
+"""Fast forms of what the models write plainly; tests show that each equals its plain form.
 
-``gru``, ``layers``, ``iram`` and ``sanet`` hold the plain forms and say when one of these is taken.
+``gru``, ``layers``, ``iram`` and ``sanet`` hold the plain forms and decide when to use these.
 """
 
 from collections import namedtuple
@@ -15,15 +15,15 @@ WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
 def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
-    """``BidirectionalGRU`` over the real places alone, all sequences side by side.
+    """``BidirectionalGRU`` over the real places only, all sequences at once.
 
     ``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` with the real places first →
-    ``(n, length, 2 · hidden)``. On a CPU several times faster than ``gru`` on packed sequences.
+    ``(n, length, 2 · hidden)``. On a CPU it is several times faster than packed sequences.
     """
     order = mask.sum(1).argsort(descending=True, stable=True)
     step, row = mask[order].T.nonzero(as_tuple=True)  # time-major: the packed order
     place = order[row] * mask.shape[1] + step
-    active = [count for count in mask.sum(0).tolist() if count]  # that still run at each step
+    active = [count for count in mask.sum(0).tolist() if count]  # rows at each step
     weights = [getattr(gru, name) for name in WEIGHTS]
     reverse_weights = [getattr(gru, name + "_reverse") for name in WEIGHTS]
     packed = x.reshape(-1, x.shape[-1]).index_select(0, place).to(weights[0].dtype)
@@ -35,7 +35,7 @@ def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     return out.view(*mask.shape, h.shape[-1])
 
 
-# one step's rows of all that a pass of PackedGRU reads and writes; blocks are explained there
+# one step's rows of every tensor that a pass of PackedGRU reads or writes; it explains the blocks
 ForwardStep = namedtuple("ForwardStep", "from_h r_and_z r z wh_n x_n n old new")
 BackwardStep = namedtuple("BackwardStep", "d_new d_new_of_blocks d_blocks d_from_h z d_old")
 
@@ -43,11 +43,11 @@ BackwardStep = namedtuple("BackwardStep", "d_new d_new_of_blocks d_blocks d_from
 class PackedGRU(torch.autograd.Function):
     """``nn.GRU`` in one direction over packed sequences, with its backward pass written out.
 
-    Autograd would keep some ten nodes a step and add up the weights' gradients step by step; here
-    the loop holds only what truly depends on the step before, and everything else, the weights'
-    gradients included, is one product over all steps. What a step computes lies side by side in
-    four blocks, n's W h + b, r, z and n's U x + b, so that what W h enters (the first three) and
-    what U x enters (the last three) are both slices.
+    Autograd would keep about ten nodes per step and add up the weights' gradients step by step.
+    Here the loop contains only what depends on the previous step; everything else, including the
+    weights' gradients, is one product over all steps. A step's values lie side by side in four
+    blocks: n's W h + b, r, z and n's U x + b. The first three use W h, the last three use U x, so
+    both are slices.
     """
 
     @staticmethod
@@ -91,7 +91,7 @@ class PackedGRU(torch.autograd.Function):
         sigmoid_slope(s_n * wh_n, r, grad_input=s_r)
         sigmoid_slope(old - n, z, grad_input=s_z)
         d_new = grad.clone(memory_format=torch.contiguous_format)
-        d_old = torch.empty_like(d_new)  # what flows on to the states before
+        d_old = torch.empty_like(d_new)  # what flows to earlier states
         d_blocks = slopes.flatten(1)  # slopes, and in the loop multiplied by d_new
         d_from_h, d_from_x = d_blocks[:, : 3 * hidden], d_blocks[:, hidden:]
         whole = BackwardStep(d_new, d_new.unsqueeze(1), slopes, d_from_h, z, d_old)
@@ -117,11 +117,11 @@ def _by_step(
 def lstm_over_padding(
     forwards: nn.LSTM, backwards: nn.LSTM, x: Tensor, mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``LSTMLayer`` where rows differ in length: each gets what it would get alone.
+    """``LSTMLayer`` for rows of different lengths; each gets the same result as alone.
 
     ``x`` ``(n, length, inputs + 1)``, its last feature being 1. Each direction reads the padding
-    first. There zeros come in, and an LSTM without biases that reads zeros stays at zero. On a CPU
-    that takes about half the time of packed sequences, see ``benchmarks/``.
+    first. Padding is zero, and an LSTM without biases that reads zeros stays at zero. On a CPU this
+    takes about half the time of packed sequences, see ``benchmarks/``.
     """
     x = x.masked_fill(~mask.unsqueeze(2), 0)
     padding = mask.shape[1] - mask.sum(1, keepdim=True)
@@ -132,7 +132,7 @@ def lstm_over_padding(
 
 
 def _rolled(x: Tensor, shift: Tensor) -> Tensor:
-    """Each row of ``x`` ``(n, length, features)`` turned on by its ``shift`` ``(n, 1)``."""
+    """Each row of ``x`` ``(n, length, features)`` rolled forward by its ``shift`` ``(n, 1)``."""
     rows, length, _ = x.shape
     place = (torch.arange(length, device=x.device) - shift) % length
     place = place + length * torch.arange(rows, device=x.device).unsqueeze(1)
@@ -143,7 +143,7 @@ def bit_cut_dropout(x: Tensor, rate: float) -> Tensor:
     """``nn.functional.dropout`` on a CPU, its mask drawn four numbers at a time; 0 < ``rate`` < 1.
 
     PyTorch draws a random number for each entry there, which costs a fifth of a training step. We
-    cut 64 random bits into four numbers of 16, so the rate holds to 2⁻¹⁷.
+    cut 64 random bits into four numbers of 16, so the rate is exact to 2⁻¹⁷.
     """
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     numbers = draws.view(torch.int16)[: x.numel()].view(x.shape)
@@ -153,20 +153,20 @@ def bit_cut_dropout(x: Tensor, rate: float) -> Tensor:
 
 
 def wall(mask: Tensor) -> Tensor:
-    """To be added to finite numbers: 0 where the mask is True, −∞ elsewhere, in float32.
+    """What to add to finite numbers: 0 where the mask is True, −∞ elsewhere, in float32.
 
-    What ``masked_fill`` would do in seven times the time, forward and backward, on a CPU.
+    On a CPU ``masked_fill`` would take seven times as long, forward and backward.
     """
     return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -torch.inf)
 
 
 def open_keys(mask: Tensor) -> Tensor:
-    """The real words, and all of a document without any: else 0 would be divided by 0."""
+    """The real words; in a document without any, all places, so as not to divide 0 by 0."""
     return mask | ~mask.any(1, keepdim=True)
 
 
 def softmax_of_words(scores: Tensor, mask: Tensor) -> Tensor:
-    """``masked_softmax`` of finite scores of real words (rows) for real words, 0 elsewhere.
+    """``masked_softmax`` of finite scores in the rows of real words, 0 in the other rows.
 
     ``scores`` ``(batch, length, length)``, ``mask`` ``(batch, length)`` → as ``scores``.
     """

@@ -7,14 +7,14 @@ from course_lib.models.kernels import bit_cut_dropout
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Softmax over the real entries alone: exactly 0 elsewhere, all zeros where nothing is real.
+    """Softmax over the real entries only: exactly 0 elsewhere, and all zeros where nothing is real.
 
     ``scores`` and ``mask`` have the same (or broadcastable) shape. Half-precision scores give
     float32 weights, so that a row of many small weights still sums to 1.
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     scores = scores.masked_fill(~mask, -torch.inf)
-    # the largest score leaves no exponent above 0; a row without any has -inf, made finite here
+    # less the largest score, no exponent is above 0; a row without any has -inf, made finite here
     top = scores.detach().amax(dim, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
     weights = torch.exp(scores - top)
     total = weights.sum(dim, keepdim=True)
@@ -36,9 +36,9 @@ def real_weights(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def renormalised(attention: Tensor, mask: Tensor) -> Tensor:
-    """Weights ≥ 0 as shares of each row's real entries; a row without any stays all zeros.
+    """Weights ≥ 0, scaled so that each row's real entries sum to 1; a row without any stays zero.
 
-    Both have the same shape, rows along the last axis, else ``ValueError``.
+    Both have the same shape, with rows along the last axis, else ``ValueError``.
     """
     weights = real_weights(attention, mask)
     total = weights.sum(-1, keepdim=True)
@@ -50,8 +50,8 @@ def word_embedding(
 ) -> nn.Embedding:
     """Word vectors with id 0 for padding: random ones of ``width`` numbers, or ``values``.
 
-    ``values`` ``(words, any width)`` are copied. ``sparse`` gives gradients of the batch's own rows
-    alone. ``ValueError`` for values with another number of rows.
+    ``values`` ``(words, any width)`` are copied. ``sparse`` computes gradients only for rows in
+    the batch. ``ValueError`` for values with another number of rows.
     """
     if values is not None and (values.dim() != 2 or len(values) != words):
         raise ValueError(
@@ -67,10 +67,10 @@ def word_embedding(
 class AttentionPooling(nn.Module):
     """Weighted mean of hidden states, weighted by their match with a learned context vector.
 
-    u = tanh(W h + b); α = softmax(u · c); pooled = Σ α h (Yang et al. 2016, Eq. 5–7; the seed
-    report writes u without b). With several ``hops`` each has a context vector of its own and the
-    hops' weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
-    averaged weights are exactly what pools).
+    u = tanh(W h + b); α = softmax(u · c); pooled = Σ α h (Yang et al. 2016, Eq. 5–7; the IMDb
+    report writes u without b). With several ``hops``, each has its own context vector, and their
+    weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
+    averaged weights are exactly those of the pooled mean).
     """
 
     def __init__(self, hidden: int, attention: int, hops: int = 1, bias: bool = True) -> None:
@@ -82,8 +82,8 @@ class AttentionPooling(nn.Module):
         self, h: Tensor, mask: Tensor, attention: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """``h`` ``(n, length, hidden)``, ``mask`` ``(n, length)`` → pooled ``(n, hidden)`` and
-        attention per hop ``(n, hops, length)``; ``attention`` ``(n, length)``, if given, takes
-        the place of every hop's."""
+        attention per hop ``(n, hops, length)``; a given ``attention`` ``(n, length)``
+        replaces that of every hop."""
         if attention is None:
             alpha = masked_softmax(self.scores(h, mask), mask.unsqueeze(1))
         else:
@@ -93,7 +93,7 @@ class AttentionPooling(nn.Module):
 
     def scores(self, h: Tensor, mask: Tensor) -> Tensor:
         """u · c of real places, 0 elsewhere: ``(n, hops, length)``."""
-        real = mask.flatten().nonzero().squeeze(1)  # padding is not worth a matrix product
+        real = mask.flatten().nonzero().squeeze(1)  # no matrix product for padding
         u = torch.tanh(self.projection(h.flatten(0, 1).index_select(0, real)))  # (real, attention)
         scores = u @ self.contexts.T  # (real, hops)
         padded = scores.new_zeros(mask.numel(), scores.shape[1]).index_copy_(0, real, scores)
@@ -122,11 +122,11 @@ class BilinearAttention(nn.Module):
 
 
 class Highway(nn.Module):
-    """Lets each number pass or be replaced: y = g ∘ x + (1 − g) ∘ f(x), layer after layer.
+    """Keeps or replaces each number: y = g ∘ x + (1 − g) ∘ f(x), layer after layer.
 
-    g = σ(W_g x + b_g) with b_g = 1 at the start, so 73 % of each number is carried on; f(x) =
+    g = σ(W_g x + b_g) with b_g = 1 at the start, so 73 % of each number is kept; f(x) =
     max(0, W_f x + b_f). Srivastava et al. (2015) gate the other way round, g ∘ f(x) + (1 − g) ∘ x,
-    where a bias of 1 would favour the transformation; IRAM's paper leaves both open.
+    where a bias of 1 would favour the transformation; IRAM's paper specifies neither.
     """
 
     def __init__(self, width: int, layers: int = 1) -> None:
@@ -136,7 +136,7 @@ class Highway(nn.Module):
         self.reset_biases()
 
     def reset_biases(self) -> None:
-        """0 in the transformations, 1 in the gates."""
+        """Set the biases of the transformations to 0, those of the gates to 1."""
         for gate, transform in zip(self.gates, self.transforms, strict=True):
             nn.init.ones_(gate.bias)
             nn.init.zeros_(transform.bias)
@@ -172,7 +172,7 @@ def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tens
     if length < 0 or width < 1:
         raise ValueError(f"positions needs length ≥ 0 and width ≥ 1, got {length} and {width}")
     feature = torch.arange(width)
-    # float32 would lose the fast angles of far places
+    # float32 is too coarse for the fast angles at far places
     wavelength = 10000 ** ((feature - feature % 2).double() / width)
     angle = torch.arange(length).unsqueeze(1) / wavelength
     return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(
@@ -193,8 +193,8 @@ class Dropout(nn.Dropout):
 class LockedDropout(nn.Module):
     """Dropout whose mask is the same at every place of a sequence (Gal and Ghahramani 2016).
 
-    A sequence loses some features throughout, not other ones at each word. It also draws one random
-    number a feature and sequence, not a place, which on a CPU is a tenth of a training step.
+    A sequence loses the same features at every word. It also draws one random number per feature
+    of a sequence instead of one per place, which on a CPU saves a tenth of a training step.
     """
 
     def __init__(self, rate: float) -> None:
@@ -210,7 +210,7 @@ class LockedDropout(nn.Module):
 
 
 def hop_redundancy(alpha: Tensor) -> Tensor:
-    """‖A Aᵀ − I‖²_F of each row's hops: 0 when every hop looks at one place of its own.
+    """‖A Aᵀ − I‖²_F of each row's hops: 0 if each hop attends to a single place of its own.
 
     ``alpha`` ``(n, hops, length)`` → ``(n,)`` (Lin et al. 2017, Eq. 8).
     """

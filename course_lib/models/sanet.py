@@ -15,17 +15,17 @@ from course_lib.checking import check_flags, check_share, check_whole
 from course_lib.models.kernels import open_keys, softmax_of_words, wall
 from course_lib.models.layers import Dropout, positions, renormalised, word_embedding
 
-SHORT = 128  # words up to which a CPU is faster with the weights than without
+SHORT = 128  # up to so many words a CPU is faster if it computes the weights
 
 
 @dataclass(frozen=True)
 class SANetConfig:
-    """Sizes of a SANet. ``attention=False`` is its baseline: feed-forward layers instead.
+    """Sizes of a SANet. ``attention=False`` is its baseline, with feed-forward layers instead.
 
-    The last four are choices that the lesson switches: the paper has positions, does not divide the
-    scores by √d, and must have masked the padding before the maximum; ``sparse`` gives the
-    embedding gradients of the batch's own rows alone, which needs an optimiser without momentum.
-    ``embedding`` is the width of vectors that start at random. ``ValueError`` for a wrong value.
+    The last four are choices that the lesson varies: the paper has positions, does not divide the
+    scores by √d, and must have masked the padding before the maximum; ``sparse`` computes
+    embedding gradients only for rows in the batch, which needs an optimiser without momentum.
+    ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 100
@@ -57,7 +57,7 @@ class SANetConfig:
 class SANetOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``pooled_from`` ``(batch, hidden)``, the place of the word
     that each pooled dimension comes from, −1 in a document without any; ``attention``
-    ``(batch, blocks, length, length)``, each real word's row sums to 1, None unless asked for."""
+    ``(batch, blocks, length, length)``, each real word's row sums to 1, None unless requested."""
 
     logits: Tensor
     pooled_from: Tensor
@@ -77,14 +77,14 @@ class SelfAttention(nn.Module):
         self, x: Tensor, mask: Tensor, attention: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``, and the
-        weights ``(batch, length, length)``, how much each real word (row) attends to each: the
-        ``attention`` itself, if one is given."""
+        weights ``(batch, length, length)``, how much each real word (row) attends to each; a
+        given ``attention`` is used and returned instead."""
         if attention is None:
             attention = softmax_of_words(self.w_qk(x) @ x.mT * self.scale, mask)
         return attention.to(x.dtype) @ self.w_v(x), attention
 
     def fused(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``forward`` for real words without the weights; nothing of size length² is kept."""
+        """``forward`` for real words without the weights; nothing of size length² is stored."""
         q, k, v = (part.unsqueeze(1) for part in (self.w_qk(x), x, self.w_v(x)))
         attended = nn.functional.scaled_dot_product_attention(
             q, k.to(q.dtype), v, attn_mask=open_keys(mask)[:, None, None, :], scale=self.scale
@@ -121,7 +121,7 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """``x`` ``(batch, length, hidden)`` → the same, and the attention if given or wanted."""
+        """``x`` ``(batch, length, hidden)`` → the same shape, and the attention if computed."""
         alpha = None
         short = x.shape[1] <= SHORT and x.device.type == "cpu"
         if isinstance(self.mixer, FeedForward):
@@ -135,7 +135,7 @@ class Block(nn.Module):
 
 
 class SANet(nn.Module):
-    """Every word attends to every word; the largest value of each dimension decides."""
+    """Every word attends to every word; the classifier reads each dimension's largest value."""
 
     def __init__(
         self, config: SANetConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
@@ -156,7 +156,7 @@ class SANet(nn.Module):
         return_attention: bool = False,
     ) -> SANetOutput:
         """Token ids and mask ``(batch, length)``; ``attention`` ``(batch, blocks, length, length)``
-        is used in place of the learned one, ``renormalised``, and returned.
+        replaces the learned one; it is ``renormalised`` and returned.
 
         A document without words gets the logits of a zero vector. ``ValueError`` for an attention
         of another shape, or given to a baseline.
@@ -186,7 +186,7 @@ def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor
 
     ``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → ``(batch, hidden)`` twice;
     0 and −1 where no word is real. ``masked=False`` lets padding compete, as in a public
-    implementation: then a prediction depends on what else is in the batch.
+    implementation: then a prediction depends on the rest of the batch.
     """
     candidates = x + wall(mask).to(x.dtype).unsqueeze(2) if masked else x
     values, places = candidates.max(1)
@@ -195,10 +195,10 @@ def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor
 
 
 def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
-    """How many of the pooled dimensions come from each word, as a share: ``(batch, length)``.
+    """The share of the pooled dimensions that comes from each word: ``(batch, length)``.
 
-    The paper names a CAM-like attention over single words as future work; this is its plainest
-    form. Rows sum to 1 where a word is real.
+    The paper names a CAM-like attention over single words as future work; this is its simplest
+    form. Rows of documents with words sum to 1.
     """
     counts = pooled_from.new_zeros(mask.shape, dtype=torch.float32)
     real = (pooled_from >= 0).float()

@@ -7,11 +7,11 @@ __all__, __getattr__ = front(
     {
         "TrainingConfig": "config",  # how a model is trained
         "TrainingError": "config",  # training cannot go on
-        "History": "checkpoints",  # what every epoch came to
+        "History": "checkpoints",  # the results of every epoch
         "fit": "loop",  # train a model and leave it with the weights of its best epoch
         "predict": "loop",  # class probabilities of documents
         "measure": "loop",  # the same, and figures of every document's attention
-        "choose_device": "devices",  # the device of that name, or the best there is
+        "choose_device": "devices",  # the device of that name, or the best available
         "use_threads": "devices",  # how many cores torch uses
     },
 )

@@ -1,4 +1,4 @@
-"""What the epochs came to, and where a training stands: killed at any moment, it goes on."""
+"""The results of the epochs, and checkpoints from which a killed training resumes."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ from course_lib.training.parallel import written_together
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch came to: mean cross-entropies, accuracies in [0, 1], seconds of training."""
+    """The results of one epoch: mean cross-entropies, accuracies in [0, 1], seconds of training."""
 
     train_loss: float
     train_accuracy: float
@@ -33,7 +33,7 @@ class Epoch:
 
 @dataclass
 class History:
-    """The epochs so far, and sums of the one under way; saved with every checkpoint."""
+    """The epochs so far, and sums of the current one; saved with every checkpoint."""
 
     epochs: list[Epoch] = field(default_factory=list)
     step: int = 0
@@ -51,9 +51,9 @@ class History:
         return costs.index(min(costs)) if costs else -1
 
     def end_epoch(self, predictions: Predictions) -> Epoch:
-        """Add the epoch under way and return it; ``predictions`` are of the validation half."""
+        """Add the current epoch and return it; ``predictions`` are those of the validation rows."""
         probabilities, labels = predictions
-        least = torch.finfo(probabilities.dtype).tiny  # one that underflows costs 87, not ∞
+        least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
         epoch = Epoch(
             train_loss=self.loss / self.seen,
             train_accuracy=self.right / self.seen,
@@ -69,9 +69,9 @@ class History:
 class Checkpoints:
     """The last complete checkpoint of a training, and its best weights, in one folder.
 
-    A checkpoint is written under a temporary name and renamed when complete, so whatever has the
-    final name can be resumed from. At the end only history and best weights stay. ``identity`` says
-    which training it is. Without a folder the best weights are kept in memory, and nothing else.
+    A checkpoint is written under a temporary name and renamed when complete, so a training can
+    resume from whatever has the final name. At the end only history and best weights remain.
+    ``identity`` describes the training. Without a folder, memory keeps the best weights only.
     """
 
     def __init__(
@@ -83,19 +83,19 @@ class Checkpoints:
         self.best: dict[str, torch.Tensor] = {}
 
     def resume(self) -> None:
-        """Go where the training stopped, if it began; ``CheckpointError`` if it is another's."""
+        """Continue where the training stopped; ``CheckpointError`` if it is another training's."""
         checkpoints = self._complete()
         if self.folder and (self.folder / "finished.json").exists():
             self._read(self.folder / "finished.json")
         elif checkpoints:
             self._read(checkpoints[-1] / "history.json")
             with self._naming(checkpoints[-1]):
-                # accelerate goes on without random states that it cannot read: look first
+                # accelerate ignores random states that it cannot read, so read them first
                 load(checkpoints[-1] / f"random_states_{self.accelerator.process_index}.pkl")
                 self.accelerator.load_state(str(checkpoints[-1]))
 
     def due(self, seconds: float) -> bool:
-        """Whether this is the main process and that long has passed since it saved last."""
+        """Whether this is the main process and it has not saved for that many seconds."""
         late = time.monotonic() - self.saved_at >= seconds
         return bool(self.folder) and self.accelerator.is_main_process and late
 
@@ -106,7 +106,7 @@ class Checkpoints:
             number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
             target = self.folder / f"checkpoint-{number:06d}"
             with written_together(target, self.accelerator) as temporary:
-                # as safetensors accelerate leaves out tensors without elements
+                # with safetensors, accelerate leaves out tensors without elements
                 self.accelerator.save_state(str(temporary), safe_serialization=False)
                 if self.accelerator.is_main_process:
                     self._write(temporary / "history.json")
@@ -114,7 +114,7 @@ class Checkpoints:
         self.saved_at = time.monotonic()
 
     def finish(self) -> None:
-        """Keep history and best weights of a training that has ended, and drop all else."""
+        """Keep the history and best weights of a finished training, and delete the rest."""
         if self.folder:
             finished = self.folder / "finished.json"
             if self.accelerator.is_main_process and not finished.exists():
@@ -153,7 +153,7 @@ class Checkpoints:
             save_weights(model.state_dict(), self.folder / "best.safetensors")
 
     def load_best(self, model: nn.Module) -> None:
-        """Give the model the best weights back, once an epoch has ended."""
+        """Load the best weights into the model; at least one epoch must have ended."""
         self.accelerator.wait_for_everyone()
         if not self.folder:
             model.load_state_dict(self.best)

@@ -30,14 +30,14 @@ class TrainingConfig:
     """How a model is trained; ``patience`` epochs without a better validation figure stop it.
 
     ``best_by`` (``"loss"`` or ``"accuracy"``) says which validation figure keeps an epoch. With
-    ``decay`` the learning rate falls straight to zero over the planned epochs. ``optimizer`` is one
+    ``decay`` the learning rate falls linearly to zero over the planned epochs. ``optimizer`` is one
     of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
-    without ``momentum``, which is SGD's alone. ``epsilon`` 0 leaves the optimiser its own; SGD has
+    without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's default; SGD has
     none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0: any number) goes
     through in slices whose gradients add up, in less memory. ``precision`` is ``"auto"`` (bfloat16
     on a GPU that has it, else float32), ``"native"`` (also on a CPU that multiplies it natively:
     that pays where batches have few different shapes, see ``benchmarks/``), ``"no"`` or ``"bf16"``.
-    Raises ``ValueError`` naming a field that cannot be.
+    Raises ``ValueError`` naming a field with a wrong value.
     """
 
     epochs: int = 10
@@ -70,7 +70,7 @@ class TrainingConfig:
 def make_optimizer(
     model: nn.Module, config: TrainingConfig, device: torch.device
 ) -> torch.optim.Optimizer:
-    """The optimiser that ``config`` names, its groups marked with their share of the rate."""
+    """The optimiser that ``config`` names; each parameter group has its share of the rate."""
     tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
     table_ids = set(map(id, tables))
     groups = [

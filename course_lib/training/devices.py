@@ -15,8 +15,8 @@ from course_lib.training.parallel import processes
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """``"auto"`` is cuda where there is one, else cpu; ``"cuda:1"`` is the second GPU; nobody has
-    tried ``"mps"``. Raises ``TrainingError`` for a device that is not there."""
+    """``"auto"`` is cuda where there is one, else cpu; ``"cuda:1"`` is the second GPU; ``"mps"``
+    is untested. Raises ``TrainingError`` for a device that is not there."""
     count = {"cpu": 1, "mps": int(torch.backends.mps.is_available())}
     count["cuda"] = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
@@ -24,7 +24,7 @@ def choose_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        device = torch.device("meta")  # not one to compute on either
+        device = torch.device("meta")  # stands for no device, refused below
     if (device.index or 0) >= count.get(device.type, 0):
         raise TrainingError(f"device {name!r} is not available here; use 'auto' or 'cpu'")
     return device
@@ -44,8 +44,8 @@ def choose_precision(precision: str, device: torch.device) -> str:
 
 
 def make_accelerator(device: torch.device, precision: str) -> Accelerator:
-    """accelerate on that device; a GPU named by its number becomes the current one, except under
-    torchrun, where each process has the one of its rank."""
+    """An accelerator on that device; a GPU named by its number becomes the current one, but not
+    under torchrun, where each process has the GPU of its rank."""
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier one
     if device.type == "cuda" and device.index is not None and processes() == 1:
         torch.cuda.set_device(device)
@@ -62,10 +62,10 @@ def use_threads(threads: int | None) -> int:
 
 @contextmanager
 def flushed_denormals() -> Iterator[None]:
-    """Within it numbers below 1e-38 are zeros, on a CPU that can, in every thread of torch's.
+    """Treat numbers below 1e-38 as zeros in every thread of torch, on a CPU that can do so.
 
-    Gradients that come back through hundreds of LSTM steps get so small, and some processors take
-    many times longer over such numbers.
+    Gradients that pass through hundreds of LSTM steps get so small, and some processors take
+    many times longer to compute with such numbers.
     """
     before = (torch.tensor(1e-39) * 1).item() == 0
     _flush_denormals(True)
@@ -76,7 +76,7 @@ def flushed_denormals() -> Iterator[None]:
 
 
 def _flush_denormals(flush: bool) -> None:
-    """A processor keeps this per thread. GNU's OpenMP, torch's on Linux, runs a function in each of
+    """Each thread has this setting. GNU's OpenMP, torch's on Linux, runs a function in each of
     its threads; LLVM's and Intel's give the calling thread's setting to the others on x86."""
     in_each = getattr(ctypes.CDLL(None), "GOMP_parallel", None) if sys.platform == "linux" else None
     if in_each:

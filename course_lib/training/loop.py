@@ -35,17 +35,17 @@ def fit(
 
     ``seed`` decides the order of the documents and what dropout drops. A batch's loss is the mean
     cross-entropy of its documents, and the mean of the output's ``penalty`` ``(batch,)`` where a
-    model has one. With a ``folder`` it checkpoints there every so many seconds; started again with
-    the same arguments after being killed at any moment, it goes on and ends with the same weights,
-    on CPU bit for bit. Without one nothing is written. Under torchrun the processes share every
-    batch; the main one writes. Raises ``TrainingError`` naming epoch and batch if the loss is no
-    longer finite, or if the folder belongs to another training.
+    model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
+    killed at any moment and started again with the same arguments, it continues and ends with the
+    same weights, on CPU bit for bit. Without one nothing is written. Under torchrun the processes
+    share every batch; the main one writes. Raises ``TrainingError`` naming epoch and batch if the
+    loss is no longer finite, or if the folder belongs to another training.
     """
     batches = Batches(train, config.batch_size, seed)
     held_out = Batches(validation, 4 * config.batch_size)
     accelerator = make_accelerator(device or choose_device(), config.precision)
-    set_seed(seed, device_specific=True)  # dropout of its own in each process
-    # "evaluation": gradients are added up by us, since shares of a batch may differ in size
+    set_seed(seed, device_specific=True)  # each process has its own dropout
+    # "evaluation", since we add up the gradients: shares of a batch may differ in size
     prepared = accelerator.prepare_model(model, evaluation_mode=True)
     optimizer = accelerator.prepare_optimizer(make_optimizer(model, config, accelerator.device))
     history = History(best_by=config.best_by)
@@ -72,7 +72,7 @@ def fit(
             after_epoch(history)
     checkpoints.load_best(model)
     checkpoints.finish()
-    accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it goes on in bfloat16
+    accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it stays in bfloat16
     return history
 
 
@@ -90,7 +90,7 @@ def _train_epoch(
     checkpoints: Checkpoints,
     checkpoint_seconds: float,
 ) -> None:
-    """The rest of the epoch that the checkpoints' history is in."""
+    """Train on the rest of the current epoch, from the step where the history is."""
     model.train()
     history, accelerator = checkpoints.history, checkpoints.accelerator
     number = len(history.epochs)
@@ -100,7 +100,7 @@ def _train_epoch(
     for batch in bar:
         start = time.perf_counter()
         place = f"epoch {number + 1}, batch {history.step + 1} of {len(batches)}"
-        # a function of the step, so that it resumes
+        # computed from the step, so that a resumed training has the same rate
         share = 1 - (number + history.step / len(batches)) / config.epochs if config.decay else 1.0
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * share * group["rate"]
@@ -126,8 +126,8 @@ def _train_epoch(
 def _add_gradients(
     model: nn.Module, batch: Batch, accelerator: Accelerator, config: TrainingConfig, place: str
 ) -> tuple[float, int]:
-    """Backward through this process's share of the batch, slice after slice; the share's summed
-    cross-entropy and its number of right guesses."""
+    """Backward through this process's share of the batch, slice after slice; returns the share's
+    summed cross-entropy and its number of right guesses."""
     loss_sum, right = 0.0, 0
     share = batch.documents(accelerator.process_index, step=accelerator.num_processes)
     for part in share.to(accelerator.device).slices(config.most_tokens):
@@ -141,7 +141,7 @@ def _add_gradients(
                 f"loss is {loss.item()} in {place} (documents {part.index[:5].tolist()} …). A "
                 "smaller learning rate or clip_norm may help; the last checkpoint is kept."
             )
-        # a mean counts as much as it has documents: so slices and shares add up to the batch
+        # weighted by its number of documents, so that slices and shares add up to the batch
         accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
         loss_sum += error.item() * len(part.labels)
         right += int((output.logits.argmax(1) == part.labels).sum())
@@ -173,7 +173,7 @@ def measure(
     """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass.
 
     ``look(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and its figures by name,
-    ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and all get everything.
+    ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.
     """
     turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     device = device or next(model.parameters()).device
@@ -186,7 +186,7 @@ def measure(
         if len(probabilities) and not mine:
             continue
         logits, part = look(*batch.to(device)[:2])
-        if not len(probabilities):  # only now the classes, and the figures' names and shapes, show
+        if not len(probabilities):  # the first batch shows all shapes
             probabilities = torch.zeros(rows, logits.shape[1])
             figures = {name: torch.zeros(rows, *values.shape[1:]) for name, values in part.items()}
         if mine:

@@ -1,4 +1,4 @@
-"""One training in several processes, each with its share of every batch: torchrun's side of it.
+"""One training in several processes under torchrun, each with its share of every batch.
 
 The processes add up what one process would have computed alone, so the numbers are the same to
 float tolerance (dropout aside: each process draws its own). With one process nothing happens here.
@@ -23,7 +23,7 @@ def processes() -> int:
 
 
 def is_main() -> bool:
-    """Whether this is the process that writes files and talks."""
+    """Whether this is the process that writes files and prints."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -36,9 +36,9 @@ def add_up(figures: list[float], accelerator: Accelerator) -> list[float]:
 
 
 def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
-    """Give every process the sum of all processes' gradients, none of a parameter counting as 0.
+    """Give every process the sum of all processes' gradients; a missing gradient counts as 0.
 
-    Dense ones travel as one vector; of an embedding with sparse gradients only the rows in use.
+    Dense gradients are sent as one vector, sparse ones of an embedding as the rows in use.
     """
     if accelerator.num_processes == 1:
         return

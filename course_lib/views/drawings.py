@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 
 def gru_cell(reset_after: bool = False) -> Figure:
-    """One step of a GRU as the seed report writes it (PAPERS §0): h and x in, the next h out.
+    """One step of a GRU as the IMDb report writes it (PAPERS §0): h and x in, the next h out.
 
     With ``reset_after`` as ``nn.GRU`` has it: W_h stands before the reset gate, not behind it. The
     gate z keeps the report's sense in both, z = 1 takes the candidate.

@@ -1,23 +1,23 @@
-"""Tables from committed records, beside the papers' numbers. Nothing here is typed in by hand."""
+"""Tables from committed records beside the papers' numbers; no result of ours is typed by hand."""
 
 from course_lib.fronts import front
 
 __all__, __getattr__ = front(
     __name__,
     {
-        "CompositionTest": "composition",  # what the next one gives
+        "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer
         "rise_and_fall": "composition",  # how far a figure rises towards the middle layers
         "throughputs": "costs",  # measured training speeds, by the machine that made them
-        "zhang_costs_table": "costs",  # what SANet would take on Zhang's complete sets
+        "zhang_costs_table": "costs",  # expected costs of SANet on Zhang's complete sets
         "CONTRASTS": "differences",  # which pairs of models are compared, and for which claim
         "PAPERS": "differences",  # the papers' accuracies in %, by model and dataset
         "contrasts_table": "differences",  # differences between two models of ours, with intervals
         "difference": "differences",  # mean accuracy of runs minus that of others
         "papers_table": "differences",  # our accuracies beside the papers', with differences
-        "REPORTED": "imdb",  # the seed report's own figures
-        "grouped": "imdb",  # IMDb's records that differ in their seed alone, together
+        "REPORTED": "imdb",  # the IMDb report's own figures
+        "grouped": "imdb",  # IMDb's records in groups that differ only in their seed
         "imdb_table": "imdb",  # results on the complete IMDb test half
         "TABLE": "readme",  # a table of the README between its markers
         "TABLES": "readme",  # the README's tables by name
@@ -33,7 +33,7 @@ __all__, __getattr__ = front(
         "sst_table": "sst",  # test accuracies on the treebank, the papers' and ours
         "mean_figures": "sweeps",  # validation accuracy and attention, means over the seeds
         "of_common_seeds": "sweeps",  # the records of seeds that every value was run with
-        "planned_values": "sweeps",  # the values of a setting that the grid means to record
+        "planned_values": "sweeps",  # the values of a setting that the grid plans
         "runs_table": "sweeps",  # how many runs of each group are recorded
         "steps_figure": "sweeps",  # IRAM's accuracy and its steps over a setting's values
         "steps_view": "sweeps",  # IRAM's attention, step by step, with a slider over a setting

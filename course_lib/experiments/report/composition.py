@@ -1,4 +1,4 @@
-"""Whether selected words compose: permutation tests of what the AGT paper says of its phrases."""
+"""Whether selected words form phrases: permutation tests of the AGT paper's claims."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -42,13 +42,13 @@ def rise_and_fall(profile: Tensor) -> Tensor:
 
 
 class CompositionTest(NamedTuple):
-    """What ``composition_test`` found.
+    """The result of ``composition_test``.
 
-    ``length`` ``(layers,)`` mean words of a phrase (NaN where nothing is selected); ``shuffled``
-    ``(shuffles, layers)`` the same with the words in random orders; ``longer`` ``(layers,)`` the
-    p-value of "not longer than in a random order". ``arch`` is ``rise_and_fall`` of ``length``;
-    ``arch_by_order`` the p-value that random orders of the words arch as much, ``arch_by_layers``
-    that random orders of the layers do.
+    ``length`` ``(layers,)`` is the mean number of words of a phrase (NaN if nothing is selected),
+    ``shuffled`` ``(shuffles, layers)`` the same with the words in random orders, ``longer``
+    ``(layers,)`` the p-value of "not longer than in a random order". ``arch`` is ``rise_and_fall``
+    of ``length``; ``arch_by_order`` is its p-value among random orders of the words, and
+    ``arch_by_layers`` among random orders of the layers.
     """
 
     length: Tensor
@@ -59,7 +59,7 @@ class CompositionTest(NamedTuple):
     arch_by_layers: float
 
     def interval(self, share: float = 0.95) -> tuple[Tensor, Tensor]:
-        """The bounds that hold that ``share`` of the shuffled lengths, ``(layers,)`` each."""
+        """The bounds that contain ``share`` of the shuffled lengths, ``(layers,)`` each."""
         tail = (1 - share) / 2
         return self.shuffled.quantile(tail, 0), self.shuffled.quantile(1 - tail, 0)
 
@@ -72,11 +72,11 @@ def composition_test(
     ``batches`` are pairs of ``selected`` ``(batch, layers, length)`` and ``mask``
     ``(batch, length)``. A model that cannot see the order of words selects the same ones however a
     sentence is shuffled, so a shuffle permutes the columns of ``selected``, all layers alike, and
-    nothing has to be computed anew. p-values are one-sided permutation p-values,
+    the model is not run again. p-values are one-sided permutation p-values,
     (1 + how many shuffles reach the observed figure) / (1 + shuffles): with 199 the least is 0.005.
-    Run it on an untrained network, too: neighbours in a text are no random draw, so whatever scores
-    words one by one may differ from a random order. ``ValueError`` without batches or with fewer
-    than three layers.
+    Run it on an untrained network, too: neighbours in a text are not random, so any model that
+    scores words one by one may differ from a random order. ``ValueError`` without batches or with
+    fewer than three layers.
     """
     random = torch.Generator().manual_seed(seed)
     words, phrases = 0, 0  # (layers,), (1 + shuffles, layers), observed first

@@ -1,4 +1,4 @@
-"""What the papers' full experiments would take: extrapolated from throughput that was measured."""
+"""The expected costs of the papers' full experiments, extrapolated from measured throughput."""
 
 import json
 from pathlib import Path
@@ -17,11 +17,11 @@ TEXT_MEGABYTES = {
     "amazon_full": 1667, "amazon_polarity": 1783,
 }  # fmt: skip
 BYTES_PER_TOKEN = 5.0  # 5.4 in our part of AG News, 4.8 in that of Amazon Full
-LENGTHS = (48, 256)  # words a text, of the measured throughputs
+LENGTHS = (48, 256)  # words per text in the measured throughputs
 
 
 def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
-    """The records of ``benchmarks/throughput.py`` by what made them."""
+    """The records of ``benchmarks/throughput.py`` by the machine that made them."""
     records = [json.loads(path.read_text()) for path in sorted(folder.glob("throughput_*.json"))]
     return {
         "{processes} × {threads} threads, {device}".format(**record["environment"]): record
@@ -30,7 +30,7 @@ def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
 
 
 def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
-    """What SANet base takes on each of Zhang's sets as a markdown table: tokens an epoch, hours of
+    """What SANet base takes on each of Zhang's sets as a markdown table: tokens per epoch, hours of
     preparation, megabytes of word ids in memory, and hours of all epochs on every device measured.
 
     Tokens follow from the megabytes of text; a set runs at the rate of the first measured length

@@ -1,5 +1,5 @@
-"""How far apart two accuracies are, and whether the test set and the seeds can tell: nothing is
-ranked inside an interval."""
+"""Differences between accuracies, with intervals for the test set and the seeds; two results are
+ranked only if the interval of their difference excludes 0."""
 
 import math
 import statistics
@@ -30,7 +30,7 @@ NAMES = ZHANG_AND_IMDB | TREEBANK
 HAN_MODELS = {"HAN, 7 × 30": ("han", "report"), "HAN, 25 × 50": ("han", "long")}
 MODELS = HAN_MODELS | ZHANG_MODELS | TREEBANK_MODELS
 PAIRS = "TF-IDF of words and word pairs"
-# Accuracies in %, by model and dataset, of every paper whose models are ours too.
+# Accuracies in %, by model and dataset, from the papers whose models we train too.
 PAPERS = {"HAN, 7 × 30": {"imdb": 100 * REPORTED["han-imdb"]["accuracy"]}}
 PAPERS |= {
     model: {d: 100 - e for d, e in zip(ZHANG, PAPER_ERRORS[model], strict=True) if e is not None}
@@ -42,7 +42,7 @@ PAPERS |= {
     for model, row in PAPER_ACCURACIES.items()
     if model in TREEBANK_MODELS
 }
-# What the papers claim of their models, and what simple ones leave of it: first minus second.
+# Comparisons that the papers make, and comparisons with simple models: first minus second.
 CONTRASTS = [
     ("imdb", "HAN, 25 × 50", "HAN, 7 × 30"),
     ("imdb", "HAN, 25 × 50", PAIRS),
@@ -58,8 +58,8 @@ CONTRASTS = [
 
 
 class Difference(NamedTuple):
-    """Of two shares in [0, 1], with its standard error; ``one_seed`` where that lacks the spread of
-    seeds on one side."""
+    """The difference of two shares in [0, 1], with its standard error; ``one_seed`` if one side has
+    a single seed, so that the error lacks the spread over seeds."""
 
     value: float
     error: float
@@ -71,15 +71,15 @@ class Difference(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """``"better"``, ``"worse"``, or that the interval holds 0."""
+        """``"better"``, ``"worse"``, or ``"not told apart"`` if the interval contains 0."""
         if abs(self.value) <= STANDARD_ERRORS * self.error:
             return "not told apart"
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
 
 def error_of_mean(group: list[dict[str, Any]]) -> float:
-    """Standard error of a mean test accuracy over seeds: another draw of the test set, and other
-    seeds. Of one seed the second part is unknown and left out."""
+    """Standard error of a mean test accuracy over seeds, from the sampling of the test set and from
+    the seeds. For a single seed the second part is unknown and left out."""
     shares = [accuracy_of(record) for record in group]
     documents = sampling_error(statistics.mean(shares), group[0]["sizes"]["test"])
     seeds = statistics.stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
@@ -91,8 +91,8 @@ def difference(
 ) -> Difference:
     """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents).
 
-    Both are taken as measured on test sets drawn apart. Ours are on the same one, where models tend
-    to fail on the same texts: the true error is smaller, and ``"not told apart"`` said too often.
+    The error assumes independent test sets. Ours share one test set, where models tend to fail on
+    the same texts, so the true error is smaller and ``"not told apart"`` appears too often.
     """
     if isinstance(other, tuple):
         share, error, one_seed = other[0], sampling_error(*other), False
@@ -104,7 +104,7 @@ def difference(
 
 
 def _lacks_seeds(group: list[dict[str, Any]]) -> bool:
-    seedless = group[0]["spec"]["system"] == "tfidf"  # nothing in its fit is left to chance
+    seedless = group[0]["spec"]["system"] == "tfidf"  # its fit is not random
     return len(group) == 1 and not seedless
 
 

@@ -1,4 +1,4 @@
-"""The complete IMDb test half: HAN beside the seed report and TF-IDF."""
+"""The complete IMDb test half: HAN beside the IMDb report and TF-IDF."""
 
 import statistics
 from collections import defaultdict
@@ -7,15 +7,15 @@ from typing import Any
 from course_lib.experiments.records import load_records
 from course_lib.experiments.report.records import same_settings, spread
 
-# The seed report's own figures (Bredy-Maux and Robach 2022), rounded as it gives them.
+# The IMDb report's own figures (Bredy-Maux and Robach 2022), rounded as it gives them.
 REPORTED = {
     "han-imdb": {"model": "HAN, as reported", "accuracy": 0.85, "f1": 0.82, "cut": "7 × 30"}
 }
 
 
 def grouped(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """IMDb's records of HAN and TF-IDF that differ in their seed alone, together; only full runs
-    that read the test half."""
+    """IMDb's records of HAN and TF-IDF, in groups that differ only in their seed; only full runs
+    with the test half read."""
     groups = defaultdict(list)
     for record in records:
         spec = record["spec"]
@@ -33,7 +33,7 @@ def _row_order(group: list[dict[str, Any]]) -> tuple:
 
 
 def describe(system: str, model: dict[str, Any]) -> str:
-    """A row's name: what differs between the runs of a table, in words."""
+    """A row's name, which describes what differs between the rows of the table."""
     if system == "tfidf":
         words = "words" if model["longest"] == 1 else "words and word pairs"
         return f"TF-IDF of {words}, logistic regression"

@@ -20,7 +20,7 @@ TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re
 
 
 def write_readme(path: Path = REPOSITORY / "README.md") -> None:
-    """Put the current tables between their markers; ``KeyError`` for a name that no table has."""
+    """Put the current tables between their markers; ``KeyError`` for an unknown table."""
     text = path.read_text(encoding="utf-8")
     new_text = TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}\n{match[3]}", text)
     with atomic_path(path) as temporary:

@@ -1,4 +1,4 @@
-"""What every table needs of the records: which belong together, and how their spread is written."""
+"""What every table needs: the records that belong together, and their spread in words."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 from course_lib.metrics.classification import sampling_error
 
-# Overrides under which a run is still the preset's: the cut, and how long it is trained.
+# Overrides with which a run still counts as its preset: the cut and the length of training.
 HOW_LONG = {"text.max_tokens", "training.epochs", "training.patience"}
 
 SIMPLE = {
@@ -29,11 +29,11 @@ def spread(values: list[float], scale: float = 1.0, digits: int = 1) -> str:
 def seeds_of(
     records: list[dict[str, Any]], system: str, preset: str, dataset: str
 ) -> list[dict[str, Any]]:
-    """The records of a preset on a dataset, one per seed; empty where none has been run.
+    """The records of a preset on a dataset, one per seed; empty if none has been run.
 
     Runs on a part of the rows at hand, without the test half, or with overrides beyond the cut and
-    the length of training do not count. The whole dataset goes before a subset of it; of several
-    settings, the one with the most seeds.
+    the length of training do not count. The whole dataset is preferred to a subset, then
+    the settings with the most seeds.
     """
     groups = defaultdict(list)
     for record in records:
@@ -49,7 +49,7 @@ def seeds_of(
 
 
 def same_settings(record: dict[str, Any]) -> str:
-    """What runs that differ in nothing but their seed have in common."""
+    """A key that is equal for runs that differ only in their seed."""
     return json.dumps(record["settings"], sort_keys=True)
 
 
@@ -62,7 +62,7 @@ def setting(record: dict[str, Any], address: str) -> Any:
 def runs_of(
     records: list[dict[str, Any]], model: tuple[str, ...], dataset: str
 ) -> list[dict[str, Any]]:
-    """``seeds_of`` a model, which is a system and its presets, of which the first with a run
+    """``seeds_of`` a model: a system and its presets, of which the first one with a run
     counts."""
     system, *presets = model
     groups = (seeds_of(records, system, preset, dataset) for preset in presets)
@@ -70,8 +70,8 @@ def runs_of(
 
 
 def standard_error(records: list[dict[str, Any]], dataset: str) -> float:
-    """Of an accuracy on the complete test set: what another draw of its texts would change, at the
-    best accuracy recorded. ``ValueError`` where no run has read it."""
+    """Standard error of an accuracy on the complete test set, due to the sampling of its texts, for
+    the best recorded accuracy. ``ValueError`` if no run has read it."""
     tested = [
         record
         for record in records
@@ -89,13 +89,13 @@ def accuracy_of(record: dict[str, Any]) -> float:
 
 
 def made_from(group: list[dict[str, Any]]) -> str:
-    """``(3 seeds, subset)``."""
+    """The number of seeds, and whether of a subset, such as ``(3 seeds, subset)``."""
     seeds = f"{len(group)} seed{'s' * (len(group) > 1)}"
     return f"({seeds}, subset)" if group[0]["data"]["subset"] else f"({seeds})"
 
 
 def vector_size(record: dict[str, Any]) -> str:
-    """``"50-d vectors"`` for a run that had pre-trained ones, else nothing."""
+    """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string."""
     size = re.search(r"\.(\d+)d$", setting(record, "text.vectors"))
     return f"{size[1]}-d vectors" if size else ""
 

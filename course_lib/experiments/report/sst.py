@@ -1,4 +1,4 @@
-"""IRAM and AGT on the treebank: the papers' accuracies with ours below."""
+"""IRAM and AGT on the treebank: the papers' accuracies, and ours below."""
 
 from typing import Any
 
@@ -61,8 +61,8 @@ def sst_table(
 ) -> str:
     """Test accuracies in % as a markdown table: the papers' rows, then ours for ``models``.
 
-    Ours are means ± standard deviation over the seeds there are, "–" where a run is missing. A
-    ``compact`` table has of the papers' rows only those of the same models.
+    Ours are means ± standard deviation over the recorded seeds, "–" where a run is missing. A
+    ``compact`` table keeps only the papers' rows for the same models.
     """
     records = load_records() if records is None else records
     paper = PAPER_ACCURACIES

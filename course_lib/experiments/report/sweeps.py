@@ -1,5 +1,5 @@
-"""What the grid plans and the records hold: which runs there are, and those that differ in one
-setting alone, as a view, a figure and a table."""
+"""The grid's runs and their records: which exist, and how results change with one setting, as a
+view, a figure and a table."""
 
 import statistics
 from collections import defaultdict
@@ -31,9 +31,9 @@ def sweep(
     """The records of a model, (system, preset), by the value of a setting such as
     ``"model.penalty"``.
 
-    ``fixed`` gives the settings that must be as they say. Nothing else may have been overridden but
-    the cut and the length of training. Those with a test half read, or those without, as ``tested``
-    says; never runs on a part of the rows.
+    ``fixed`` gives the required values of other settings; beyond these, only the cut and the length
+    of training may be overridden. ``tested`` selects records with the test half read, else those
+    without. Runs on a part of the rows never count.
     """
     records = load_records() if records is None else records
     usual = {address, *fixed} | HOW_LONG
@@ -56,8 +56,8 @@ def steps_sweep(
 ) -> Groups:
     """IRAM's records by the number of steps at one penalty, the test half unread.
 
-    A single step has no pair to charge, so that any penalty gives the same network: its records
-    without one stand here too, unless it was run with this penalty.
+    The penalty acts on pairs of steps, so it does not affect a single step. Records of a single
+    step without penalty are therefore included, unless there are some with this penalty.
     """
     records = load_records() if records is None else records
     address, alone = "model.steps", {"model.penalty": 0.0, "model.steps": 1}
@@ -66,20 +66,20 @@ def steps_sweep(
 
 
 def planned_values(group: str, address: str) -> list[float]:
-    """The values of a setting that a group of the grid means to record, from low to high."""
+    """The values of a setting that a group of the grid plans, in increasing order."""
     return sorted({value_of(spec.settings(), address) for spec in choose([group])})
 
 
 def of_common_seeds(groups: Groups) -> Groups:
-    """Those of seeds that every value was run with, since means over others do not compare; all
-    where there is no such seed."""
+    """The records of the seeds that every value was run with, so that means can be compared; all
+    records if there is no such seed."""
     common = set.intersection(*({r["spec"]["seed"] for r in group} for group in groups.values()))
     shared = {v: [r for r in group if r["spec"]["seed"] in common] for v, group in groups.items()}
     return shared if common else groups
 
 
 def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:
-    """Means over the seeds: validation accuracy, and what describes the trained attention."""
+    """Means over the seeds: validation accuracy, and the figures of the trained attention."""
     means = {"accuracy": statistics.mean(map(kept_accuracy, group))}
     for name in group[0].get("attention", {}).get("trained", ()):
         means[name] = statistics.mean(record["attention"]["trained"][name] for record in group)
@@ -87,11 +87,11 @@ def mean_figures(group: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> AttentionHeatmap | None:
-    """IRAM's attention on words and on summaries, step by step, with a slider over a setting; means
-    of the seeds that all values have.
+    """IRAM's attention to words and to summaries, step by step, with a slider over a setting; means
+    over the seeds that all values have.
 
-    ``planned`` are the values that the grid means to record: those missing are printed. None where
-    nothing has been recorded.
+    ``planned`` are the values that the grid plans; missing ones are printed. None if nothing has
+    been recorded.
     """
     lacking = [f"{value:g}" for value in planned if value not in groups]
     if lacking:
@@ -110,7 +110,7 @@ def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> Attention
             f"{name} = {value:g}: accuracy {figures['accuracy']:.1%} "
             f"({len(group)} seed{'s' * (len(group) > 1)})"
         )
-        if "step cosine" in figures:  # of a single step there is none
+        if "step cosine" in figures:  # a single step has none
             alike = f"overlap {figures['step overlap']:.3f}, cosine {figures['step cosine']:.2f}"
             titles[-1] += f", {alike}"
     steps = [f"step {step + 1}" for step in range(most)]
@@ -118,8 +118,8 @@ def steps_view(name: str, groups: Groups, planned: Iterable[float]) -> Attention
 
 
 def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) -> Figure:
-    """IRAM's accuracy, a point a run, beside what describes its steps, over a setting's values;
-    of the seeds that all values have."""
+    """IRAM's accuracy, one point per run, and the figures of its steps over a setting's values, for
+    the seeds that all values have."""
     groups = of_common_seeds(groups)
     accuracies = {value: list(map(kept_accuracy, group)) for value, group in groups.items()}
     means = {value: mean_figures(group) for value, group in groups.items()}

@@ -1,4 +1,4 @@
-"""SANet on Zhang's sets: the paper's tables with ours below, and its band against training size."""
+"""SANet on Zhang's sets: the paper's tables with ours below, and diagonality by training size."""
 
 import statistics
 from collections import defaultdict
@@ -57,8 +57,8 @@ OUR_MODELS = {
 def sanet_error_table(records: list[dict[str, Any]] | None = None, compact: bool = False) -> str:
     """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it.
 
-    Ours are means ± standard deviation over the seeds there are, "–" where a run is missing. A
-    ``compact`` table has only the paper's own models, on the datasets that one of ours has read.
+    Ours are means ± standard deviation over the recorded seeds, "–" where a run is missing. A
+    ``compact`` table has only the paper's own models, on datasets with a run of ours.
     """
     records = load_records() if records is None else records
     if compact:
@@ -85,9 +85,9 @@ def sanet_attention_table(
 ) -> str:
     """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
 
-    Below each dataset's row from the paper ours: trained, untrained, and what uniform attention
-    would give over the same documents; "–" where no run of ours is recorded. A ``compact`` table
-    leaves those datasets out.
+    Below the paper's row for each dataset come ours: trained, untrained, and uniform attention
+    over the same documents; "–" where no run of ours is recorded. A ``compact`` table leaves
+    these datasets out.
     """
     records = load_records() if records is None else records
     bands = range(1, 6)
@@ -121,15 +121,15 @@ def sanet_attention_table(
 def _attention_cell(group: list[dict[str, Any]], state: str, figure: str) -> str:
     values = [record["attention"][state][figure] for record in group]
     if figure.startswith("uniform"):
-        return f"{100 * values[0]:.1f}"  # the same documents under every seed
+        return f"{100 * values[0]:.1f}"  # every seed has the same documents
     return spread(values, 100)
 
 
 def sizes_of_training(
     records: list[dict[str, Any]] | None = None, dataset: str = "imdb"
 ) -> dict[int, list[dict[str, Any]]]:
-    """The base model's records with attention by the number of texts it was trained on, from few
-    to many: what the ``limit`` of a run leaves after the validation share."""
+    """The base model's records with attention by number of training texts, in increasing order:
+    a run's ``limit`` less the validation share."""
     records = load_records() if records is None else records
     sizes = defaultdict(list)
     for record in records:
@@ -144,7 +144,7 @@ def band_by_size(
     records: list[dict[str, Any]] | None = None, dataset: str = "imdb", bandwidth: int = 3
 ) -> dict[int, dict[str, float]]:
     """Diagonality in [0, 1] by number of training texts: trained, untrained and uniform attention
-    over the same documents, means over the seeds there are."""
+    over the same documents, means over the recorded seeds."""
     figure = f"diagonality {bandwidth}"
     points = {}
     for size, group in sizes_of_training(records, dataset).items():

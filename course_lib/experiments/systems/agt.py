@@ -13,8 +13,8 @@ from course_lib.models.agt import AGT, AGTConfig, AGTOutput
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
-# The paper names Adadelta with a learning rate of 0.0005, which in PyTorch's parametrisation (where
-# 1 is usual) hardly moves in an epoch: optimiser and learning rate are ours. Its vectors are 300-d.
+# The paper names Adadelta with a learning rate of 0.0005. In PyTorch's parametrisation (where 1 is
+# usual) that hardly trains, so optimiser and learning rate are ours. The paper's vectors are 300-d.
 TRAINING = TrainingConfig(
     batch_size=50,
     epochs=20,
@@ -50,7 +50,7 @@ class AGTSystem(Network):
 
     @property
     def has_figures(self) -> bool:
-        """False where all words weigh alike."""
+        """False if all words have the same weight."""
         return self.settings.model.attention
 
     def figures(self, output: AGTOutput, mask: Tensor) -> dict[str, Tensor]:
@@ -60,6 +60,6 @@ class AGTSystem(Network):
     def views(
         self, output: AGTOutput, words: tuple[str, ...], lengths: tuple[int, ...]
     ) -> dict[str, Attention]:
-        """``layers``: a row a layer, over the words."""
+        """``layers``: one row per layer, over the words."""
         weights = rows_of(output.attention[0])
         return {"layers": Attention(weights, tuple(f"layer {row}" for row in range(len(weights))))}

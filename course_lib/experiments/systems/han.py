@@ -1,4 +1,4 @@
-"""HAN as a system that can be run: the report's settings and our silent choices."""
+"""HAN as a system that can be run: the IMDb report's settings, and ours where it gives none."""
 
 from dataclasses import replace
 from typing import ClassVar

@@ -16,8 +16,8 @@ from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
-# Where vectors are fixed, a word of the test half has its vector like any other; where they learn
-# (IMDb), the one it came with, less what weight decay takes. Labels play no part.
+# With fixed vectors, a word of the test half has its vector like any other; with trained ones
+# (IMDb), it keeps its initial vector, shrunk by weight decay. Labels are not used.
 TEXT = TextConfig(vocabulary_from="train+validation+test", standardise=True)
 TRAINING = TrainingConfig(
     batch_size=32,
@@ -34,7 +34,7 @@ FULL = Settings(TEXT, IRAMConfig.full(), TRAINING)
 
 
 def full_without(**parts: int) -> Settings:
-    """The full network with some of its parts left out."""
+    """The full network without some of its parts."""
     return replace(FULL, model=replace(FULL.model, **parts))
 
 
@@ -70,7 +70,7 @@ class IRAMSystem(Network):
 
     @property
     def has_figures(self) -> bool:
-        """False where no two steps can be compared."""
+        """False if there are no two steps to compare."""
         return self.settings.model.steps > 1
 
     def figures(self, output: IRAMOutput, mask: Tensor) -> dict[str, Tensor]:
@@ -80,7 +80,7 @@ class IRAMSystem(Network):
     def views(
         self, output: IRAMOutput, words: tuple[str, ...], lengths: tuple[int, ...]
     ) -> dict[str, Attention]:
-        """``steps``: a row a step, over the words and the summaries of the steps before."""
+        """``steps``: one row per step, over the words and the summaries of earlier steps."""
         if output.attention is None:
             return {}
         steps = range(1, self.settings.model.steps + 1)

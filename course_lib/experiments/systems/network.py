@@ -32,22 +32,22 @@ PREDICTED = 256  # documents at once without it
 class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``network`` makes it, ``figures`` measures the attention of a batch's output, ``views`` takes
-    apart that of one document. ``reads_sentences`` says whether documents come as sentences of
-    words; if not, they are one sequence.
+    ``network`` makes it, ``figures`` measures the attention of a batch's output, ``views`` splits
+    the attention of one document into views. ``reads_sentences`` says whether documents are
+    sentences of words; otherwise they are one sequence.
     """
 
     presets: ClassVar[dict[str, Settings]]
     reads_sentences: ClassVar[bool] = False
 
     def __init__(self, settings: Settings, classes: tuple[str, ...], made_up: bool = False) -> None:
-        """``made_up``: typed texts are split as our generated reviews are, without any data."""
+        """``made_up``: split typed texts like our generated reviews, which needs no data."""
         self.settings, self.classes, self.made_up = settings, tuple(classes), made_up
         self.vocabulary: Vocabulary | None = None
         self.coverage: float | None = None  # share of the vocabulary that has a vector
         self.model: nn.Module | None = None
 
-    # What a family says of itself.
+    # What each family of networks defines.
 
     def network(self, embedding: Tensor | None) -> nn.Module:
         """The untrained network over the vocabulary's words."""
@@ -58,15 +58,15 @@ class Network:
         return self.model(tokens, mask)
 
     def figures(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
-        """What describes the attention of each document; nothing where there is none."""
+        """Figures of each document's attention; empty without attention."""
         return {}
 
     def views(
         self, output: Any, words: tuple[str, ...], lengths: tuple[int, ...]
     ) -> dict[str, Attention]:
-        """The attention of the one document of a batch, by name, most telling first.
+        """The attention of the only document in a batch, by name, the most informative first.
 
-        ``words`` are all that it read, ``lengths`` how many of them each sentence holds.
+        ``words`` are all words read, ``lengths`` the number of words in each sentence.
         """
         return {}
 
@@ -130,7 +130,7 @@ class Network:
         folder: Path | None = None,
         after_epoch: Callable[[History], None] | None = None,
     ) -> dict[str, Any]:
-        """Train, resuming from what ``folder`` holds; vocabulary, epochs and precision."""
+        """Train, resuming from ``folder``; returns vocabulary, epochs and precision."""
         train, validation = self.encode(rows["train"]), self.encode(rows["validation"])
         history = fit(
             self.model, train, validation, self.settings.training,
@@ -208,12 +208,12 @@ class Network:
         return [list(words) for words in sentences]
 
     def save(self, folder: Path) -> None:
-        """Leave weights and vocabulary in a folder."""
+        """Save weights and vocabulary in a folder."""
         self.vocabulary.save(folder / "vocabulary.txt")
         save_weights(self.model.state_dict(), folder / "model.safetensors")
 
     def load(self, folder: Path) -> None:
-        """Take them from there; the model is ready to read."""
+        """Load them from there; the model is then ready to read."""
         self.vocabulary = Vocabulary.load(folder / "vocabulary.txt")
         state = load_file(folder / "model.safetensors")
         self.model = self.network(state["embedding.weight"])

@@ -1,4 +1,4 @@
-"""SANet as a system that can be run: the paper's settings, and its baselines without attention."""
+"""SANet as a system that can be run: the paper's settings and its baselines without attention."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -63,7 +63,7 @@ class SANetSystem(Network):
         return self.settings.model.attention
 
     def figures(self, output: SANetOutput, mask: Tensor) -> dict[str, Tensor]:
-        """What describes the attention of each document, block by block."""
+        """Figures of each document's attention, block by block."""
         blocks = output.attention.shape[1]
         return {
             (f"block {number + 1} " if blocks > 1 else "") + name: values

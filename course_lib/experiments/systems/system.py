@@ -1,4 +1,4 @@
-"""What every system can do, whether it is a network of ours or not."""
+"""What every system can do, a neural network or not."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,9 +34,9 @@ class Look(NamedTuple):
 class System(Protocol):
     """A text classifier from its settings to its readings.
 
-    ``presets`` are its settings by name; ``classes`` the names of the classes. ``build`` comes
-    first, then ``fit``, then the others; ``load`` stands for both. One whose ``look`` gives figures
-    has ``before_training``, too.
+    ``presets`` are its settings by name; ``classes`` the names of the classes. Call ``build``
+    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``look`` returns
+    figures also has ``before_training``.
     """
 
     presets: ClassVar[dict[str, Settings]]
@@ -48,32 +48,32 @@ class System(Protocol):
         """Raise ``SpecError`` for settings that cannot run, on that many training rows if given."""
 
     def encode(self, rows: datasets.Dataset) -> Any:
-        """Rows of a corpus as the model takes them."""
+        """Rows of a corpus as input of the model."""
 
     def build(self, rows: Rows, seed: int) -> None:
         """Make the vocabulary and the untrained model."""
 
     def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
-        """Train on ``rows["train"]``, choose on ``rows["validation"]``; what the record says."""
+        """Train on ``rows["train"]``, validate on ``rows["validation"]``; returns its results."""
 
     def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
-        """Predictions for rows, and unless not asked for, figures of their attention."""
+        """Predictions for rows, and with ``attention`` figures of their attention."""
 
     def read(self, text: Text) -> Reading:
-        """What the trained model makes of one document."""
+        """The trained model's reading of one document."""
 
     def before_training(self, seed: int) -> "System":
         """The same system with its model as it is before training."""
 
     def save(self, folder: Path) -> None:
-        """Leave weights and vocabulary in a folder."""
+        """Save weights and vocabulary in a folder."""
 
     def load(self, folder: Path) -> None:
-        """Take them from there."""
+        """Load them from there."""
 
 
 def refuse(settings: Settings, part: str, names: tuple[str, ...], why: str) -> None:
-    """Raise ``SpecError`` if one of these settings, which a system does not read, is not 0."""
+    """Raise ``SpecError`` if one of these settings, which the system ignores, is not 0."""
     for name in names:
         if value := getattr(getattr(settings, part), name):
             raise SpecError(f"{part}.{name} is {value!r}, but {why}")
@@ -82,7 +82,7 @@ def refuse(settings: Settings, part: str, names: tuple[str, ...], why: str) -> N
 def as_tokens(text: Text, made_up: bool = False) -> TokenisedText:
     """A document as tokens: a typed text is split as the text of a corpus is.
 
-    ``made_up`` uses the splitter that needs no data, as for reviews that we made up.
+    ``made_up`` uses the splitter that needs no data, as for our generated reviews.
     """
     if isinstance(text, TokenisedText):
         return text

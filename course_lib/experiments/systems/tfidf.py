@@ -29,8 +29,8 @@ from course_lib.views.reading import Reading
 
 @dataclass(frozen=True)
 class TfidfConfig:
-    """``longest``: words of the longest sequence that is counted; ``minimum_documents``: training
-    documents that a sequence must occur in."""
+    """``longest``: length of the longest word sequences counted; ``minimum_documents``: number of
+    training documents in which a sequence must occur."""
 
     longest: int = 2
     minimum_documents: int = 2
@@ -41,7 +41,7 @@ class TfidfConfig:
 
 @dataclass(frozen=True)
 class RegressionConfig:
-    """Logistic regression; ``tolerance`` is the gradient below which its fit has ended.
+    """Logistic regression; its fit ends when the gradient is below ``tolerance``.
 
     The regularisation was chosen by validation loss among 1, 3, 10, 30 and 100.
     """
@@ -92,7 +92,7 @@ class TfidfSystem:
             )
 
     def vectoriser(self, **changes: Any) -> TfidfVectorizer:
-        """What counts words, before it has seen a text."""
+        """The counter of words, not fitted yet."""
         model = self.settings.model
         return TfidfVectorizer(
             ngram_range=(1, model.longest), sublinear_tf=True, dtype=np.float32,
@@ -113,9 +113,9 @@ class TfidfSystem:
         )  # fmt: skip
 
     def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
-        """Fit the classifier; seconds and iterations.
+        """Fit the classifier; returns seconds and iterations.
 
-        ``TrainingError`` where it has not converged: a table must not depend on where it stopped.
+        ``TrainingError`` if it does not converge: results must not depend on where it stopped.
         """
         start = time.perf_counter()
         with warnings.catch_warnings():
@@ -155,7 +155,7 @@ class TfidfSystem:
         return Reading(tuple(document.tokens), lengths, self.classes, probabilities, {})
 
     def save(self, folder: Path) -> None:
-        """Leave terms, their weights and the classifier's in a folder."""
+        """Save terms, their weights and the classifier's weights in a folder."""
         Vocabulary(tuple(self.words.get_feature_names_out())).save(folder / "vocabulary.txt")
         arrays = {
             "idf": self.words.idf_,
@@ -167,7 +167,7 @@ class TfidfSystem:
         save_weights(state, folder / "model.safetensors")
 
     def load(self, folder: Path) -> None:
-        """Take them from there."""
+        """Load them from there."""
         terms = Vocabulary.load(folder / "vocabulary.txt").words
         arrays = load_file(folder / "model.safetensors")
         self.words = self.vectoriser(vocabulary=terms)
