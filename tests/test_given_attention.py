@@ -7,6 +7,7 @@ from strategies import WORDS, batch, document_lengths, ragged_batch, row_lengths
 
 from course_lib.metrics.invariants import check_attention, check_steps
 from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.models.iram import IRAM, IRAMConfig, visible
 from course_lib.models.layers import renormalised
 from course_lib.models.sanet import SANet, SANetConfig
@@ -21,6 +22,8 @@ def flat_network(name, seed=0, **changes):
     if name == "iram":
         config = IRAMConfig(embedding=6, hidden=8, initial_std=0.4, frozen=False, **changes)
         return IRAM(config, WORDS, 3).eval()
+    if name == "bilstm":
+        return BiLSTM(BiLSTMConfig(embedding=6, hidden=8, **changes), WORDS, 3).eval()
     return AGT(AGTConfig(embedding=6, hidden=8, **{"layers": 4} | changes), WORDS, 3).eval()
 
 
@@ -35,10 +38,12 @@ def places(model, mask):
         return (mask[:, None, None] & mask[:, None, :, None]).expand(-1, len(model.blocks), -1, -1)
     if isinstance(model, IRAM):
         return visible(mask, model.config.steps)
+    if isinstance(model, BiLSTM):
+        return mask
     return mask[:, None].expand(-1, model.config.selecting, -1)
 
 
-flat_networks = pytest.mark.parametrize("name", ["sanet", "iram", "agt"])
+flat_networks = pytest.mark.parametrize("name", ["sanet", "iram", "agt", "bilstm"])
 
 
 @flat_networks
@@ -76,7 +81,9 @@ def test_gradients_flow_past_the_given_attention(name):
     model(tokens, mask, places(model, mask).float()).logits.square().sum().backward()
     moved = {name for name, p in model.named_parameters() if p.grad is not None and p.grad.any()}
     assert "embedding.weight" in moved
-    learned = {"sanet": "w_qk", "iram": "steps.attend", "agt": "attention."}[name]
+    learned = {
+        "sanet": "w_qk", "iram": "steps.attend", "agt": "attention.", "bilstm": "pooling.",
+    }[name]  # fmt: skip
     assert not any(learned in name for name in moved)
 
 
@@ -109,6 +116,13 @@ def test_uniform_attention_is_the_plain_mean_in_agt():
     expected = model.classifier(mean_of_words(b, mask))
     logits = model(tokens, mask, torch.ones(3, 1, 5)).logits
     torch.testing.assert_close(logits, expected)
+
+
+def test_uniform_attention_is_the_plain_mean_in_bilstm():
+    model, (tokens, mask) = flat_network("bilstm"), batch([5, 3, 1], 1)
+    h, _, _ = model.lstm(model.embedding(tokens), mask)
+    logits = model(tokens, mask, torch.ones(3, 5)).logits
+    torch.testing.assert_close(logits, model.classifier(mean_of_words(h, mask)))
 
 
 def test_uniform_attention_is_the_plain_mean_in_iram():

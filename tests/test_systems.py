@@ -26,6 +26,7 @@ ATTENTION = {
     "sanet": {"block 1": (9, 9), "pooled": (1, 9)},
     "iram": {"steps": (3, 11)},
     "agt": {"layers": (4, 9)},
+    "bilstm": {"words": (1, 9)},
     "tfidf": {},
 }
 
@@ -91,8 +92,8 @@ def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):
     shapes = {name: attention.weights.shape for name, attention in reading.attention.items()}
     assert shapes == ATTENTION[spec.system]
     for name, attention in reading.attention.items():
-        parts = np.split(attention.weights, [4], 1) if name == "words" else [attention.weights]
-        for part in parts:  # HAN's words sum to one in each sentence
+        by_sentence = spec.system == "han" and name == "words"  # each sentence sums to one
+        for part in np.split(attention.weights, [4], 1) if by_sentence else [attention.weights]:
             np.testing.assert_allclose(part.sum(1), 1, atol=1e-5)
 
 
@@ -131,6 +132,14 @@ def test_figures_are_those_of_the_attention(trained):
     if spec.system == "agt":
         by_hand = selected_words(output.attention, mask).sum(2).float()
         torch.testing.assert_close(look.figures["selected"], by_hand)
+    if spec.system == "bilstm":
+        figures = zip(look.figures["gini"].double(), look.figures["entropy"].double())
+        for row, real, (unequal, entropy) in zip(output.attention, mask, figures):
+            alpha = row[real].double()
+            by_hand = (alpha[:, None] - alpha).abs().mean() * len(alpha) / 2  # weights' mean: 1/n
+            torch.testing.assert_close(unequal, by_hand, atol=1e-5, rtol=0)
+            by_hand = -(alpha * alpha.log()).sum() / np.log(len(alpha))
+            torch.testing.assert_close(entropy, by_hand, atol=1e-5, rtol=0)
     if spec.system == "iram":
         by_hand = output.attention[:, 1, mask.shape[1] :].sum(1)
         torch.testing.assert_close(

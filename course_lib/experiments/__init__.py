@@ -9,7 +9,7 @@ __all__, __getattr__ = front(
         "RunSpec": "spec",  # what to run: system, dataset, preset, overrides, seed
         "SpecError": "settings",  # a spec with a mistake
         "Settings": "settings",  # all settings of a run: text, model, training
-        "SYSTEMS": "systems",  # what can be run: HAN, SANet, IRAM, AGT, TF-IDF
+        "SYSTEMS": "systems",  # what can be run: HAN, SANet, IRAM, AGT, BiLSTM, TF-IDF
         "Run": "run",  # a finished run: its record, its system and its corpus
         "train": "run",  # train and evaluate a spec
         "train_or_load": "run",  # the run of a spec in `runs/`, trained first if it is missing

@@ -1,4 +1,4 @@
-"""The four networks and the small parts they share. Models know tensors, not data."""
+"""The networks and the small parts they share. Models know tensors, not data."""
 
 from course_lib.fronts import front
 
@@ -31,5 +31,7 @@ __all__, __getattr__ = front(
         "pooled_word_attention": "sanet",  # the share of pooled dimensions that each word gave
         "AGT": "agt",  # attention-gated transformation network
         "AGTConfig": "agt",  # its sizes
+        "BiLSTM": "bilstm",  # bidirectional LSTM with additive attention
+        "BiLSTMConfig": "bilstm",  # its sizes
     },
 )

@@ -1,6 +1,7 @@
 """What can be run: every system by its name. A new one is added here, and nowhere else."""
 
 from course_lib.experiments.systems.agt import AGTSystem
+from course_lib.experiments.systems.bilstm import BiLSTMSystem
 from course_lib.experiments.systems.han import HANSystem
 from course_lib.experiments.systems.iram import IRAMSystem
 from course_lib.experiments.systems.network import Network
@@ -12,6 +13,7 @@ __all__ = ["SYSTEMS", "Look", "Network", "System", "TfidfSystem"]
 
 SYSTEMS: dict[str, type] = {
     "agt": AGTSystem,
+    "bilstm": BiLSTMSystem,
     "han": HANSystem,
     "iram": IRAMSystem,
     "sanet": SANetSystem,
