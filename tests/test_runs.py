@@ -1,6 +1,7 @@
 """Runs: what they leave behind, that the record tells it truly, and what damage is noticed."""
 
 import json
+import platform
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -364,6 +365,16 @@ def test_the_environment_names_processor_and_instructions(finished):
     environment = finished[1].record["environment"]
     assert environment["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert environment["device"].startswith("cpu (")
+    assert records.processor_name(torch.device("cpu")) in environment["device"]
+
+
+def test_a_processor_is_named_by_its_model(tmp_path, monkeypatch):
+    listing = "processor\t: 0\nmodel name\t: Abacus 9000\nflags\t: fpu\n\nmodel name\t: Abacus 1\n"
+    (tmp_path / "cpuinfo").write_text(listing)
+    monkeypatch.setattr(records, "CPUINFO", tmp_path / "cpuinfo")
+    assert records.processor_name(torch.device("cpu")) == f"{platform.machine()}, Abacus 9000"
+    monkeypatch.setattr(records, "CPUINFO", tmp_path / "nowhere")
+    assert records.processor_name(torch.device("cpu")) == platform.machine()
 
 
 def weights_before_training(seed):
