@@ -392,28 +392,35 @@ def test_the_seed_of_a_run_decides_its_initial_weights():
     assert not torch.equal(one["embedding.weight"], other["embedding.weight"])
 
 
-def order_of_training(seed, monkeypatch):
-    """The first words of the documents that a run trains on, in its order."""
-    seen = []
+def training_of(seed, monkeypatch):
+    """The classifier's weights that a run starts from, and the words that it trains on, in its
+    order."""
+    start, seen = [], []
     spec = replace(SPEC, seed=seed, limit=200, overrides={"model.hidden": 2, "training.epochs": 1},
                    test=False)  # fmt: skip
     network = SYSTEMS["han"].network
 
+    def watch(model, inputs):
+        if model.training:
+            start.append(model.classifier.weight.detach().clone())
+            seen.append(inputs[0].tolist())
+
     def watched(self, embedding):
         model = network(self, embedding)
-        model.register_forward_pre_hook(
-            lambda module, inputs: seen.append(inputs[0].tolist()) if module.training else None
-        )
+        model.register_forward_pre_hook(watch)
         return model
 
     with monkeypatch.context() as patch:
         patch.setattr(SYSTEMS["han"], "network", watched)
         train(spec)
-    return seen
+    return start[0], seen
 
 
-def test_the_seed_of_a_run_decides_the_order_of_its_batches(monkeypatch):
-    one, same, other = (order_of_training(seed, monkeypatch) for seed in (0, 0, 1))
+def test_the_seed_of_a_run_decides_its_first_weights_and_the_order_of_its_batches(monkeypatch):
+    (start, one), (same_start, same), (other_start, other) = (
+        training_of(seed, monkeypatch) for seed in (0, 0, 1)
+    )
+    assert torch.equal(start, same_start) and not torch.equal(start, other_start)
     assert one == same and len(one) > 3
     assert one != other
     assert sorted(map(len, one)) == sorted(map(len, other))
