@@ -475,6 +475,15 @@ def test_the_command_line_makes_the_spec(executed):
     assert executed == [RunSpec("han", "toy", "small", overrides, 4, "auto", 1, 60, test=False)]
 
 
+def test_settings_may_be_given_one_by_one_and_as_python_writes_them(executed):
+    arguments = "run --set model.hidden=8 --set training.decay=False training.learning_rate=.01"
+    assert cli.main([*arguments.split(), "--set", "training.patience=1"]) == 0
+    assert executed[0].overrides == {
+        "model.hidden": 8, "training.decay": False, "training.learning_rate": 0.01,
+        "training.patience": 1,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
