@@ -1,6 +1,7 @@
 """Runs: what they leave behind, that the record tells it truly, and what damage is noticed."""
 
 import json
+import platform
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -364,6 +365,16 @@ def test_the_environment_names_processor_and_instructions(finished):
     environment = finished[1].record["environment"]
     assert environment["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert environment["device"].startswith("cpu (")
+    assert records.processor_name(torch.device("cpu")) in environment["device"]
+
+
+def test_a_processor_is_named_by_its_model(tmp_path, monkeypatch):
+    listing = "processor\t: 0\nmodel name\t: Abacus 9000\nflags\t: fpu\n\nmodel name\t: Abacus 1\n"
+    (tmp_path / "cpuinfo").write_text(listing)
+    monkeypatch.setattr(records, "CPUINFO", tmp_path / "cpuinfo")
+    assert records.processor_name(torch.device("cpu")) == f"{platform.machine()}, Abacus 9000"
+    monkeypatch.setattr(records, "CPUINFO", tmp_path / "nowhere")
+    assert records.processor_name(torch.device("cpu")) == platform.machine()
 
 
 def weights_before_training(seed):
@@ -381,28 +392,35 @@ def test_the_seed_of_a_run_decides_its_initial_weights():
     assert not torch.equal(one["embedding.weight"], other["embedding.weight"])
 
 
-def order_of_training(seed, monkeypatch):
-    """The first words of the documents that a run trains on, in its order."""
-    seen = []
+def training_of(seed, monkeypatch):
+    """The classifier's weights that a run starts from, and the words that it trains on, in its
+    order."""
+    start, seen = [], []
     spec = replace(SPEC, seed=seed, limit=200, overrides={"model.hidden": 2, "training.epochs": 1},
                    test=False)  # fmt: skip
     network = SYSTEMS["han"].network
 
+    def watch(model, inputs):
+        if model.training:
+            start.append(model.classifier.weight.detach().clone())
+            seen.append(inputs[0].tolist())
+
     def watched(self, embedding):
         model = network(self, embedding)
-        model.register_forward_pre_hook(
-            lambda module, inputs: seen.append(inputs[0].tolist()) if module.training else None
-        )
+        model.register_forward_pre_hook(watch)
         return model
 
     with monkeypatch.context() as patch:
         patch.setattr(SYSTEMS["han"], "network", watched)
         train(spec)
-    return seen
+    return start[0], seen
 
 
-def test_the_seed_of_a_run_decides_the_order_of_its_batches(monkeypatch):
-    one, same, other = (order_of_training(seed, monkeypatch) for seed in (0, 0, 1))
+def test_the_seed_of_a_run_decides_its_first_weights_and_the_order_of_its_batches(monkeypatch):
+    (start, one), (same_start, same), (other_start, other) = (
+        training_of(seed, monkeypatch) for seed in (0, 0, 1)
+    )
+    assert torch.equal(start, same_start) and not torch.equal(start, other_start)
     assert one == same and len(one) > 3
     assert one != other
     assert sorted(map(len, one)) == sorted(map(len, other))
@@ -455,6 +473,15 @@ def test_the_command_line_makes_the_spec(executed):
     assert cli.main([*arguments.split(), *more.split()]) == 0
     overrides = {"model.hidden": 8, "training.learning_rate": 5e-4, "text.vectors": "none"}
     assert executed == [RunSpec("han", "toy", "small", overrides, 4, "auto", 1, 60, test=False)]
+
+
+def test_settings_may_be_given_one_by_one_and_as_python_writes_them(executed):
+    arguments = "run --set model.hidden=8 --set training.decay=False training.learning_rate=.01"
+    assert cli.main([*arguments.split(), "--set", "training.patience=1"]) == 0
+    assert executed[0].overrides == {
+        "model.hidden": 8, "training.decay": False, "training.learning_rate": 0.01,
+        "training.patience": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

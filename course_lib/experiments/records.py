@@ -21,6 +21,7 @@ from course_lib.training.parallel import processes
 
 RUNS = REPOSITORY / "runs"
 RESULTS = REPOSITORY / "results"
+CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
 ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
 
@@ -52,7 +53,7 @@ def processor_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

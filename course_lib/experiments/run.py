@@ -5,10 +5,11 @@
 """
 
 import argparse
+import ast
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -258,7 +259,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             kind = int if item.name in ("seed", "threads", "limit") else str
             parser.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
     parser.add_argument(
-        "--set", nargs="*", default=[], metavar="ADDRESS=VALUE",
+        "--set", nargs="*", action="extend", default=[], metavar="ADDRESS=VALUE",
         help="change settings of the preset, such as model.hidden=60 training.patience=10",
     )  # fmt: skip
     parser.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS,
@@ -283,7 +284,8 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _value(text: str) -> Any:
-    try:
-        return json.loads(text)  # numbers as Python writes them, 5e-4 too (YAML reads that as text)
-    except ValueError:
-        return text or None
+    """A value as JSON or Python writes it (``true``, ``True``, ``5e-4``, ``.01``), else text."""
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError):
+            return read(text)
+    return text or None
