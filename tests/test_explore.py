@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from course_lib.data.text import TokenisedText
 from course_lib.experiments.run import split_rows, train
 from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import Look
+from course_lib.experiments.systems import SYSTEMS, Look
 from course_lib.explore import explore_documents, explore_text, read_text
 from course_lib.metrics.classification import Predictions
 from course_lib.teaching import HOSTILE_TEXTS, SweepError, lessons, sweep
@@ -130,7 +130,7 @@ def test_whatever_has_the_protocol_of_a_system_can_be_explored():
     assert "positive 0.75, negative 0.25" in shown.spec["title"]
 
 
-@pytest.mark.parametrize("system", ["agt", "bilstm", "iram", "sanet", "tfidf"])
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
 def test_every_system_can_be_explored(system, static):
     preset = "words" if system == "tfidf" else "small"
     short = {} if system == "tfidf" else {"training.epochs": 1}

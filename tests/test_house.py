@@ -73,7 +73,7 @@ HEAVY = {
     *("IPython", "ipywidgets", "anywidget", "notebook", "papermill", "nbformat", "nbconvert"),
     *("snakemake", "torchmetrics"),
 }
-THIN_LIMIT = 2893
+THIN_LIMIT = 2800
 LONGEST = 450
 
 

@@ -12,21 +12,23 @@ from torch import nn
 from course_lib.metrics.invariants import (
     InvariantError,
     check_attention,
-    check_both_directions,
-    check_concentration,
-    check_extremes,
     check_gradients,
     check_neighbours,
     check_order_blindness,
     check_padding,
     check_permutation,
     check_pooling,
-    check_rows,
     check_stateless,
     check_steps,
 )
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.layers import AttentionPooling, masked_softmax
+from course_lib.teaching.probes import (
+    check_both_directions,
+    check_concentration,
+    check_extremes,
+    check_rows,
+)
 
 
 class Reader(nn.Module):

@@ -210,7 +210,7 @@ def test_both_directions_are_read():
     layer = LSTMLayer(4, 6)
     mask = prefix_mask([5, 2, 3])
     x = torch.randn(3, 5, 4)
-    invariants.check_both_directions(lambda x, mask: layer(x, mask)[0], x, mask)
+    probes.check_both_directions(lambda x, mask: layer(x, mask)[0], x, mask)
 
 
 @hypothesis_settings(max_examples=15)

@@ -43,7 +43,7 @@ def test_a_specimen_that_cannot_be_trained_is_recorded(monkeypatch):
     def broken(*documents, **settings):
         raise museum.TrainingError("loss is nan in epoch 1")
 
-    monkeypatch.setattr(museum, "fit", broken)
+    monkeypatch.setattr(museum.BrokenHAN, "fit", broken)
     entry = train_museum(TOY, PAIR)["specimens"][0]
     assert entry["accuracy"] is None and entry["error"] == "loss is nan in epoch 1"
 

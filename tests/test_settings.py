@@ -23,7 +23,7 @@ EVERY_PRESET = [(name, preset) for name, system in SYSTEMS.items() for preset in
 @pytest.mark.parametrize(
     ("says", "change"),
     [
-        ("no system 'nope'; there are: agt, bilstm, han, iram, sanet, tfidf", {"system": "nope"}),
+        (f"no system 'nope'; there are: {', '.join(sorted(SYSTEMS))}", {"system": "nope"}),
         ("no preset 'nope'; there are: long, report, small", {"preset": "nope"}),
         ("no preset 'report'; there are: default, words", {"system": "tfidf"}),
         ("no dataset 'nope'; there are: ag_news, amazon_full", {"dataset": "nope"}),

@@ -12,6 +12,7 @@ __all__, __getattr__ = front(
         "sampling_error": "classification",  # standard error of a share of documents
         "gini": "attention",  # how unequal a matrix's weights are
         "row_gini": "attention",  # the same, row by row
+        "row_entropy": "attention",  # entropy of each row over log n
         "diagonality": "attention",  # the share of attention within some places of the diagonal
         "uniform_diagonality": "attention",  # what uniform attention would give
         "describe_attention": "attention",  # figures of a square attention

@@ -8,8 +8,6 @@ module that maps ``(h, mask)``, ``(n, length, hidden)`` and ``(n, length)``, to 
 for float32 on a CPU; on a GPU, or in half precision, pass wider ones.
 """
 
-import copy
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,21 +34,23 @@ def check_attention(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) ->
     mask = mask.expand_as(attention)
     wild = ~attention.isfinite()
     if wild.any():
-        raise InvariantError(f"attention at {_first(wild)} is {attention[wild][0].item()}")
+        raise InvariantError(f"attention at {first_place(wild)} is {attention[wild][0].item()}")
     padded = (attention != 0) & ~mask
     if padded.any():
         heaviest = attention[padded].abs().max().item()
-        raise InvariantError(f"padding has attention, up to {heaviest:.3g}: see {_first(padded)}")
+        raise InvariantError(
+            f"padding has attention, up to {heaviest:.3g}: see {first_place(padded)}"
+        )
     outside = (attention < 0) | (attention > 1 + tolerance)
     if outside.any():
         weight = attention[outside][0].item()
-        raise InvariantError(f"attention at {_first(outside)} is {weight:.3g}, not in [0, 1]")
+        raise InvariantError(f"attention at {first_place(outside)} is {weight:.3g}, not in [0, 1]")
     sums = attention.double().sum(-1)
     wrong = mask.any(-1) & ((sums - 1).abs() > tolerance)
     if wrong.any():
         raise InvariantError(
             f"{int(wrong.sum())} of {int(mask.any(-1).sum())} rows do not sum to 1: row "
-            f"{_first(wrong)} sums to {sums[wrong][0].item():.6g}"
+            f"{first_place(wrong)} sums to {sums[wrong][0].item():.6g}"
         )
 
 
@@ -69,7 +69,7 @@ def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> Non
         )
     ahead = attention[:, :, mask.shape[1] :].triu()
     if ahead.count_nonzero():
-        _, step, summary = _first(ahead != 0)
+        _, step, summary = first_place(ahead != 0)
         raise InvariantError(
             f"step {step + 1} attends to the summary of step {summary + 1}, not yet written: "
             f"{ahead.abs().max().item():.3g}"
@@ -195,7 +195,7 @@ def check_order_blindness(
         if not change.max() <= tolerance:
             raise InvariantError(
                 f"{what}: it differs by up to {change.max().item():.3g}, first in document "
-                f"{_first(~(change <= tolerance))[0]}"
+                f"{first_place(~(change <= tolerance))[0]}"
             )
 
 
@@ -205,7 +205,7 @@ def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float 
     Raises ``InvariantError`` with the largest difference.
     """
     with evaluating(pooling):
-        pooled, alpha = _pooled(pooling, h, mask)
+        pooled, alpha = pooled_with(pooling, h, mask)
         mean = (alpha.mean(1, keepdim=True).to(h.dtype) @ h).squeeze(1)
     if pooled.shape != mean.shape:
         raise InvariantError(f"pooled has shape {tuple(pooled.shape)}, Σ α h {tuple(mean.shape)}")
@@ -213,117 +213,14 @@ def check_pooling(pooling: nn.Module, h: Tensor, mask: Tensor, tolerance: float 
     if wrong.any():
         difference = (pooled - mean).abs().max().item()
         raise InvariantError(
-            f"pooled differs from Σ α h by up to {difference:.3g}, first at {_first(wrong)}"
+            f"pooled differs from Σ α h by up to {difference:.3g}, first at {first_place(wrong)}"
         )
 
 
-def check_concentration(pooling: nn.Module, hidden: int, factor: float = 20.0) -> None:
-    """With parameters ``factor`` times as large, some two weights of a row differ by more than e².
-
-    Attention that cannot do that can never ignore a word. The check uses random states in
-    (−1, 1), of size ``hidden``. Raises ``InvariantError`` with the largest ratio of two weights.
-    """
-    device = next(pooling.parameters()).device
-    h = 2 * torch.rand(8, 16, hidden, generator=torch.Generator().manual_seed(0)) - 1
-    mask = torch.ones(8, 16, dtype=torch.bool, device=device)
-    with evaluating(pooling):
-        alpha = _pooled(_scaled(pooling, factor), h.to(device), mask)[1]
-    ratio = alpha.amax(-1) / alpha.amin(-1)
-    if (ratio <= math.e**2 * (1 + 1e-4)).all():  # false for NaN, which other checks report
-        raise InvariantError(
-            f"with parameters × {factor:g} the largest ratio of two weights is still "
-            f"{ratio.max().item():.3g}, at most e² = 7.39: attention cannot concentrate"
-        )
-
-
-def check_extremes(pooling: nn.Module, h: Tensor, mask: Tensor, factor: float = 1000.0) -> None:
-    """With parameters ``factor`` times as large, each row alone still has finite attention.
-
-    Raises ``InvariantError`` naming the first row where it is not.
-    """
-    with evaluating(pooling):
-        large = _scaled(pooling, factor)
-        for row in range(len(h)):
-            alpha = _alone(large, h, mask, row)
-            if not alpha.isfinite().all():
-                raise InvariantError(
-                    f"with parameters × {factor:g} the attention of row {row}, alone, is "
-                    f"{alpha[~alpha.isfinite()][0].item()}"
-                )
-
-
-def check_rows(
-    pooling: nn.Module, h: Tensor, mask: Tensor, factor: float = 1000.0, tolerance: float = 1e-5
-) -> None:
-    """A row has the same attention alone and among other rows; with parameters ``factor`` times as
-    large, weights that are finite alone stay finite.
-
-    Raises ``InvariantError`` naming the first row that differs.
-    """
-    with evaluating(pooling):
-        for scale in (1.0, factor):
-            scaled = _scaled(pooling, scale)
-            together = _pooled(scaled, h, mask)[1]
-            for row in range(len(h)):
-                alone = _alone(scaled, h, mask, row)
-                among = together[row, :, : alone.shape[-1]]
-                wrong = alone.isfinite() & ~among.isfinite()
-                if scale == 1:  # large scores amplify the rounding of another summation order
-                    wrong |= (alone - among).abs() > tolerance
-                if wrong.any():
-                    place = _first(wrong)
-                    raise InvariantError(
-                        f"with parameters × {scale:g} row {row} has a weight of "
-                        f"{alone[place].item():.3g} alone and {among[place].item():.3g} among the "
-                        f"others, at place {place[-1]}"
-                    )
-
-
-def _alone(pooling: nn.Module, h: Tensor, mask: Tensor, row: int) -> Tensor:
-    """The attention ``(hops, length)`` of one row, padded to its own length only."""
-    real = mask[row].nonzero()
-    length = int(real.max()) + 1 if len(real) else 1
-    return _pooled(pooling, h[row : row + 1, :length], mask[row : row + 1, :length])[1][0]
-
-
-def check_both_directions(
-    encoder: Callable[[Tensor, Tensor], Tensor], x: Tensor, mask: Tensor, tolerance: float = 1e-6
-) -> None:
-    """The first state of a sequence depends on its last input, and the last state on the first.
-
-    ``encoder`` maps ``x`` ``(n, length, inputs)`` and ``mask`` ``(n, length)``, real places first,
-    to states ``(n, length, features)``. Raises ``InvariantError`` naming the direction that is not
-    read, ``ValueError`` if no row has two real places.
-    """
-    rows = (mask.sum(1) > 1).nonzero().squeeze(1)
-    if not len(rows):
-        raise ValueError("check_both_directions needs a row of at least two real places")
-    x, mask = x[rows], mask[rows]
-    row, first, last = torch.arange(len(x), device=x.device), 0 * rows, mask.sum(1) - 1
-    with evaluating(encoder):
-        expected = encoder(x, mask)
-        for input_place, state_place, message in (
-            (last, first, "the first state does not know of the last input: nothing reads back"),
-            (first, last, "the last state does not know of the first input: nothing reads on"),
-        ):
-            other = x.clone()
-            other[row, input_place] = 1 - 2 * other[row, input_place]
-            change = (encoder(other, mask) - expected)[row, state_place].abs().amax(1)
-            if not (change > tolerance).any():
-                raise InvariantError(f"{message} (largest change {change.max().item():.3g})")
-
-
-def _pooled(pooling: nn.Module, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def pooled_with(pooling: nn.Module, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """What it pooled, and its attention as ``(n, hops, length)``."""
     pooled, alpha = pooling(h, mask)
     return pooled, alpha if alpha.dim() == 3 else alpha.unsqueeze(1)
-
-
-def _scaled(module: nn.Module, factor: float) -> nn.Module:
-    large = copy.deepcopy(module)
-    for parameter in large.parameters():
-        parameter.mul_(factor)
-    return large
 
 
 def _reversed(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -369,9 +266,10 @@ def _compare(what: str, logits: Tensor, expected: Tensor, tolerance: float) -> N
     if wrong.any():
         raise InvariantError(
             f"{what}: logits change by up to {change.max().item():.3g} (allowed: {limit:.1g}), "
-            f"first at {_first(wrong)}"
+            f"first at {first_place(wrong)}"
         )
 
 
-def _first(wrong: Tensor) -> tuple[int, ...]:
+def first_place(wrong: Tensor) -> tuple[int, ...]:
+    """Where the first True stands."""
     return tuple(wrong.nonzero()[0].tolist())

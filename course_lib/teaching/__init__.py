@@ -19,6 +19,7 @@ __all__, __getattr__ = front(
         "lessons": "lessons",  # running and checking lessons, and the form we commit
         "site": "site",  # executed lessons as pages that ask for nothing
         "students": "students",  # copies of the lessons without solutions
+        "probes": "probes",  # checks that only some broken implementations fail
         "museum": "museum",  # every specimen trained once, and how well it does
     }
     | dict.fromkeys(checks.__all__, "checks"),  # a checker for each exercise

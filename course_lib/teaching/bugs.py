@@ -18,6 +18,7 @@ from course_lib.metrics.invariants import InvariantError, Model
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.models.layers import AttentionPooling, masked_softmax, word_embedding
+from course_lib.teaching import probes
 
 Build = Callable[..., nn.Module]
 
@@ -328,10 +329,10 @@ def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None
     if poolings:
         messages["pooling"] = _first(invariants.check_pooling, poolings)
         messages["concentration"] = _first(_check_concentration, poolings)
-        messages["extremes"] = _first(invariants.check_extremes, poolings)
-        messages["rows"] = _first(invariants.check_rows, poolings)
+        messages["extremes"] = _first(probes.check_extremes, poolings)
+        messages["rows"] = _first(probes.check_rows, poolings)
     if encoders:
-        messages["both directions"] = _first(invariants.check_both_directions, encoders)
+        messages["both directions"] = _first(probes.check_both_directions, encoders)
     return messages
 
 
@@ -361,7 +362,7 @@ def _first(check: Callable, calls: list[Call]) -> str | None:
 
 
 def _check_concentration(pooling: nn.Module, h: Tensor, mask: Tensor) -> None:
-    invariants.check_concentration(pooling, h.shape[-1])
+    probes.check_concentration(pooling, h.shape[-1])
 
 
 def _fields(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:

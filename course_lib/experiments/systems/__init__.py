@@ -1,4 +1,5 @@
-"""What can be run: every system by its name. A new one is added here, and nowhere else."""
+"""What can be run: every system by its name. A new one is added here to be run; tables and
+drawings of it are further work in `report/` and `views/`."""
 
 from course_lib.experiments.systems.agt import AGTSystem
 from course_lib.experiments.systems.bilstm import BiLSTMSystem

@@ -50,7 +50,10 @@ class Network:
     # What each family of networks defines.
 
     def network(self, embedding: Tensor | None) -> nn.Module:
-        """The untrained network over the vocabulary's words."""
+        """The untrained network over the vocabulary's words.
+
+        Its word vectors are a parameter ``embedding.weight``, from which ``load`` takes their size.
+        """
         raise NotImplementedError
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Any:
