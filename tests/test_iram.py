@@ -22,6 +22,7 @@ from course_lib.experiments.spec import RunSpec
 from course_lib.metrics import invariants
 from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
 from course_lib.models.layers import Highway
+from course_lib.teaching import probes
 
 TINY = {"embedding": 6, "hidden": 8}
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
