@@ -475,6 +475,18 @@ def test_the_command_line_makes_the_spec(executed):
     assert executed == [RunSpec("han", "toy", "small", overrides, 4, "auto", 1, 60, test=False)]
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_the_processes_of_one_training_the_main_one_publishes(executed, monkeypatch, rank):
+    trained, published = [], []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setattr(run, "train", lambda spec, folder: trained.append(spec))
+    monkeypatch.setattr(run, "publish", lambda spec: published.append(spec) or run.REPOSITORY)
+    assert cli.main(["run", "--dataset", "toy", "--preset", "small", "--publish"]) == 0
+    assert trained == [RunSpec("han", "toy", "small")] and executed == []
+    assert published == trained[: 1 - rank]
+
+
 def test_settings_may_be_given_one_by_one_and_as_python_writes_them(executed):
     arguments = "run --set model.hidden=8 --set training.decay=False training.learning_rate=.01"
     assert cli.main([*arguments.split(), "--set", "training.patience=1"]) == 0
