@@ -138,6 +138,17 @@ def test_figures_are_those_of_the_attention(trained):
         )
 
 
+def test_untrained_figures_are_those_of_the_weights_that_a_training_begins_with(trained):
+    spec, _, done = trained
+    if "attention" in done.record:
+        system, rows = system_of(spec, done.corpus), split_rows(done.corpus)
+        system.build(rows, spec.seed)
+        figures = system.look(rows["test"]).figures
+        for name, mean in done.record["attention"]["untrained"].items():
+            assert figures[name].double().mean(0).tolist() == pytest.approx(mean, abs=1e-5)
+        assert done.record["attention"]["trained"] != done.record["attention"]["untrained"]
+
+
 def quick(system, **overrides):
     """A run of one epoch on few rows."""
     changes = {"training.epochs": 1} | {name.replace("__", "."): v for name, v in overrides.items()}
