@@ -23,6 +23,7 @@ RUNS = REPOSITORY / "runs"
 RESULTS = REPOSITORY / "results"
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+ASIDE = ".stale-"  # in the names of folders that were moved aside
 ANYWHERE = ("device", "threads", "overrides", "preset")  # of a spec; what they mean, settings say
 
 
@@ -152,7 +153,7 @@ def state(spec: RunSpec) -> State:
 
 def move_aside(folder: Path) -> Path:
     """Give a run's folder another name, where nothing of it is lost: it may have taken hours."""
-    kept = folder.with_name(f"{folder.name}.stale-{time.time_ns()}")
+    kept = folder.with_name(f"{folder.name}{ASIDE}{time.time_ns()}")
     folder.rename(kept)
     return kept
 
