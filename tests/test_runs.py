@@ -141,6 +141,13 @@ def test_another_spec_on_the_same_folder_is_refused(finished, change):
     assert (folder / "record.json").read_bytes() == before
 
 
+def test_a_refusal_does_not_list_the_settings_of_another_system(finished):
+    spec = RunSpec("tfidf", "toy", "words", seed=1)
+    with pytest.raises(StaleRun, match="system is 'han', asked for is 'tfidf'") as raised:
+        train(spec, finished[0])
+    assert "model." not in str(raised.value)
+
+
 def test_a_run_of_a_preset_that_has_changed_is_refused(finished, monkeypatch):
     folder, _ = finished
     change_preset(monkeypatch, "training", learning_rate=0.5)
@@ -298,6 +305,11 @@ def test_the_kept_epoch_is_counted_from_one():
     assert kept_accuracy({"epochs": epochs, "best_epoch": 2}) == 0.9
 
 
+def changed(**values):
+    """A damage that gives a record other values."""
+    return lambda data: json.dumps(json.loads(data) | values).encode()
+
+
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
@@ -305,6 +317,11 @@ def test_the_kept_epoch_is_counted_from_one():
         ("record.json", lambda data: b"{}"),
         ("record.json", lambda data: b"[1]"),
         ("record.json", lambda data: b"\xff\xfe"),
+        ("record.json", changed(settings=[])),
+        ("record.json", changed(spec=asdict(SPEC) | {"overrides": []})),
+        ("record.json", changed(spec=asdict(SPEC) | {"overrides": {"model.nope": 1}})),
+        ("record.json", changed(spec=asdict(SPEC) | {"dataset": "nope"})),
+        ("record.json", changed(spec=asdict(SPEC) | {"system": "nope"})),
         ("record.json", None),
         ("model.safetensors", lambda data: data[:400]),
         ("model.safetensors", lambda data: data[:-400] + 400 * b"\0"),

@@ -71,28 +71,31 @@ def current_commit() -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """The record in a file; ``StaleRun`` that names the file if it holds no whole record."""
+    """The record in a file; ``StaleRun`` that names the file unless it holds a whole record."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         RunSpec(**record["spec"])
         missing = {"id", "settings", "data"} - record.keys()
         if missing or not isinstance(record["data"]["content"], str):
             raise KeyError(*missing)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StaleRun(f"{path} is no record ({type(error).__name__}: {error})") from error
+        if not isinstance(record["settings"], dict):
+            raise TypeError("settings have no names")
+    except OSError as error:
+        raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StaleRun(
+            f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
+        ) from error
     return record
 
 
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless it is the record of ``spec``, on whatever device and threads, and
     of the data that its dataset has now."""
-    changes = [
-        f"{name} is {told!r}, asked for is {asked!r}"
-        for name, told, asked in (
-            *_differing(record["spec"], asdict(spec), ANYWHERE),
-            *_differing(_flat(record["settings"]), _flat(asdict(spec.settings()))),
-        )
-    ]
+    differing = _differing(record["spec"], asdict(spec), ANYWHERE)
+    if "system" not in [name for name, *_ in differing]:  # else they have other settings anyway
+        differing += _differing(_flat(record["settings"]), _flat(asdict(spec.settings())))
+    changes = [f"{name} is {told!r}, asked for is {asked!r}" for name, told, asked in differing]
     if changes:
         raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
     check_data(record, spec.dataset, where)
