@@ -101,6 +101,45 @@ def test_a_readers_own_runs_are_renamed_with_their_weights(tmp_path):
     assert unfinished.exists()
 
 
+def old_run(folder):
+    folder.mkdir()
+    (folder / "record.json").write_text(json.dumps(record("han", "imdb", "report", HAN, {})))
+    return folder
+
+
+def test_a_run_that_was_moved_aside_stays_aside(tmp_path):
+    aside = old_run(tmp_path / "old-name.stale-17")
+    before = (aside / "record.json").read_bytes()
+    assert migrate_runs(tmp_path) == []
+    assert (aside / "record.json").read_bytes() == before
+
+
+def test_a_run_whose_new_name_is_taken_can_be_migrated_once_it_is_free(tmp_path):
+    old_run(tmp_path / "old-name")
+    taken = tmp_path / "han-imdb-report-s1"
+    (taken / "checkpoints").mkdir(parents=True)
+    with pytest.raises(OSError, match="not empty"):
+        migrate_runs(tmp_path)
+    (taken / "checkpoints").rmdir()
+    assert migrate_runs(tmp_path) == ["han-imdb-report-s1"]
+    assert not (tmp_path / "old-name").exists()
+    assert json.loads((taken / "record.json").read_text())["id"] == "han-imdb-report-s1"
+
+
+@pytest.mark.parametrize("damage", ['{"id": "han', "[]", '{"id": "han"}', "\x00"])
+def test_a_damaged_record_is_named_and_the_others_are_migrated(tmp_path, capsys, damage):
+    damaged = old_run(tmp_path / "a-damaged-one") / "record.json"
+    damaged.write_text(damage)
+    old_run(tmp_path / "old-name")
+    assert migrate_runs(tmp_path) == ["han-imdb-report-s1"]
+    assert f"{damaged} is no record" in capsys.readouterr().err
+    assert damaged.read_text() == damage
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "b.json").write_text(damage)
+    assert migrate_results(tmp_path / "results") == []
+    assert "b.json is no record" in capsys.readouterr().err
+
+
 def test_a_grids_overrides_are_named_by_address(tmp_path):
     path = tmp_path / "grid.yaml"
     path.write_text(

@@ -141,6 +141,13 @@ def test_another_spec_on_the_same_folder_is_refused(finished, change):
     assert (folder / "record.json").read_bytes() == before
 
 
+def test_a_refusal_does_not_list_the_settings_of_another_system(finished):
+    spec = RunSpec("tfidf", "toy", "words", seed=1)
+    with pytest.raises(StaleRun, match="system is 'han', asked for is 'tfidf'") as raised:
+        train(spec, finished[0])
+    assert "model." not in str(raised.value)
+
+
 def test_a_run_of_a_preset_that_has_changed_is_refused(finished, monkeypatch):
     folder, _ = finished
     change_preset(monkeypatch, "training", learning_rate=0.5)
@@ -298,6 +305,11 @@ def test_the_kept_epoch_is_counted_from_one():
     assert kept_accuracy({"epochs": epochs, "best_epoch": 2}) == 0.9
 
 
+def changed(**values):
+    """A damage that gives a record other values."""
+    return lambda data: json.dumps(json.loads(data) | values).encode()
+
+
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
@@ -305,6 +317,11 @@ def test_the_kept_epoch_is_counted_from_one():
         ("record.json", lambda data: b"{}"),
         ("record.json", lambda data: b"[1]"),
         ("record.json", lambda data: b"\xff\xfe"),
+        ("record.json", changed(settings=[])),
+        ("record.json", changed(spec=asdict(SPEC) | {"overrides": []})),
+        ("record.json", changed(spec=asdict(SPEC) | {"overrides": {"model.nope": 1}})),
+        ("record.json", changed(spec=asdict(SPEC) | {"dataset": "nope"})),
+        ("record.json", changed(spec=asdict(SPEC) | {"system": "nope"})),
         ("record.json", None),
         ("model.safetensors", lambda data: data[:400]),
         ("model.safetensors", lambda data: data[:-400] + 400 * b"\0"),
@@ -473,6 +490,18 @@ def test_the_command_line_makes_the_spec(executed):
     assert cli.main([*arguments.split(), *more.split()]) == 0
     overrides = {"model.hidden": 8, "training.learning_rate": 5e-4, "text.vectors": "none"}
     assert executed == [RunSpec("han", "toy", "small", overrides, 4, "auto", 1, 60, test=False)]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_the_processes_of_one_training_the_main_one_publishes(executed, monkeypatch, rank):
+    trained, published = [], []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setattr(run, "train", lambda spec, folder: trained.append(spec))
+    monkeypatch.setattr(run, "publish", lambda spec: published.append(spec) or run.REPOSITORY)
+    assert cli.main(["run", "--dataset", "toy", "--preset", "small", "--publish"]) == 0
+    assert trained == [RunSpec("han", "toy", "small")] and executed == []
+    assert published == trained[: 1 - rank]
 
 
 def test_settings_may_be_given_one_by_one_and_as_python_writes_them(executed):

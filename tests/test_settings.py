@@ -78,6 +78,10 @@ EVERY_PRESET = [(name, preset) for name, system in SYSTEMS.items() for preset in
         ("got 0.5", {"seed": 0.5}),
         ("got 4294967296", {"seed": 2**32}),
         ("threads takes a whole number from 1, got 0", {"threads": 0}),
+        ("overrides takes values by address, got []", {"overrides": []}),
+        ("overrides takes values by address, got None", {"overrides": None}),
+        ("device takes a name, got 3", {"device": 3}),
+        ("test takes True or False, got 'no'", {"test": "no"}),
     ],
 )  # fmt: skip
 def test_what_cannot_run_is_refused_by_name_before_anything_starts(monkeypatch, says, change):

@@ -207,6 +207,13 @@ def test_nothing_is_written_unless_all_lessons_are_well_formed(tmp_path):
     assert nbformat.read(tmp_path / "out" / good.name, as_version=4).cells
 
 
+@pytest.mark.parametrize("text", ["# Lesson", "", "{}", "[1]", '{"nbformat": 4, "metadata": {}}'])
+def test_a_file_that_is_no_notebook_is_named(text, tmp_path):
+    (tmp_path / "README.md").write_text(text)
+    with pytest.raises(ExerciseError, match=r"README\.md is no notebook"):
+        students.write_students([tmp_path / "README.md"], tmp_path / "out")
+
+
 def test_the_command_names_a_malformed_lesson(tmp_path, capsys):
     bad = tmp_path / "02_bad.ipynb"
     nbformat.write(new_notebook(cells=[check_cell()]), bad)

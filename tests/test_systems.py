@@ -11,6 +11,7 @@ from datasets import Dataset, concatenate_datasets
 from course_lib.data.corpus import load_corpus
 from course_lib.data.text import TokenisedText
 from course_lib.experiments.run import load_run, split_rows, system_of, train
+from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.explore import read_rows, read_text
@@ -147,6 +148,17 @@ def test_figures_are_those_of_the_attention(trained):
         )
 
 
+def test_untrained_figures_are_those_of_the_weights_that_a_training_begins_with(trained):
+    spec, _, done = trained
+    if "attention" in done.record:
+        system, rows = system_of(spec, done.corpus), split_rows(done.corpus)
+        system.build(rows, spec.seed)
+        figures = system.look(rows["test"]).figures
+        for name, mean in done.record["attention"]["untrained"].items():
+            assert figures[name].double().mean(0).tolist() == pytest.approx(mean, abs=1e-5)
+        assert done.record["attention"]["trained"] != done.record["attention"]["untrained"]
+
+
 def quick(system, **overrides):
     """A run of one epoch on few rows."""
     changes = {"training.epochs": 1} | {name.replace("__", "."): v for name, v in overrides.items()}
@@ -224,6 +236,12 @@ def test_the_simple_baseline_is_fitted_to_its_optimum():
 def test_a_fit_that_has_not_converged_is_an_error_and_no_record():
     spec = RunSpec("tfidf", "toy", "words", {"training.most_iterations": 2}, threads=1)
     with pytest.raises(TrainingError, match="not converged in 2 iterations"):
+        train(spec)
+
+
+def test_a_count_that_no_word_reaches_is_refused_by_name():
+    spec = RunSpec("tfidf", "toy", "words", {"model.minimum_documents": 540}, threads=1)
+    with pytest.raises(SpecError, match=r"model\.minimum_documents is 540"):
         train(spec)
 
 

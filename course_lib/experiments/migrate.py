@@ -5,13 +5,14 @@ trained again. Settings that did not exist then were constants in the code; they
 """
 
 import argparse
-import json
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from course_lib.experiments import grid, records
-from course_lib.experiments.records import write_json
+from course_lib.experiments.records import ASIDE, StaleRun, read_record, write_json
 from course_lib.experiments.settings import addresses
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
@@ -101,35 +102,47 @@ def migrate_record(record: dict[str, Any]) -> dict[str, Any]:
 def migrate_results(folder: Path) -> list[str]:
     """Rewrite the records of a folder under their new names; returns these names."""
     names = []
-    for path in sorted(folder.glob("*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if is_flat(record):
-            record = migrate_record(record)
-            write_json(folder / f"{record['id']}.json", record)
-            if path.stem != record["id"]:
-                path.unlink()
-            names.append(record["id"])
+    for path, record in _flat_records(folder, "*.json"):
+        record = migrate_record(record)
+        write_json(folder / f"{record['id']}.json", record)
+        if path.stem != record["id"]:
+            path.unlink()
+        names.append(record["id"])
     return names
+
+
+def _flat_records(folder: Path, pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The records of then and their files; a file that holds no record is named on stderr."""
+    for path in sorted(folder.glob(pattern)):
+        try:
+            record = read_record(path)
+        except StaleRun as reason:
+            print(reason, file=sys.stderr)
+        else:
+            if is_flat(record):
+                yield path, record
 
 
 def migrate_runs(folder: Path) -> list[str]:
     """Rename the finished runs of a folder and rewrite their records; returns the names.
 
-    Unfinished ones stay as they are: their checkpoints belong to the code that made them. Weights
-    of HAN, SANet and IRAM load as before; AGT's load if their names have not changed.
+    Unfinished ones stay as they are: their checkpoints belong to the code that made them. So do
+    those that were moved aside. Weights of HAN, SANet and IRAM load as before, AGT's where their
+    names have not changed.
     """
     names = []
-    for path in sorted(folder.glob("*/record.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if is_flat(record):
-            record = migrate_record(record)
-            weights = path.with_name("model.safetensors")
-            if weights.exists():
-                record["weights"] = f"sha256:{file_digest(weights)}"
-            write_json(path, record)
-            if path.parent.name != record["id"]:
-                path.parent.rename(folder / record["id"])
-            names.append(record["id"])
+    for path, record in _flat_records(folder, "*/record.json"):
+        if ASIDE in path.parent.name:
+            continue
+        record = migrate_record(record)
+        home = folder / record["id"]
+        if path.parent != home:
+            path.parent.rename(home)  # first: the record tells whether this run has been migrated
+        weights = home / "model.safetensors"
+        if weights.exists():
+            record["weights"] = f"sha256:{file_digest(weights)}"
+        write_json(home / "record.json", record)
+        names.append(record["id"])
     return names
 
 

@@ -23,6 +23,7 @@ RUNS = REPOSITORY / "runs"
 RESULTS = REPOSITORY / "results"
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+ASIDE = ".stale-"  # in the names of folders that were moved aside
 ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
 
 
@@ -77,20 +78,26 @@ def read_record(path: Path) -> dict[str, Any]:
         missing = {"id", "settings", "data"} - record.keys()
         if missing or not isinstance(record["data"]["content"], str):
             raise KeyError(*missing)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StaleRun(f"{path} is no record ({type(error).__name__}: {error})") from error
+        if not isinstance(record["settings"], dict):
+            raise TypeError("settings have no names")
+    except OSError as error:
+        raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StaleRun(
+            f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
+        ) from error
     return record
 
 
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless this is a record of ``spec``, on any device and number of threads,
     made from the data that its dataset has now."""
+    different = _differences(record["spec"], asdict(spec), ANYWHERE)
+    if "system" not in [name for name, *_ in different]:  # else they have other settings anyway
+        different += _differences(_flat(record["settings"]), _flat(asdict(spec.settings())))
     changes = [
         f"{name} is {actual!r}, but the spec asks for {expected!r}"
-        for name, actual, expected in (
-            *_differences(record["spec"], asdict(spec), ANYWHERE),
-            *_differences(_flat(record["settings"]), _flat(asdict(spec.settings()))),
-        )
+        for name, actual, expected in different
     ]
     if changes:
         raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
@@ -152,7 +159,7 @@ def state(spec: RunSpec) -> State:
 
 def move_aside(folder: Path) -> Path:
     """Rename a run's folder, so that nothing is lost: the run may have taken hours."""
-    target = folder.with_name(f"{folder.name}.stale-{time.time_ns()}")
+    target = folder.with_name(f"{folder.name}{ASIDE}{time.time_ns()}")
     folder.rename(target)
     return target
 

@@ -212,7 +212,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     Raises ``StaleRun`` if it is damaged or not the run of ``spec``, or if its data have changed.
     """
     record = read_record(folder / "record.json")
-    spec = spec or RunSpec(**record["spec"])
+    spec = spec or _recorded_spec(record, folder)
     check_record(record, spec, folder)
     weights = folder / "model.safetensors"
     try:
@@ -232,6 +232,16 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise StaleRun(f"{folder}: damaged ({error}). Delete it and train again.") from error
     return Run(record, system, corpus)
+
+
+def _recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
+    """The spec in a record; ``StaleRun`` if it cannot be run today."""
+    spec = RunSpec(**record["spec"])
+    try:
+        spec.validate()
+    except SpecError as error:
+        raise StaleRun(f"{folder} holds a run that cannot be made today: {error}") from error
+    return spec
 
 
 def execute(spec: RunSpec) -> Path:

@@ -45,6 +45,8 @@ class RunSpec:
 
     def validate(self) -> None:
         """Raise ``SpecError`` for anything that cannot run, before anything starts."""
+        if not isinstance(self.overrides, dict):
+            raise SpecError(f"overrides takes values by address, got {self.overrides!r}")
         settings = self.settings()
         corpora = {name: card for name, card in CARDS.items() if card.sizes}
         card = choose("dataset", self.dataset, corpora)
@@ -53,6 +55,10 @@ class RunSpec:
             raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
         if type(self.threads) is not int or self.threads < 1:
             raise SpecError(f"threads takes a whole number from 1, got {self.threads!r}")
+        if not isinstance(self.device, str):
+            raise SpecError(f"device takes a name, got {self.device!r}")
+        if type(self.test) is not bool:
+            raise SpecError(f"test takes True or False, got {self.test!r}")
         if self.limit is not None and (type(self.limit) is not int or not 20 <= self.limit <= rows):
             raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
         rows = self.limit or rows

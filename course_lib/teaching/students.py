@@ -101,14 +101,19 @@ def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
 def write_students(lessons: list[Path], folder: Path) -> list[Path]:
     """A copy without solutions of every lesson, in ``folder``; all are checked before one is
     written."""
-    copies = {
-        folder / lesson.name: student_copy(nbformat.read(lesson, as_version=4), lesson.name)
-        for lesson in lessons
-    }
+    copies = {folder / lesson.name: student_copy(_read(lesson), lesson.name) for lesson in lessons}
     for path, copy in copies.items():
         with atomic_path(path) as temporary:
             nbformat.write(copy, temporary)
     return list(copies)
+
+
+def _read(lesson: Path) -> NotebookNode:
+    """The notebook in a file; ``ExerciseError`` where there is none in it."""
+    try:
+        return nbformat.read(lesson, as_version=4)
+    except (ValueError, AttributeError, nbformat.ValidationError) as error:
+        raise ExerciseError(f"{lesson} is no notebook ({type(error).__name__})") from error
 
 
 def _error(name: str, index: int, what: str) -> ExerciseError:

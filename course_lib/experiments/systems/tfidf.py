@@ -104,8 +104,14 @@ class TfidfSystem:
         return self.words.transform(rows["text"][:])
 
     def build(self, rows: Rows, seed: int) -> None:
-        """Count the words of the training rows."""
-        self.words = self.vectoriser().fit(rows["train"]["text"][:])
+        """Count the words of the training rows; ``SpecError`` where none is left to count."""
+        try:
+            self.words = self.vectoriser().fit(rows["train"]["text"][:])
+        except ValueError as error:  # which scikit-learn raises where no word is left
+            least = self.settings.model.minimum_documents
+            raise SpecError(
+                f"model.minimum_documents is {least}, and no word occurs in that many training rows"
+            ) from error
         training = self.settings.training
         self.regression = LogisticRegression(
             C=training.inverse_regularisation, tol=training.tolerance,
