@@ -5,11 +5,14 @@ import platform
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from unittest.mock import MagicMock
 
 import numpy as np
+import papermill
 import pytest
 import torch
 from filelock import FileLock
+from jupyter_client.kernelspec import NoSuchKernel
 from safetensors.torch import load_file
 
 from course_lib import cli
@@ -490,6 +493,16 @@ def test_the_command_line_makes_the_spec(executed):
     assert cli.main([*arguments.split(), *more.split()]) == 0
     overrides = {"model.hidden": 8, "training.learning_rate": 5e-4, "text.vectors": "none"}
     assert executed == [RunSpec("han", "toy", "small", overrides, 4, "auto", 1, 60, test=False)]
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("Kernel died before replying"), NoSuchKernel("python3")]
+)
+def test_a_kernel_that_is_not_there_or_dies_is_one_sentence(tmp_path, monkeypatch, capsys, error):
+    monkeypatch.setattr(records, "RUNS", tmp_path)
+    monkeypatch.setattr(papermill, "execute_notebook", MagicMock(side_effect=error))
+    assert cli.main(["run", "--dataset", "toy", "--preset", "small"]) == 2
+    assert "error: the notebook's kernel " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -46,6 +46,10 @@ from course_lib.training.parallel import is_main, processes
 VALIDATION_SHARE = 0.1  # of the training half, where neither corpus nor settings say otherwise
 
 
+class KernelError(RuntimeError):
+    """The kernel that runs a notebook did not start, or died."""
+
+
 @dataclass
 class Run:
     """A finished run: its record, the trained system, and the corpus that it was trained on."""
@@ -245,20 +249,31 @@ def _recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
 
 
 def execute(spec: RunSpec) -> Path:
-    """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder."""
+    """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder.
+
+    ``KernelError`` if no kernel starts, or if it dies.
+    """
     import papermill  # only needed here, and slow to import
+    from jupyter_client.kernelspec import NoSuchKernel
 
     spec.validate()
     folder = records.RUNS / spec.id
     if state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
-        papermill.execute_notebook(
-            REPOSITORY / "notebooks" / "experiments" / "run.ipynb",
-            folder / "run.ipynb",
-            parameters=asdict(spec),
-            cwd=str(REPOSITORY),
-            kernel_name="python3",
-        )
+        try:
+            papermill.execute_notebook(
+                REPOSITORY / "notebooks" / "experiments" / "run.ipynb",
+                folder / "run.ipynb",
+                parameters=asdict(spec),
+                cwd=str(REPOSITORY),
+                kernel_name="python3",
+            )
+        except (RuntimeError, NoSuchKernel) as error:  # of jupyter_client, not of a cell
+            raise KernelError(
+                f"the notebook's kernel does not run ({error}). If it never did, pip install "
+                '--editable ".[course]" brings it; if it died, memory may have run out, and the '
+                "same command goes on where it stopped."
+            ) from error
     return folder
 
 
