@@ -146,7 +146,7 @@ def test_another_spec_on_the_same_folder_is_refused(finished, change):
 
 def test_a_refusal_does_not_list_the_settings_of_another_system(finished):
     spec = RunSpec("tfidf", "toy", "words", seed=1)
-    with pytest.raises(StaleRun, match="system is 'han', asked for is 'tfidf'") as raised:
+    with pytest.raises(StaleRun, match="system is 'han', but the spec asks for 'tfidf'") as raised:
         train(spec, finished[0])
     assert "model." not in str(raised.value)
 
@@ -217,7 +217,20 @@ def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(SPEC, tmp_path, after_epoch=interrupt)
     other = replace(SPEC, overrides=SPEC.overrides | {"model.penalty": 0.5})
-    with pytest.raises(StaleRun, match="checkpoint of another"):
+    with pytest.raises(StaleRun, match=r"model.penalty is 0.0, but the spec asks for 0.5"):
+        train(other, tmp_path)
+
+
+def test_the_unfinished_run_with_other_vectors_is_not_taken_over(tmp_path):
+    """Its network has the same shape, so the checkpoint alone would be resumed."""
+
+    def interrupt(history):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(SPEC, tmp_path, after_epoch=interrupt)
+    other = replace(SPEC, overrides=SPEC.overrides | {"text.standardise": True})
+    with pytest.raises(StaleRun, match=r"text.standardise is False, but the spec asks for True"):
         train(other, tmp_path)
 
 

@@ -110,6 +110,15 @@ def _train(
     start = time.perf_counter()
     system = system_of(spec, corpus)
     rows = split_rows(corpus, spec.limit, system.settings.text.validation_share)
+    about = {
+        "id": spec.id,
+        "spec": asdict(spec),
+        "settings": asdict(system.settings),
+        "data": asdict(corpus.provenance)
+        | {"subset": corpus.provenance.subset or spec.limit is not None},
+    }
+    if folder and is_main():
+        _claim(folder, about, spec)
     system.build(rows, spec.seed)
     try:
         fit_record = system.fit(
@@ -119,12 +128,7 @@ def _train(
     except CheckpointError as error:
         raise StaleRun(str(error)) from error
     evaluation = evaluate(system, rows, spec, with_validation="epochs" not in fit_record)
-    record = {
-        "id": spec.id,
-        "spec": asdict(spec),
-        "settings": asdict(system.settings),
-        "data": asdict(corpus.provenance)
-        | {"subset": corpus.provenance.subset or spec.limit is not None},
+    record = about | {
         "environment": environment,
         "seconds": round(time.perf_counter() - start, 1),
         "sizes": {split: len(part) for split, part in rows.items()},
@@ -135,6 +139,15 @@ def _train(
         record["weights"] = f"sha256:{file_digest(folder / 'model.safetensors')}"
         write_json(folder / "record.json", record)
     return Run(record, system, corpus)
+
+
+def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
+    """Note in the folder what is trained there; ``StaleRun`` if the training of something else was
+    begun there. The checkpoints alone would not tell other word vectors of the same width."""
+    path = folder / "started.json"
+    if path.exists():
+        check_record(read_record(path), spec, folder)
+    write_json(path, about)
 
 
 def system_of(spec: RunSpec, corpus: Corpus) -> System:
