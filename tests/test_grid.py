@@ -310,3 +310,11 @@ def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
     monkeypatch.setattr(scheduler.torch.cuda, "device_count", lambda: 1)
     with scheduler.own_device(SPEC) as only:
         assert only is SPEC
+
+
+def test_the_status_says_which_run_is_missing_and_why_its_record_does_not_count(place):
+    place("results", data={"content": "0" * 64})
+    lines = grid.describe({"small": [SPEC, replace(SPEC, seed=1)]}).split("\n")
+    assert lines[0] == "small: 0 of 2 done"
+    assert lines[1] == f"  missing {SPEC.id}" and "made from other data than toy" in lines[2]
+    assert lines[3:] == [f"  missing {replace(SPEC, seed=1).id}"]

@@ -155,10 +155,13 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
 
 
 def describe(grid: dict[str, list[RunSpec]]) -> str:
-    """One line per group: how many of its runs are done, then the names of the missing ones."""
+    """One line per group: how many of its runs are done, then the names of the missing ones, each
+    with the reasons why a record of it does not count."""
     lines = []
     for name, specs in grid.items():
-        absent = [spec.id for spec in missing(specs)]
+        absent = missing(specs)
         lines.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
-        lines += [f"  missing {spec}" for spec in absent]
+        for spec in absent:
+            lines.append(f"  missing {spec.id}")
+            lines += [f"    {reason}" for reason in state(spec).stale.values()]
     return "\n".join(lines)
