@@ -47,48 +47,50 @@ class Drawn:
         (x, y), (to_x, to_y) = start, end
         return near(self.at(np.linspace(x, to_x, 60), np.linspace(y, to_y, 60)), colour, 60).mean()
 
-    def check(self, shares, xs=None, ys=None):
-        """Each cell has the colour at its share of the map."""
-        shares = np.asarray(shares)
+    def wrong_cells(self, shares, xs=None, ys=None):
+        """The cells whose colour is not the one at their share of the map."""
+        wrong = []
         for (row, column), share in np.ndenumerate(shares):
             x = column if xs is None else xs[column]
             y = row if ys is None else ys[row]
             colour = ATTENTION_HEX[round(share * 255)]
-            assert near(self.at(x + 0.5, y + 0.5), colour), f"[{row}, {column}] is not {colour}"
+            if not near(self.at(x + 0.5, y + 0.5), colour):
+                wrong.append(f"[{row}, {column}] is not {colour}")
+        return wrong
 
 
 WEIGHTS = np.array([[0, 0.04, 0.16], [0.36, 0.64, 0.25], [0, 0, 0.01]])
 
 
 def test_cells_have_the_colour_of_their_share_of_the_largest_weight():
-    Drawn(WEIGHTS, words(3)).check(WEIGHTS / 0.64)
+    assert Drawn(WEIGHTS, words(3)).wrong_cells(WEIGHTS / 0.64) == []
 
 
 def test_the_square_root_scale_shows_the_root_of_the_share():
-    Drawn(WEIGHTS, words(3), scale="sqrt").check(np.sqrt(WEIGHTS / 0.64))
+    assert Drawn(WEIGHTS, words(3), scale="sqrt").wrong_cells(np.sqrt(WEIGHTS / 0.64)) == []
 
 
 def test_normalised_each_row_reaches_the_darkest_and_zeros_stay_paper():
     weights = np.vstack([WEIGHTS[:2], np.zeros(3)])
     shares = weights / [[0.16], [0.64], [1]]
     drawn = Drawn(weights, words(3), normalise=True)
-    drawn.check(shares)
+    assert drawn.wrong_cells(shares) == []
     assert drawn.bar.get_ylabel() == "weight ÷ largest of its row"
     drawn = Drawn(weights, words(3), normalise=True, transpose=True)
-    drawn.check(shares.T)
+    assert drawn.wrong_cells(shares.T) == []
     assert drawn.bar.get_ylabel() == "weight ÷ largest of its column"
-    Drawn(weights, words(3), normalise=True, scale="sqrt").check(np.sqrt(shares))
+    assert Drawn(weights, words(3), normalise=True, scale="sqrt").wrong_cells(np.sqrt(shares)) == []
 
 
 def test_all_steps_share_one_scale():
     weights = np.stack([WEIGHTS, WEIGHTS / 4])
     drawn = Drawn(weights, words(3), steps=["all", "a quarter"], step=1, title="Two")
-    drawn.check(WEIGHTS / 4 / 0.64)
+    assert drawn.wrong_cells(WEIGHTS / 4 / 0.64) == []
     assert drawn.axis.get_title(loc="left") == "Two · a quarter"
 
 
 def test_zeros_alone_are_paper():
-    Drawn(np.zeros((3, 3)), words(3)).check(np.zeros((3, 3)))
+    assert Drawn(np.zeros((3, 3)), words(3)).wrong_cells(np.zeros((3, 3))) == []
 
 
 @pytest.mark.parametrize("transpose", [False, True])
@@ -97,10 +99,10 @@ def test_summaries_stand_beyond_a_gap_of_paper(transpose):
     drawn = Drawn(weights, words(2), words(5), extra=2, transpose=transpose)
     places = [0, 1, 2, 3.6, 4.6]
     if transpose:
-        drawn.check(weights.T, ys=places)
+        assert drawn.wrong_cells(weights.T, ys=places) == []
         gap = drawn.at([0.5, 1.5], 3.3)
     else:
-        drawn.check(weights, xs=places)
+        assert drawn.wrong_cells(weights, xs=places) == []
         gap = drawn.at(3.3, [0.5, 1.5])
     assert near(gap, PAPER).all()
     axis = drawn.axis.yaxis if transpose else drawn.axis.xaxis
