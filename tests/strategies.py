@@ -13,6 +13,7 @@ from course_lib.data.cards import Card, Download, Source
 from course_lib.data.corpus import Provenance, load_corpus
 from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.metrics import invariants
 from course_lib.models.han import HAN, HANConfig
 
 DATA = b"a review\n" * 40_000
@@ -55,6 +56,13 @@ def batch(lengths, seed=0, width=None):
     mask = prefix_mask(lengths, width)
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(1, WORDS, mask.shape, generator=generator) * mask, mask
+
+
+def check_independence(model, tokens, mask, tolerance):
+    """A document is read the same whatever its padding, its neighbours and earlier batches."""
+    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
+    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
+    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
 
 
 def ragged_batch(documents, seed=0):

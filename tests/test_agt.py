@@ -7,7 +7,7 @@ from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from strategies import WORDS, batch, every_device, row_lengths, seeds
+from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 
 from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
@@ -108,9 +108,7 @@ def test_invariants_hold(settings, device, lengths, seed):
     model = tiny_agt(seed % 7, **settings).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     tolerance = 1e-6 if device == "cpu" else 1e-5
-    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
-    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
-    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
+    check_independence(model, tokens, mask, tolerance)
     invariants.check_order_blindness(model, tokens, mask, seed, tolerance=tolerance)
     invariants.check_permutation(model, tokens, mask, matters=False, tolerance=tolerance)
     output = model(tokens, mask)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from strategies import WORDS, batch, every_device, row_lengths, seeds
+from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 
 from course_lib.experiments.systems.bilstm import BiLSTMSystem
 from course_lib.metrics import invariants
@@ -79,9 +79,7 @@ def test_invariants_hold(device, lengths, seed):
     model = tiny_bilstm(seed % 7).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     tolerance = 2e-6 if device == "cpu" else 1e-5
-    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
-    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
-    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
+    check_independence(model, tokens, mask, tolerance)
     output = model(tokens, mask)
     invariants.check_attention(output.attention, mask)
     assert not output.attention[~mask].any()

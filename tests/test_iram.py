@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from strategies import (
     WORDS,
     batch,
+    check_independence,
     every_device,
     prefix_mask,
     row_lengths,
@@ -171,9 +172,7 @@ def test_invariants_hold(settings, device, lengths, seed):
     model = tiny_iram(seed % 7, **settings).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     tolerance = 1e-6 if device == "cpu" else 1e-5
-    invariants.check_padding(model, tokens, mask, tolerance=tolerance)
-    invariants.check_neighbours(model, tokens, mask, tolerance=tolerance)
-    invariants.check_stateless(model, tokens, mask, tolerance=tolerance)
+    check_independence(model, tokens, mask, tolerance)
     output = model(tokens, mask)
     assert output.logits.isfinite().all()
     if model.config.steps:
