@@ -82,8 +82,8 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
         (f"a: [{SMALL}, {SMALL}]", "han-toy-small-s0 stands in group 'a', entry 1 already"),
         (f"a: [{SMALL}]\nb: [{SMALL}]", "group 'b', entry 1: han-toy-small-s0 stands in group 'a'"),
         ("a: [{seeds: [1, 1]}]", "han-imdb-report-s1 stands in group 'a', entry 1 already"),
-        ("a: [{}]\na: [{}]", "'a' stands twice"),
-        ("a: [{threads: 1, threads: 2}]", "'threads' stands twice"),
+        ("a: [{}]\na: [{}]", "'a' occurs twice"),
+        ("a: [{threads: 1, threads: 2}]", "'threads' occurs twice"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_place(written, text, says):
@@ -195,7 +195,7 @@ def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
 
 def test_missing_is_what_neither_runs_nor_results_hold(place):
     other = replace(SPEC, seed=1)
-    assert grid.missing([SPEC, other]) == [SPEC, other]
+    assert grid.missing(iter([SPEC, other])) == [SPEC, other]
     place("results")
     assert grid.missing([SPEC, other]) == [other]
     assert grid.missing([SPEC, other], again=True) == [SPEC, other]

@@ -7,6 +7,7 @@ import pytest
 
 from course_lib.experiments import grid
 from course_lib.experiments.migrate import (
+    address_of,
     migrate_grid,
     migrate_record,
     migrate_results,
@@ -154,3 +155,8 @@ def test_a_grids_overrides_are_named_by_address(tmp_path):
     names = [spec.id for spec in grid.read_grid(path)["a"]]
     assert names == ["iram-sst2-full-penalty0-epochs3-s0", "iram-sst2-vanilla-penalty0-epochs3-s1"]
     assert migrate_grid(path) == 0
+
+
+def test_a_setting_that_never_was_is_refused_by_name():
+    with pytest.raises(DataError, match="han has no setting 'hiden' today"):
+        address_of("han", "hiden")

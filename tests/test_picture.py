@@ -110,20 +110,24 @@ def test_summaries_stand_beyond_a_gap_of_paper(transpose):
     assert [label.get_text() for label in axis.get_ticklabels()] == words(5)
 
 
+@pytest.mark.parametrize("extra", [0, 2])
 @pytest.mark.parametrize("band", [0, 1, 3])
-def test_a_band_is_bordered_between_its_cells_and_the_others(band):
+def test_a_band_is_bordered_between_its_cells_and_the_others(band, extra):
     count = 6
-    drawn = Drawn(np.zeros((count, count)), words(count), band=band)
+    places = np.arange(count) + picture.GAP * (np.arange(count) >= count - extra)
+    drawn = Drawn(np.zeros((count, count)), words(count), words(count), band=band, extra=extra)
     for row in range(count):
         for column in range(1, count):
             border = column in (row + band + 1, row - band)
-            share = drawn.share(ACCENT, (column, row + 0.15), (column, row + 0.85))
+            x = places[column]
+            share = drawn.share(ACCENT, (x, row + 0.15), (x, row + 0.85))
             assert (share > 0.25) == border, f"left of [{row}, {column}]"
     for row in range(1, count):
         for column in range(count):
             inside = abs(row - column) <= band
             border = inside != (abs(row - 1 - column) <= band)
-            share = drawn.share(ACCENT, (column + 0.15, row), (column + 0.85, row))
+            x = places[column]
+            share = drawn.share(ACCENT, (x + 0.15, row), (x + 0.85, row))
             assert (share > 0.25) == border, f"above [{row}, {column}]"
 
 

@@ -39,6 +39,18 @@ def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
     assert "COURSE_HEATMAP" not in os.environ
 
 
+def test_a_lesson_that_cannot_start_leaves_no_earlier_page(tmp_path, monkeypatch):
+    (tmp_path / "01_new.html").write_text("of an earlier run")
+    failed = lessons.Outcome("01_new", 0.0, ["no kernel"])
+    monkeypatch.setattr(site, "pages", lambda: [tmp_path / "01_new.ipynb"])
+    monkeypatch.setattr(site, "execute", lambda *arguments: failed)
+    monkeypatch.setattr(site, "EXECUTED", tmp_path / "executed")
+    monkeypatch.setattr(site, "SITE", tmp_path)
+    assert site.course("smoke") == [failed]
+    assert not (tmp_path / "01_new.html").exists()
+    assert "01_new" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
 def test_what_is_folded_stays_folded_on_the_site(tmp_path):
     fold = "<details><summary>Hint</summary>\n\n- **one**\n\n</details>\n\nafter"
     shown = "<details><summary>Hint</summary><strong>one</strong></details>after"

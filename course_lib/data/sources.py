@@ -4,7 +4,6 @@ Whatever serves it, a file enters the cache only complete and verified: it is wr
 temporary name, its digest is checked, and then it is renamed.
 """
 
-import hashlib
 import os
 import shutil
 import socket
@@ -19,7 +18,7 @@ import pooch
 
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.registry import STALL_SECONDS, Unavailable, from_registry
-from course_lib.files import DISK_FULL, DataError, atomic_path, data_root
+from course_lib.files import DISK_FULL, DataError, atomic_path, data_root, file_digest
 
 CONNECT_SECONDS = 5
 
@@ -32,8 +31,8 @@ def verify(path: Path, digest: str | None) -> None:
     """Raise ``DataError`` unless it is a file of the digest ``"algorithm:hexadecimal"``, if any."""
     algorithm, _, expected = (digest or "").partition(":")
     try:
-        with path.open("rb") as file:
-            actual = hashlib.file_digest(file, algorithm).hexdigest() if digest else expected
+        path.open("rb").close()
+        actual = file_digest(path, algorithm) if digest else expected
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror}). A file of that name is needed there."

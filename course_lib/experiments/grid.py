@@ -31,7 +31,7 @@ class _Loader(yaml.SafeLoader):
         names = [key.value for key, _ in node.value]
         for name in names:
             if names.count(name) > 1:
-                raise SpecError(f"{name!r} stands twice{node.start_mark}")
+                raise SpecError(f"{name!r} occurs twice{node.start_mark}")
         return super().construct_mapping(node, deep)
 
 
@@ -124,11 +124,10 @@ def spec_of(name: str) -> RunSpec:
 
 def missing(specs: Iterable[RunSpec], again: bool = False) -> list[RunSpec]:
     """The runs without a record; with ``again`` only records in ``runs/`` count."""
-    paths = {spec.id: state(spec).record for spec in specs}
     return [
         spec
         for spec in specs
-        if not paths[spec.id] or (again and records.RESULTS in paths[spec.id].parents)
+        if not (path := state(spec).record) or (again and records.RESULTS in path.parents)
     ]
 
 

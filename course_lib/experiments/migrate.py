@@ -68,9 +68,12 @@ def address_of(system: str, name: str) -> str:
     """Today's address of an old setting."""
     if name == "trainable":
         raise DataError("write model.frozen with the opposite value for trainable")
-    return RENAMED.get(name) or next(
-        address for address in addresses_of(system) if address.endswith(f".{name}")
-    )
+    if name in RENAMED:
+        return RENAMED[name]
+    for address in addresses_of(system):
+        if address.endswith(f".{name}"):
+            return address
+    raise DataError(f"{system} has no setting {name!r} today")
 
 
 def is_flat(record: dict[str, Any]) -> bool:
@@ -161,10 +164,10 @@ def _migrate_line(line: str) -> str:
     overrides = re.search(r"overrides: (?:&\w+ )?\{([^}]*)\}", line)
     if not system or not overrides:
         return line
-    addresses = re.sub(
+    renamed = re.sub(
         r"(?<![\w.])(\w+):", lambda name: f"{address_of(system[1], name[1])}:", overrides[1]
     )
-    return line[: overrides.start(1)] + addresses + line[overrides.end(1) :]
+    return line[: overrides.start(1)] + renamed + line[overrides.end(1) :]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

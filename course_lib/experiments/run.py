@@ -19,6 +19,7 @@ from filelock import FileLock
 from safetensors import SafetensorError
 from torch import nn
 
+from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import records
@@ -42,8 +43,6 @@ from course_lib.training.checkpoints import History
 from course_lib.training.config import CheckpointError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.parallel import is_main, processes
-
-VALIDATION_SHARE = 0.1  # of the training half, where neither corpus nor settings say otherwise
 
 
 class KernelError(RuntimeError):
@@ -199,7 +198,9 @@ def train_or_load(spec: RunSpec) -> Run:
         return train(spec, folder)
 
 
-def split_rows(corpus: Corpus, limit: int | None = None, share: float = VALIDATION_SHARE) -> Rows:
+def split_rows(
+    corpus: Corpus, limit: int | None = None, share: float = TextConfig.validation_share
+) -> Rows:
     """``train``, ``validation`` and ``test`` rows; ``limit`` keeps only the first training rows.
 
     In a corpus without validation rows, the first ``share`` of the (limited) training half is held

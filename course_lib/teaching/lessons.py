@@ -166,7 +166,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     )
     cells, count = [], 0
     for cell in notebook.cells:
-        tags = [tag for tag in cell.metadata.get("tags", [])]
+        tags = list(cell.metadata.get("tags", []))
         if "injected-parameters" in tags:
             continue
         ours = {key: cell.metadata[key] for key in ("nbgrader", "jupyter") if key in cell.metadata}

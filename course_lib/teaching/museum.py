@@ -14,7 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.records import RESULTS, describe_environment, write_json
+from course_lib.experiments.records import (
+    RESULTS,
+    describe_environment,
+    kept_accuracy,
+    write_json,
+)
 from course_lib.experiments.run import split_rows
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.han import HANSystem
@@ -101,8 +106,7 @@ def _train(system: BrokenHAN, rows: Rows, seed: int, device: torch.device) -> di
     except TrainingError as error:
         entry["error"] = str(error)
     else:
-        best_epoch = fit_record["epochs"][fit_record["best_epoch"] - 1]
-        entry["accuracy"] = best_epoch["validation_accuracy"]
+        entry["accuracy"] = kept_accuracy(fit_record)
         entry |= {name: fit_record[name] for name in ("best_epoch", "epochs")}
     return entry | {"seconds": round(time.perf_counter() - start, 1)}
 

@@ -205,7 +205,7 @@ def export_html(executed: Path, target: Path) -> None:
 
 
 def _shown(output: NotebookNode) -> NotebookNode | None:
-    """What the site shows of an output: no widgets without a kernel, no noise of this machine."""
+    """What the site shows of an output: neither widgets nor this machine's messages."""
     if output.output_type == "stream" and output.name == "stderr":
         return None
     if "data" in output:
@@ -221,12 +221,14 @@ def course(profile: str) -> list[Outcome]:
         prepare_data()
     outcomes = []
     for lesson in pages():
-        executed = EXECUTED / lesson.name
+        executed, page = EXECUTED / lesson.name, SITE / f"{lesson.stem}.html"
+        for path in (executed, page):  # those of an earlier run
+            path.unlink(missing_ok=True)
         with views_shown("static"):
             outcomes.append(execute(lesson, executed, profile))
         if executed.exists():
-            export_html(executed, SITE / f"{lesson.stem}.html")
-    _write_index([outcome.lesson for outcome in outcomes])
+            export_html(executed, page)
+    _write_index([lesson.stem for lesson in pages() if (SITE / f"{lesson.stem}.html").exists()])
     return outcomes
 
 

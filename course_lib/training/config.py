@@ -1,6 +1,5 @@
 """How a model is trained: settings that check themselves, and the optimiser that they name."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -10,8 +9,8 @@ from course_lib.checking import (
     check_choice,
     check_flags,
     check_number,
+    check_positive,
     check_whole,
-    refusal,
 )
 
 OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
@@ -59,8 +58,7 @@ class TrainingConfig:
         check_whole(self, "epochs", "batch_size")
         check_whole(self, "most_tokens", "patience", least=0)
         check_number(self, "weight_decay", "clip_norm", "momentum", "epsilon", "embedding_rate")
-        if type(self.learning_rate) not in (int, float) or not 0 < self.learning_rate < math.inf:
-            raise refusal(self, "learning_rate", "a finite number above 0")
+        check_positive(self, "learning_rate")
         check_flags(self, "decay")
         check_choice(self, "best_by", ("loss", "accuracy"))
         check_choice(self, "optimizer", OPTIMIZERS)

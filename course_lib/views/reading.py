@@ -1,7 +1,7 @@
 """What a system read: tokens, the attention it paid them, and the probability of every class."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,13 +75,9 @@ class Reading:
     @property
     def sentences(self) -> list[list[str]]:
         """The tokens of each sentence."""
-        ends = np.cumsum(self.sentence_lengths)
-        return [
-            list(self.tokens[end - length : end])
-            for end, length in zip(ends, self.sentence_lengths, strict=True)
-        ]
+        return [list(words) for words in self.by_sentence(self.tokens)]
 
-    def by_sentence(self, values: np.ndarray) -> list[np.ndarray]:
+    def by_sentence(self, values: np.ndarray | tuple[str, ...]) -> list[Any]:
         """One value per token ``(tokens,)`` → those of each sentence, ``(words,)`` each.
 
         ``ValueError`` for another number of values.

@@ -79,6 +79,8 @@ def standard_error(records: list[dict[str, Any]], dataset: str) -> float:
         and "test" in record
         and not record["data"]["subset"]
     ]
+    if not tested:
+        raise ValueError(f"no recorded run has read the complete test half of {dataset}")
     best = max(tested, key=lambda record: record["test"]["accuracy"])
     return sampling_error(best["test"]["accuracy"], best["sizes"]["test"])
 

@@ -67,12 +67,9 @@ def as_matrices(weights: Any, steps: Sequence[Any] | None) -> tuple[np.ndarray, 
 
 def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], extra: int) -> None:
     """``ValueError`` unless the tokens fit the sides, and ``extra`` leaves a column of words."""
-    for name, tokens, side, kind in (
-        ("rows", rows, shape[1], "rows"),
-        ("columns", columns, shape[2], "columns"),
-    ):
+    for name, tokens, side in (("rows", rows, shape[1]), ("columns", columns, shape[2])):
         if len(tokens) != side:
-            raise ValueError(f"{name} has {len(tokens)} tokens for the {side} {kind} of weights")
+            raise ValueError(f"{name} has {len(tokens)} tokens for the {side} {name} of weights")
     if not 0 <= extra < len(columns):
         raise ValueError(f"extra is {extra}; it takes 0 to {len(columns) - 1} of the last columns")
 

@@ -45,7 +45,7 @@ def heatmap(
     if spec["outline"] is not None:
         _outline(axis, matrix > spec["outline"], places)
     if band is not None:
-        _mark_band(axis, len(down), band)
+        _mark_band(axis, len(down), band, extra)
     _finish(figure, axis, image, spec, step, normalise)
     return figure
 
@@ -111,12 +111,17 @@ def _outline(axis: Axes, cells: np.ndarray, places: list[np.ndarray]) -> None:
         axis.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=INK, linewidth=1.4))
 
 
-def _mark_band(axis: Axes, count: int, band: int) -> None:
+def _mark_band(axis: Axes, count: int, band: int, extra: tuple[int, int]) -> None:
     """The borders of |i − j| ≤ band, as steps along the cells."""
+    cells = np.repeat(np.arange(count), 2)
     edges = np.repeat(np.arange(count + 1), 2)[1:-1]
-    for side in (np.repeat(np.arange(count), 2) + band + 1, np.repeat(np.arange(count), 2) - band):
-        axis.plot(side, edges, color="white", linewidth=2.6)
-        axis.plot(side, edges, color=ACCENT, linewidth=1.4, linestyle=(0, (4, 2)))
+    for side in (cells + band + 1, cells - band):
+        x, y = (
+            at + GAP * ((at >= count - apart) & (apart > 0))
+            for at, apart in ((side, extra[1]), (edges, extra[0]))
+        )
+        axis.plot(x, y, color="white", linewidth=2.6)
+        axis.plot(x, y, color=ACCENT, linewidth=1.4, linestyle=(0, (4, 2)))
 
 
 def _finish(
