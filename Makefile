@@ -1,6 +1,7 @@
 # Two commands do all: `make course` and `make test`. Each sets up what it needs, once.
 
-# Without `make`: the README's three lines, and then `attention-course` with the same names.
+# Without `make`: README's block "Without make"; `attention-course` has the same commands (`experiments` is `grid run`;
+# `bench` and `clean` exist only here).
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin

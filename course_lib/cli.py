@@ -217,7 +217,7 @@ COMMANDS = {
         "run --system han --preset report --seed 0", "course", *_of("experiments.run"),
     ),
     "grid": Command(
-        "show what is missing of the groups in notebooks/experiments/grid.yaml, or run it",
+        "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments", *_of("experiments.scheduler"),
     ),
     "report": Command(
@@ -225,11 +225,11 @@ COMMANDS = {
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
     ),
     "museum": Command(
-        "train every specimen of the bug museum and record how well",
+        "train every specimen of the bug museum and record the results",
         "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),
     ),
     "migrate": Command(
-        "rename records, runs and the grid from before settings were nested",
+        "convert records, runs and the grid written before settings were nested",
         "migrate", "course", *_of("experiments.migrate"),
     ),
 }  # fmt: skip

@@ -16,7 +16,7 @@ NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
 CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
 NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}  # what some network file systems say
-# what safetensors and torch.save say of a full disk, which is no OSError with them
+# how safetensors and torch.save report a full disk; they raise no OSError
 NATIVE_DISK_FULL = re.compile(r"os error (?:27|28|122)|inline_container.*unexpected pos")
 
 
@@ -34,8 +34,8 @@ def atomic_path(target: Path) -> Iterator[Path]:
     """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
 
     On an error it is removed, so nothing half-written ever has the final name. A full disk or a
-    missing permission comes out as ``DataError`` that says what to do, unless it is another file
-    that the error is about.
+    missing permission comes out as ``DataError`` that says what to do, unless the error concerns
+    another file.
     """
     workroom = None
     try:
@@ -61,8 +61,10 @@ def atomic_path(target: Path) -> Iterator[Path]:
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Remove what writers that were killed left under temporary names in a folder that nobody
-    writes to now."""
+    """Remove the temporary folders that killed writers left in ``folder``.
+
+    Nothing may be writing there.
+    """
     for workroom in folder.glob(".*.*/"):
         shutil.rmtree(workroom)
 
@@ -73,8 +75,8 @@ def check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(present).free
     if free < needed:
         raise DataError(
-            f"{folder}: preparing takes about {_in_words(needed)} for a while, and "
-            f"{_in_words(free)} are free. Free some space{_elsewhere(folder)}."
+            f"{folder}: preparing takes about {_in_words(needed)} for the time being, but only "
+            f"{_in_words(free)} is free. Free some space{_elsewhere(folder)}."
         )
 
 
@@ -95,13 +97,13 @@ def _why_not_written(error: Exception, target: Path, workroom: Path | None) -> s
     ours = (
         workroom is None  # nothing but its folder was touched yet
         or any(place in own or place.is_relative_to(workroom.absolute()) for place in places)
-        or (not names and error.errno in DISK_FULL)  # writing to an open file tells no name
+        or (not names and error.errno in DISK_FULL)  # an error of an open file names no file
     )
     return error.strerror if ours and error.errno in CANNOT_WRITE else None
 
 
 def _elsewhere(path: Path) -> str:
-    """Where else it could go: what lies in the data folder moves with that."""
+    """Where else the file could go: COURSE_DATA_DIR moves everything in the data folder."""
     if path.absolute().is_relative_to(data_root().absolute()):
         return ", or set COURSE_DATA_DIR to a folder on another disk"
     return ""

@@ -1613,7 +1613,7 @@ def test_numbers(capsys):
         checks.check_number("half", 0.25, 0.5, "1 / 2", mistakes=known)
     with pytest.raises(CheckFailed, match=r"0.7 is not it\. Try 1 / 2"):
         checks.check_number("half", 0.7, 0.5, "1 / 2", mistakes=known)
-    with pytest.raises(CheckFailed, match="a number is asked for, got 'x'"):
+    with pytest.raises(CheckFailed, match="the answer must be a number, got 'x'"):
         checks.check_number("half", "x", 0.5, "1 / 2")
     with pytest.raises(CheckFailed, match="nan is not it"):
         checks.check_number("half", float("nan"), 0.5, "1 / 2")

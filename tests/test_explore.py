@@ -191,7 +191,7 @@ def test_a_filter_that_keeps_nothing_says_so_and_can_be_left(trained):
     kind = part(view, widgets.Dropdown, "show")
     assert part(view, widgets.Button, "next mistake").disabled
     kind.index = 1
-    assert says(view) == "There is none among these documents."
+    assert says(view) == "No document matches this filter."
     part(view, widgets.Button, "next ▶").click()
     kind.index = 0
     part(view, widgets.Button, "next ▶").click()

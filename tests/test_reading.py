@@ -172,7 +172,7 @@ def test_of_more_classes_the_likeliest_is_named_first(probabilities, title):
 def test_a_reading_without_a_word_is_a_sentence():
     nothing = {"tokens": (), "sentence_lengths": (), "attention": {}}
     shown = show_reading(reading(**nothing), "<script>alert(1)</script>")
-    assert shown.value.startswith("<p>There is no word to look at. P(positive) = 0.70; &lt;script")
+    assert shown.value.startswith("<p>There are no words to show. P(positive) = 0.70; &lt;script")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_an_attention_of_steps_is_a_heatmap_with_its_summaries_apart():
 
 def test_no_heatmap_is_drawn_of_a_text_without_a_word():
     shown = show_attention(reading(tokens=(), sentence_lengths=(), attention={}), "steps")
-    assert "There is no word to look at. positive 0.70" in shown.value
+    assert "There are no words to show. positive 0.70" in shown.value
 
 
 def test_no_text_of_a_table_is_markup():

@@ -17,7 +17,7 @@ __all__, __getattr__ = front(
         "hashed_ngrams": "ngrams",  # the character n-grams of words, as rows of a table
         "TokenisedText": "text",  # the tokens of a text, and how many each sentence holds
         "tokenise": "text",  # a text's sentences and words
-        "split_tokens": "text",  # a text whose tokens are parted by blanks
+        "split_tokens": "text",  # a text whose tokens are separated by spaces
         "untrained_punkt": "text",  # the sentence splitter that needs no data
         "trained_punkt": "text",  # the sentence splitter with English parameters
         "fetch_punkt": "text",  # where these parameters are, fetched on first use

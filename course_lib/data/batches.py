@@ -110,7 +110,7 @@ class Batches:
     """Batches of documents of similar length.
 
     With a ``seed`` every epoch has its own shuffle, which depends on seed and epoch alone; without
-    one the documents come by falling length, for evaluation.
+    one the documents come in order of decreasing length, for evaluation.
     """
 
     documents: Documents

@@ -15,7 +15,7 @@ def hashed_ngrams(
     """Rows of each word's n-grams in a table of ``buckets`` + 1: ``(words, most n-grams)``, int32.
 
     A word is put between ``<`` and ``>``; equal n-grams have equal rows, from 1, on every machine;
-    0 fills up. ``ValueError`` without a bucket.
+    0 pads the rest. ``ValueError`` without a bucket.
     """
     if buckets < 1:
         raise ValueError(f"hashed_ngrams needs at least one bucket, got {buckets}")

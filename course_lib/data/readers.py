@@ -83,7 +83,7 @@ def check_member(name: str, path: Path) -> PurePosixPath:
 
 
 def read_acl_imdb(archive: Path) -> Iterator[Row]:
-    """Rows of the Maas tree: ``aclImdb/{train,test}/{neg,pos}/*.txt``; unlabelled ones are not."""
+    """Rows of the Maas tree: ``aclImdb/{train,test}/{neg,pos}/*.txt``; no unlabelled ones."""
     with naming(archive), tarfile.open(archive) as tree:
         for member in tree:
             parts = check_member(member.name, archive).parts

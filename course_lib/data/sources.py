@@ -24,7 +24,7 @@ CONNECT_SECONDS = 5
 
 
 class NotObtained(DataError):
-    """No source of a dataset works here; unlike a damaged file, no fault of anything at hand."""
+    """No source of a dataset works here; nothing here is damaged."""
 
 
 def verify(path: Path, digest: str | None) -> None:
@@ -35,7 +35,7 @@ def verify(path: Path, digest: str | None) -> None:
         actual = file_digest(path, algorithm) if digest else expected
     except OSError as error:
         raise DataError(
-            f"{path}: cannot be read ({error.strerror}). A file of that name is needed there."
+            f"{path}: cannot be read ({error.strerror}). Put a readable file of that name there."
         ) from error
     if actual != expected:
         raise DataError(

@@ -68,6 +68,6 @@ def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
 
 
 def split_tokens(text: str) -> TokenisedText:
-    """One sentence of tokens that are joined by blanks; no other white space parts them."""
+    """One sentence of tokens that are joined by blanks; no other white space separates them."""
     tokens = [token for token in text.split(" ") if token]
     return TokenisedText(tokens, [len(tokens)] if tokens else [])

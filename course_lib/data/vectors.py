@@ -1,4 +1,4 @@
-"""Pre-trained word vectors: a text file read once, then memory-mapped for ever after."""
+"""Pre-trained word vectors: a text file read once, then memory-mapped."""
 
 import hashlib
 import io

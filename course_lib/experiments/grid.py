@@ -45,7 +45,7 @@ def read_grid(path: Path = GRID) -> dict[str, list[RunSpec]]:
     try:
         groups = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path.name} is not UTF-8 ({error}); save it as that") from error
+        raise SpecError(f"{path.name} is not UTF-8 ({error}); save it as UTF-8") from error
     except yaml.YAMLError as error:
         raise SpecError(f"{path.name}: {error}") from error
     if not isinstance(groups, dict):

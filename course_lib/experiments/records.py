@@ -28,7 +28,10 @@ ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; setting
 
 
 class StaleRun(SpecError):
-    """A folder or record that is damaged, of another run or made from other data; says which."""
+    """A folder or record that is damaged, belongs to another run, or was made from other data.
+
+    The message says which.
+    """
 
 
 def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def explore_text(
 ) -> "TextView":
     """A view in which you type a text and read what a run or a system makes of it.
 
-    ``text`` stands there to begin with; ``show(source, text)`` makes the widget for a text, by
+    ``text`` is the initial text; ``show(source, text)`` makes the widget for a text, by
     default its words tinted by attention.
     """
     show = show or _show_text
@@ -180,7 +180,7 @@ class DocumentView(_Explorer):
         self._menu.options = self._options()
         self._menu.observe(self._pick, "value")
         if not self._places:
-            self._say("There is none among these documents.")
+            self._say("No document matches this filter.")
         elif self.index in self._places:
             self._menu.value = self.index
         else:

@@ -288,8 +288,8 @@ MUSEUM = (
         "specimen 9",
         "max pooling over padding",
         MaxPooling,
-        "padding, a state of zeros, wins wherever all words are negative: short documents read "
-        "otherwise beside long ones",
+        "padding, a state of zeros, wins wherever all words are negative: a short "
+        "document gets a different result beside long ones",
         frozenset({"padding", "neighbours"}),
         "in another text classifier: allenai/allennlp issue 4739",
     ),

@@ -41,9 +41,9 @@ class Outcome:
 
 
 def prepare_data() -> None:
-    """Fetch and prepare the datasets and vectors of the catalog, but for those on demand.
+    """Fetch and prepare the datasets and vectors of the catalog, except those fetched on demand.
 
-    One that has a stand-in may be missing: the lessons are content with the stand-in.
+    A dataset with a stand-in may be missing; the lessons then use the stand-in.
     """
     for name, card in CARDS.items():
         if card.sizes and not card.on_demand:

@@ -99,8 +99,16 @@ def check_both_directions(
     with evaluating(encoder):
         expected = encoder(x, mask)
         for input_place, state_place, message in (
-            (last, first, "the first state does not know of the last input: nothing reads back"),
-            (first, last, "the last state does not know of the first input: nothing reads on"),
+            (
+                last,
+                first,
+                "the first state does not depend on the last input: nothing reads backwards",
+            ),
+            (
+                first,
+                last,
+                "the last state does not depend on the first input: nothing reads forwards",
+            ),
         ):
             other = x.clone()
             other[row, input_place] = 1 - 2 * other[row, input_place]

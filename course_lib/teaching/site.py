@@ -1,6 +1,6 @@
-"""``site/``: the executed lessons as HTML files that ask for nothing and run nothing of others.
+"""``site/``: the executed lessons as HTML files that make no requests and run no foreign code.
 
-What a cell puts out may hold text of a dataset, which anybody may have written: it never becomes a
+A cell's output may hold text of a dataset, which anybody may have written: it never becomes a
 script, an event handler, a link that runs, or a request. The markdown cells are ours, and stay as
 they are.
 """

@@ -1,4 +1,4 @@
-"""Try every control of a view over its whole range, and be loud about the first error."""
+"""Try every control of a view over its whole range, and raise the first error."""
 
 import logging
 import sys

@@ -28,8 +28,8 @@ class CheckpointError(TrainingError):
 class TrainingConfig:
     """How a model is trained; ``patience`` epochs without a better validation figure stop it.
 
-    ``best_by`` (``"loss"`` or ``"accuracy"``) says which validation figure keeps an epoch. With
-    ``decay`` the learning rate falls linearly to zero over the planned epochs. ``optimizer`` is one
+    ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
+    With ``decay`` the learning rate falls linearly to zero over the planned epochs. ``optimizer`` is one
     of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate, and
     without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's default; SGD has
     none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0: any number) goes

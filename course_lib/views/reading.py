@@ -28,8 +28,8 @@ class Reading:
 
     ``tokens`` are those within the system's cut, ``left_out`` counts the words beyond it;
     ``sentence_lengths`` tells how many of the tokens each sentence holds. ``probabilities``
-    ``(classes,)`` sum to 1. ``attention`` stands by name, the most telling first; it is empty for
-    a system without attention. ``ValueError`` names what does not fit.
+    ``(classes,)`` sum to 1. ``attention`` maps names to weights, the most informative first; it is
+    empty for a system without attention. ``ValueError`` names what does not fit.
     """
 
     tokens: tuple[str, ...]

@@ -124,7 +124,7 @@ def _rows(weights: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
 
 
 def _no_word(about: str) -> widgets.HTML:
-    return widgets.HTML(f"<p>{html.escape(f'There is no word to look at. {about}')}</p>")
+    return widgets.HTML(f"<p>{html.escape(f'There are no words to show. {about}')}</p>")
 
 
 def _heatmap(reading: Reading, name: str, **options: Any) -> AttentionHeatmap:

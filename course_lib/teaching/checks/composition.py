@@ -158,7 +158,7 @@ ATTENTION_GATE = Checker(
         (_layer_like(gated=lambda new, y, s, gate: _gated(y, new, gate)),
          "the gate is the wrong way round: T = 1 takes the layer's new value."),
         (_layer_like(gated=lambda new, y, s, gate: _gated(new, s, gate)),
-         "what is carried on is y, the layer below, not s."),
+         "carry y, the layer below, not s."),
         (_layer_like(gated=lambda new, y, s, gate: new * gate),
          "y is not carried on: the part that the gate leaves is y ∘ (1 − T)."),
         (_layer_like(new=lambda both: both), "the new value lacks its tanh."),

@@ -147,7 +147,7 @@ def check_number(
     try:
         value = float(answer)
     except (TypeError, ValueError):
-        raise CheckFailed(f"✗ {name}: a number is asked for, got {answer!r}.") from None
+        raise CheckFailed(f"✗ {name}: the answer must be a number, got {answer!r}.") from None
     if abs(value - expected) <= tolerance:
         print(f"✓ {name}: {value:.4g}")
         return

@@ -52,7 +52,7 @@ RESIZE = (
 def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
     """A self-contained ``<iframe srcdoc>`` that draws ``state`` and ``data`` with the live module.
 
-    ``height`` in CSS pixels holds until the frame has told its own. The module and the state are
+    ``height`` in CSS pixels applies until the frame reports its own. The module and the state are
     deflated together, so that no token stands in the page as text.
     """
     program = json.dumps({"module": module(), "state": state}, separators=(",", ":"))
