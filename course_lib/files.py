@@ -75,7 +75,7 @@ def check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(present).free
     if free < needed:
         raise DataError(
-            f"{folder}: preparing takes about {_in_words(needed)} for the time being, but only "
+            f"{folder}: preparing needs about {_in_words(needed)} temporarily, but only "
             f"{_in_words(free)} is free. Free some space{_elsewhere(folder)}."
         )
 

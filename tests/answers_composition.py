@@ -232,7 +232,7 @@ WRONG = {
         (gate_like(reads="y"), "your gate reads y"),
         (gate_like(order="sy"), "[y; s] has y first"),
         (gate_like(lambda n, y, s, t: t * y + (1 - t) * n), "the wrong way round"),
-        (gate_like(lambda n, y, s, t: t * n + (1 - t) * s), "carried on is y"),
+        (gate_like(lambda n, y, s, t: t * n + (1 - t) * s), "carry y, the layer below"),
         (gate_like(lambda n, y, s, t: t * n), "y is not carried on"),
         (gate_like(bend=lambda x: x), "lacks its tanh"),
         (lambda *given: gate_by_halves(*given)[::-1], "exchanged"),

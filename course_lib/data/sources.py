@@ -24,7 +24,7 @@ CONNECT_SECONDS = 5
 
 
 class NotObtained(DataError):
-    """No source of a dataset works here; nothing here is damaged."""
+    """No source of a dataset works here; no file is damaged."""
 
 
 def verify(path: Path, digest: str | None) -> None:
