@@ -509,9 +509,9 @@ def test_encoders_that_read_one_way_only_are_rejected():
         return gru(x, mask)[..., 3:]
 
     assert check_both_directions(gru, H, REAL) is None
-    fails(check_both_directions, forward, H, REAL, says="nothing reads back")
-    fails(check_both_directions, backward, H, REAL, says="nothing reads on")
-    fails(check_both_directions, lambda x, mask: x, H, REAL, says="nothing reads back")
+    fails(check_both_directions, forward, H, REAL, says="nothing reads backwards")
+    fails(check_both_directions, backward, H, REAL, says="nothing reads forwards")
+    fails(check_both_directions, lambda x, mask: x, H, REAL, says="nothing reads backwards")
     with pytest.raises(ValueError, match="at least two real places"):
         check_both_directions(gru, *states([1, 0]))
 
