@@ -75,8 +75,8 @@ def check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(present).free
     if free < needed:
         raise DataError(
-            f"{folder}: preparing needs about {_in_words(needed)} temporarily, but only "
-            f"{_in_words(free)} is free. Free some space{_elsewhere(folder)}."
+            f"{folder}: preparing needs about {_in_words(needed)} temporarily, but the "
+            f"disk has only {_in_words(free)} free. Free some space{_elsewhere(folder)}."
         )
 
 

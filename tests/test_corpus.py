@@ -224,7 +224,7 @@ def test_disk_without_room_is_named_before_anything_is_read(whole_and_subset, mo
     monkeypatch.setattr(corpus, "SPACE", 7_000_000_000 / size)
     usage = shutil.disk_usage(whole_and_subset)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=6_500_000_000))
-    with pytest.raises(DataError, match=r"prepared: .* about 7\.0 GB .* 6\.5 GB are free"):
+    with pytest.raises(DataError, match=r"prepared: .* about 7\.0 GB .* only 6\.5 GB free"):
         load_corpus("made-up", root=root)
     assert not (root / "prepared").exists()
 
