@@ -1,21 +1,44 @@
 """The site: executed lessons as pages that ask for nothing and run nothing that data hold."""
 
+import json
 import os
 import re
+import shutil
+from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_lessons import PARAMETERS, PIXEL, notebook, write
 
-from course_lib.teaching import lessons, site
+from course_lib.teaching import contents, lessons, picture, site
+from course_lib.teaching.site import build, hero
 from course_lib.views.heatmap import AttentionHeatmap
 
+ASSETS = Path(build.__file__).parent / "assets"
 VIEW = """
 from course_lib.views.heatmap import AttentionHeatmap
 AttentionHeatmap([[1.0, 0.0], [0.25, 0.75]], ["a", "<b>"])
 """
+
+
+def made_site(monkeypatch, tmp_path, *sources):
+    """The folder of a site with these lessons."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for name, value in {"SITE": folder, "EXECUTED": tmp_path / "executed"}.items():
+        monkeypatch.setattr(build, name, value)
+    monkeypatch.setattr(build, "pages", lambda: list(sources))
+    return folder
+
+
+def page_of(tmp_path, *cells, **neighbours):
+    """The page of a lesson with these cells, parsed."""
+    path = tmp_path / "lesson.html"
+    site.export_html(write(notebook(*cells), tmp_path / "lesson.ipynb"), path, **neighbours)
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
 def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
@@ -23,10 +46,8 @@ def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
 ):
     monkeypatch.setenv("JPY_SESSION_NAME", "as if started from a notebook")
     source = write(notebook(PARAMETERS, new_code_cell(VIEW)), tmp_path / "01_view.ipynb")
-    monkeypatch.setattr(site, "pages", lambda: [source])
-    for module in (lessons, site):
-        monkeypatch.setattr(module, "EXECUTED", tmp_path / "executed")
-    monkeypatch.setattr(site, "SITE", tmp_path / "site")
+    made_site(monkeypatch, tmp_path, source)
+    monkeypatch.setattr(lessons, "EXECUTED", tmp_path / "executed")
     (outcome,) = site.course("smoke")
     assert outcome.errors == []
     page = (tmp_path / "site" / "01_view.html").read_text(encoding="utf-8")
@@ -40,47 +61,188 @@ def test_a_view_is_a_page_on_the_site_and_a_picture_in_the_committed_notebook(
 
 
 def test_a_lesson_that_cannot_start_leaves_no_earlier_page(tmp_path, monkeypatch):
-    (tmp_path / "01_new.html").write_text("of an earlier run")
     failed = lessons.Outcome("01_new", 0.0, ["no kernel"])
-    monkeypatch.setattr(site, "pages", lambda: [tmp_path / "01_new.ipynb"])
-    monkeypatch.setattr(site, "execute", lambda *arguments: failed)
-    monkeypatch.setattr(site, "EXECUTED", tmp_path / "executed")
-    monkeypatch.setattr(site, "SITE", tmp_path)
+    source = write(notebook(new_markdown_cell("# 01 · New")), tmp_path / "01_new.ipynb")
+    folder = made_site(monkeypatch, tmp_path, source)
+    monkeypatch.setattr(build, "execute", lambda *arguments: failed)
+    (folder / "01_new.html").write_text("of an earlier run")
     assert site.course("smoke") == [failed]
-    assert not (tmp_path / "01_new.html").exists()
-    assert "01_new" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert not (folder / "01_new.html").exists()
+    index = (folder / "index.html").read_text(encoding="utf-8")
+    assert "New" in index and "01_new.html" not in index
 
 
 def test_what_is_folded_stays_folded_on_the_site(tmp_path):
     fold = "<details><summary>Hint</summary>\n\n- **one**\n\n</details>\n\nafter"
     shown = "<details><summary>Hint</summary><strong>one</strong></details>after"
     output = new_output("display_data", {"text/html": shown})
-    made = notebook(new_markdown_cell(fold), new_code_cell("x", outputs=[output]))
-    page = tmp_path / "lesson.html"
-    site.export_html(write(made, tmp_path / "lesson.ipynb"), page)
-    text = page.read_text(encoding="utf-8")
-    folded = re.findall(r"<details>(.*?)</details>", text, flags=re.DOTALL)
+    page = page_of(tmp_path, new_markdown_cell(fold), new_code_cell("x", outputs=[output]))
+    folded = page.find("main").find_all("details")
     assert len(folded) == 2
-    assert all("<strong>one</strong>" in part and "after" not in part for part in folded)
+    assert all(part.find("strong").text == "one" and "after" not in part.text for part in folded)
+
+
+SOLVED = """def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION"""
+
+
+def test_a_solution_is_folded_behind_what_learners_start_from(tmp_path):
+    graded = {"grade": False, "grade_id": "e", "locked": False, "schema_version": 3}
+    exercise = new_code_cell(SOLVED, metadata={"nbgrader": graded | {"solution": True}})
+    locked = graded | {"grade": True, "grade_id": "e-check", "locked": True, "points": 1}
+    check = new_code_cell("check(double)", metadata={"nbgrader": locked | {"solution": False}})
+    page = page_of(tmp_path, new_markdown_cell("# 01 · Title"), exercise, check)
+    (fold,) = page.find("main").find_all("details")
+    assert fold.find("summary").text == "Solution: try it in JupyterLab first"
+    assert "return 2 * x" in fold.text and not fold.has_attr("open")
+    fold.extract()
+    assert "2 * x" not in page.text and "YOUR CODE HERE" in page.text
+    assert "check(double)" in page.text
+
+
+def test_plumbing_is_folded_and_what_papermill_adds_is_left_out(tmp_path):
+    injected = new_code_cell("profile = 'smoke'", metadata={"tags": ["injected-parameters"]})
+    claim = new_code_cell("assert gain > 0", metadata={"tags": ["claim"]})
+    long = new_code_cell("\n".join(f"a{i} = {i}" for i in range(26)))
+    short = new_code_cell("\n".join(f"b{i} = {i}" for i in range(25)))
+    cells = (PARAMETERS, injected, new_code_cell("import torch\n\nx = 1"), claim, long, short)
+    main = page_of(tmp_path, *cells).find("main")
+    assert [fold.find("summary").text for fold in main.find_all("details")] == [
+        "Imports and settings",
+        "Imports and settings",
+        "The claims above, checked",
+        "Code, 26 lines",
+    ]
+    for fold in main.find_all("details"):
+        fold.extract()
+    assert "smoke" not in main.text and "a1" not in main.text and "b24 = 24" in main.text
+
+
+def test_an_output_has_no_number_and_no_message_of_this_machine(tmp_path):
+    result = new_output("execute_result", {"text/plain": "0.25"}, execution_count=5)
+    warning = new_output("stream", name="stderr", text="a warning")
+    main = page_of(tmp_path, new_code_cell("x", outputs=[result, warning])).find("main")
+    assert "0.25" in main.text and "Out" not in main.text and "warning" not in main.text
+
+
+def test_headings_are_a_table_of_contents_with_anchors_of_their_own(tmp_path):
+    text = "# 01 · Title\n\n## Masks and $x_1$\n\n### Why\n\n## Masks & more\n\n### Why"
+    page = page_of(tmp_path, new_markdown_cell(text))
+    links = page.find(class_="contents").find_all("a")
+    anchors = [heading["id"] for heading in page.find("main").find_all(["h2", "h3"])]
+    assert [link["href"] for link in links] == [f"#{anchor}" for anchor in anchors]
+    assert len(set(anchors)) == 4 and anchors[0] == "masks-and"
+    assert links[0].find("math")
+
+
+def test_lessons_and_their_neighbours_are_links(tmp_path):
+    text = (
+        "# 05 · Title\n\nAs in lesson 03, `04_sanet_zhang`, [lesson 01](01_gru.ipynb#gates), "
+        "lesson 99 and the [report](experiments/report.ipynb); not `lesson 02`.\n\n- lesson 00"
+    )
+    before = contents.entries()[4]
+    page = page_of(tmp_path, new_markdown_cell(text), before=before)
+    found = [link["href"] for link in page.find("main").find_all("a")]
+    assert found == [
+        "03_han_imdb.html",
+        "04_sanet_zhang.html",
+        "01_gru.html#gates",
+        "report.html",
+        "00_start_here.html",
+    ]
+    assert page.find("a", rel="prev")["href"] == "04_sanet_zhang.html"
+    assert not page.find("a", rel="next")
+
+
+@pytest.fixture
+def committed_site(monkeypatch, tmp_path):
+    """The site of the committed notebooks, with the outputs that they hold."""
+    sources = [*lessons.lesson_paths(), lessons.REPORT]
+    folder = made_site(monkeypatch, tmp_path, *sources)
+    (tmp_path / "executed").mkdir()
+    for source in sources:
+        shutil.copy(source, tmp_path / "executed")
+    site.write_site()
+    return folder
+
+
+def parsed(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def test_every_link_between_pages_leads_somewhere(committed_site):
+    pages_of_it = {path.name: parsed(path) for path in committed_site.glob("*.html")}
+    anchors = {
+        name: {tag["id"] for tag in page.find_all(id=True)} | {"", "first-view"}
+        for name, page in pages_of_it.items()
+    }
+    for name, page in pages_of_it.items():
+        for link in page.find_all("a", href=True):
+            address, _, anchor = link["href"].partition("#")
+            if not address.startswith("http"):
+                assert anchor in anchors[address or name], f"{name}: {link['href']}"
+
+
+def test_the_index_shows_every_lesson_with_its_minutes_exercises_and_picture(committed_site):
+    index = parsed(committed_site / "index.html")
+    cards = index.find_all(class_="card")
+    assert len(cards) == 8
+    for card, entry in zip(cards, contents.entries(), strict=False):
+        assert entry.title in card.text and entry.about.sentence in card.text
+        assert f"{entry.minutes} minutes" in card.text
+        assert f"{entry.exercises} exercise" in card.text and entry.exercises >= 2
+        assert card.find("img")["src"].startswith("data:image/png")
+    drawn = index.find("svg")
+    assert [link["href"] for link in drawn.find_all("a")] == [
+        f"{entry.stem}.html" for entry in contents.entries()
+    ]
+    needs = sum(len(entry.about.needs) for entry in contents.entries())
+    assert len(drawn.find_all("path", attrs={"marker-end": True})) == needs
+    assert len(index.find(class_="hero").find_all("iframe")) == 3
+
+
+def test_what_the_index_says_of_the_three_readers_is_in_their_record():
+    kept = json.loads(picture.READINGS.read_text(encoding="utf-8"))
+    trained, untrained, uniform = kept["readers"]
+    assert kept["words"][int(np.argmax(trained["attention"]))] == "dull"
+    assert trained["probabilities"][0] > 0.9 and max(untrained["attention"]) < 0.1
+    assert len(set(uniform["attention"])) == 1
+    assert [reader["answer"] for reader in hero.hero()["readers"]] == [
+        "negative, 98 %",
+        "negative, 50 %",
+        "negative, 64 %",
+    ]
+
+
+def test_the_search_knows_the_prose_and_neither_code_nor_outputs(committed_site):
+    text = (committed_site / "search.js").read_text(encoding="utf-8")
+    sections = json.loads(text.partition("\nconst SECTIONS = ")[2].rstrip(";\n"))
+    assert len({section["id"] for section in sections}) == len(sections) > 100
+    (found,) = [section for section in sections if section["id"] == "00_start_here#recap"]
+    assert found["heading"] == "Recap" and found["url"] == "00_start_here.html#recap"
+    assert "Attention weights are numbers" in found["text"]
+    words = " ".join(section["text"] for section in sections)
+    assert "import torch" not in words and "<" not in words.replace(" < ", "")
 
 
 def test_exported_lesson_asks_for_nothing_and_draws_formulas(tmp_path):
     picture = new_output("display_data", {"image/png": PIXEL})
     picture.metadata["image/png"] = {"alt": 'a "pixel" <b>'}
     hostile = new_output("stream", name="stdout", text="<script>alert(1)</script>")
-    made = notebook(
+    page = page_of(
+        tmp_path,
         new_markdown_cell("# Title\n\nWith $\\alpha_i$ and\n\n$$s = \\sum_i \\alpha_i h_i$$"),
         new_code_cell("x", outputs=[picture, hostile]),
     )
-    page = tmp_path / "lesson.html"
-    site.export_html(write(made, tmp_path / "lesson.ipynb"), page)
-    text = page.read_text(encoding="utf-8")
-    assert text.count("<math") == 2 and "<msub>" in text
-    assert not re.search(r"<script|<link|src=[\"']https?:|url\(https?:|@import", text)
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    assert re.search(
-        r'alt="a (&quot;|&#34;)pixel(&quot;|&#34;) &lt;b(&gt;|>)"|alt=\'a "pixel" &lt;b', text
-    )
+    assert len(page.find_all("math")) == 2 and page.find("msub")
+    (script,) = page.find_all("script")  # ours, at the end
+    assert script.text.strip() == (ASSETS / "site.js").read_text(encoding="utf-8").strip()
+    assert not page.find(["link", "base", "object", "embed"])
+    assert not re.search(r"url\(\s*[\"']?(?!data:)|@import", page.find("style").text)
+    assert "<script>alert(1)</script>" in page.find(class_="output").find_next("pre").text
+    assert page.find("main").find("img")["alt"] == 'a "pixel" <b>'
 
 
 HOSTILE = (
@@ -108,10 +270,7 @@ HOSTILE = (
 def exported(tmp_path, kind, text):
     """The page of a lesson with this output."""
     output = new_output("display_data", {kind: text})
-    made = notebook(new_code_cell("x", outputs=[output]))
-    site.export_html(write(made, tmp_path / "lesson.ipynb"), tmp_path / "lesson.html")
-    page = (tmp_path / "lesson.html").read_text(encoding="utf-8")
-    return BeautifulSoup(page, "html.parser").find(class_="jp-OutputArea-output")
+    return page_of(tmp_path, new_code_cell("x", outputs=[output])).find(class_="output")
 
 
 def assert_harmless(output):
@@ -162,7 +321,5 @@ def test_our_own_frame_keeps_what_it_draws_and_its_height(tmp_path):
 @pytest.mark.parametrize("kind", ["application/javascript", "image/svg+xml", "text/latex"])
 def test_other_forms_of_an_output_are_left_out(kind, tmp_path):
     output = new_output("display_data", {kind: "<svg onload=alert(1)>", "text/plain": "words"})
-    made = notebook(new_code_cell("x", outputs=[output]))
-    site.export_html(write(made, tmp_path / "lesson.ipynb"), tmp_path / "lesson.html")
-    page = (tmp_path / "lesson.html").read_text(encoding="utf-8")
-    assert "alert(1)" not in page and "words" in page
+    main = str(page_of(tmp_path, new_code_cell("x", outputs=[output])).find("main"))
+    assert "alert(1)" not in main and "words" in main

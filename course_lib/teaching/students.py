@@ -89,7 +89,7 @@ def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
     copy = nbformat.from_dict(notebook)
     for exercise in find_exercises(copy, name):
         cell = copy.cells[exercise.solution]
-        cell.source = _without_solution(cell.source, name, exercise.solution)
+        cell.source = without_solution(cell.source, name, exercise.solution)
     for cell in copy.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -145,7 +145,8 @@ def _solution_span(source: str, name: str, index: int) -> tuple[int, int]:
     return begin, end
 
 
-def _without_solution(source: str, name: str, index: int) -> str:
+def without_solution(source: str, name: str, index: int) -> str:
+    """A solution cell as learners find it: a stub in the solution's place."""
     begin, end = _solution_span(source, name, index)
     lines = source.splitlines()
     try:

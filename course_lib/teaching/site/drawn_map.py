@@ -1,0 +1,69 @@
+"""The map of lessons: what builds on what, as a drawing with links."""
+
+import html
+from collections.abc import Iterable, Sequence
+
+from course_lib.teaching.contents import Entry
+
+WIDTH, BOX, ROW = 520, (116, 52), 108  # of the drawing, of a box, from a row to the next
+
+
+def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
+    """An SVG: a row of boxes for each depth, an arrow to each lesson from those it builds on.
+
+    Lessons in ``made`` are links to their pages.
+    """
+    numbered = [entry for entry in entries if entry.number]
+    rows = _rows(numbered)
+    centres = {
+        entry.stem: (WIDTH * (place + 0.5) / len(row), ROW * depth + BOX[1] / 2 + 4)
+        for depth, row in enumerate(rows)
+        for place, entry in enumerate(row)
+    }
+    arrows = [
+        _arrow(centres[need], centres[entry.stem])
+        for entry in numbered
+        for need in entry.about.needs
+        if need in centres
+    ]
+    boxes = [_box(entry, *centres[entry.stem], entry.stem in made) for entry in numbered]
+    height = ROW * (len(rows) - 1) + BOX[1] + 8
+    return (
+        f'<svg class="map" viewBox="0 0 {WIDTH} {height}" role="group" '
+        'aria-label="Map of the lessons"><defs><marker id="tip" viewBox="0 0 8 8" refX="7" '
+        'refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/>'
+        f"</marker></defs>{''.join(arrows)}{''.join(boxes)}</svg>"
+    )
+
+
+def _rows(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Each lesson one row below the lowest that it builds on."""
+    depths: dict[str, int] = {}
+    for entry in entries:
+        depths[entry.stem] = 1 + max(
+            (depths.get(need, -1) for need in entry.about.needs), default=-1
+        )
+    return [
+        [entry for entry in entries if depths[entry.stem] == depth]
+        for depth in range(max(depths.values(), default=-1) + 1)
+    ]
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    (x0, y0), (x1, y1) = start, end
+    y0, y1 = y0 + BOX[1] / 2, y1 - BOX[1] / 2 - 2
+    middle = (y0 + y1) / 2
+    return (
+        f'<path d="M{x0:g} {y0:g}C{x0:g} {middle:g} {x1:g} {middle:g} {x1:g} {y1:g}" '
+        'marker-end="url(#tip)"/>'
+    )
+
+
+def _box(entry: Entry, x: float, y: float, linked: bool) -> str:
+    width, height = BOX
+    box = (
+        f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width}" height="{height}" '
+        f'rx="8"/><text x="{x:g}" y="{y - 3:g}">{html.escape(entry.about.short)}</text>'
+        f'<text class="what" x="{x:g}" y="{y + 15:g}">lesson {html.escape(entry.number)}</text>'
+    )
+    return f'<a href="{entry.stem}.html">{box}</a>' if linked else f"<g>{box}</g>"

@@ -1,0 +1,183 @@
+"""The site in Chromium: every page by axe's rules, on a phone, by keyboard, and its search."""
+
+import shutil
+
+import nbformat
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from lab import Watched
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from course_lib.files import REPOSITORY
+from course_lib.teaching.site import build
+from course_lib.views.heatmap import AttentionHeatmap
+
+NOTEBOOKS = [*sorted((REPOSITORY / "notebooks").glob("[0-9]*.ipynb")), build.REPORT]
+PAGES = ["index", *(path.stem for path in NOTEBOOKS)]
+
+
+@pytest.fixture(scope="module")
+def site_folder(tmp_path_factory):
+    """The site of the committed notebooks, with the outputs that they hold."""
+    folder = tmp_path_factory.mktemp("site")
+    executed = folder / "executed"
+    executed.mkdir()
+    for path in NOTEBOOKS:
+        shutil.copy(path, executed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "EXECUTED", executed)
+        patch.setattr(build, "SITE", folder)
+        build.write_site()
+    return folder
+
+
+@pytest.fixture
+def open_page(browser, site_folder):
+    """``open_page(name)``: a page from a file in a browser without a network."""
+    contexts = []
+
+    def open_one(name, width=1280, scheme="light", folder=site_folder):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
+        watched = Watched(context.new_page())
+        contexts.append((context, watched))
+        watched.page.goto((folder / f"{name}.html").as_uri())
+        return watched.page
+
+    yield open_one
+    for context, watched in contexts:
+        assert watched.wrong == []
+        assert {address for address in watched.asked if address.startswith("http")} == set()
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(open_page, name, scheme):
+    found = Axe().run(open_page(name, scheme=scheme)).response["violations"]
+    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == []
+
+
+WIDER = """() => [...document.querySelectorAll("main *")].filter((part) =>
+  part.getBoundingClientRect().right > innerWidth + 1 && !part.closest(".wide, math")
+).map((part) => part.outerHTML.slice(0, 100))"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_phone_nothing_is_wider_than_the_screen(open_page, name):
+    page = open_page(name, width=400)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.evaluate(WIDER) == []
+
+
+def test_words_of_an_output_are_not_broken_on_a_phone(browser, open_page, tmp_path):
+    text = "the word's weight and the uniform weight beside it, " * 4
+    output = new_output("stream", name="stdout", text=text)
+    made = new_notebook(cells=[new_code_cell("x", outputs=[output])])
+    nbformat.write(made, tmp_path / "printed.ipynb")
+    build.export_html(tmp_path / "printed.ipynb", tmp_path / "printed.html")
+    page = open_page("printed", width=400, folder=tmp_path)
+    broken = page.locator("pre.printed").evaluate(
+        """(pre) => {
+          const text = pre.firstChild, range = document.createRange();
+          return [...text.data.matchAll(/\\S+/g)].filter(({ 0: word, index }) => {
+            range.setStart(text, index);
+            range.setEnd(text, index + word.length);
+            return range.getClientRects().length > 1;
+          }).map(({ 0: word }) => word);
+        }"""
+    )
+    assert broken == [] and page.locator("pre.printed").bounding_box()["height"] > 40
+
+
+def test_the_first_view_is_three_tabs_away(open_page, tmp_path):
+    view = AttentionHeatmap([[1.0, 0.0], [0.25, 0.75]], ["a", "b"])
+    output = new_output("display_data", {"text/html": view.to_html()})
+    cells = [
+        new_markdown_cell("# 01 · Title\n\n## One\n\n## Two [link](01_gru.ipynb)"),
+        new_code_cell("x", outputs=[output]),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "viewed.ipynb")
+    build.export_html(tmp_path / "viewed.ipynb", tmp_path / "viewed.html")
+    page = open_page("viewed", folder=tmp_path)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the text"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the first view"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    frame = page.locator("iframe").element_handle().content_frame()
+    assert frame.evaluate("document.activeElement !== document.body")
+
+
+def test_search_finds_a_section_and_leads_there(open_page):
+    page = open_page("00_start_here")
+    page.keyboard.press("/")
+    page.keyboard.type("highway lay")
+    results = page.locator("#found a")
+    results.first.wait_for()
+    assert "highway" in results.first.inner_text().lower()
+    results.first.click()
+    page.wait_for_url("**/06_agt_compositionality.html#*")
+    assert page.locator(":target").count() == 1
+
+
+def test_a_search_without_its_file_says_so(open_page, tmp_path):
+    nbformat.write(
+        new_notebook(cells=[new_markdown_cell("# 01 · Alone")]), tmp_path / "alone.ipynb"
+    )
+    build.export_html(tmp_path / "alone.ipynb", tmp_path / "alone.html")
+    page = open_page("alone", folder=tmp_path)
+    page.get_by_role("searchbox").fill("mask")
+    page.get_by_text("search.js is missing beside this page").wait_for()
+
+
+def test_the_switch_shows_one_reader_at_a_time(open_page):
+    page = open_page("index")
+    for name, answer in (("Before training", "50 %"), ("Trained, all words equal", "64 %")):
+        page.get_by_text(name, exact=True).click()
+        shown = [part for part in page.locator(".reader").all() if part.is_visible()]
+        assert len(shown) == 1 and answer in shown[0].inner_text()
+        view = shown[0].locator("iframe").element_handle().content_frame()
+        assert view.get_by_role("option").count() == 14
+
+
+def test_a_line_of_prose_has_about_seventy_characters(open_page):
+    page = open_page("02_attention")
+    counts = page.locator(".prose > p").evaluate_all(
+        """(paragraphs) => paragraphs.map((one) =>
+          one.textContent.length / Math.max(1, Math.round(one.clientHeight / 27.2)))"""
+    )
+    full = [count for count in counts if count > 40]
+    assert 55 <= sorted(full)[len(full) // 2] <= 80
+    size = page.locator(".prose > p").first.evaluate("(p) => getComputedStyle(p).fontSize")
+    assert size == "17px"
+
+
+def test_subscripts_are_set_by_the_font_that_the_page_brings(open_page):
+    page = open_page("02_attention")
+    assert page.evaluate(
+        "document.fonts.ready.then(() => document.fonts.check('17px \"Lesson Math\"'))"
+    )
+    base, script = page.locator("main msub").first.evaluate(
+        "(one) => [...one.children].map((part) => part.getBoundingClientRect()).map((b) => "
+        "[b.height, b.bottom])"
+    )
+    assert script[0] < base[0] and script[1] > base[1]
+
+
+def test_the_contents_mark_the_section_that_is_read(open_page):
+    page = open_page("02_attention")
+    page.evaluate("document.querySelectorAll('main h2')[3].scrollIntoView()")
+    current = page.locator(".contents a[aria-current]")
+    current.wait_for()
+    assert current.inner_text().startswith("4 ·")
+
+
+def test_print_shows_the_text_alone(open_page):
+    page = open_page("00_start_here")
+    page.emulate_media(media="print")
+    assert not page.locator(".contents").is_visible() and not page.locator(".top").is_visible()
+    assert page.locator("main h1").is_visible()
