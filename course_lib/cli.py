@@ -164,7 +164,12 @@ def _of(module: str) -> tuple[Callable, Callable]:
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", type=Path, help="a run's folder: draw its picture too")
+    parser.add_argument(
+        "run",
+        nargs="?",
+        type=Path,
+        help="a finished run of HAN: draw the README's pictures of it too",
+    )
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -172,7 +177,7 @@ def _report(options: argparse.Namespace) -> int:
     from course_lib.teaching import lessons, picture
 
     if options.run:
-        picture.write_picture(options.run)
+        picture.write_pictures(options.run)
     write_readme()
     for name, table in TABLES.items():
         print(f"{name}\n{table()}\n")

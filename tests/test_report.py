@@ -66,10 +66,10 @@ def test_the_readme_shows_exactly_what_the_records_hold(name):
 
 def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):
     path = tmp_path / "README.md"
-    path.write_text("before\n<!-- table: imdb -->\nold\n<!-- end of table -->\nafter\n")
+    path.write_text("before\n<!-- table: papers -->\nold\n<!-- end of table -->\nafter\n")
     report.write_readme(path)
     assert path.read_text(encoding="utf-8") == (
-        f"before\n<!-- table: imdb -->\n{report.imdb_table()}\n<!-- end of table -->\nafter\n"
+        f"before\n<!-- table: papers -->\n{report.short_table()}\n<!-- end of table -->\nafter\n"
     )
 
 
@@ -122,14 +122,24 @@ def test_errors_are_means_over_the_seeds_there_are_and_say_where_they_come_from(
     assert "50-d vectors" in cells(report.sanet_error_table(records), "| **SANet base")[0]
 
 
-def test_a_compact_table_has_only_datasets_with_a_run_and_the_papers_own_models():
-    records = [sanet_record(0), sanet_record(1)]
-    errors = report.sanet_error_table(records, compact=True)
-    assert cells(errors, "| test error %")[1:] == ["AG"]
-    assert cells(errors, "| SANet base, paper")[1:] == ["7.86"]
-    assert "fastText" not in errors
-    attention = report.sanet_attention_table(records, compact=True)
-    assert "AG, ours" in attention and "IMDb" not in attention
+def test_the_short_table_has_a_row_for_each_network_and_says_what_is_missing():
+    han = [record(seed, accuracy) for seed, accuracy in ((0, 0.9), (1, 0.92))]
+    for made in han:
+        made["spec"] |= {"preset": "long", "limit": None, "overrides": {}}
+    table = report.short_table([*han, sanet_record(accuracy=0.88)])
+    assert cells(table, "| HAN, IMDb, cut to 25")[1:] == ["–", "91.0 ± 1.4 (2 seeds)", "–"]
+    assert cells(table, "| SANet base, AG")[1:] == ["92.14", "88.0 (1 seed, subset)", "–"]
+    assert cells(table, "| AGT, SST-5")[1:] == ["50.5", "–", "–"]
+
+
+def test_a_finding_that_the_records_no_longer_hold_is_refused():
+    records = load_records()
+    assert report.findings(records).count("\n- ") == 2
+    for made in records:
+        if made["spec"]["system"] == "han" and "test" in made:
+            made["test"]["accuracy"] -= 0.02
+    with pytest.raises(ValueError, match="no longer say that HAN and TF-IDF are level"):
+        report.findings(records)
 
 
 def test_the_band_is_told_by_the_number_of_training_texts():

@@ -1,6 +1,7 @@
 """What a finished run makes of texts of ours: the README's picture, and the index's readings."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +11,10 @@ from course_lib.experiments.records import write_json
 from course_lib.experiments.run import Run, load_run
 from course_lib.explore.reading import read_text
 from course_lib.files import REPOSITORY, atomic_path
-from course_lib.views import plots
+from course_lib.teaching import screens
+from course_lib.teaching.site.build import hero_section
+from course_lib.teaching.site.hero import READINGS
+from course_lib.views.reading_view import show_reading
 
 REVIEW = (
     "I had hoped for more. The first half hour is charming, with a lovely scene at the harbour. "
@@ -19,28 +23,24 @@ REVIEW = (
 )
 
 
-def write_picture(folder: Path, path: Path = REPOSITORY / "results" / "reading.png") -> None:
-    """Draw a review of ours as the model of a finished run reads it (the README's picture)."""
-    plots.use_course_style()
-    reading = read_text(load_run(folder), REVIEW)
-    figure = plots.attention_text(
-        reading.sentences,
-        reading.by_sentence(reading.word_weights()),
-        reading.sentence_weights(),
-        reading.answer,
-    )
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)
+def write_pictures(folder: Path, results: Path = REPOSITORY / "results") -> None:
+    """Write what the README and the index show of a finished run of HAN: ``reading.png``, a review
+    of ours in the real view, and in ``hero/`` the readings of a sentence and their picture."""
+    run = load_run(folder)
+    readings = results / READINGS.relative_to(REPOSITORY / "results")
+    write_json(readings, readings_of(run))
+    with atomic_path(results / "reading.png") as temporary:
+        temporary.write_bytes(screens.picture(show_reading(read_text(run, REVIEW)).to_html()))
+    with atomic_path(readings.parent / "readers.gif") as temporary:
+        temporary.write_bytes(screens.animation(hero_section(readings)))
 
 
 SENTENCE = "I expected a dull evening, and instead I laughed until I cried."
-READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 
 
-def write_readings(folder: Path, path: Path = READINGS) -> None:
-    """Write what a HAN makes of ``SENTENCE``: trained, untrained, and trained with its word
-    attention replaced by a uniform one."""
-    run = load_run(folder)
+def readings_of(run: Run) -> dict[str, Any]:
+    """What a HAN makes of ``SENTENCE``: trained, untrained, and trained with its word attention
+    replaced by a uniform one."""
     trained = read_text(run, SENTENCE)
     untrained = read_text(run.system.before_training(run.record["spec"]["seed"]), SENTENCE)
     uniform = np.full(len(trained.tokens), 1 / len(trained.tokens))
@@ -49,7 +49,7 @@ def write_readings(folder: Path, path: Path = READINGS) -> None:
         ("untrained", untrained.word_weights(), untrained.probabilities),
         ("uniform", uniform, _with_uniform_attention(run, trained.tokens)),
     ]
-    kept = {
+    return {
         "run": run.record["id"],
         "words": trained.tokens,
         "classes": trained.classes,
@@ -62,7 +62,6 @@ def write_readings(folder: Path, path: Path = READINGS) -> None:
             for name, attention, probabilities in readers
         ],
     }
-    write_json(path, kept)
 
 
 @torch.inference_mode()

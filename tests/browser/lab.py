@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,22 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from course_lib.files import REPOSITORY
+from course_lib.teaching.screens import CHROMIUM, QUIET, chromium
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-def chromium():
-    """The program's path, ``None`` where there is none."""
-    return next(filter(None, map(shutil.which, CHROMIUM)), None)
+__all__ = ["CHROMIUM", "QUIET", "chromium"]  # for whoever opens a page
 
 
 def free_port():

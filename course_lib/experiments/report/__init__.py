@@ -19,9 +19,11 @@ __all__, __getattr__ = front(
         "REPORTED": "imdb",  # the IMDb report's own figures
         "grouped": "imdb",  # IMDb's records in groups that differ only in their seed
         "imdb_table": "imdb",  # results on the complete IMDb test half
-        "TABLE": "readme",  # a table of the README between its markers
-        "TABLES": "readme",  # the README's tables by name
-        "write_readme": "readme",  # put the current tables between their markers
+        "TABLE": "readme",  # a part of the README between its markers
+        "TABLES": "readme",  # the README's parts that the records write, by name
+        "findings": "readme",  # three findings with their numbers
+        "short_table": "readme",  # one accuracy a network, beside its paper's and TF-IDF's
+        "write_readme": "readme",  # put the current parts between their markers
         "SIMPLE": "records",  # the baselines that every table has
         "made_from": "records",  # how many seeds, and whether of a subset, in words
         "seeds_of": "records",  # the records of a preset on a dataset, one per seed

@@ -54,20 +54,14 @@ OUR_MODELS = {
 } | SIMPLE
 
 
-def sanet_error_table(records: list[dict[str, Any]] | None = None, compact: bool = False) -> str:
+def sanet_error_table(records: list[dict[str, Any]] | None = None) -> str:
     """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it.
 
-    Ours are means ± standard deviation over the recorded seeds, "–" where a run is missing. A
-    ``compact`` table has only the paper's own models, on datasets with a run of ours.
+    Ours are means ± standard deviation over the recorded seeds, "–" where a run is missing.
     """
     records = load_records() if records is None else records
-    if compact:
-        datasets = {d: name for d, name in DATASETS.items() if _any_run(records, d)}
-        paper = {name: PAPER_ERRORS[name] for name in PAPER_ERRORS if name in OUR_MODELS}
-    else:
-        datasets, paper = DATASETS, PAPER_ERRORS
-    errors = {name: dict(zip(ZHANG, row, strict=True)) for name, row in paper.items()}
-    return results_table("test error %", datasets, errors, OUR_MODELS, records, error_of)
+    errors = {name: dict(zip(ZHANG, row, strict=True)) for name, row in PAPER_ERRORS.items()}
+    return results_table("test error %", DATASETS, errors, OUR_MODELS, records, error_of)
 
 
 def error_of(record: dict[str, Any]) -> float:
@@ -75,19 +69,11 @@ def error_of(record: dict[str, Any]) -> float:
     return 1 - accuracy_of(record)
 
 
-def _any_run(records: list[dict[str, Any]], dataset: str) -> bool:
-    models = (model for model in OUR_MODELS.values() if model[0] == "sanet")
-    return any(seeds_of(records, *model, dataset) for model in models)
-
-
-def sanet_attention_table(
-    records: list[dict[str, Any]] | None = None, compact: bool = False
-) -> str:
+def sanet_attention_table(records: list[dict[str, Any]] | None = None) -> str:
     """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
 
     Below the paper's row for each dataset come ours: trained, untrained, and uniform attention
-    over the same documents; "–" where no run of ours is recorded. A ``compact`` table leaves
-    these datasets out.
+    over the same documents; "–" where no run of ours is recorded.
     """
     records = load_records() if records is None else records
     bands = range(1, 6)
@@ -95,8 +81,6 @@ def sanet_attention_table(
     rows = [f"| % | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|"]
     for dataset, name in DATASETS.items():
         group = [r for r in seeds_of(records, "sanet", "base", dataset) if "attention" in r]
-        if compact and not group:
-            continue
         if dataset in PAPER_ATTENTION:
             sparse, *near = (f"{value:.2f}" for value in PAPER_ATTENTION[dataset])
             rows.append(f"| {name}, paper | {' | '.join([sparse, '–', *near])} |")

@@ -96,6 +96,12 @@ def write_site() -> None:
     _write_search(section for page in written for section in page.sections)
 
 
+def hero_section(readings: Path) -> str:
+    """The index's three readers alone, with the styles that they need."""
+    section = _templates().get_template("hero.html.j2").render(hero=hero(readings))
+    return f"<style>{_kept()['style']}</style>{section}"
+
+
 def pages() -> list[Path]:
     """What ``site/`` shows: the lessons, and the report of all records."""
     return [*lesson_paths(), REPORT]

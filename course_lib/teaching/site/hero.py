@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.teaching.picture import READINGS
+from course_lib.files import REPOSITORY
 from course_lib.views.heatmap import AttentionText
 
+READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 NAMES = {
     "trained": "Trained",
     "untrained": "Before training",
@@ -28,7 +29,9 @@ def hero(path: Path = READINGS) -> dict[str, Any] | None:
             {
                 "name": NAMES[reader["name"]],
                 "answer": _answer(reader, kept["classes"]),
-                "view": AttentionText([kept["words"]], [reader["attention"]], unit="text").to_html(),
+                "view": AttentionText(
+                    [kept["words"]], [reader["attention"]], unit="text"
+                ).to_html(),
             }
             for reader in kept["readers"]
         ],
