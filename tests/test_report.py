@@ -379,3 +379,7 @@ def test_one_step_stands_in_the_sweep_of_every_penalty():
         record["settings"] = json.loads(json.dumps(record["settings"]))
         record["settings"]["model"]["penalty"] = 0.1
     assert report.steps_sweep(0.1, model, "sst2", [*made, *alone])[1] == alone
+
+
+def test_the_readme_is_a_front_door_and_no_corridor():
+    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 121

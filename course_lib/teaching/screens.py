@@ -18,7 +18,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-WIDTH, SETTLED = 860, 600  # CSS pixels of a picture; milliseconds until a view has drawn itself
+WIDTH, SETTLED = 720, 600  # CSS pixels of a picture; milliseconds until a view has drawn itself
 COLOURS, STILL = 64, 3000  # of an animation's palette; milliseconds that each picture stays
 
 
@@ -41,10 +41,9 @@ def _shown(markup: str) -> Iterator[Any]:
         raise NoBrowser(f"no browser to draw with: install one of {', '.join(CHROMIUM)}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(QUIET))
-        page = browser.new_page(
-            viewport={"width": WIDTH, "height": 600}, device_scale_factor=2, offline=True
-        )
-        page.set_content(f"<!DOCTYPE html><meta charset='utf-8'><body>{markup}")
+        page = browser.new_page(viewport={"width": 2 * WIDTH, "height": 1200}, offline=True)
+        page.set_content(f"<!DOCTYPE html><meta charset='utf-8'><body style='zoom:2'>{markup}")  # not the
+        # device's scale, which leaves frames blurred
         page.wait_for_timeout(SETTLED)
         yield page
         browser.close()
