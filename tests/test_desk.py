@@ -136,6 +136,13 @@ def test_a_copy_that_was_removed_is_made_again(tmp_path):
     assert sources(tmp_path) == ["# Lesson", "a = 1"]
 
 
+def test_writing_some_copies_forgets_no_other(tmp_path):
+    write(tmp_path, "a = 1")
+    desk.write_copies({"01_gru.ipynb": lesson("1")}, tmp_path)
+    assert list(desk.read_copies(tmp_path)) == ["01_gru.ipynb", NAME]
+    assert write(tmp_path, "a = 2") == NAME
+
+
 def test_copies_made_without_a_record_lose_nothing(tmp_path):
     write(tmp_path, "a = 1")
     (tmp_path / RECORD).unlink()

@@ -123,6 +123,7 @@ def test_only_the_copies_count(tmp_path):
     folder = two_lessons(tmp_path)
     nbformat.write(copy_of(check_cell(SOLVED)), folder / "02_attention.new.ipynb")
     nbformat.write(copy_of(check_cell(SOLVED)), folder / "notes.ipynb")
+    desk.write_copies({desk.START: desk.start_notebook([])}, folder)
     (folder / "01_gru.ipynb").unlink()
     assert [lesson.name for lesson in progress.read_progress(folder)] == ["02_attention.ipynb"]
 

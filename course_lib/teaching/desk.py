@@ -31,13 +31,14 @@ KEPT = "Nothing was changed."
 LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"']+""")
 WELCOME = """# Your lessons
 
-These are your own copies. Write your answers in them: they stay when the course is updated, and a
-newer lesson is put beside yours as `….new.ipynb`. The lessons build on each other in this order:
+These are your own copies; write your answers in them. An update of the course does not replace
+what you have written. It puts the newer lesson beside yours, in a file that ends in `.new.ipynb`.
+Read the lessons in this order:
 
 {lessons}
 
 An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
-are; save a lesson first, since it looks at the saved copies."""
+have come. It reads the saved copies, so save a lesson first."""
 
 
 class DeskError(ValueError):

@@ -25,8 +25,8 @@ TEMPLATES = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
 TABLE = TEMPLATES.from_string("""\
 <table>
 <caption>{{ solved }} of {{ count }} exercises solved, as your copies were last saved</caption>
-<thead><tr><th scope="col">lesson</th><th scope="col">solved</th><th scope="col">exercises</th></tr>
-</thead>
+<thead><tr><th scope="col" style="text-align:left">lesson</th><th scope="col">solved</th>
+<th scope="col" style="text-align:left">exercises</th></tr></thead>
 <tbody>
 {% for lesson in course %}
 <tr><th scope="row" style="text-align:left">{{ lesson.title }}</th>
