@@ -256,7 +256,7 @@ def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
     edit(out, 0, "half = 0.5")
     stored(tmp_path, NAME, new_markdown_cell("Newer."), *exercise())
     assert main(call) == 0
-    stays = f"{out / NAME} holds your work and stays; the newer lesson is {NEW}\n"
+    stays = f"out/{NAME} holds your work and stays; the newer lesson is {NEW}\n"
     assert capsys.readouterr().out == stays
     assert sources(out)[0] == "half = 0.5" and sources(out, NEW)[0] == "Newer."
     assert desk.write_copies(desk.learner_copies([good], out), out) == [Copy(out / NAME, None)]

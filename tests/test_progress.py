@@ -7,6 +7,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from course_lib.cli import main
 from course_lib.teaching import desk, lessons, progress, show_progress, site, students
+from course_lib.teaching.checks import check_number
+from course_lib.teaching.checks.core import CheckFailed
 from course_lib.teaching.desk import DeskError
 from course_lib.teaching.progress import Exercise, exercise_states
 
@@ -60,6 +62,16 @@ PICTURE = new_output("display_data", {"text/plain": "✓ a figure"})
 )
 def test_a_state_is_what_the_check_said(outputs, state):
     assert exercise_states(copy_of(check_cell(*outputs))) == [Exercise("Exercise 1: task 1", state)]
+
+
+@pytest.mark.parametrize(("answer", "state"), [(..., "open"), (0.5, "solved"), (0.3, "wrong")])
+def test_a_state_is_read_from_what_a_real_check_says(answer, state, capsys):
+    try:
+        check_number("half", answer, 0.5, "a whole over two")
+        output = said(capsys.readouterr().out)
+    except CheckFailed as failure:
+        output = raised(type(failure).__name__, str(failure))
+    assert exercise_states(copy_of(check_cell(output)))[0].state == state
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ class Copy:
         """One line for the learner, where the newer lesson was put beside their work."""
         if self.written in (None, self.path):
             return None
-        return f"{self.path} holds your work and stays; the newer lesson is {self.written.name}"
+        name = f"{self.path.parent.name}/{self.path.name}"
+        return f"{name} holds your work and stays; the newer lesson is {self.written.name}"
 
 
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
