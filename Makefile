@@ -10,7 +10,7 @@ READY := $(ENVIRONMENT)/.ready
 GROUP ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test data experiments report notebooks students bench clean
+.PHONY: help course lab progress test data experiments report notebooks students bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
@@ -26,8 +26,11 @@ $(READY): pyproject.toml constraints.txt
 course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
 	$(COMMAND) course
 
-lab: $(READY)  ## the lessons in JupyterLab
-	$(COMMAND) lab
+lab: $(READY)  ## your own copies of the lessons in JupyterLab (FROM=notebooks opens the originals, for authors)
+	$(COMMAND) lab $(if $(FROM),--from $(FROM)) $(ARGS)
+
+progress: $(READY)  ## which exercises you have solved
+	$(COMMAND) progress
 
 test: $(READY)  ## lint, tests, and the lessons checked cell by cell
 	$(COMMAND) test
@@ -44,11 +47,11 @@ report: $(READY)  ## the README's tables and the report of all papers, from the 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(COMMAND) notebooks
 
-students: $(READY)  ## copies of the lessons without solutions, in students/
-	$(COMMAND) students
+students: $(READY)  ## copies of the lessons without solutions, to hand out (TO=folder; else students/)
+	$(COMMAND) students $(if $(TO),--to $(TO))
 
 bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
 	for name in han_epoch sanet_step iram_step agt_step attention_metrics tokenise memory heatmap prepare throughput grid_overhead import_cost; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
-clean:  ## remove the environment, runs and site; downloads stay
-	rm -rf $(ENVIRONMENT) runs site students data/prepared
+clean:  ## remove the environment, runs and site; downloads and the learner's copies stay
+	rm -rf $(ENVIRONMENT) runs site data/prepared

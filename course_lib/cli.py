@@ -111,12 +111,32 @@ def _status(outcomes: list) -> int:
     return int(any(outcome.errors for outcome in outcomes))
 
 
-def _students(options: argparse.Namespace) -> int:
-    from course_lib.teaching import lessons, students
+def _students_arguments(parser: argparse.ArgumentParser) -> None:
+    _some_notebooks(parser)
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to students/")
 
-    paths = students.write_students(options.notebooks or lessons.lesson_paths(), lessons.STUDENTS)
-    print(*(path.relative_to(REPOSITORY) for path in paths), sep="\n")
+
+def _students(options: argparse.Namespace) -> int:
+    from course_lib.teaching import desk, lessons
+
+    folder = options.to or lessons.STUDENTS
+    copies = desk.learner_copies(options.notebooks or lessons.lesson_paths(), folder)
+    for copy in desk.write_copies(copies, folder):
+        print(copy.offer or _from_repository(copy.path))
     return 0
+
+
+def _progress(options: argparse.Namespace) -> int:
+    from course_lib.teaching import lessons, progress
+
+    course = progress.read_progress(lessons.STUDENTS)
+    page = progress.write_page(course, lessons.STUDENTS)
+    print(f"{progress.as_text(course)}; each of them in {_from_repository(page)}")
+    return 0
+
+
+def _from_repository(path: Path) -> Path:
+    return path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,8 +152,27 @@ def _data(options: argparse.Namespace) -> int:
     return 0
 
 
+def _lab_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from", dest="source", choices=("students", "notebooks"), default="students",
+        help="your own copies (students), or, for authors, the lessons with their solutions",
+    )  # fmt: skip
+    parser.set_defaults(further=[])  # unknown arguments go to JupyterLab
+
+
 def _lab(options: argparse.Namespace) -> int:
-    return _python("jupyterlab", "--notebook-dir=notebooks")
+    if options.source == "notebooks":
+        return _python("jupyterlab", "--notebook-dir=notebooks", *options.further)
+    from course_lib.teaching import desk, lessons, progress
+
+    paths, folder = lessons.lesson_paths(), lessons.STUDENTS
+    copies = {desk.START: desk.start_notebook(paths)} | desk.learner_copies(paths, folder)
+    offers = [copy.offer for copy in desk.write_copies(copies, folder) if copy.offer]
+    print(*offers, sep="\n", end="\n" if offers else "")
+    progress.write_page(progress.read_progress(folder), folder)
+    # the root is the repository, so that what a lesson links to outside its folder opens, too
+    start = f"--LabApp.default_url=/lab/tree/{folder.name}/{desk.START}"
+    return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)
 
 
 def _test(options: argparse.Namespace) -> int:
@@ -203,11 +242,18 @@ COMMANDS = {
         "execute every lesson on real text and write site/ with the results",
         "course", "course", _course,
     ),
-    "lab": Command("open the lessons in JupyterLab", "lab", "course", _lab),
+    "lab": Command(
+        "open your own copies of the lessons in JupyterLab, in students/",
+        "lab --no-browser --port 8890", "course", _lab, _lab_arguments,
+    ),
+    "progress": Command(
+        "show which exercises are solved in your copies, and write students/progress.html",
+        "progress", "course", _progress,
+    ),
     "test": Command("lint, tests, and the lessons checked cell by cell", "test", "dev", _test),
     "students": Command(
-        "write copies of the lessons without solutions to students/",
-        "students notebooks/01_gru.ipynb", "course", _students, _some_notebooks,
+        "write copies of the lessons without solutions to a folder",
+        "students --to handout notebooks/01_gru.ipynb", "course", _students, _students_arguments,
     ),
     "notebooks": Command(
         "execute the lessons and store their outputs in the form we commit",

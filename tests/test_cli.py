@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 
+import nbformat
 import pytest
+from nbformat.v4 import new_markdown_cell
 from papermill.exceptions import PapermillExecutionError
 
 from course_lib import cli
 from course_lib.files import REPOSITORY, DataError
+from course_lib.teaching import desk, lessons, students
 
 
 def call(*arguments, program=("-m", "course_lib"), **environment):
@@ -21,8 +24,8 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
-        "course", "lab", "test", "students", "notebooks", "data", "run", "grid", "report", "museum",
-        "migrate",
+        "course", "lab", "progress", "test", "students", "notebooks", "data", "run", "grid",
+        "report", "museum", "migrate",
     ]  # fmt: skip
 
 
@@ -140,13 +143,62 @@ def test_the_checks_stop_at_the_first_that_fails(monkeypatch):
     assert notebooks[-1].endswith("report.ipynb")
 
 
-def test_only_snakemake_may_get_arguments_that_we_do_not_know(monkeypatch):
+def opened(monkeypatch, folder, *arguments):
+    """The arguments JupyterLab was started with, from the repository."""
+    started = []
+
+    def run(command, cwd, env):
+        assert command[1:3] == ["-m", "jupyterlab"] and cwd == REPOSITORY
+        started.append(command[3:])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(lessons, "STUDENTS", folder)
+    monkeypatch.setattr(cli.subprocess, "run", run)
+    assert cli.main(["lab", *arguments]) == 0
+    return started[0]
+
+
+def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "students"
+    assert opened(monkeypatch, folder, "--no-browser", "--port", "8890") == [
+        "--ServerApp.root_dir=.", "--LabApp.default_url=/lab/tree/students/start.ipynb",
+        "--no-browser", "--port", "8890",
+    ]  # fmt: skip
+    names = [path.name for path in lessons.lesson_paths()]
+    assert sorted(path.name for path in folder.glob("*.ipynb")) == [*names, "start.ipynb"]
+    assert "0 of 2" in (folder / "progress.html").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == ""
+
+    copy = nbformat.read(folder / names[1], as_version=4)
+    copy.cells[0].source = "my notes"
+    nbformat.write(copy, folder / names[1])
+
+    def newer(notebook, name):
+        notebook.cells = [new_markdown_cell("# Newer"), *notebook.cells]
+        return students.student_copy(notebook, name)
+
+    monkeypatch.setattr(desk, "student_copy", newer)
+    opened(monkeypatch, folder)
+    stays = f"students/{names[1]} holds your work and stays; the newer lesson is"
+    assert capsys.readouterr().out == f"{stays} {names[1].removesuffix('.ipynb')}.new.ipynb\n"
+    assert nbformat.read(folder / names[1], as_version=4) == copy
+    assert nbformat.read(folder / names[2], as_version=4).cells[0].source == "# Newer"
+
+
+def test_authors_open_the_lessons_themselves(tmp_path, monkeypatch):
+    folder = tmp_path / "students"
+    started = opened(monkeypatch, folder, "--from", "notebooks", "--no-browser")
+    assert started == ["--notebook-dir=notebooks", "--no-browser"]
+    assert not folder.exists()
+
+
+def test_only_snakemake_and_jupyterlab_may_get_arguments_that_we_do_not_know(monkeypatch):
     from course_lib.experiments import scheduler
 
     seen = []
     monkeypatch.setattr(scheduler, "run_groups", lambda *all_: seen.append(all_) or [])
     assert cli.main(["grid", "run", "core", "--resources", "gpu=4"]) == 0
     assert seen == [(["core"], False, "", ["--resources", "gpu=4"])]
-    for arguments in (["lab", "--port", "9"], ["grid", "status", "--executor", "slurm"]):
+    for arguments in (["students", "--port", "9"], ["grid", "status", "--executor", "slurm"]):
         with pytest.raises(SystemExit):
             cli.main(arguments)

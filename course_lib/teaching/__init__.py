@@ -18,7 +18,10 @@ __all__, __getattr__ = front(
         "shortest_seconds": "records",  # how long a call takes at best
         "lessons": "lessons",  # running and checking lessons, and the form we commit
         "site": "site",  # executed lessons as pages that ask for nothing
-        "students": "students",  # copies of the lessons without solutions
+        "students": "students",  # the copy of a lesson without solutions
+        "desk": "desk",  # a learner's folder of copies, renewed without loss
+        "progress": "progress",  # which exercises of these copies are solved
+        "show_progress": "progress",  # the same, displayed in a learner's notebook
         "probes": "probes",  # checks that only some broken implementations fail
         "museum": "museum",  # every specimen trained once, and how well it does
     }

@@ -15,8 +15,6 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from course_lib.files import atomic_path
-
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CHECK = "-check"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
@@ -98,22 +96,14 @@ def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
     return copy
 
 
-def write_students(lessons: list[Path], folder: Path) -> list[Path]:
-    """A copy without solutions of every lesson, in ``folder``; all are checked before one is
-    written."""
-    copies = {folder / lesson.name: student_copy(_read(lesson), lesson.name) for lesson in lessons}
-    for path, copy in copies.items():
-        with atomic_path(path) as temporary:
-            nbformat.write(copy, temporary)
-    return list(copies)
-
-
-def _read(lesson: Path) -> NotebookNode:
+def read_notebook(path: Path) -> NotebookNode:
     """The notebook in a file; ``ExerciseError`` where there is none in it."""
     try:
-        return nbformat.read(lesson, as_version=4)
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook, relax_add_props=True)  # reading only logs what is missing
     except (ValueError, AttributeError, nbformat.ValidationError) as error:
-        raise ExerciseError(f"{lesson} is no notebook ({type(error).__name__})") from error
+        raise ExerciseError(f"{path} is no notebook ({type(error).__name__})") from error
+    return notebook
 
 
 def _error(name: str, index: int, what: str) -> ExerciseError:
