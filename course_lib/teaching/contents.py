@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from course_lib.teaching.desk import title_of
 from course_lib.teaching.lessons import LESSONS, lesson_paths
 from course_lib.teaching.students import find_exercises
 
@@ -90,8 +91,7 @@ class Entry:
 def read_entry(notebook: NotebookNode, stem: str) -> Entry:
     """What a lesson's notebook and ``ABOUT`` say of it; of a notebook not in it, its first line."""
     first = notebook.cells[0].source if notebook.cells else ""
-    heading = re.search(r"^# (.+)", first, re.MULTILINE)
-    number, _, title = heading[1].partition(" · ") if heading else ("", "", stem)
+    number, _, title = title_of(notebook, stem).partition(" · ")
     if not title:
         number, title = "", number
     reading = _READING.search(first)
