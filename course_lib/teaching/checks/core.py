@@ -115,8 +115,10 @@ def judge(checker: Checker, function: Callable) -> Verdict:
     if not failures:
         return Verdict("passed", f"{len(trials)} cases, {checker.span}")
     smallest = failures[0]
-    where = f"smallest of {len(failures)} failing cases (of {len(trials)})"
-    said = [*_diagnose(checker, trials, smallest), f"{where}: {smallest.case.description}."]
+    count = len(failures)
+    where = "the only failing case" if count == 1 else f"smallest of {count} failing cases"
+    case = f"{where} (of {len(trials)}): {smallest.case.description}."
+    said = [*_diagnose(checker, trials, smallest), case]
     sentence = " ".join([said[0], *(part[0].upper() + part[1:] for part in said[1:])])
     return Verdict("wrong", sentence, smallest, _lists(smallest))
 
