@@ -135,7 +135,7 @@ def check(checker: Checker, function: Callable) -> None:
         print(f"○ {checker.name} is still open: {verdict.sentence}")
     else:
         if verdict.trial and (figure := beside(checker, verdict.trial)):
-            plots.show(figure, f"The smallest failing case. {verdict.sentence}")
+            plots.show(figure, f"The smallest failing case: {verdict.sentence}")
         raise CheckFailed(f"✗ {checker.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
 
 
