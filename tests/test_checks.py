@@ -1597,6 +1597,17 @@ def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
 
 
 @CHECKERS
+def test_an_axis_too_many_is_told_which_axis_to_think_of(checker):
+    def with_another_axis(*given):
+        answer = checker.reference(*given)
+        several = isinstance(answer, tuple)
+        return tuple(part[None] for part in answer) if several else answer[None]
+
+    if checker.shapes:
+        assert f": {checker.shapes}." in judge(checker, with_another_axis).sentence
+
+
+@CHECKERS
 def test_cases_are_the_same_each_time_and_none_is_changed(checker):
     first, second = checker.cases(), checker.cases()
     assert [case.description for case in first] == [case.description for case in second]
