@@ -6,13 +6,8 @@ from itertools import pairwise, permutations
 import torch
 from torch import nn
 
-from course_lib.teaching.checks.composition import (
-    ATTENTION_GATE,
-    HIGHWAY,
-    ORDER_CHANGE,
-    PHRASES,
-    SELECTED_WORDS,
-)
+from course_lib.teaching.checks.composition import ORDER_CHANGE, PHRASES, SELECTED_WORDS
+from course_lib.teaching.checks.gates import ATTENTION_GATE, HIGHWAY
 
 
 def linear(matrix, bias=None):
@@ -226,7 +221,20 @@ WRONG = {
             lambda x, w, b, w_t, b_t: x.lerp(x @ w.T + b, (x @ w_t.T + b_t).sigmoid()),
             "tanh of the new value is missing",
         ),
-        (lambda x, w, b, w_t, b_t: highway_by_number(x, w, 0 * b, w_t, b_t), "expected"),
+        (lambda x, w, b, w_t, b_t: highway_by_number(x, w, 0 * b, w_t, b_t), "the bias b of"),
+        (
+            lambda x, w, b, w_t, b_t: x.lerp((x @ w.T + b).sigmoid(), (x @ w_t.T + b_t).sigmoid()),
+            "the gate alone is a sigmoid",
+        ),
+        (
+            lambda x, w, b, w_t, b_t: x.lerp((x @ w.T + b).tanh(), (x @ w_t.T + b_t).tanh()),
+            "the gate goes through a tanh",
+        ),
+        (
+            lambda x, w, b, w_t, b_t: x.lerp((x @ w.T + b).tanh(), x @ w_t.T + b_t),
+            "the gate has no sigmoid",
+        ),
+        (lambda *given: highway_by_number(*given) + 1, "A place to start: gate = "),
     ],
     ATTENTION_GATE: [
         (gate_like(reads="y"), "your gate reads y"),
@@ -236,6 +244,10 @@ WRONG = {
         (gate_like(lambda n, y, s, t: t * n), "y is not carried on"),
         (gate_like(bend=lambda x: x), "lacks its tanh"),
         (lambda *given: gate_by_halves(*given)[::-1], "exchanged"),
+        (lambda y, s, w, b, f: gate_by_halves(y, s, w, 0 * b, f), "bias b_t is missing"),
+        (lambda y, s, w, b, f: gate_by_halves(y, s, w.T, b, f), "w_t is transposed"),
+        (gate_like(bend=torch.sigmoid), "the gate alone is a sigmoid"),
+        (gate_like(lambda n, y, s, t: y + t * n), "y is added whole"),
         (lambda *given: gate_by_halves(*given)[0], "2 results are expected"),
     ],
     SELECTED_WORDS: [
@@ -247,6 +259,8 @@ WRONG = {
         (select_like(real_bounds, torch.ge), "not above it"),
         (select_the_largest, "the same largest weight"),
         (lambda w, m, t: select_by_sentence(w, m, t).float(), "dtype torch.float32"),
+        (lambda w, m, t: (w > t) & m, "the weights are not scaled"),
+        (lambda w, m, t: ~select_by_sentence(w, m, t) & m, "at or below the threshold"),
     ],
     PHRASES: [
         (phrases_that_end, "ends with the sentence is lost"),
@@ -257,7 +271,19 @@ WRONG = {
         (lambda w, s: phrases_by_loop(w, [not chosen for chosen in s]), "left out"),
         (lambda w, s: [p.split() for p in phrases_by_loop(w, s)], "a list of words"),
         (lambda w, s: tuple(phrases_by_loop(w, s)), "phrases is a tuple"),
-        (lambda w, s: sorted(phrases_by_loop(w, s)), "phrases is ["),
+        (lambda w, s: sorted(phrases_by_loop(w, s)), "in alphabetical order"),
+        (lambda w, s: [p.replace(" ", "") for p in phrases_by_loop(w, s)], "run together"),
+        (lambda w, s: [f"{p} " for p in phrases_by_loop(w, s)], "ends in a blank"),
+        (lambda w, s: [i for i in range(len(w)) if s[i]], "take words[place]"),
+        (
+            lambda w, s: [" ".join(p.split()[:-1]) for p in phrases_by_loop(w, s)],
+            "lacks its last word",
+        ),
+        (
+            lambda w, s: [" ".join(p.split()[1:]) for p in phrases_by_loop(w, s)],
+            "lacks its first word",
+        ),
+        (lambda w, s: [p.title() for p in phrases_by_loop(w, s)], "at place 0: 'Good' instead of"),
     ],
     ORDER_CHANGE: [
         (change_over(lambda n: [range(n)[::-1]]), "the reversed sentence alone"),
@@ -272,6 +298,11 @@ WRONG = {
             "is not how much",
         ),
         (change_over(lambda n: [range(n)]), "n words have n! orders"),
-        (lambda predict, tokens: 2 * change_by_loop(predict, tokens), "expected"),
+        (lambda predict, tokens: 2 * change_by_loop(predict, tokens), "your change is"),
+        (change_over(every, lambda change: change.abs().sum()), "you sum the changes"),
+        (
+            change_over(every, lambda change: (change.amax(0) - change.amin(0)).max()),
+            "each is comp",
+        ),
     ],
 }

@@ -1,6 +1,7 @@
 """Every checker accepts right answers, however written, and tells wrong ones apart."""
 
 import math
+import re
 import warnings
 
 import matplotlib.pyplot as plt
@@ -35,6 +36,7 @@ from course_lib.teaching.checks.recurrent import (
 )
 from course_lib.teaching.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
 from course_lib.teaching.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
+from course_lib.views.colours import contrast
 
 inf = torch.inf
 
@@ -323,14 +325,15 @@ def gru_by_einsum(x, h, U, W, b):
     return torch.lerp(h, torch.tanh(ux[2] + torch.einsum("hk,nk->nh", W[2], r * h)), z)
 
 
-def gru_like(gates=(0, 1, 2), after=False, flip=False, squash=torch.tanh, bias=1.0, turned=False):
+def gru_like(gates=(0, 1, 2), after=False, flip=False, squash=torch.tanh, bias=1.0, turned=False,
+             gate=torch.sigmoid):  # fmt: skip
     def step(x, h, U, W, b):
         W = W.transpose(1, 2) if turned else W
         (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = (
             [w[g] for g in gates] for w in (U, W, bias * b)
         )
-        r = torch.sigmoid(x @ U_r.T + h @ W_r.T + b_r)
-        z = torch.sigmoid(x @ U_z.T + h @ W_z.T + b_z)
+        r = gate(x @ U_r.T + h @ W_r.T + b_r)
+        z = gate(x @ U_z.T + h @ W_z.T + b_z)
         past = r * (h @ W_h.T) if after else (r * h) @ W_h.T
         candidate = squash(x @ U_h.T + past + b_h)
         return z * h + (1 - z) * candidate if flip else (1 - z) * h + z * candidate
@@ -447,6 +450,12 @@ def reverse_repeating_the_first(x, mask):
     lengths = mask.sum(1, keepdim=True)
     place = (lengths - 1 - torch.arange(x.shape[1])).clamp(min=0)
     return x.gather(1, place.unsqueeze(2).expand_as(x))
+
+
+def reverse_one_too_late(x, mask):
+    lengths = mask.sum(1, keepdim=True)
+    place = (lengths - torch.arange(x.shape[1])).clamp(0, x.shape[1] - 1)
+    return x.gather(1, place.unsqueeze(2).expand_as(x)) * mask.unsqueeze(2)
 
 
 def blend_by_difference(h, candidate, z):
@@ -963,6 +972,14 @@ def block_like(divisor=1.0, axis=1, turned=False, residual=(True, True), norms=(
     return block
 
 
+def block_without(*biases):
+    def block(*inputs):
+        zeroed = [0 * part if place in biases else part for place, part in enumerate(inputs)]
+        return block_in_numpy(*zeroed)
+
+    return block
+
+
 def untrained_by_entropy(attention, mask):
     rows = torch.special.entr(attention).sum(2).sum(1) / mask.sum(1)
     return int((rows / mask.sum(1).log()).argmax())
@@ -1029,8 +1046,13 @@ WRONG = {
         (lambda w: (w > 0).sum().float(), "two of 0.99 and 0.01 are not two"),
         (lambda w: 1 / w.max(), "looks at one word alone"),
         (lambda w: torch.exp(-(w * w.log()).sum()), "0 · log 0 is NaN"),
-        (lambda w: torch.exp(torch.special.entr(w).sum()) / len(w), "between 1 and all"),
-        (lambda w: torch.special.entr(w).exp(), "shape (1,), expected ()"),
+        (lambda w: torch.exp(torch.special.entr(w).sum()) / 3, "between 1 and all"),
+        (lambda w: torch.special.entr(w).exp(), "expected (): one number for the sentence"),
+        (lambda w: torch.exp(torch.special.entr(w).sum() / math.log(10)), "has base 10"),
+        (lambda w: 2 ** torch.special.entr(w).sum(), "the power base 2"),
+        (lambda w: torch.special.entr(w).mean().exp(), "you take the mean over the words"),
+        (lambda w: torch.exp(-w * (w + 1e-20).log()).sum(), "sum first, then exp"),
+        (lambda w: torch.exp(torch.special.entr(w).sum() / 2), "A place to start: -(weights"),
     ],
     SENTENCES_IN_PLACE: [
         (place_from_the_first, "one after the other from the first place"),
@@ -1057,7 +1079,14 @@ WRONG = {
             lambda p, n, e: 2 * (p - e) / (2 * (p - e) + e) if e < 2 * p else 0.0,
             "a negative number of true positives",
         ),
-        (lambda p, n, e: 0.8235, "f1 is 0.8235, expected 1"),
+        (lambda p, n, e: 0.8235, "f1 is 0.8235, expected 1 (difference 0.176) for p = 1, n = 1"),
+        (lambda p, n, e: 100 * f1_by_formula(p, n, e), "in percent"),
+        (
+            lambda p, n, e: min(
+                [f1_of(p - fn, e - 1 - fn, fn) for fn in range(e) if fn <= p], default=1.0
+            ),
+            "range(wrong) ends at",
+        ),
     ],
     PADDING_CHANGE: [
         (lambda f, t, m: change_by_zeros(f, t, m, sentences=0), "you add words only"),
@@ -1068,6 +1097,9 @@ WRONG = {
         (lambda f, t, m: change_by_zeros(f, t, m, real=True), "are marked as real"),
         (lambda f, t, m: change_by_zeros(f, t, m, first=True), "you put the padding in front"),
         (lambda f, t, m: logit_differences(f, t, m).abs(), "shape (1, 2), expected ()"),
+        (lambda f, t, m: logit_differences(f, t, m).abs().sum(), "you sum the changes of all"),
+        (lambda f, t, m: change_by_pad(f, t, m) ** 2, "the change is squared"),
+        (lambda f, t, m: float(change_by_pad(f, t, m) > 0), "is not by how much"),
     ],
     MASKED_SOFTMAX: [
         (softmax_without_mask, "padding gets weight 0."),
@@ -1080,10 +1112,18 @@ WRONG = {
         (softmax_of_tanh, "a tanh around the score"),
         (softmax_overflowing, "overflow: exp(999) is inf"),
         (softmax_minus_the_batch_maximum, "subtract each row's own maximum"),
-        (softmax_in_place, "the input was changed in place (argument 1)"),
+        (softmax_in_place, "the input scores was changed in place: work on a copy"),
         (softmax_in_numpy, "is a numpy.ndarray, expected a tensor of shape (1, 1)"),
         (softmax_in_doubles, "dtype torch.float64, expected torch.float32"),
         (softmax_with_an_axis_left, "shape (1, 1, 1), expected (1, 1)"),
+        (lambda s, m: s.masked_fill(m, -inf).softmax(-1), "so hide ~mask"),
+        (lambda s, m: masked_softmax(s, ~m), "no weight: the mask is True on real tokens"),
+        (lambda s, m: torch.log_softmax(s.masked_fill(~m, -inf), -1), "not log_softmax"),
+        (lambda s, m: s.sigmoid() * m, "a sigmoid weighs each token alone"),
+        (
+            lambda s, m: softmax_by_loop(s.view(1, -1), m.view(1, -1)).view_as(s),
+            "all rows together",
+        ),
         (softmax_that_stumbles, "RuntimeError in your line `return scores[mask].view(7, -1)`"),
     ],
     ATTENTION_POOLING: [
@@ -1098,6 +1138,14 @@ WRONG = {
         (pooling_of_raw_scores, "you score h itself"),
         (pooling_by_plain_mean, "the context vector does not reach the weights"),
         (pooling_by_maximum, "alpha is right, but pooled is off"),
+        (lambda h, mask, c: pooling_by_plain_mean(h, mask | True, c), "padding included"),
+        (
+            lambda h, mask, c: (
+                pooling_by_loop(h, mask, c)[0] / h.shape[1],
+                pooling_by_loop(h, mask, c)[1],
+            ),
+            "you take the mean of α h",
+        ),
         (pooling_alone, "2 results are expected (pooled, alpha), you returned 1"),
     ],
     GRU_STEP: [
@@ -1110,7 +1158,13 @@ WRONG = {
         (gru_like(turned=True), "W is applied the wrong way round"),
         (gru_keeping(old=True, new=False), "the old state is kept whole"),
         (gru_keeping(old=False, new=True), "the candidate is taken whole"),
-        (lambda x, h, U, W, b: h, "h at (0, 0) is"),
+        (lambda x, h, U, W, b: h, "you return the old state"),
+        (gru_like(gate=torch.tanh), "the gates go through a tanh"),
+        (
+            lambda x, h, U, W, b: gru_like()(x, h, U, W * torch.tensor([0, 0, 1]).view(3, 1, 1), b),
+            "the gates do not see the old state",
+        ),
+        (lambda x, h, U, W, b: 2 * gru_like()(x, h, U, W, b), "A place to start: U_r, U_z, U_h"),
     ],
     BLEND: [
         (lambda h, new, z: torch.lerp(new, h, z), "z has the opposite sense"),
@@ -1121,7 +1175,9 @@ WRONG = {
         (lambda h, new, z: z * new, "the old state does not enter"),
         (lambda h, new, z: torch.where(z > 0.5, new, h), "you switch"),
         (lambda h, new, z: torch.lerp(h, new, z.mean(1, keepdim=True)), "all units share one z"),
-        (lambda h, new, z: (h + new) / 2, "h at (0, 0) is"),
+        (lambda h, new, z: (h + new) / 2, "a plain mean: z does not enter"),
+        (lambda h, new, z: new - z * new, "weighed by z, not by 1 − z"),
+        (lambda h, new, z: 1 + torch.lerp(h, new, z), "your h is "),
     ],
     REPORT_WEIGHTS: [
         (times(1, 1, 1), "z's weights change sign"),
@@ -1163,6 +1219,10 @@ WRONG = {
         (gini_impurity, "Gini's impurity"),
         (lambda a: gini_by_differences(a) * 2, "twice too large"),
         (gini_beyond, "lies in [0, 1]"),
+        (lambda a: gini_by_differences(a) / 2, "it is half of it"),
+        (lambda a: 1 - gini_by_differences(a), "1 minus the Gini coefficient"),
+        (lambda a: a.std(unbiased=False) / a.mean(), "the standard deviation over the mean"),
+        (lambda a: gini_by_differences(a.view(1, -1)).view(1), "so flatten first"),
     ],
     DIAGONALITY: [
         (lambda a, b: a.tril(b).sum() / a.sum(), "j − i ≤ bandwidth takes all"),
@@ -1175,6 +1235,8 @@ WRONG = {
         (lambda a, b: a[distance(a) <= b].sum() / len(a) ** 2, "you divide by n²"),
         (lambda a, b: a[distance(a) <= b].mean(), "the mean weight within the band"),
         (lambda a, b: a.trace() / len(a), "bandwidth is not used"),
+        (lambda a, b: 1 - diagonality_by_tri(a, b), "the weight outside the band"),
+        (lambda a, b: diagonality_by_loop(a, b + 1), "one too wide"),
         (lambda a, b: 1 + a.trace(), "lies in [0, 1]"),
     ],
     REVERSE: [
@@ -1188,6 +1250,7 @@ WRONG = {
         (lambda x, mask: x.flip(2), "each word's numbers"),
         (lambda x, mask: x.flip(0), "the documents of the batch"),
         (lambda x, mask: x.clone(), "in the order they came"),
+        (reverse_one_too_late, "one place too late"),
         (reverse_repeating_the_first, "which is padding: it has"),
     ],
     REDUNDANCY: [
@@ -1203,7 +1266,7 @@ WRONG = {
         (lambda a: (overlap(a) - eye(a)).sum((1, 2)), "without being squared"),
         (lambda a: (overlap(a) - eye(a)).abs().sum((1, 2)), "absolute values"),
         (lambda a: (overlap(a) * (1 - eye(a))).pow(2).sum((1, 2)), "the diagonal is left out"),
-        (lambda a: hop_redundancy(a).sum(), "shape (), expected (1,)"),
+        (lambda a: hop_redundancy(a).sum(), "shape (), expected (1,): one number for each row"),
     ],
     HIGHWAY: [
         (highway_like(carry=False), "your gate opens the transformation"),
@@ -1216,6 +1279,10 @@ WRONG = {
         (lambda x, g, bg, f, bf: x + torch.relu(x @ f + bf), "a residual"),
         (lambda x, g, bg, f, bf: x * torch.sigmoid(x @ g + bg), "the other half is missing"),
         (lambda x, *rest: highway_like()(x, *rest)[0], "expected (1, 1)"),
+        (
+            lambda x, g, bg, f, bf: torch.sigmoid(x @ g + bg) * x + (x @ f + bf).clamp(min=0),
+            "f(x) is added whole",
+        ),
     ],
     STEPS: [
         (steps_in_place(written=False), "not written yet"),
@@ -1288,6 +1355,7 @@ WRONG = {
         ),
         (lambda a, gamma: penalty_by_loop(a, gamma).mean().expand(len(a)), "its own number"),
         (lambda a, gamma: penalty_by_loop(a, gamma).mean(), "shape (), expected (1,)"),
+        (lambda a, gamma: -penalty_by_loop(a, gamma), "the sign is turned round"),
     ],
     STEP_COSINE: [
         (
@@ -1311,7 +1379,7 @@ WRONG = {
         (lambda a: cosine_of_rows(a[:, 0].mT, a[:, 1].mT), "only the first two steps"),
         (lambda a: torch.cosine_similarity(a[:, :-1], a[:, 1:], -1).mean(1), "only neighbouring"),
         (lambda a: cosine_by_loop(a.mT), "you compare columns"),
-        (lambda a: 1 - cosine_by_loop(a), "cosine at"),
+        (lambda a: 1 - cosine_by_loop(a), "your cosine is"),
     ],
     PASSES_ON: [
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).any(1), "one step that passes on"),
@@ -1329,7 +1397,7 @@ WRONG = {
             "just before",
         ),
         (lambda a, m, t: (a[:, 1:].amax(2) >= t).all(1), "may lie on a word"),
-        (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).all(), "shape (), expected (1,)"),
+        (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).all(), ".all(1) goes over its steps"),
     ],
     WORD_SHARES: [
         (lambda a, b: a, "shares within the sentence"),
@@ -1339,9 +1407,13 @@ WRONG = {
         (lambda a, b: (a * b[..., None]).flatten(1).softmax(1).view(a.shape), "one softmax too"),
         (lambda a, b: a * b[..., None] / b.sum() * 2, "a whole document is 1"),
         (lambda a, b: a * b.unsqueeze(1), "its new axis at the end"),
+        (lambda a, b: 0.5 * (a + b[..., None]), "the mean of the two shares"),
     ],
     TOP_WORDS: [
-        (lambda w, a, k: [w[i] for i in a.argsort(stable=True)[:k]], "the lightest words"),
+        (
+            lambda w, a, k: [w[i] for i in a.argsort(stable=True)[:k]],
+            "the words with the smallest weights; sort in descending order.",
+        ),
         (lambda w, a, k: top_by_pairs(w[::-1], a.flip(0), k), "yours gives the later"),
         (
             lambda w, a, k: [w[i] for i in sorted(a.argsort(descending=True, stable=True)[:k])],
@@ -1351,7 +1423,17 @@ WRONG = {
         (lambda w, a, k: top_by_pairs(w, a, len(w)), "k is not used"),
         (lambda w, a, k: w[:k], "the weights are not used"),
         (lambda w, a, k: tuple(top_by_pairs(w, a, k)), "is a tuple, expected a list"),
-        (lambda w, a, k: a.argsort(descending=True)[:k].tolist(), "words is [0], expected ['thin"),
+        (lambda w, a, k: a.argsort(descending=True)[:k].tolist(), "the places of the words"),
+        (
+            lambda w, a, k: [word for _, word in sorted(zip(a.tolist(), w))][-k:],
+            "the lightest first",
+        ),
+        (lambda w, a, k: sorted(zip(w, a.tolist()), key=lambda p: -p[1])[:k], "is a pair"),
+        (lambda w, a, k: sorted(a.tolist())[::-1][:k], "these are the weights"),
+        (lambda w, a, k: sorted(w)[:k], "sorted by the alphabet"),
+        (lambda w, a, k: top_by_pairs(w, a, k + 1), "one word too many"),
+        (lambda w, a, k: top_by_pairs(w, a, k - 1), "one word too few"),
+        (lambda w, a, k: [w[0].upper()], "the first difference is at place 0: 'THIN' instead of"),
     ],
     SELF_ATTENTION: [
         (attend_to_real_queries_alone, "the rows of padded queries are set to zero"),
@@ -1373,7 +1455,8 @@ WRONG = {
         (attend(weigh=softmax_uniform_where_empty), "a fully masked row should be all zeros"),
         (attend(weigh=softmax_overflowing), "overflow: exp("),
         (attend_mixing_by_columns, "not alphaᵀ"),
-        (attend_squeezing, "output at"),
+        (attend_squeezing, "your output is"),
+        (attend(weigh=lambda s, m: masked_softmax(s, ~m)), "so hide ~mask"),
         (lambda q, k, v, mask: attend()(q, k, v, mask)[1], "you returned 1"),
     ],
     ORDER: [
@@ -1421,6 +1504,7 @@ WRONG = {
         (maximum_placed_by_size, "places"),
         (maximum_of_numbers, "places has dtype torch.float32"),
         (lambda x, mask: maximum_by_loop(x, mask)[0], "2 results are expected"),
+        (lambda x, mask: tuple(x.max(2)), "runs over the words, axis 1"),
     ],
     POOLED_SHARES: [
         (lambda p, m: shares_by_bincount(p, m) * p.shape[1], "you count dimensions"),
@@ -1442,6 +1526,12 @@ WRONG = {
         (block_like(axis=0), "down the columns"),
         (block_like(turned=True), "w_qk is transposed"),
         (block_like(values=False), "W_V is missing"),
+        (block_like(residual=(False, True)), "the first residual is missing"),
+        (block_like(residual=(True, False)), "the second residual is missing"),
+        (block_like(relu=lambda a: a), "the ReLU is missing"),
+        (block_without(4, 6), "both biases are missing"),
+        (block_without(4), "b_1 is missing"),
+        (block_without(6), "b_2 is missing"),
         (block_like(residual=(False, False)), "both residuals are missing"),
         (block_like(norms=(False, True)), "two LayerNorms"),
         (block_like(old=True), "adds the block's input"),
@@ -1455,7 +1545,10 @@ WRONG = {
         (place_of(min, gini_by_ranks, padded=True), "the padding is counted"),
         (lambda attention, mask: 0, "always the first"),
         (lambda attention, mask: 2, "place is 2, expected"),
-        (lambda attention, mask: torch.tensor(1), "place is a Tensor, expected a int"),
+        (
+            lambda attention, mask: torch.tensor(1),
+            "place is a tensor, expected an int. int(…) makes one of it",
+        ),
     ],
 }
 RIGHT |= COMPOSITION_RIGHT
@@ -1481,15 +1574,16 @@ def test_a_wrong_answer_is_told_what_is_wrong(checker, wrong, says):
     verdict = judge(checker, wrong)
     assert verdict.state == "wrong"
     assert says in verdict.sentence
-    assert f"failing cases (of {len(checker.cases())}): {verdict.trial.case.description}." in (
-        verdict.sentence
-    )
+    case = f"(of {len(checker.cases())}): {verdict.trial.case.description}."
+    assert re.search("(Smallest of [0-9]+ failing cases|The only failing case) ", verdict.sentence)
+    assert verdict.sentence.endswith(case)
 
 
 @CHECKERS
 def test_different_wrong_answers_get_different_messages(checker):
     sentences = [
-        judge(checker, wrong).sentence.split(" Smallest of")[0] for wrong, _ in WRONG[checker]
+        re.split(" Smallest of| The only", judge(checker, wrong).sentence)[0]
+        for wrong, _ in WRONG[checker]
     ]
     assert len(sentences) >= 4 and len(set(sentences)) == len(sentences)
 
@@ -1500,6 +1594,17 @@ def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
     assert len(set(says)) == len(says)
     for mistake, said in checker.mistakes:
         assert judge(checker, mistake).sentence.startswith(said)
+
+
+@CHECKERS
+def test_an_axis_too_many_is_told_which_axis_to_think_of(checker):
+    def with_another_axis(*given):
+        answer = checker.reference(*given)
+        several = isinstance(answer, tuple)
+        return tuple(part[None] for part in answer) if several else answer[None]
+
+    if checker.shapes:
+        assert f": {checker.shapes}." in judge(checker, with_another_axis).sentence
 
 
 @CHECKERS
@@ -1524,7 +1629,8 @@ def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     check(checker, unwritten)
     said = capsys.readouterr().out
     assert said.count(f"○ {checker.name} is still open") >= 2
-    assert said.count(f"Start from {checker.start}") == said.count("○")
+    assert said.count("Write your answer in the cell above") == said.count("○")
+    assert checker.start[:20] not in said
     assert f"it returned {'None' if empty is None else '...'}" in said
 
 
@@ -1551,20 +1657,126 @@ def test_a_wrong_answer_raises_one_sentence_and_no_traceback(monkeypatch):
     lines = caught.value._render_traceback_()
     assert " ".join(lines) == str(caught.value)
     ((figure, alt),) = shown
-    assert [axis.get_title() for axis in figure.axes] == ["yours: weights", "expected: weights"]
+    assert titles(figure) == [
+        "input: scores", "input: mask", "yours: weights", "expected: weights"
+    ]  # fmt: skip
     assert "padding gets weight" in alt
+
+
+def titles(figure):
+    return [axis.get_title(loc="left") for axis in figure.axes]
+
+
+def written(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def outlined(axis):
+    """Row and column of the cells with a thick border."""
+    found = {
+        (round(box.get_y()), round(box.get_x())) for box in axis.patches if box.get_linewidth() > 1
+    }
+    return sorted((row, column) for row, column in found)
 
 
 def test_the_drawing_holds_both_answers_on_one_scale():
     trial = judge(MASKED_SOFTMAX, softmax_without_mask).trial
     figure = beside(MASKED_SOFTMAX, trial)
-    yours, expected = (axis.images[0] for axis in figure.axes)
+    yours, expected = (axis.images[0] for axis in figure.axes[-2:])
     assert np.allclose(yours.get_array(), trial.yours[0])
     assert np.allclose(expected.get_array(), trial.expected[0])
     assert yours.get_clim() == expected.get_clim()
-    written = [text.get_text() for axis in figure.axes for text in axis.texts]
-    assert written == [f"{value:.2f}" for part in (trial.yours, trial.expected)
-                       for value in part[0].flatten().tolist()]  # fmt: skip
+    for axis, answer in zip(figure.axes[-2:], (trial.yours, trial.expected), strict=True):
+        assert written(axis) == [f"{value:.2f}" for value in answer[0].flatten().tolist()]
+
+
+def test_the_drawing_begins_with_the_inputs_under_the_learners_names():
+    def my_shares(of_words, of_sentences):
+        return of_words
+
+    trial = judge(WORD_SHARES, my_shares).trial
+    assert titles(beside(WORD_SHARES, trial)) == [
+        "input: of_words", "input: of_sentences", "yours: shares", "expected: shares"
+    ]  # fmt: skip
+    trial = judge(PASSES_ON, lambda attention, mask, least: mask.all(1)).trial
+    figure = beside(PASSES_ON, trial)
+    assert f"least = {trial.case.inputs[2]:g}" in figure.texts[0].get_text()  # needs no panel
+    trial = judge(MASKED_SOFTMAX, softmax_without_mask).trial
+    scores, mask, *_ = beside(MASKED_SOFTMAX, trial).axes
+    assert written(mask) == ["True", "False"]
+    assert np.allclose(scores.images[0].get_array(), trial.case.inputs[0])
+
+
+def test_a_module_and_a_function_of_any_arguments_get_the_references_names():
+    class Answer(nn.Module):
+        def forward(self, points, real):
+            return softmax_without_mask(points, real)
+
+    assert list(judge(MASKED_SOFTMAX, Answer()).trial.given) == ["points", "real"]
+    trial = judge(MASKED_SOFTMAX, lambda *given: softmax_without_mask(*given)).trial
+    assert list(trial.given) == ["scores", "mask"]
+
+
+def test_differing_cells_are_outlined_and_show_their_difference():
+    def slightly_off(scores, mask):
+        return masked_softmax(scores, mask) + 0.0004 * (torch.arange(scores.shape[1]) == 1)
+
+    trial = judge(MASKED_SOFTMAX, slightly_off).trial
+    figure = beside(MASKED_SOFTMAX, trial)
+    yours, expected = figure.axes[-2:]
+    assert outlined(yours) == outlined(expected) == [(0, 1)]
+    assert written(yours)[0] == written(expected)[0]
+    assert written(yours)[1] != written(expected)[1]
+    assert "outlined: where the answers differ" in figure.texts[0].get_text()
+
+
+def test_whole_numbers_are_drawn_whole():
+    trial = judge(MASKED_MAXIMUM, maximum_placed_by_size).trial
+    yours, expected = beside(MASKED_MAXIMUM, trial).axes[-2:]
+    assert written(expected) == [str(place) for place in trial.expected[1].flatten().tolist()]
+    assert outlined(yours) == outlined(expected) != []
+
+
+def test_words_stand_under_their_numbers():
+    trial = judge(TOP_WORDS, lambda words, weights, k: words[:k]).trial
+    (weights,) = beside(TOP_WORDS, trial).axes
+    assert [text.get_text() for text in weights.get_xticklabels()] == trial.case.inputs[0]
+
+
+def test_one_number_gets_words_and_no_cell():
+    def half(attention):
+        return gini_by_differences(attention) / 2
+
+    verdict = judge(GINI, half)
+    mine, right = verdict.trial.yours[0].item(), verdict.trial.expected[0].item()
+    difference = f"{abs(mine - right):.3g}"
+    assert f"Your gini is {mine:.4g}, expected {right:.4g} (difference {difference})" in (
+        verdict.sentence
+    )
+    figure = beside(GINI, verdict.trial)
+    assert figure is None or titles(figure) == ["input: attention"]
+
+
+def test_lists_stand_one_below_the_other_with_their_weights():
+    def lightest(words, weights, k):
+        return [words[i] for i in weights.argsort()[:k]]
+
+    verdict = judge(TOP_WORDS, lightest)
+    words, weights, _ = verdict.trial.case.inputs
+    (mine,), (right,) = verdict.trial.yours[0], verdict.trial.expected[0]
+    yours, expected = verdict.lists.split("\n")
+    assert mine != right
+    for line, word in ((yours, mine), (expected, right)):
+        assert line.endswith(f"{word!r} ({weights[words.index(word)]:.2f})")
+    with pytest.raises(CheckFailed) as caught:
+        check(TOP_WORDS, lightest)
+    assert caught.value._render_traceback_()[-2:] == [yours, expected]
+
+
+def test_a_list_of_tensors_is_a_wrong_answer_and_no_accident():
+    verdict = judge(PHRASES, lambda words, selected: [torch.ones(2)])
+    assert verdict.state == "wrong"
+    assert "at place 0: tensor([1., 1.]) instead of 'good'" in verdict.sentence
 
 
 @pytest.mark.parametrize(("checker", "wrong", "says"), EVERY_WRONG)
@@ -1573,11 +1785,32 @@ def test_every_wrong_answer_can_be_drawn(checker, wrong, says):
         warnings.simplefilter("error")
         trial = judge(checker, wrong).trial
         figure = beside(checker, trial)
-        undrawn = (TOP_WORDS, ORDER, UNTRAINED, PHRASES)
-        assert (figure is None) == (bool(trial.remark) or checker in undrawn)
+        drawn = checks_drawn(trial)
+        assert not drawn or titles(figure)[-1].startswith("expected: ")
         if figure:
             figure.canvas.draw()
+            assert max(figure.get_size_inches()) <= 10
+            for axis in figure.axes:
+                assert_readable(axis)
             plt.close(figure)
+
+
+def checks_drawn(trial):
+    """Whether there are two answers of several numbers."""
+    both = zip(trial.yours, trial.expected)
+    differing = [pair for pair in both if trial.wrong is not None and pair[0] is not None]
+    if len(trial.yours) != len(trial.expected) or not differing:
+        return False
+    return all(isinstance(a, torch.Tensor) and a.numel() > 1 for a in differing[trial.wrong])
+
+
+def assert_readable(axis):
+    image = axis.images[0]
+    grounds = image.cmap(image.norm(image.get_array().filled(np.nan)))
+    grounds[np.isnan(image.get_array().filled(np.nan))] = 1.0
+    rows, columns = image.get_array().shape
+    for text, ground in zip(axis.texts, grounds.reshape(rows * columns, 4), strict=True):
+        assert contrast(text.get_color(), ground) >= 4.5
 
 
 def test_a_large_answer_is_drawn_around_its_first_difference():
@@ -1588,8 +1821,22 @@ def test_a_large_answer_is_drawn_around_its_first_difference():
         return weights
 
     trial = judge(MASKED_SOFTMAX, late).trial
-    yours = beside(MASKED_SOFTMAX, trial).axes[0].images[0].get_array()
-    assert yours.shape == (1, 12) and yours[0, -1] > 1
+    figure = beside(MASKED_SOFTMAX, trial)
+    for axis in figure.axes:
+        assert axis.images[0].get_array().shape == (1, 12)
+        assert axis.get_xticklabels()[-1].get_text() == "150"
+    assert titles(figure)[0] == "input: scores[:, 139:151]"
+    assert figure.axes[-2].images[0].get_array()[0, -1] > 1
+
+
+def test_a_case_of_many_large_inputs_still_fits_a_page():
+    def late(x, *weights):
+        return block_like()(x, *weights) + (len(x) == 30) * (torch.arange(x.shape[1]) == 14)
+
+    figure = beside(BLOCK, judge(BLOCK, late).trial)
+    assert len(figure.axes) == 9 and max(figure.get_size_inches()) <= 10
+    assert figure.axes[-2].get_xticklabels()[-1].get_text() == "14"
+    assert outlined(figure.axes[-2])[0] == (0, len(figure.axes[-2].get_xticks()) - 1)
 
 
 def test_a_module_is_a_function_too():
@@ -1608,7 +1855,7 @@ def test_numbers(capsys):
     assert capsys.readouterr().out == "✓ half: 0.5001\n✓ half: 0.5\n"
     for empty in (None, ...):
         checks.check_number("half", empty, 0.5, "1 / 2")
-    assert capsys.readouterr().out.count("○ half is still open. Start from 1 / 2") == 2
+    assert capsys.readouterr().out.count("○ half is still open. Write your answer in the cell") == 2
     with pytest.raises(CheckFailed, match=r"0.25 is not it\. that is the square"):
         checks.check_number("half", 0.25, 0.5, "1 / 2", mistakes=known)
     with pytest.raises(CheckFailed, match=r"0.7 is not it\. Try 1 / 2"):

@@ -24,8 +24,11 @@ from course_lib.views.colours import (
     INK,
     MUTED,
     PAPER,
+    SIGNED,
     TINTS,
     TINTS_HEX,
+    contrast,
+    ink_on,
 )
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 from course_lib.views.heatmap.encoding import (
@@ -342,11 +345,6 @@ def lightness(colour):
     return 116 * np.cbrt(y) - 16 if y > 0.008856 else 903.3 * y
 
 
-def contrast(first, second):
-    dark, light = sorted([luminance(first), luminance(second)])
-    return (light + 0.05) / (dark + 0.05)
-
-
 def test_zero_is_paper_and_lightness_falls_in_equal_steps():
     assert ATTENTION_HEX[0] == TINTS_HEX[0] == PAPER
     steps = -np.diff([lightness(colour) for colour in ATTENTION_HEX[::15]])
@@ -375,6 +373,19 @@ def test_text_can_be_read_on_its_tints_and_labels_on_paper():
     assert min(contrast(INK, tint) for tint in TINTS_HEX) >= 4.5
     for ground in (INK, ACCENT, MUTED):
         assert contrast(PAPER, ground) >= 4.5
+
+
+@pytest.mark.parametrize("shades", [ATTENTION, SIGNED, TINTS], ids=lambda shades: shades.name)
+def test_text_can_be_read_on_every_tint(shades):
+    """With luminances of the test's own; either ink alone would fail on some tint."""
+    for number in range(shades.N):
+        ground = shades(number)
+        lights = [luminance(colour) + 0.05 for colour in (ink_on(ground), ground)]
+        assert max(lights) / min(lights) >= 4.5, (number, ink_on(ground))
+        assert contrast(ink_on(ground), ground) == pytest.approx(
+            max(lights) / min(lights), rel=1e-3
+        )
+    assert ink_on(shades(0.5 if shades is SIGNED else 0.0)) == INK
 
 
 def test_python_and_the_view_share_one_map():

@@ -1,13 +1,15 @@
 """The colours of every figure and view, each defined here once."""
 
 import numpy as np
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_hex, to_rgb
+from matplotlib.typing import ColorType
 
 INK, MUTED, ACCENT, SECOND = "#1d2433", "#667085", "#0b6e8a", "#b5541c"
-PAPER = "#ffffff"
+PAPER, BLACK = "#ffffff", "#000000"
 SHADES = 256
 DARKEST = 26.0  # CIELAB lightness of the largest weight
-READABLE = 0.52  # up to this share of the map, dark text on it keeps a contrast of 4.5 : 1
+ENOUGH = 4.5  # the contrast that text needs (WCAG 2, level AA)
+READABLE = 0.52  # up to this share of the map, ink on it keeps that contrast
 
 
 def _attention_shades() -> np.ndarray:
@@ -46,3 +48,24 @@ TINTS = ListedColormap(_SHADES[: round(READABLE * SHADES)], "attention-tints")  
 ATTENTION_HEX, TINTS_HEX = (
     [to_hex(shade) for shade in shades.colors] for shades in (ATTENTION, TINTS)
 )
+SIGNED = LinearSegmentedColormap.from_list("signed", ["#7fb8c8", PAPER, "#e2764f"])  # zero is white
+
+
+def ink_on(ground: ColorType) -> str:
+    """The colour of text that can be read on a ground: the course's ink, on dark ones white.
+
+    In the narrow band between, where neither has enough contrast, black has.
+    """
+    return next((ink for ink in (INK, PAPER) if contrast(ink, ground) >= ENOUGH), BLACK)
+
+
+def contrast(first: ColorType, second: ColorType) -> float:
+    """The contrast of two colours, from 1 to 21 (WCAG 2)."""
+    dark, light = sorted((_luminance(first), _luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: ColorType) -> float:
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ _RGB_TO_XYZ[1])

@@ -2,8 +2,8 @@
 
 ``check_masked_softmax(my_softmax)`` prints one line when every case agrees with the library. A
 wrong answer raises ``CheckFailed`` with a sentence about what is wrong and the smallest case where
-it is, drawn: yours beside the expected. A function that is not written yet (it returns ``None`` or
-``...``, or raises ``NotImplementedError``) is only reminded of.
+it is, drawn: what went in, then yours beside the expected. A function that is not written yet (it
+returns ``None`` or ``...``, or raises ``NotImplementedError``) is only reminded of.
 """
 
 from course_lib.fronts import front
@@ -22,8 +22,8 @@ __all__, __getattr__ = front(
         "check_masked_maximum": "blocks",  # the largest value over real words
         "check_pooled_shares": "blocks",  # the share of pooled dimensions per word
         "check_untrained": "blocks",  # which document an untrained network read
-        "check_attention_gate": "composition",  # a layer of AGT
-        "check_highway": "composition",  # a highway layer
+        "check_attention_gate": "gates",  # a layer of AGT
+        "check_highway": "gates",  # a highway layer
         "check_order_change": "composition",  # what another order of words changes
         "check_phrases": "composition",  # runs of selected words
         "check_selected_words": "composition",  # words whose weight is above a threshold

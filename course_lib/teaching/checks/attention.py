@@ -35,10 +35,19 @@ def check_redundancy(function: Callable[[Tensor], Tensor]) -> None:
 
 def about_weights(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     """What is wrong with the softmax of these scores, None if nothing that we know."""
-    for diagnosis in (_nan, _nothing_real, _padding, _sums):
+    for diagnosis in (_mask_turned_round, _nan, _nothing_real, _padding, _sums):
         if message := diagnosis(scores, mask, weights):
             return message
     return None
+
+
+def _mask_turned_round(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
+    weight_of_words = (weights.nan_to_num(0) * mask).sum(-1)[mask.any(-1)]
+    if (
+        len(weight_of_words) == 0 or weight_of_words.any() or scores.abs().max() > 80
+    ):  # exp overflows
+        return None
+    return "the real tokens get no weight: the mask is True on real tokens, so hide ~mask."
 
 
 def _nan(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
@@ -128,6 +137,7 @@ MASKED_SOFTMAX = Checker(
     returns=("weights",),
     start="scores.masked_fill(~mask, -torch.inf): what is exp of that?",
     span="from one token to 200",
+    shapes="one weight for each score; a sum or maximum over the row takes keepdim=True",
     mistakes=(
         (lambda scores, mask: masked_softmax(scores, mask, dim=0),
          "your weights sum to 1 down each column; each row should: softmax over the last axis."),
@@ -138,6 +148,12 @@ MASKED_SOFTMAX = Checker(
         (lambda scores, mask: masked_softmax(scores.tanh(), mask),
          "no two of your weights differ by more than e² ≈ 7.4: there is a tanh around the score, "
          "which keeps it within ±1."),
+        (lambda scores, mask: scores.masked_fill(~mask, -torch.inf).log_softmax(-1),
+         "that is the logarithm of the weights: softmax, not log_softmax."),
+        (lambda scores, mask: scores.sigmoid() * mask,
+         "a sigmoid weighs each token alone: divide exp of each score by the row's sum."),
+        (lambda scores, mask: masked_softmax(scores.flatten(), mask.flatten()).view(scores.shape),
+         "all rows together sum to 1: each row should, so sum over the last axis alone."),
     ),
     diagnoses=(lambda trial: about_weights(*trial.case.inputs, trial.yours[0]),),
 )  # fmt: skip
@@ -203,6 +219,7 @@ ATTENTION_POOLING = Checker(
     reference=_attention_pooling,
     cases=_pooling_cases,
     returns=("pooled", "alpha"),
+    shapes="pooled has one vector for each row, alpha one weight for each token",
     start="u = torch.tanh(h); a score is u @ context; masked_softmax(scores, mask) weighs h.",
     span="from one token to 200",
     mistakes=(
@@ -222,6 +239,11 @@ ATTENTION_POOLING = Checker(
          "your weights sum to 1 over the batch: the softmax runs over the tokens of each row."),
         (lambda h, mask, context: _pool(h, _uniform(mask)),
          "all real tokens weigh the same: the context vector does not reach the weights."),
+        (lambda h, mask, context: _pool(h, _uniform(torch.ones_like(mask))),
+         "that is a plain mean over all places, padding included: weigh each real token."),
+        (lambda h, mask, context: (_attention_pooling(h, mask, context)[0] / h.shape[1],
+                                   _attention_pooling(h, mask, context)[1]),
+         "alpha is right, but you take the mean of α h: the weights sum to 1 already, so sum."),
     ),
     diagnoses=(_about_pooling,),
 )  # fmt: skip
@@ -259,6 +281,7 @@ REDUNDANCY = Checker(
     reference=hop_redundancy,
     cases=_redundancy_cases,
     returns=("redundancy",),
+    shapes="one number for each row of the batch, so sum over the hops' two axes, (1, 2)",
     start="A @ A.transpose(1, 2): what is on its diagonal, what beside it?",
     span="from one hop to four",
     mistakes=(

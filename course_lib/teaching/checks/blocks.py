@@ -64,12 +64,6 @@ def _values_blanked(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return values.masked_fill(~mask.any(1, keepdim=True), 0), places
 
 
-def _along_the_width(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest dimension of each word."""
-    values, places = x.max(2)
-    return values * mask, places
-
-
 def _about_maximum(trial: Trial) -> str | None:
     (yours, _), (expected, _) = trial.yours, trial.expected
     if ((yours == 0) & (expected < 0)).any():
@@ -82,6 +76,7 @@ MASKED_MAXIMUM = Checker(
     reference=masked_maximum,
     cases=_maximum_cases,
     returns=("values", "places"),
+    shapes="the maximum runs over the words, axis 1, for each dimension",
     start="values, places = x.max(1): what must padding hold so that it never wins?",
     span="from one word to 30, some documents empty",
     mistakes=(
@@ -91,6 +86,8 @@ MASKED_MAXIMUM = Checker(
         (lambda x, mask: (masked_maximum(x, mask)[0], _largest(x, mask, 0)[1]),
          "the values are right, but the places are those of a maximum in which padding, at 0, "
          "competed: take both from one call."),
+        (lambda x, mask: tuple(x.max(2)),
+         "you take the largest dimension of each word: the maximum runs over the words, axis 1."),
         (_values_blanked,
          "a document without words has no place its maximum came from: −1, not 0, which is its "
          "first place."),
@@ -145,6 +142,7 @@ POOLED_SHARES = Checker(
     reference=pooled_word_attention,
     cases=_shares_cases,
     returns=("shares",),
+    shapes="one share for each place of the mask, by counting over the dimensions",
     start="for one document: how often does the place t occur among its places?",
     span="from one word to 30, some documents empty",
     mistakes=(
@@ -190,6 +188,19 @@ def _attending(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[.
     def block(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
         x = _normed(x + attend(x, w_qk, w_v))
         return _normed(x + _forward(x, *rest))
+
+    return block
+
+
+def _with(first: float = 1.0, second: float = 1.0) -> Callable[..., Tensor]:
+    """The block with its residuals multiplied."""
+
+    def block(
+        x: Tensor, w_qk: Tensor, w_v: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor,
+        bend: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> Tensor:  # fmt: skip
+        x = _normed(first * x + _attended(x, w_qk, w_v))
+        return _normed(second * x + bend(x @ w_1 + b_1) @ w_2 + b_2)
 
     return block
 
@@ -247,6 +258,17 @@ BLOCK = Checker(
          "w_qk is transposed: the score of (i, j) is x_i W_QK x_j, and W_QK is not symmetric."),
         (_attending(lambda x, w_qk, w_v: (x @ w_qk @ x.T).softmax(-1) @ x),
          "W_V is missing: what is mixed are the rows of x @ w_v."),
+        (_with(first=0.0), "the first residual is missing: LayerNorm(x + attended)."),
+        (_with(second=0.0), "the second residual is missing: LayerNorm(x + what W_2 gives)."),
+        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _block(x, w_qk, w_v, w_1, 0 * b_1, w_2, 0 * b_2),
+         "both biases are missing, b_1 and b_2."),
+        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _block(x, w_qk, w_v, w_1, 0 * b_1, w_2, b_2),
+         "b_1 is missing."),
+        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _block(x, w_qk, w_v, w_1, b_1, w_2, 0 * b_2),
+         "b_2 is missing."),
+        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _with()(
+            x, w_qk, w_v, w_1, b_1, w_2, b_2, bend=lambda a: a),
+         "the ReLU is missing: max(0, x W_1 + b_1)."),
         (_no_residuals, "both residuals are missing: LayerNorm(x + …), twice."),
         (_norm_before,
          "you normalise before each part; this block normalises after the sum, "

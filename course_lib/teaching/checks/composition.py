@@ -1,4 +1,4 @@
-"""Checkers of the exercises on AGT: gated layers, what is selected, phrases, and word order."""
+"""Checkers of the exercises on what AGT composes: selected words, phrases, and word order."""
 
 from collections.abc import Callable
 from itertools import groupby, pairwise, permutations
@@ -10,19 +10,6 @@ from course_lib.metrics.composition import ALIKE, selected_words
 from course_lib.teaching.checks.core import Case, Checker, Trial, check, generator, plural, ragged
 
 Predict = Callable[[Tensor], Tensor]  # word ids (words,) → logits (classes,)
-
-
-def check_highway(function: Callable[..., Tensor]) -> None:
-    """``f(x, w, b, w_t, b_t)``, ``x`` ``(batch, hidden)``, matrices ``(out, in)`` as ``nn.Linear``
-    holds them → tanh(W x + b) ∘ T + x ∘ (1 − T) with T = σ(W_t x + b_t), as ``x``."""
-    check(HIGHWAY, function)
-
-
-def check_attention_gate(function: Callable[..., tuple[Tensor, Tensor]]) -> None:
-    """``f(y, s, w_t, b_t, w_f)``, ``y`` and ``s`` ``(batch, hidden)``, ``w_t``
-    ``(hidden, hidden)``, ``w_f`` ``(hidden, 2 · hidden)`` → the next y and T = σ(W_t s + b_t), both
-    as ``y``."""
-    check(ATTENTION_GATE, function)
 
 
 def check_selected_words(function: Callable[[Tensor, Tensor, float], Tensor]) -> None:
@@ -41,131 +28,6 @@ def check_order_change(function: Callable[[Predict, Tensor], Tensor]) -> None:
     """``f(predict, tokens)``, ``tokens`` ``(words,)`` → the largest change of any logit of
     ``predict(tokens)`` over all orders of the words."""
     check(ORDER_CHANGE, function)
-
-
-def _random(source: torch.Generator, *shape: int) -> Tensor:
-    return torch.randn(*shape, generator=source)
-
-
-def _gated(new: Tensor, old: Tensor, gate: Tensor) -> Tensor:
-    return new * gate + old * (1 - gate)
-
-
-def _highway(x: Tensor, w: Tensor, b: Tensor, w_t: Tensor, b_t: Tensor) -> Tensor:
-    return _gated(torch.tanh(x @ w.T + b), x, torch.sigmoid(x @ w_t.T + b_t))
-
-
-def _highway_cases() -> list[Case]:
-    cases = []
-    for rows, hidden in ((1, 1), (1, 2), (2, 2), (3, 5), (8, 30)):
-        source = generator(rows, hidden)
-        x, w, b = (
-            _random(source, rows, hidden),
-            _random(source, hidden, hidden),
-            _random(source, hidden),
-        )
-        w_t = _random(source, hidden, hidden)
-        size = f"{plural(rows, 'vector')} of {hidden}"
-        cases += [
-            Case(f"{size}, gate bias {bias}", (x, w, b, w_t, torch.full((hidden,), float(bias))))
-            for bias in (0, 1, -2)
-        ]
-    return cases
-
-
-def _highway_like(kind: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    """The layer that makes ``kind(new, x, gate)`` of its new value before the tanh."""
-
-    def layer(x: Tensor, w: Tensor, b: Tensor, w_t: Tensor, b_t: Tensor) -> Tensor:
-        return kind(x @ w.T + b, x, torch.sigmoid(x @ w_t.T + b_t))
-
-    return layer
-
-
-HIGHWAY = Checker(
-    name="highway",
-    reference=_highway,
-    cases=_highway_cases,
-    returns=("y",),
-    start="gate = torch.sigmoid(x @ w_t.T + b_t): what does a gate of 1 let through?",
-    span="from one number to 30, gate biases −2, 0 and 1",
-    mistakes=(
-        (_highway_like(lambda new, x, gate: _gated(x, torch.tanh(new), gate)),
-         "the gate is the wrong way round: T = 1 takes the new value, T = 0 carries the old one."),
-        (_highway_like(lambda new, x, gate: torch.tanh(new) * gate),
-         "x is not carried on: what the gate does not take of the new value it takes of the old, "
-         "x ∘ (1 − T)."),
-        (_highway_like(lambda new, x, gate: x + torch.tanh(new) * gate),
-         "x is added whole, as in a residual: here it is weighed by 1 − T."),
-        (_highway_like(lambda new, x, gate: _gated(new, x, gate)),
-         "the tanh of the new value is missing."),
-        (lambda x, w, b, w_t, b_t: _highway(x, w, b, w_t, 0 * b_t),
-         "the gate's bias b_t is missing."),
-        (lambda x, w, b, w_t, b_t: _highway(x, w.T, b, w_t.T, b_t),
-         "the matrices are transposed: they are (out, in), so a row vector takes x @ w.T."),
-    ),
-)  # fmt: skip
-
-
-def _attention_gate(
-    y: Tensor, s: Tensor, w_t: Tensor, b_t: Tensor, w_f: Tensor
-) -> tuple[Tensor, Tensor]:
-    gate = torch.sigmoid(s @ w_t.T + b_t)
-    return _gated(torch.tanh(torch.cat([y, s], 1) @ w_f.T), y, gate), gate
-
-
-def _gate_cases() -> list[Case]:
-    cases = []
-    for rows, hidden in ((1, 1), (1, 2), (2, 2), (3, 5), (8, 30)):
-        source = generator(rows, hidden, 7)
-        y, s = _random(source, rows, hidden), _random(source, rows, hidden)
-        w_t, w_f = _random(source, hidden, hidden), _random(source, hidden, 2 * hidden)
-        size = f"{plural(rows, 'sentence')}, {hidden} wide"
-        cases += [
-            Case(f"{size}, gate bias {bias}", (y, s, w_t, torch.full((hidden,), float(bias)), w_f))
-            for bias in (0, 1, -2)
-        ]
-    return cases
-
-
-def _layer_like(
-    new: Callable[[Tensor], Tensor] = torch.tanh,
-    gated: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = lambda n, y, s, t: _gated(n, y, t),
-    swapped: bool = False,
-    reads_y: bool = False,
-) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The layer with another bend, gate, order of [y; s] or input of the gate."""
-
-    def layer(y: Tensor, s: Tensor, w_t: Tensor, b_t: Tensor, w_f: Tensor) -> tuple[Tensor, Tensor]:
-        gate = torch.sigmoid((y if reads_y else s) @ w_t.T + b_t)
-        both = torch.cat([s, y] if swapped else [y, s], 1)
-        return gated(new(both @ w_f.T), y, s, gate), gate
-
-    return layer
-
-
-ATTENTION_GATE = Checker(
-    name="attention_gate",
-    reference=_attention_gate,
-    cases=_gate_cases,
-    returns=("y", "gate"),
-    start="gate = torch.sigmoid(s @ w_t.T + b_t), and torch.cat([y, s], 1) for the new value.",
-    span="from one number to 30, gate biases −2, 0 and 1",
-    mistakes=(
-        (_layer_like(reads_y=True),
-         "your gate reads y, as in a highway layer: here it reads s, what the layer selected."),
-        (_layer_like(swapped=True), "[y; s] has y first: the left half of W^f belongs to it."),
-        (_layer_like(gated=lambda new, y, s, gate: _gated(y, new, gate)),
-         "the gate is the wrong way round: T = 1 takes the layer's new value."),
-        (_layer_like(gated=lambda new, y, s, gate: _gated(new, s, gate)),
-         "carry y, the layer below, not s."),
-        (_layer_like(gated=lambda new, y, s, gate: new * gate),
-         "y is not carried on: the part that the gate leaves is y ∘ (1 − T)."),
-        (_layer_like(new=lambda both: both), "the new value lacks its tanh."),
-        (lambda y, s, w_t, b_t, w_f: _attention_gate(y, s, w_t, b_t, w_f)[::-1],
-         "the two results are exchanged: first the next y, then the gate."),
-    ),
-)  # fmt: skip
 
 
 def _select(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
@@ -196,7 +58,7 @@ def _selection_cases() -> list[Case]:
     cases.append(Case("all alike but for rounding", (wobble, wobble > 0, 0.95)))
     for rows, length in ((2, 3), (3, 6), (8, 30)):
         mask = ragged(rows, length)
-        scores = 2 * _random(generator(rows, length, 3), rows, length)
+        scores = 2 * torch.randn(rows, length, generator=generator(rows, length, 3))
         weights = scores.masked_fill(~mask, -torch.inf).softmax(1)
         cases += [
             Case(f"{plural(rows, 'sentence')} of up to {length} words, above {threshold}",
@@ -271,6 +133,10 @@ SELECTED_WORDS = Checker(
         (_over_the_batch,
          "you scale over the whole batch: each sentence has its own smallest and largest weight."),
         (_reaching, "a weight exactly at the threshold is not above it: >, not >=."),
+        (lambda weights, mask, threshold: (weights > threshold) & mask,
+         "the weights are not scaled: first make each sentence's smallest 0 and its largest 1."),
+        (lambda weights, mask, threshold: mask & ~_select(weights, mask, threshold),
+         "these are the words at or below the threshold: take those above it."),
         (_only_the_first,
          "two words with the same largest weight are both selected: compare, don't take argmax."),
     ),
@@ -332,6 +198,20 @@ PHRASES = Checker(
          "these are the words that were left out."),
         (lambda words, selected: [phrase.split() for phrase in _runs(words, selected)],
          "a phrase is one string, its words joined by blanks; yours is a list of words."),
+        (lambda words, selected: sorted(_runs(words, selected)),
+         "the phrases are in alphabetical order: keep the order of the sentence."),
+        (lambda words, selected: ["".join(phrase.split()) for phrase in _runs(words, selected)],
+         "the words of a phrase run together: join them with a blank, \" \".join(…)."),
+        (lambda words, selected: [phrase + " " for phrase in _runs(words, selected)],
+         "each phrase ends in a blank: join its words with \" \".join(…), or strip it."),
+        (lambda words, selected: [place for place, flag in enumerate(selected) if flag],
+         "these are the places of the selected words: take words[place], and join neighbours."),
+        (lambda words, selected: [
+            " ".join(phrase.split()[:-1]) for phrase in _runs(words, selected)],
+         "each phrase lacks its last word: a slice words[a:b] ends before place b."),
+        (lambda words, selected: [
+            " ".join(phrase.split()[1:]) for phrase in _runs(words, selected)],
+         "each phrase lacks its first word, the one that begins the run."),
     ),
 )  # fmt: skip
 
@@ -378,6 +258,11 @@ def _every_order(tokens: Tensor) -> list[Tensor]:
 
 def _order_change(predict: Predict, tokens: Tensor) -> Tensor:
     return _changes(predict, tokens, _every_order(tokens)).abs().max()
+
+
+def _range_over_orders(predict: Predict, tokens: Tensor) -> Tensor:
+    changes = _changes(predict, tokens, _every_order(tokens))
+    return (changes.amax(0) - changes.amin(0)).max()
 
 
 def _order_cases() -> list[Case]:
@@ -427,6 +312,10 @@ ORDER_CHANGE = Checker(
         (lambda predict, tokens: torch.tensor(
             0.0 if _order_change(predict, tokens) < 1e-6 else 1.0),
          "whether it changes is not how much: return the largest change itself."),
+        (lambda predict, tokens: _changes(predict, tokens, _every_order(tokens)).abs().sum(),
+         "you sum the changes of all orders: the largest one is asked for."),
+        (_range_over_orders,
+         "you compare the orders with each other: each is compared with the order given."),
     ),
     diagnoses=(_about_order_change,),
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Try a learner's function on many cases, smallest first, and say in a sentence what is wrong."""
 
 import copy
+import inspect
 import linecache
 import textwrap
 import traceback
@@ -8,25 +9,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib.pyplot as plt
-import seaborn as sns
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from course_lib.teaching.checks import told
+from course_lib.teaching.checks.drawn import case_figure, drawable
 from course_lib.views import plots
-from course_lib.views.colours import ATTENTION
 
 TOLERANCE = 1e-4  # two right answers to scores of 1000 differ by this much in float32
-DRAWN = 12  # columns and rows of a drawn answer
-SIGNED = sns.blend_palette(["#7fb8c8", "#ffffff", "#e2764f"], as_cmap=True)
+WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
 
 
 class CheckFailed(AssertionError):
     """The learner's answer is wrong; a notebook shows the sentence alone, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
-        return textwrap.wrap(str(self), 100)
+        return [line for part in str(self).split("\n") for line in textwrap.wrap(part, 100)]
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,14 @@ class Case:
 class Trial:
     """A case with the learner's answer beside the expected one, both as tuples of ``returns``.
 
-    A ``remark`` says what is wrong whatever the numbers are, such as an exception.
+    ``given`` holds the inputs by the learner's names for them. A ``remark`` says what is wrong
+    whatever the numbers are, such as an exception.
     """
 
     case: Case
     yours: tuple[Any, ...]
     expected: tuple[Any, ...]
+    given: dict[str, Any]
     remark: str = ""
 
     @property
@@ -68,7 +69,8 @@ class Checker:
 
     ``cases`` come smallest first. ``mistakes`` are wrong functions with what to say to a learner
     whose answers equal theirs in every case; ``diagnoses`` look at the smallest failing trial and
-    return a sentence, or None where it is something else. The first that fits speaks.
+    return a sentence, or None where it is something else. The first that fits speaks. ``shapes``
+    says what to think of when the shape is wrong, often an axis.
     """
 
     name: str
@@ -77,17 +79,22 @@ class Checker:
     returns: tuple[str, ...]
     start: str
     span: str
+    shapes: str = ""
     mistakes: tuple[tuple[Callable, str], ...] = ()
     diagnoses: tuple[Callable[[Trial], str | None], ...] = ()
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``"passed"``, ``"open"`` or ``"wrong"``, what to tell the learner, the smallest failure."""
+    """``"passed"``, ``"open"`` or ``"wrong"``, what to tell the learner, the smallest failure.
+
+    ``lists`` are both answers one below the other where they are lists.
+    """
 
     state: str
     sentence: str
     trial: Trial | None = None
+    lists: str = ""
 
 
 def judge(checker: Checker, function: Callable) -> Verdict:
@@ -100,23 +107,26 @@ def judge(checker: Checker, function: Callable) -> Verdict:
         try:
             trials.append(_try(checker, function, case))
         except NotImplementedError:
-            return Verdict("open", f"it is not written yet. Start from {checker.start}")
+            return Verdict("open", f"it is not written yet. {WHERE}")
         if _is_open(trials[-1].yours):
             empty = repr(trials[-1].yours[0]).replace("Ellipsis", "...")
-            return Verdict("open", f"it returned {empty}. Start from {checker.start}")
+            return Verdict("open", f"it returned {empty}. {WHERE}")
     failures = [trial for trial in trials if trial.failed]
     if not failures:
         return Verdict("passed", f"{len(trials)} cases, {checker.span}")
     smallest = failures[0]
-    sentence = _diagnose(checker, trials, smallest)
-    where = f"Smallest of {len(failures)} failing cases (of {len(trials)})"
-    return Verdict("wrong", f"{sentence} {where}: {smallest.case.description}.", smallest)
+    count = len(failures)
+    where = "the only failing case" if count == 1 else f"smallest of {count} failing cases"
+    case = f"{where} (of {len(trials)}): {smallest.case.description}."
+    said = [*_diagnose(checker, trials, smallest), case]
+    sentence = " ".join([said[0], *(part[0].upper() + part[1:] for part in said[1:])])
+    return Verdict("wrong", sentence, smallest, _lists(smallest))
 
 
 def check(checker: Checker, function: Callable) -> None:
     """Tell the learner in one line that the function is right, or still open.
 
-    Raises ``CheckFailed``, after drawing both answers, if it is wrong.
+    Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong.
     """
     verdict = judge(checker, function)
     if verdict.state == "passed":
@@ -125,8 +135,8 @@ def check(checker: Checker, function: Callable) -> None:
         print(f"○ {checker.name} is still open: {verdict.sentence}")
     else:
         if verdict.trial and (figure := beside(checker, verdict.trial)):
-            plots.show(figure, f"Your answer beside the expected one. {verdict.sentence}")
-        raise CheckFailed(f"✗ {checker.name}: {verdict.sentence}")
+            plots.show(figure, f"The smallest failing case: {verdict.sentence}")
+        raise CheckFailed(f"✗ {checker.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
 
 
 def check_number(
@@ -139,10 +149,10 @@ def check_number(
 ) -> None:
     """For an exercise whose answer is one number; ``mistakes`` maps wrong ones to what went wrong.
 
-    Prints and raises as ``check`` does.
+    Prints and raises as ``check`` does; ``start`` is for a wrong answer of no known kind.
     """
     if _is_open((answer,)):
-        print(f"○ {name} is still open. Start from {start}")
+        print(f"○ {name} is still open. {WHERE}")
         return
     try:
         value = float(answer)
@@ -162,15 +172,33 @@ def _try(checker: Checker, function: Callable, case: Case) -> Trial:
     """One call; raises ``NotImplementedError`` if the function does."""
     arguments = copy.deepcopy(case.inputs)
     expected = _parts(checker.reference(*copy.deepcopy(case.inputs)))
+    given = dict(zip(_names(checker, function, len(arguments)), case.inputs, strict=True))
     try:
         answer = function(*arguments)
     except NotImplementedError:
         raise
     except Exception as error:
-        return Trial(case, (), expected, _complaint(error, function))
+        return Trial(case, (), expected, given, _complaint(error, function))
     yours = _parts(answer, len(checker.returns))
-    remark = "" if _is_open(yours) else _formal_remark(checker, case, arguments, yours, expected)
-    return Trial(case, yours, expected, remark)
+    remark = ""
+    if not _is_open(yours):
+        remark = _changed(given, arguments) or _formal_remark(checker, yours, expected)
+    return Trial(case, yours, expected, given, remark)
+
+
+def _names(checker: Checker, function: Callable, count: int) -> list[str]:
+    """What the learner calls the inputs, else what the reference does, else their numbers."""
+    for code in (getattr(function, "forward", function), checker.reference):
+        try:
+            parameters = inspect.signature(code).parameters.values()
+        except (TypeError, ValueError):  # some built-in functions have no signature
+            continue
+        names = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        if len(names) >= count:
+            return names[:count]
+    return [f"argument {place + 1}" for place in range(count)]
 
 
 def _parts(answer: Any, count: int | None = None) -> tuple[Any, ...]:
@@ -194,34 +222,56 @@ def _complaint(error: Exception, function: Callable) -> str:
     return f"your code raised {type(error).__name__}{place}: {str(error).rstrip('.')}."
 
 
-def _formal_remark(
-    checker: Checker, case: Case, arguments: tuple, yours: tuple, expected: tuple
-) -> str:
-    """What is wrong with an answer before its numbers matter, or nothing."""
-    for place, (before, after) in enumerate(zip(case.inputs, arguments, strict=True)):
+def _changed(given: dict[str, Any], arguments: tuple[Any, ...]) -> str:
+    """What to say if the learner's function changed an input, or nothing."""
+    for (name, before), after in zip(given.items(), arguments, strict=True):
         if not _same(after, before):
             return (
-                f"the input was changed in place (argument {place + 1}): work on a copy, since "
-                "whoever calls you still needs it."
+                f"the input {name} was changed in place: work on a copy, since whoever calls you "
+                "still needs it."
             )
+    return ""
+
+
+def _formal_remark(checker: Checker, yours: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
+    """What is wrong with an answer before its numbers matter, or nothing."""
     if len(yours) != len(expected):
         names = ", ".join(checker.returns)
         return f"{len(expected)} results are expected ({names}), you returned {len(yours)}."
-    for name, part, right in zip(checker.returns, yours, expected, strict=True):
-        if isinstance(right, Tensor):
-            if _is_number(part) and right.dim() == 0:
-                continue
-            shape = tuple(right.shape)
-            if not isinstance(part, Tensor):
-                kind = f"{type(part).__module__}.{type(part).__name__}".removeprefix("builtins.")
-                return f"{name} is a {kind}, expected a tensor of shape {shape}."
-            if part.shape != right.shape:
-                return f"{name} has shape {tuple(part.shape)}, expected {shape}."
-            if part.dtype != right.dtype:
-                return f"{name} has dtype {part.dtype}, expected {right.dtype}."
-        elif type(part) is not type(right):
-            return f"{name} is a {type(part).__name__}, expected a {type(right).__name__}."
+    parts = zip(checker.returns, yours, expected, strict=True)
+    remarks = (_remark_on_part(*part, checker.shapes) for part in parts)
+    return next(filter(None, remarks), "")
+
+
+def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
+    if not isinstance(right, Tensor):
+        if type(part) is type(right):
+            return ""
+        hint = " int(…) makes one of it." if isinstance(right, int) and _is_one_number(part) else ""
+        return f"{name} is {_kind(part)}, expected {_kind(right)}.{hint}"
+    if _is_number(part) and right.dim() == 0:
+        return ""
+    shape = tuple(right.shape)
+    if not isinstance(part, Tensor):
+        return f"{name} is {_kind(part)}, expected a tensor of shape {shape}."
+    if part.shape != right.shape:
+        hint = f": {shapes}" if shapes else ""
+        return f"{name} has shape {tuple(part.shape)}, expected {shape}{hint}."
+    if part.dtype != right.dtype:
+        return f"{name} has dtype {part.dtype}, expected {right.dtype}."
     return ""
+
+
+def _kind(value: Any) -> str:
+    """``a list``, ``an int``, ``a numpy.ndarray``."""
+    if isinstance(value, Tensor):
+        return "a tensor"
+    kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _is_one_number(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, Tensor) and value.numel() == 1)
 
 
 def _is_number(value: Any) -> bool:
@@ -230,7 +280,7 @@ def _is_number(value: Any) -> bool:
 
 def _same(yours: Any, expected: Any) -> bool:
     if not isinstance(expected, Tensor):
-        return type(yours) is type(expected) and yours == expected
+        return type(yours) is type(expected) and told.equal(yours, expected)
     if _is_number(yours):
         yours = torch.tensor(yours, dtype=expected.dtype)
     if not isinstance(yours, Tensor) or yours.shape != expected.shape:
@@ -245,79 +295,67 @@ def _close(yours: Tensor, expected: Tensor) -> Tensor:
     return torch.isclose(yours, expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
 
 
-def _diagnose(checker: Checker, trials: list[Trial], smallest: Trial) -> str:
-    if smallest.remark:
-        return smallest.remark
+def _diagnose(checker: Checker, trials: list[Trial], smallest: Trial) -> list[str]:
+    """The sentences: what is wrong, and the numbers where no drawing shows them."""
+    numbers = _difference(checker, smallest)
     for mistake, message in checker.mistakes:
         if all(_agrees(mistake, trial) for trial in trials):
-            return message
+            return [message, *([] if smallest.remark or _answers_drawn(smallest) else [numbers])]
+    if smallest.remark:
+        return [smallest.remark]
     for diagnosis in checker.diagnoses:
         if message := diagnosis(smallest):
-            return message
-    return _largest_difference(checker, smallest)
+            return [message, *([] if _answers_drawn(smallest) else [numbers])]
+    return [numbers, f"A place to start: {checker.start}"]
 
 
 def _agrees(mistake: Callable, trial: Trial) -> bool:
     answer = _parts(mistake(*copy.deepcopy(trial.case.inputs)), len(trial.expected))
-    return not trial.remark and all(map(_same, trial.yours, answer))
+    return len(answer) == len(trial.yours) and all(map(_same, trial.yours, answer))
 
 
-def _largest_difference(checker: Checker, trial: Trial) -> str:
+def _difference(checker: Checker, trial: Trial) -> str:
     part = trial.wrong
+    if part is None or trial.remark:
+        return ""
     name, yours, expected = checker.returns[part], trial.yours[part], trial.expected[part]
-    if not isinstance(expected, Tensor):
-        return f"{name} is {yours!r}, expected {expected!r}."
-    yours = torch.as_tensor(yours, dtype=expected.dtype)
-    difference = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
-    place = tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
-    where = f" at {place}" if place else ""
-    return f"{name}{where} is {yours[place]:.4g}, expected {expected[place]:.4g}."
+    if not drawable(expected) or not isinstance(expected, Tensor):
+        return told.difference(trial.given, name, yours, expected)
+    off = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
+    place = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+    return f"{name} at {place} is {yours[place]:.4g}, expected {expected[place]:.4g}."
+
+
+def _answers_drawn(trial: Trial) -> bool:
+    """Whether the answers are tensors of several numbers, side by side in the figure."""
+    part = trial.wrong
+    if part is None or len(trial.yours) != len(trial.expected):
+        return False
+    both = trial.yours[part], trial.expected[part]
+    return all(isinstance(answer, Tensor) and drawable(answer) for answer in both)
+
+
+def _lists(trial: Trial) -> str:
+    part = trial.wrong
+    if trial.remark or part is None:
+        return ""
+    return told.side_by_side(trial.given, trial.yours[part], trial.expected[part])
 
 
 def beside(checker: Checker, trial: Trial) -> Figure | None:
-    """Yours and the expected answer as two heatmaps on one scale; None if there is nothing to draw.
+    """The inputs of a failing case, with yours and the expected answer where both have cells.
 
-    Of a larger answer, the corner around the first difference.
+    None if nothing has any, and where an exception or an input changed in place is the matter.
     """
     part = trial.wrong
-    if trial.remark or part is None or not isinstance(trial.expected[part], Tensor):
+    if part is None or len(trial.yours) != len(trial.expected):
         return None
-    expected = trial.expected[part].detach().float()
-    yours = torch.as_tensor(trial.yours[part]).detach().float()
-    corner = _corner(~_close(yours, expected))
-    panels = {"yours": yours[corner], "expected": expected[corner]}
-    panels = {title: values.reshape(-1, values.shape[-1] if values.dim() else 1)
-              for title, values in panels.items()}  # fmt: skip
-    values = torch.cat([panel[panel.isfinite()] for panel in panels.values()])
-    limit = max(values.abs().max().item() if len(values) else 0.0, 1e-9)
-    scale = {"vmin": -limit, "vmax": limit, "cmap": SIGNED}
-    if not (values < 0).any():
-        scale |= {"vmin": 0, "cmap": ATTENTION}
-    rows, columns = panels["expected"].shape
-    size = (2 * max(1.6, 0.62 * columns) + 1, max(1.0, 0.45 * rows) + 0.6)
-    figure, axes = plt.subplots(1, 2, figsize=size)
-    for axis, (title, panel) in zip(axes, panels.items(), strict=True):
-        axis.imshow(panel.numpy(), aspect="auto", **scale)
-        axis.set_title(f"{title}: {checker.returns[part]}")
-        axis.set(xticks=range(columns), yticks=range(rows))
-        axis.tick_params(length=0, labelsize=8)
-        axis.spines[:].set_visible(False)
-        for row in range(rows):
-            for column in range(columns):
-                number = panel[row, column].item() + 0.0  # not −0.00
-                axis.text(column, row, f"{number:.2f}", ha="center", va="center", fontsize=8)
-    figure.tight_layout()
-    return figure
-
-
-def _corner(wrong: Tensor) -> tuple[slice | int, ...]:
-    """Where to look in an answer: at most ``DRAWN`` rows and columns with the first difference."""
-    if wrong.dim() == 0:
-        return ()
-    first = wrong.nonzero()[0].tolist()
-    leading, last_two = first[:-2], first[-2:]
-    starts = [max(0, place - DRAWN + 1) for place in last_two]
-    return (*leading, *(slice(start, start + DRAWN) for start in starts))
+    if not _answers_drawn(trial):
+        return case_figure(trial.given)
+    yours, expected = trial.yours[part], trial.expected[part]
+    same = yours.shape == expected.shape
+    wrong = ~_close(yours.detach().double(), expected.double()) if same else None
+    return case_figure(trial.given, checker.returns[part], yours, expected, wrong)
 
 
 def generator(*numbers: int) -> torch.Generator:

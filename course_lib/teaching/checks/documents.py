@@ -1,5 +1,6 @@
 """Checkers of the exercises on documents: concentration, sentences, padding, what F1 can be."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -71,6 +72,7 @@ EFFECTIVE_WORDS = Checker(
     cases=_weight_cases,
     returns=("effective",),
     start="-(weights * weights.log()).sum(): what is that for four words of 0.25?",
+    shapes="one number for the sentence, so sum over its words",
     span="from one word to 200",
     mistakes=(
         (_entropy,
@@ -78,8 +80,16 @@ EFFECTIVE_WORDS = Checker(
         (lambda weights: (-_entropy(weights)).exp(),
          "the sign of the entropy is lost: weights below 1 have negative logarithms, so a minus "
          "stands before the sum."),
-        (lambda weights: (_entropy(weights) / torch.log(torch.tensor(2.0))).exp(),
+        (lambda weights: (_entropy(weights) / math.log(2)).exp(),
          "the logarithm has base 2 and the exponential base e: take log and exp of one base."),
+        (lambda weights: (_entropy(weights) / math.log(10)).exp(),
+         "the logarithm has base 10 and the exponential base e: take log and exp of one base."),
+        (lambda weights: 2 ** _entropy(weights),
+         "the logarithm has base e and the power base 2: take log and exp of one base."),
+        (lambda weights: (_entropy(weights) / len(weights)).exp(),
+         "you take the mean over the words: the entropy is their sum."),
+        (lambda weights: torch.special.entr(weights).exp().sum(),
+         "you take exp of each word's part and sum then: sum first, then exp."),
         (lambda weights: 1 / weights.square().sum(),
          "that is 1/Σw², another effective number, which counts heavy words more: exp of the "
          "entropy is asked for."),
@@ -213,6 +223,10 @@ SMALLEST_F1 = Checker(
             else 0.0),
          "with more errors than positives you count a negative number of true positives: fn is at "
          "most positive, the other errors are false alarms."),
+        (lambda positive, negative, wrong: _all_missed(positive, negative, wrong) * 100,
+         "that is in percent: an F1 lies in [0, 1]."),
+        (lambda positive, negative, wrong: _all_missed(positive, negative, max(0, wrong - 1)),
+         "one wrong answer is left out: range(wrong) ends at wrong − 1, so range(wrong + 1)."),
     ),
 )  # fmt: skip
 
@@ -285,6 +299,12 @@ PADDING_CHANGE = Checker(
          "a logit that falls has changed as well: take the absolute value before the maximum."),
         (lambda predict, tokens, mask: _change(predict, tokens, mask, 3, 2).abs().mean(),
          "you take the mean: one logit that moves is enough, so the largest change counts."),
+        (lambda predict, tokens, mask: _change(predict, tokens, mask, 3, 2).abs().sum(),
+         "you sum the changes of all logits: the largest one counts."),
+        (lambda predict, tokens, mask: _change(predict, tokens, mask, 3, 2).square().max(),
+         "the change is squared: take its absolute value."),
+        (lambda predict, tokens, mask: (_padded(predict, tokens, mask) > 1e-6).float(),
+         "whether it changes is not by how much: return the largest change itself."),
         (lambda predict, tokens, mask: (
             predict(pad(tokens, (0, 3, 0, 2)), pad(mask, (0, 3, 0, 2), value=True))
             - predict(tokens, mask)).abs().max(),

@@ -97,6 +97,8 @@ WORD_SHARES = Checker(
          "you add the two shares; a share of a share is a product."),
         (lambda word, sentence: sentence.unsqueeze(-1).expand_as(word),
          "every word got its whole sentence's share: multiply it by the word's own."),
+        (lambda word, sentence: (word + sentence.unsqueeze(-1)) / 2,
+         "you take the mean of the two shares; a share of a share is a product."),
         (lambda word, sentence: _shares(word, sentence).flatten(1).softmax(1).view(word.shape),
          "there is one softmax too many: the products sum to 1 already, and words on padding must "
          "keep 0."),
@@ -126,6 +128,27 @@ def _top_cases() -> list[Case]:
     return cases
 
 
+ASCENDING = "these are the words with the smallest weights; sort in descending order."
+PLACES = "these are the places of the words, not the words: give words[place] for each."
+
+
+def _about_top(trial: Trial) -> str | None:
+    (words, weights, k), yours = trial.case.inputs, trial.yours[0]
+    if any(isinstance(item, (int, Tensor)) for item in yours):
+        return PLACES
+    if any(isinstance(item, (tuple, list)) for item in yours):
+        return "each item of yours is a pair: give the words alone."
+    if any(isinstance(item, float) for item in yours):
+        return "these are the weights: give the words that have them."
+    weight_of = dict(zip(words, weights.tolist(), strict=True))
+    if len(weight_of) < len(words) or not set(yours) <= set(words):
+        return None  # a word with two weights, or one that is not among them
+    found = [weight_of[word] for word in yours]
+    if found == sorted(weights.topk(min(k, len(words))).values.tolist()):
+        return "these are the right words, the lightest first: the heaviest should come first."
+    return ASCENDING if found == sorted(weight_of.values())[:k] else None
+
+
 TOP_WORDS = Checker(
     name="top_words",
     reference=_top,
@@ -134,8 +157,7 @@ TOP_WORDS = Checker(
     start="sorted(range(len(words)), key=…): by what should a place be sorted?",
     span="from one word to 12",
     mistakes=(
-        (lambda words, weights, k: _top(words, -weights, k),
-         "these are the lightest words: sort by falling weight."),
+        (lambda words, weights, k: _top(words, -weights, k), ASCENDING),
         (lambda words, weights, k: _top(words[::-1], weights.flip(0), k),
          "of two words that weigh the same, the earlier should come first; yours gives the later."),
         (lambda words, weights, k: [
@@ -148,7 +170,15 @@ TOP_WORDS = Checker(
          "k is not used: you return every word."),
         (lambda words, weights, k: words[:k],
          "these are the first k words of the text: the weights are not used."),
+        (lambda words, weights, k: sorted(words)[:k],
+         "the words are sorted by the alphabet: sort by their weights."),
+        (lambda words, weights, k: _top(words, weights, k + 1),
+         "yours has one word too many: order[:k] holds k."),
+        (lambda words, weights, k: _top(words, weights, k - 1),
+         "yours has one word too few: order[:k] holds k."),
+        (lambda words, weights, k: torch.tensor(_top(range(len(words)), weights, k)), PLACES),
     ),
+    diagnoses=(_about_top,),
 )  # fmt: skip
 
 
@@ -195,6 +225,7 @@ GINI = Checker(
         for n in SIZES for kind in KINDS
     ],
     returns=("gini",),
+    shapes="one number for all n² weights together, so flatten first",
     start="w = attention.flatten().sort().values: which rank i does each weight have?",
     span="from one token to 60",
     mistakes=(
@@ -215,6 +246,13 @@ GINI = Checker(
          "that is Gini's impurity, 1 − Σ p²: another measure with his name. Sort and use ranks."),
         (lambda a: 2 * _one(metrics.gini, a),
          "it is twice too large: the mean difference is divided by 2 × the mean."),
+        (lambda a: _one(metrics.gini, a) / 2,
+         "it is half of it: the area between the Lorenz curve and the diagonal is counted twice."),
+        (lambda a: 1 - _one(metrics.gini, a),
+         "that is 1 minus the Gini coefficient: equal weights should give 0."),
+        (lambda a: a.std(unbiased=False) / a.mean(),
+         "that is the standard deviation over the mean, another measure of inequality: sort and "
+         "use ranks."),
     ),
     diagnoses=(_about_gini,),
 )  # fmt: skip
@@ -239,6 +277,7 @@ DIAGONALITY = Checker(
         for n in SIZES for bandwidth in (0, 1, 3) for kind in KINDS
     ],
     returns=("diagonality",),
+    shapes="one number for the whole matrix, so sum over both axes",
     start="i = torch.arange(n): which pairs have (i[:, None] - i).abs() <= bandwidth?",
     span="from one token to 60, bandwidths 0, 1 and 3",
     mistakes=(
@@ -262,6 +301,10 @@ DIAGONALITY = Checker(
          "that is the mean weight within the band: the share is its sum over all the weight."),
         (lambda a, b: a.diagonal().sum() / a.sum(),
          "only the diagonal itself is counted: bandwidth is not used."),
+        (lambda a, b: (a * ~_band(a, b)).sum() / a.sum(),
+         "that is the weight outside the band: take what lies within it, |i − j| ≤ bandwidth."),
+        (lambda a, b: (a * _band(a, b + 1)).sum() / a.sum(),
+         "the band is one too wide: |i − j| = bandwidth + 1 does not belong to it."),
     ),
     diagnoses=(lambda trial: _beyond(trial, "diagonality"),),
 )  # fmt: skip

@@ -94,6 +94,10 @@ BLEND = Checker(
          "you switch: a gate is between 0 and 1 and mixes, so that a gradient passes through it."),
         (lambda h, new, z: _blend(h, new, z.mean(1, keepdim=True).expand_as(z)),
          "all units share one z: each unit has its own."),
+        (lambda h, new, z: (h + new) / 2,
+         "that is a plain mean: z does not enter, which says how much of each is taken."),
+        (lambda h, new, z: (1 - z) * new,
+         "the old state does not enter, and the candidate is weighed by z, not by 1 − z."),
     ),
 )  # fmt: skip
 
@@ -117,9 +121,10 @@ def _wrong_step(
     squash: Callable[[Tensor], Tensor] = torch.tanh,
     mix: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda z, h, new: (1 - z) * h + z * new,
     reset: bool = True,
+    gate: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> Tensor:
     """A step with one line exchanged."""
-    r, z = (torch.sigmoid(x @ U[gate].T + h @ W[gate].T + b[gate]) for gate in (0, 1))
+    r, z = (gate(x @ U[k].T + h @ W[k].T + b[k]) for k in (0, 1))
     past = r * h if reset else h
     return mix(z, h, squash(x @ U[2].T + past @ W[2].T + b[2]))
 
@@ -170,6 +175,13 @@ GRU_STEP = Checker(
          "the biases b are not used."),
         (lambda x, h, U, W, b: _gru_step(x, h, U, W.transpose(1, 2), b),
          "W is applied the wrong way round: W h for a batch of rows is h @ W.T."),
+        (lambda x, h, U, W, b: h,
+         "you return the old state: the new one is (1 − z) ∘ h + z ∘ candidate."),
+        (lambda *arguments: _wrong_step(*arguments, gate=torch.tanh),
+         "the gates go through a tanh, which can be negative: a share is a sigmoid."),
+        (lambda x, h, U, W, b: _gru_step(
+            x, h, U, torch.stack([0 * W[0], 0 * W[1], W[2]]), b),
+         "the gates do not see the old state: r and z are made from x and h."),
     ),
 )  # fmt: skip
 
@@ -198,9 +210,10 @@ def _reverse_cases() -> list[Case]:
 
 def _about_reverse(trial: Trial) -> str | None:
     mask, turned = trial.case.inputs[1], trial.yours[0]
-    padded = turned[~mask]
-    if not padded.any():
-        return None
+    if not turned[~mask].any():
+        late, right = turned[:, 1:], trial.expected[0][:, :-1]
+        shifted = mask[:, 1:].any() and torch.equal(late[mask[:, 1:]], right[mask[:, 1:]])
+        return SHIFTED if shifted else None
     row, place = (turned.any(2) & ~mask).nonzero()[0].tolist()
     return (
         f"row {row} has a word at place {place}, which is padding: it has {int(mask[row].sum())} "
@@ -211,6 +224,7 @@ def _about_reverse(trial: Trial) -> str | None:
 NUMBERS_TURNED = "you reverse each word's numbers (the last axis); reverse the words (axis 1)"
 BATCH_TURNED = "you reverse the documents of the batch (axis 0); reverse the words (axis 1)"
 NOT_TURNED = "the words come back in the order they came"
+SHIFTED = "the words come one place too late: word i is taken from n − 1 − i, not from n − i."
 PADDING_LEFT = "and leave zeros on the padding"
 REVERSE = Checker(
     name="reverse",
@@ -365,6 +379,7 @@ LAST_STATE = Checker(
     reference=_last_state,
     cases=_last_state_cases,
     returns=("h",),
+    shapes="one state for each row, that after its last word",
     start="h = torch.zeros(len(x), W.shape[1]), and a loop over the words, x[:, t] and mask[:, t].",
     span="from one word to 30",
     mistakes=(

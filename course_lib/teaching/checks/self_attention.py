@@ -87,6 +87,7 @@ SELF_ATTENTION = Checker(
     reference=_self_attention,
     cases=_self_attention_cases,
     returns=("output", "alpha"),
+    shapes="both have a row for each query",
     start="q @ k.transpose(1, 2) has entry (i, j) = q_i · k_j; mask.unsqueeze(1) fits its rows.",
     span="from one token to 60",
     mistakes=(

@@ -104,6 +104,8 @@ HIGHWAY = Checker(
          "that is a residual, x + f(x): there is no gate in it."),
         (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * x,
          "the other half is missing: what is not carried is replaced, (1 − g) ∘ f(x)."),
+        (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * x + torch.relu(x @ w_f + b_f),
+         "f(x) is added whole: it is weighed by 1 − g."),
     ),
 )  # fmt: skip
 
@@ -189,6 +191,7 @@ STEPS = Checker(
     reference=_take_steps,
     cases=_steps_cases,
     returns=("attention",),
+    shapes="the last summary is never attended to, so words + steps − 1 columns",
     start="one loop over the steps; each makes a row of the attention, h and q for the next.",
     span="from one word to 20, one step to five",
     mistakes=(
@@ -265,6 +268,7 @@ STEP_PENALTY = Checker(
         for gamma in (1.0, 0.1)
     ],
     returns=("penalty",),
+    shapes="one number for each document, so sum over the steps' two axes, (1, 2)",
     start="overlap = attention @ attention.transpose(1, 2) holds every pair (i, j), also i = j.",
     span="one step to five, γ = 1 and 0.1",
     mistakes=(
@@ -289,6 +293,8 @@ STEP_PENALTY = Checker(
          "that is AᵀA, columns against columns: A Aᵀ compares the steps."),
         (lambda a, gamma: torch.full((len(a),), _penalty_like(a, gamma).mean().item()),
          "each document gets its own number, not the batch's mean."),
+        (lambda a, gamma: -_penalty_like(a, gamma),
+         "the sign is turned round: a penalty is added to the loss, so it is positive."),
     ),
 )  # fmt: skip
 
@@ -315,6 +321,7 @@ STEP_COSINE = Checker(
         for size, attention, _ in _tensor_cases(((1, 2, 2), (1, 3, 3), (3, 3, 6), (4, 5, 30)))
     ],
     returns=("cosine",),
+    shapes="one number for each document, the mean over its pairs of steps",
     start="unit = torch.nn.functional.normalize(attention, dim=2): rows of length 1.",
     span="two steps to five, up to 30 words",
     mistakes=(
@@ -380,6 +387,7 @@ PASSES_ON = Checker(
     reference=lambda attention, mask, threshold: (_later(attention, mask) >= threshold).all(1),
     cases=_passes_cases,
     returns=("passes",),
+    shapes="one answer for each document: .all(1) goes over its steps",
     start="one share for each step but the first: what lies on the columns behind the words.",
     span="two steps to four, up to 12 words",
     mistakes=(
