@@ -27,7 +27,7 @@ from course_lib.views.colours import (
     TINTS,
     TINTS_HEX,
 )
-from course_lib.views.heatmap import AttentionHeatmap, AttentionText
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale
 from course_lib.views.heatmap.encoding import (
     LIVE_LEVELS,
     STATIC_LEVELS,
@@ -124,6 +124,8 @@ def test_numpy_and_torch_are_the_same_to_it():
         ({"band": -1}, "band is -1"),
         ({"extra": 2}, "extra is 2"),
         ({"scale": "log"}, "scale is 'log'"),
+        ({"most": 0.9}, "most is 0.9; it takes at least the largest weight, 1"),
+        ({"most": np.nan}, "most is nan"),
         ({"max_tokens": 0}, "max_tokens is 0"),
     ],
 )
@@ -193,6 +195,28 @@ def test_traits_refuse_what_does_not_exist():
     with pytest.raises(ValueError, match="band is 3"):
         view.band = 3
     assert (view.step, view.band) == (1, 2)
+
+
+def test_heatmaps_that_are_compared_share_one_scale():
+    some = [AttentionHeatmap(attention(6, 6) * size, words(6)) for size in (0.2, 0.5, 0.3)]
+    peaks = [view.spec["peak"] for view in some]
+    assert [view.most for view in some] == peaks and len(set(peaks)) == 3
+    same_scale(*some)
+    assert [view.most for view in some] == [peaks[1]] * 3
+    assert packed(some[0].to_html())[0]["most"] == peaks[1]
+    given = AttentionHeatmap(np.eye(2) * 0.2, words(2), most=1)
+    assert given.most == 1 and given.spec["peak"] == pytest.approx(0.2)
+    same_scale()
+
+
+def test_a_rounding_error_above_the_given_scale_is_no_error():
+    assert AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1).most == pytest.approx(1)
+
+
+def test_what_is_no_weight_is_named_in_the_description():
+    assert AttentionHeatmap(np.eye(2), words(2)).name == "Attention heatmap, 2 × 2"
+    gates = AttentionHeatmap(np.eye(2), words(2), quantity="gate", title="z")
+    assert gates.name == "Heatmap, each cell a gate, 2 × 2: z"
 
 
 VIEWS = {

@@ -141,6 +141,16 @@ def test_every_attention_of_several_rows_is_a_heatmap_below():
     assert heatmap.spec["peak"] == pytest.approx(weights.max())
 
 
+def test_heatmaps_of_one_reading_share_a_colour_scale_and_name_their_quantity():
+    blocks = [Attention(np.full((2, 3), top), ("1", "2")) for top in (0.2, 0.6)]
+    gates = Attention(np.full((2, 3), 0.9), ("1", "2"), quantity="gate")
+    made = reading(attention={"block 1": blocks[0], "block 2": blocks[1], "gates": gates})
+    _, *heatmaps = show_reading(made).children
+    assert [view.most for view in heatmaps] == pytest.approx([0.9] * 3)
+    assert [view.spec["quantity"] for view in heatmaps] == ["weight", "weight", "gate"]
+    assert show_attention(made, "gates").spec["quantity"] == "gate"
+
+
 def test_looks_at_sentences_name_them():
     sentences = Attention(np.array([[0.25, 0.75], [0.5, 0.5]]), ("1", "2"), over="sentences")
     text, heatmap = show_reading(reading(attention={"hops": sentences})).children

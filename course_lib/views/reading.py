@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 UNITS = ("words", "sentences")
+QUANTITY = "weight"  # what a number is, unless its data say otherwise
 
 
 class Attention(NamedTuple):
@@ -13,13 +14,15 @@ class Attention(NamedTuple):
 
     ``rows`` names the looks: ``("",)`` for a single one, else steps, layers, or the tokens
     themselves. The columns are the reading's tokens (``over="words"``) or its sentences
-    (``over="sentences"``), then what ``extra`` names, such as summaries.
+    (``over="sentences"``), then what ``extra`` names, such as summaries. ``quantity`` says what a
+    number is, such as ``"gate"``.
     """
 
     weights: np.ndarray
     rows: tuple[str, ...]
     over: str = "words"
     extra: tuple[str, ...] = ()
+    quantity: str = QUANTITY
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,5 +125,5 @@ class Reading:
         if key not in names:
             what = "any attention" if name is None else f"an attention {name!r}"
             raise ValueError(f"this reading is without {what} over {over}; it has {names}")
-        weights, _, _, extra = self.attention[key]
+        weights, extra = self.attention[key].weights, self.attention[key].extra
         return np.mean(weights, axis=0)[: np.shape(weights)[1] - len(extra)]

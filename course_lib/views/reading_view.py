@@ -8,7 +8,12 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
-from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, shown_form
+from course_lib.views.heatmap.widget import (
+    AttentionHeatmap,
+    AttentionText,
+    same_scale,
+    shown_form,
+)
 from course_lib.views.reading import Reading
 
 SMALLEST = 0.005  # a probability below it would be printed as 0.00
@@ -35,7 +40,8 @@ def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
 
     Titled with the probabilities, ``title``, and how many words lie beyond the system's cut. The
     words stand sentence by sentence, with shares, where an attention over sentences exists, else as
-    one text; untinted for a system without attention. An attention of several rows is a heatmap.
+    one text; untinted for a system without attention. An attention of several rows is a heatmap;
+    all of them share one colour scale.
     """
     about = "; ".join(filter(None, [probabilities(reading), title, _beyond(reading.left_out)]))
     if not reading.tokens:
@@ -45,6 +51,7 @@ def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
         for name, attention in reading.attention.items()
         if len(attention.rows) > 1
     ]
+    same_scale(*heatmaps)
     text = _text(reading, about)
     return Stack([text, *heatmaps]) if heatmaps else text
 
@@ -132,8 +139,8 @@ def _heatmap(reading: Reading, name: str, **options: Any) -> AttentionHeatmap:
     if attention.over == "sentences":
         units = [f"sentence {place + 1}" for place in range(len(reading.sentence_lengths))]
     columns = [*units, *attention.extra]
-    extra = len(attention.extra)
-    return AttentionHeatmap(attention.weights, attention.rows, columns, extra=extra, **options)
+    options = {"extra": len(attention.extra), "quantity": attention.quantity} | options
+    return AttentionHeatmap(attention.weights, attention.rows, columns, **options)
 
 
 def _beyond(count: int) -> str:

@@ -249,7 +249,7 @@ def test_the_heatmap_in_the_accessibility_tree(open_static):
         ("group", "Who sees whom"),
     } <= named
     [plot] = [name for role, name, _ in nodes if role == "application"]
-    assert plot.startswith("Who sees whom: 4 rows by 4 columns. Arrow keys move")
+    assert plot.startswith("Who sees whom: the weight in 4 rows by 4 columns. Arrow keys move")
     [status] = [node for role, _, node in nodes if role == "status"]
     assert properties(status)["live"] == "polite"
     frame.locator(".plot").focus()

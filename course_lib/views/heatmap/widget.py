@@ -13,6 +13,7 @@ from course_lib.views import plots
 from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
 from course_lib.views.heatmap.module import module
+from course_lib.views.reading import QUANTITY
 
 FORMS = ("live", "static", "png")
 THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
@@ -95,8 +96,9 @@ class AttentionHeatmap(_View):
     """Attention as a heatmap: ``weights`` ``(rows, columns)`` or ``(steps, rows, columns)``, ≥ 0.
 
     Weights come from torch or numpy, ``rows`` and ``columns`` are tokens (``columns`` defaults to
-    ``rows``), ``steps`` names the matrices. All steps share one colour scale, from 0 to their
-    largest weight.
+    ``rows``), ``steps`` names the matrices. All steps share one colour scale, from 0 to ``most``,
+    by default their largest weight. Give views that are compared the same ``most``, or let
+    ``same_scale(one, other)`` find and set it.
 
     - ``extra``: so many last columns are summaries, set apart by a gap (IRAM, ``(T, N + T − 1)``).
     - ``band``: marks \\|i − j\\| ≤ band and tells its share of the weight (SANet); square only.
@@ -104,17 +106,19 @@ class AttentionHeatmap(_View):
     - ``transpose``: columns are drawn as rows (AGT's word × layer table).
     - ``outline``: cells above it are framed, compared with what is shown, so with ``normalise``
       with the share of the row's maximum.
-    - ``quantity``: what a cell is, for the legend and the readout.
+    - ``quantity``: what a cell is, such as ``"gate"``, for legend, readout and descriptions.
     - ``max_tokens``: shows so many first rows and columns only, and says so in the title.
 
     Traits that can be observed, set and linked: ``selected`` (``[row, column]`` of the array or
-    ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``normalise``, ``band``. Hover shows
-    weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not fit.
+    ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``most``, ``normalise``, ``band``. Hover
+    shows weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not
+    fit.
     """
 
     step = traitlets.Int(0).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1.0).tag(sync=True)
     scale = traitlets.Enum(["linear", "sqrt"], "linear").tag(sync=True)
+    most = traitlets.Float(1.0).tag(sync=True)
     normalise = traitlets.Bool(False).tag(sync=True)
     band = traitlets.Int(None, allow_none=True).tag(sync=True)
 
@@ -128,10 +132,11 @@ class AttentionHeatmap(_View):
         extra: int = 0,
         band: int | None = None,
         scale: str = "linear",
+        most: float | None = None,
         normalise: bool = False,
         transpose: bool = False,
         outline: float | None = None,
-        quantity: str = "weight",
+        quantity: str = QUANTITY,
         title: str = "",
         max_tokens: int | None = None,
     ) -> None:
@@ -162,10 +167,17 @@ class AttentionHeatmap(_View):
             "outline": outline,
             "transpose": transpose,
             "quantity": quantity,
+            "heading": heading(quantity),
             "colours": ATTENTION_HEX,
             "precision": "",
         }
-        super().__init__(spec=spec, scale=scale, normalise=normalise, band=band)
+        super().__init__(
+            spec=spec,
+            scale=scale,
+            most=spec["peak"] if most is None else most,
+            normalise=normalise,
+            band=band,
+        )
 
     @traitlets.default("data")
     def _pack(self) -> bytes:
@@ -182,6 +194,13 @@ class AttentionHeatmap(_View):
         if band is not None and not 0 <= band < rows:
             raise ValueError(f"band is {band}; it takes None or 0 to {rows - 1}")
         return band
+
+    @traitlets.validate("most")
+    def _check_most(self, proposal: dict[str, Any]) -> float:
+        most, peak = proposal["value"], self.spec["peak"]
+        if not peak * (1 - 1e-5) <= most < np.inf:  # a softmax may exceed 1 by a rounding error
+            raise ValueError(f"most is {most:g}; it takes at least the largest weight, {peak:g}")
+        return max(most, peak)
 
     @traitlets.validate("step")
     def _check_step(self, proposal: dict[str, Any]) -> int:
@@ -203,16 +222,15 @@ class AttentionHeatmap(_View):
         spec = self.spec | {"levels": levels}
         if levels != encoding.STATIC_LEVELS:
             spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
-        traits = ("selected", "step", "zoom", "scale", "normalise", "band")
+        traits = ("selected", "step", "zoom", "scale", "most", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
         return static.frame(state, data, self.name, height=min(26 * self._drawn_rows(), 760) + 230)
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
-        settings = {"scale": self.scale, "normalise": self.normalise, "band": self.band}
-        return static.picture(
-            picture.heatmap(self._matrices[self.step], self.spec, self.step, **settings)
-        )
+        names = ("step", "scale", "most", "normalise", "band")
+        settings = {name: getattr(self, name) for name in names}
+        return static.picture(picture.heatmap(self._matrices[self.step], self.spec, **settings))
 
     def _drawn_rows(self) -> int:
         return self._matrices.shape[2 if self.spec["transpose"] else 1]
@@ -222,9 +240,21 @@ class AttentionHeatmap(_View):
         """Its size and title in one line."""
         steps, rows, columns = self._matrices.shape
         size = f"{rows} × {columns}" + (f", {steps} steps" if self.spec["steps"] else "")
-        return f"Attention heatmap, {size}" + (
-            f": {self.spec['title']}" if self.spec["title"] else ""
-        )
+        title = f": {self.spec['title']}" if self.spec["title"] else ""
+        return f"{self.spec['heading']}, {size}{title}"
+
+
+def heading(quantity: str) -> str:
+    """What a heatmap of this quantity is called."""
+    return "Attention heatmap" if quantity == QUANTITY else f"Heatmap, each cell a {quantity}"
+
+
+def same_scale(*heatmaps: AttentionHeatmap) -> None:
+    """Give heatmaps that are compared one colour scale, from 0 to the largest weight among them."""
+    if heatmaps:
+        most = max(heatmap.spec["peak"] for heatmap in heatmaps)
+        for heatmap in heatmaps:
+            heatmap.most = most
 
 
 class AttentionText(_View):

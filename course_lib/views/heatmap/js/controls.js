@@ -1,4 +1,4 @@
-import { shown, tickTexts } from "./numbers.js";
+import { roundTicks, shown } from "./numbers.js";
 import { currentStep, side } from "./cells.js";
 import { change, labelled, make, ramp } from "./elements.js";
 import { zoomBy } from "./cursor.js";
@@ -52,7 +52,7 @@ export function bandControl(view) {
     const text = band === null ? "" : String(band);
     if (input.value !== text) input.value = text;
     const percent = () => (100 * matrix.bandShare(currentStep(view), band)).toFixed(1);
-    share.textContent = band === null ? "" : `holds ${percent()} % of the weight`;
+    share.textContent = band === null ? "" : `holds ${percent()} % of the ${view.spec.quantity}`;
   });
   return [labelled("Band |i − j| ≤", input, share)];
 }
@@ -78,9 +78,9 @@ export function legend(view) {
     const { spec, model } = view;
     const normalised = model.get("normalise");
     const sqrt = model.get("scale") === "sqrt";
-    const peak = normalised ? 1 : spec.peak;
+    const most = normalised ? 1 : model.get("most");
     const name = spec.quantity + (normalised ? ` ÷ largest of its ${side(spec)}` : "");
-    const ticks = tickTexts(peak, sqrt);
+    const ticks = roundTicks(most, sqrt);
     box.replaceChildren(...ramp(spec.colours, ticks), name + (sqrt ? ", square-root scale" : ""));
     if (spec.precision) box.append(make("br"), spec.precision);
   });

@@ -11,6 +11,7 @@ export function paint(view) {
   fillPixels(new Uint32Array(image.data.buffer), spec, matrix, currentStep(view), {
     sqrt: model.get("scale") === "sqrt",
     normalise: model.get("normalise"),
+    most: model.get("most"),
   });
   context.putImageData(image, 0, 0);
 }

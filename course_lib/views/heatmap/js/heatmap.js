@@ -13,6 +13,7 @@ import {
 function buildHeatmap(root, model, codes) {
   const spec = model.get("spec");
   const matrix = readMatrix(spec, codes);
+  const name = spec.title || spec.heading;
   const [rowNames, columnNames] = [spec.rows, spec.columns].map((all) => all.map((t) => shown(t)));
   const [down, across] = spec.transpose
     ? [makeAxis(columnNames, spec.extra), makeAxis(rowNames, 0)]
@@ -26,11 +27,11 @@ function buildHeatmap(root, model, codes) {
   view.foot = make("div", { class: "foot" }, view.readout, legend(view));
   view.plot = make("div", {
     class: "plot", tabIndex: 0, role: "application", "aria-roledescription": "heatmap",
-    "aria-label": `${spec.title || "Attention"}: ${down.count} rows by ${across.count} columns. ${KEYS}`,
+    "aria-label": `${name}: the ${spec.quantity} in ${down.count} rows by ${across.count} columns. ${KEYS}`,
   }, view.base, view.overlay);
   const controls = [scaleControl(view), normaliseControl(view), ...bandControl(view)];
   root.append(
-    make("figure", { role: "group", "aria-label": spec.title || "Attention heatmap" },
+    make("figure", { role: "group", "aria-label": name },
       ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
       make("div", { class: "bar" }, ...stepControl(view), ...controls, zoomControls(view)),
       view.plot, view.foot,
@@ -44,7 +45,7 @@ export function mountHeatmap(root, model, codes, listen) {
   const update = () => view.updates.forEach((run) => run());
   listenToPointer(view);
   listenToKeys(view);
-  for (const name of ["step", "scale", "normalise"])
+  for (const name of ["step", "scale", "most", "normalise"])
     listen(`change:${name}`, () => (update(), repaint(view)));
   listen("change:band", () => (update(), redraw(view)));
   listen("change:selected", () => (drawOverlay(view), updateReadout(view)));

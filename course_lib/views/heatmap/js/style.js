@@ -26,11 +26,12 @@ input[type=range] { width: 170px; }
 .readout b { font-weight: 650; }
 .muted, .tick { color: var(--muted); }
 .legend { flex: 0 0 auto; font-size: 12px; }
+.ramp, .ticks { margin: 0 12px; }
 .ramp { width: 250px; height: 11px; border: 1px solid var(--muted); box-sizing: border-box; }
 .ticks { position: relative; height: 1.5em; width: 250px; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.ticks span { position: absolute; transform: translateX(-50%); }
-.ticks span:first-child { transform: none; }
-.ticks span:last-child { transform: translateX(-100%); }
+.ticks span { position: absolute; transform: translateX(-50%); padding-top: 2px; }
+.ticks span::before { content: ""; position: absolute; left: 50%; top: 0; height: 3px;
+  border-left: 1px solid var(--muted); }
 .sentence { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; padding: 3px 0; }
 .sentence > .side { display: flex; gap: 8px; }
 .label { color: var(--muted); width: 7em; overflow: hidden; text-overflow: ellipsis;

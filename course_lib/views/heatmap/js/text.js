@@ -108,7 +108,8 @@ function listenToWords(view, list, model) {
 
 function textLegend(spec) {
   if (!spec.weights) return "";
-  const ticks = [0, 1, 2, 3].map(String).concat(`≥ ${spec.clip}`);
+  const ticks = [0, 1, 2, 3].map((times) => [String(times), times / spec.clip]);
+  ticks.push([`≥ ${spec.clip}`, 1]);
   const name = `times the weight of uniform attention in the ${spec.unit}`;
   return make("div", { class: "legend" }, ...ramp(spec.tints, ticks), name);
 }
