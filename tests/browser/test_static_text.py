@@ -87,3 +87,11 @@ def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
     assert frame.evaluate("() => document.activeElement.className") != "word"
     keyboard.press("Shift+Tab")
     assert frame.evaluate(focused) == "w0"
+
+
+def test_a_long_label_of_a_text_is_shown_whole(open_static):
+    name = "context vector, two heads"
+    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], labels=[name]), width=700)
+    cut = "element => element.scrollWidth > element.clientWidth"
+    assert not frame.locator(".label").evaluate(cut)
+    assert frame.locator(".label").inner_text().replace("\n", " ") == name

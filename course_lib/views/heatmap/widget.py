@@ -118,7 +118,7 @@ class AttentionHeatmap(_View):
     step = traitlets.Int(0).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1.0).tag(sync=True)
     scale = traitlets.Enum(["linear", "sqrt"], "linear").tag(sync=True)
-    most = traitlets.Float(1.0).tag(sync=True)
+    most = traitlets.CFloat(1.0).tag(sync=True)
     normalise = traitlets.Bool(False).tag(sync=True)
     band = traitlets.Int(None, allow_none=True).tag(sync=True)
 

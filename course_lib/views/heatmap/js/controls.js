@@ -1,7 +1,7 @@
 import { roundTicks, shown } from "./numbers.js";
 import { currentStep, side } from "./cells.js";
 import { change, labelled, make, ramp } from "./elements.js";
-import { zoomBy } from "./cursor.js";
+import { KEYS, TOUCH, eitherPointer, zoomBy } from "./cursor.js";
 
 export function stepControl(view) {
   const { spec, model } = view;
@@ -15,6 +15,7 @@ export function stepControl(view) {
     const step = currentStep(view);
     slider.value = step;
     name.textContent = shown(spec.steps[step]);
+    name.title = shown(spec.steps[step], 1000);
     slider.setAttribute("aria-valuetext", shown(spec.steps[step]));
   });
   return [make("label", {}, "Show", slider, name)];
@@ -70,6 +71,12 @@ export function zoomControls(view) {
     button("+", "Zoom in", () => zoomBy(view, 1.5, ...middle())), " ",
     button("all", "Show all", () => zoomBy(view, 1 / view.zoom, ...middle())),
   );
+}
+
+/** The help, folded: a page may hold many heatmaps. */
+export function helpBox() {
+  const sign = make("summary", { textContent: "?", "aria-label": "How to use this heatmap" });
+  return make("details", { class: "help" }, sign, ...eitherPointer(KEYS, TOUCH));
 }
 
 export function legend(view) {

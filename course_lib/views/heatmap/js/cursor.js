@@ -50,7 +50,17 @@ function emphasise(view, context, axis, place, colour) {
 
 export const KEYS =
   "Arrow keys move, Enter or a click pins a cell, + and − zoom, 0 shows all; " +
-  "wheel zooms, dragging moves.";
+  "the wheel zooms, dragging moves.";
+export const TOUCH =
+  "Tap a cell to pin it, tap it again to let it go. The buttons + and − zoom; then drag to move.";
+
+/** Two texts, of which the style sheet shows the one for what the reader points with. */
+export function eitherPointer(mouse, finger) {
+  return [
+    make("span", { class: "mouse", textContent: mouse }),
+    make("span", { class: "finger", textContent: finger }),
+  ];
+}
 
 function bold(text) {
   return make("b", { dir: "auto", textContent: shown(text) });
@@ -58,8 +68,11 @@ function bold(text) {
 
 function describe(view) {
   const cell = view.cursor ?? validCell(view, view.model.get("selected"));
-  if (!cell) return [make("span", { class: "muted", textContent: KEYS })];
   const { spec, matrix, model } = view;
+  if (!cell) {
+    const hint = `a cell for its ${spec.quantity}.`;
+    return [make("span", { class: "muted" }, ...eitherPointer(`Point at ${hint}`, `Tap ${hint}`))];
+  }
   const [row, column] = cell;
   const step = currentStep(view);
   const weight = matrix.weight(step, row, column).toFixed(decimals(spec.peak));

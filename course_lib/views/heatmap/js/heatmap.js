@@ -4,10 +4,10 @@ import { makeAxis } from "./axes.js";
 import { make, watchWidth } from "./elements.js";
 import { layOut, setZoom } from "./layout.js";
 import { paint } from "./drawing.js";
-import { KEYS, drawOverlay, redraw, repaint, updateReadout } from "./cursor.js";
+import { KEYS, TOUCH, drawOverlay, redraw, repaint, updateReadout } from "./cursor.js";
 import { listenToKeys, listenToPointer } from "./pointing.js";
 import {
-  bandControl, legend, normaliseControl, scaleControl, stepControl, zoomControls,
+  bandControl, helpBox, legend, normaliseControl, scaleControl, stepControl, zoomControls,
 } from "./controls.js";
 
 function buildHeatmap(root, model, codes) {
@@ -24,10 +24,10 @@ function buildHeatmap(root, model, codes) {
     picture: make("canvas", { width: across.count, height: down.count }),
   };
   view.readout = make("div", { class: "readout", role: "status", "aria-live": "polite" });
-  view.foot = make("div", { class: "foot" }, view.readout, legend(view));
+  view.foot = make("div", { class: "foot" }, view.readout, helpBox(), legend(view));
   view.plot = make("div", {
     class: "plot", tabIndex: 0, role: "application", "aria-roledescription": "heatmap",
-    "aria-label": `${name}: the ${spec.quantity} in ${down.count} rows by ${across.count} columns. ${KEYS}`,
+    "aria-label": `${name}: the ${spec.quantity} in ${down.count} rows by ${across.count} columns. ${matchMedia("(pointer: coarse)").matches ? TOUCH : KEYS}`,
   }, view.base, view.overlay);
   const controls = [scaleControl(view), normaliseControl(view), ...bandControl(view)];
   root.append(
