@@ -18,12 +18,12 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib.views.colours import (
-    ACCENT,
     ATTENTION,
     ATTENTION_HEX,
+    DARK_THEME,
     INK,
-    MUTED,
     PAPER,
+    THEME,
     TINTS,
     TINTS_HEX,
 )
@@ -34,6 +34,7 @@ from course_lib.views.heatmap.encoding import (
     deflate,
     quantise,
 )
+from course_lib.views.heatmap.heights import NARROW, WIDE, css_height
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
@@ -286,11 +287,24 @@ def test_static_pages_hold_what_is_shown():
 def test_static_pages_are_small():
     steps = words(6)
     small = AttentionHeatmap(attention(6, 60, 60), words(60), steps=steps)
-    assert len(small.to_html()) <= 60_000
+    assert len(small.to_html()) <= 64_000
     large = AttentionHeatmap(attention(6, 1000, 1000), words(1000), steps=steps)
     page = large.to_html()
     assert len(page) <= 8_000_000
     assert packed(page)[0]["spec"]["precision"] == ""
+
+
+@pytest.mark.parametrize(("narrow", "wide"), [(500, 200), (200, 500), (300, 300.2)])
+def test_a_height_goes_with_the_width_of_the_page_between_two_bounds(narrow, wide):
+    css = css_height(narrow, wide)
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", css)]
+    if round(narrow) == round(wide):
+        assert css == "300px"
+        return
+    low, start, slope, high = numbers
+    assert (low, high) == (min(narrow, wide), max(narrow, wide))
+    for page, height in ((NARROW, narrow), (WIDE, wide)):
+        assert start + slope / 100 * page == pytest.approx(height, abs=1)
 
 
 def test_flat_attention_is_told_less_finely_and_says_so():
@@ -397,8 +411,9 @@ def test_the_order_survives_colour_blindness(kind):
 
 def test_text_can_be_read_on_its_tints_and_labels_on_paper():
     assert min(contrast(INK, tint) for tint in TINTS_HEX) >= 4.5
-    for ground in (INK, ACCENT, MUTED):
-        assert contrast(PAPER, ground) >= 4.5
+    for theme in (THEME, DARK_THEME):
+        for name in ("ink", "accent", "muted"):
+            assert contrast(theme["paper"], theme[name]) >= 4.5
 
 
 def test_python_and_the_view_share_one_map():

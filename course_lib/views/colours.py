@@ -5,6 +5,8 @@ from matplotlib.colors import ListedColormap, to_hex
 
 INK, MUTED, ACCENT, SECOND = "#1d2433", "#667085", "#0b6e8a", "#b5541c"
 PAPER = "#ffffff"
+THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
+DARK_THEME = {"ink": "#e6e9f0", "muted": "#a4afc0", "accent": "#5cc0dd", "paper": "#161b22"}
 SHADES = 256
 DARKEST = 26.0  # CIELAB lightness of the largest weight
 READABLE = 0.52  # up to this share of the map, dark text on it keeps a contrast of 4.5 : 1

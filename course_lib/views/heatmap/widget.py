@@ -10,13 +10,12 @@ import numpy as np
 import traitlets
 
 from course_lib.views import plots
-from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
-from course_lib.views.heatmap import encoding, picture, static
+from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
+from course_lib.views.heatmap import encoding, heights, picture, static
 from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
 FORMS = ("live", "static", "png")
-THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
 FRONT_ENDS = (
     "JPY_SESSION_NAME",
     "VSCODE_PID",
@@ -156,6 +155,7 @@ class AttentionHeatmap(_View):
         spec = {
             "kind": "heatmap",
             "theme": THEME,
+            "dark": DARK_THEME,
             "title": title,
             "rows": rows,
             "columns": columns,
@@ -224,16 +224,13 @@ class AttentionHeatmap(_View):
             spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
         traits = ("selected", "step", "zoom", "scale", "most", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
-        return static.frame(state, data, self.name, height=min(26 * self._drawn_rows(), 760) + 230)
+        return static.frame(state, data, self.name, heights.heatmap_height(self.spec))
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
         names = ("step", "scale", "most", "normalise", "band")
         settings = {name: getattr(self, name) for name in names}
         return static.picture(picture.heatmap(self._matrices[self.step], self.spec, **settings))
-
-    def _drawn_rows(self) -> int:
-        return self._matrices.shape[2 if self.spec["transpose"] else 1]
 
     @property
     def name(self) -> str:
@@ -304,6 +301,7 @@ class AttentionText(_View):
         spec = {
             "kind": "text",
             "theme": THEME,
+            "dark": DARK_THEME,
             "title": title,
             "sentences": words,
             "weights": None
@@ -322,9 +320,8 @@ class AttentionText(_View):
 
     def to_html(self) -> str:
         """The text as an ``<iframe>`` that needs neither kernel nor network."""
-        lines = sum(1 + sum(map(len, words)) // 90 for words in self.spec["sentences"])
         state = {"spec": self.spec, "selected": self.selected}
-        return static.frame(state, b"", self.name, height=30 * lines + 90)
+        return static.frame(state, b"", self.name, heights.text_height(self.spec))
 
     def to_png(self) -> bytes:
         """The text as a picture of at most 150 kB."""

@@ -42,11 +42,13 @@ export function pin(model, cell) {
 /** Calls `draw` now and whenever the width changes; returns what ends that. */
 export function watchWidth(element, draw) {
   let width = null;
-  const observer = new ResizeObserver(() => {
+  const look = () => {
     if (element.clientWidth === 0 || element.clientWidth === width) return;
     width = element.clientWidth;
     draw();
-  });
+  };
+  const observer = new ResizeObserver(look);
   observer.observe(element);
+  look();
   return () => observer.disconnect();
 }

@@ -48,6 +48,7 @@ export function mountHeatmap(root, model, codes, listen) {
   for (const name of ["step", "scale", "most", "normalise"])
     listen(`change:${name}`, () => (update(), repaint(view)));
   listen("change:band", () => (update(), redraw(view)));
+  listen("change:dark", () => redraw(view));
   listen("change:selected", () => (drawOverlay(view), updateReadout(view)));
   listen("change:zoom", () => {
     if (model.get("zoom") === view.zoom) return;

@@ -1,5 +1,6 @@
 export const STYLE = `
-:host, .static { color-scheme: light; display: block; }
+:host { color-scheme: light; display: block; }
+.static { color-scheme: light dark; background: var(--paper); }
 figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--ink); border-radius: 4px;
   font: 13px/1.45 system-ui, "Segoe UI", "Noto Sans", sans-serif; box-sizing: border-box;
   max-width: 100%; position: relative; overflow: hidden; }
@@ -32,7 +33,7 @@ input[type=range] { width: 170px; }
 .readout b { font-weight: 650; }
 .muted, .tick { color: var(--muted); }
 .legend { flex: 0 0 auto; font-size: 12px; }
-.ramp, .ticks { margin: 0 12px; }
+.ramp, .ticks { margin: 0 12px 0 4px; }
 .ramp { width: 250px; height: 11px; border: 1px solid var(--muted); box-sizing: border-box; }
 .ticks { position: relative; height: 1.5em; width: 250px; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ticks span { position: absolute; transform: translateX(-50%); padding-top: 2px; }
@@ -49,6 +50,8 @@ input[type=range] { width: 170px; }
 .chip i { position: absolute; left: 0; bottom: 0; height: 4px; background: var(--accent); }
 .sentence { max-width: 64em; }
 .words { line-height: 1.75; font-size: 14px; overflow-wrap: anywhere; min-width: 0; }
+.tinted { --ink: var(--map-ink); --accent: var(--map-accent); color: var(--ink);
+  background: var(--map-paper); border-radius: 4px; }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
 .word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }

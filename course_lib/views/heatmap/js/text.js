@@ -33,7 +33,10 @@ function sentenceRow(view, sentence) {
     bar.style.width = `${(100 * share) / largest}%`;
     margin.append(make("span", { class: "chip" }, `${(100 * share).toFixed(1)}%`, bar));
   }
-  const words = make("div", { class: "words", role: "group", "aria-label": `${UNITS[spec.unit]} ${sentence + 1}` });
+  const words = make("div", {
+    class: spec.weights ? "words tinted" : "words", role: "group",
+    "aria-label": `${UNITS[spec.unit]} ${sentence + 1}`,
+  });
   spec.sentences[sentence].forEach((_, place) => words.append(wordOption(view, sentence, place), " "));
   return make("div", { class: "sentence", role: "presentation" }, margin, words);
 }
