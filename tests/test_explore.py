@@ -295,6 +295,16 @@ def test_a_text_is_read_when_the_button_is_pressed(trained):
     assert shown.spec["title"] == f"P(positive) = {probability:.2f}"
 
 
+def test_a_text_is_read_when_its_box_hands_it_over(trained):
+    view = explore_text(trained, "What a dull ending!")
+    box = part(view, widgets.Textarea)
+    box._handle_custom_msg({"read": "A tender film."}, [])
+    assert view.text == "A tender film."
+    assert view.children[-1].children[0].spec["sentences"] == [["A", "tender", "film", "."]]
+    box._handle_custom_msg({"other": 1}, [])
+    assert view.text == "A tender film."
+
+
 @pytest.mark.parametrize("text", ["", "  \n\t "])
 def test_a_text_without_a_word_is_answered_with_a_sentence(text, trained, static):
     view = explore_text(trained, "What a dull ending!")

@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 import traitlets
 
+from course_lib.explore.box import TextBox
 from course_lib.explore.choice import reading_order
 from course_lib.explore.decency import is_decent
 from course_lib.explore.reading import read_text, system_of
@@ -228,16 +229,20 @@ class DocumentView(_Explorer):
 
 
 class TextView(_Explorer):
-    """A box to type a text into, a button, and what the model makes of the text.
+    """A box to type a text into, a button (or Ctrl+Enter), and what the model makes of the text.
 
     ``read(text)`` makes the widget for a text of at least one word.
     """
 
     def __init__(self, read: Callable[[str], widgets.Widget], text: str = "") -> None:
         self._read = read
-        self._box = widgets.Textarea(
-            text, placeholder="Type a review, then press Read it", rows=4, layout=WIDE
+        self._box = TextBox(
+            value=text,
+            placeholder="Type a review, then press Ctrl+Enter or the button",
+            rows=4,
+            layout=WIDE,
         )
+        self._box.on_submit(self.read)
         self._button = widgets.Button(description="Read it", button_style="primary")
         self._button.on_click(lambda _: self.read())
         super().__init__([self._box, self._button])
