@@ -96,9 +96,9 @@ def test_words_beyond_the_cut_are_counted():
     run = train(RunSpec(dataset="toy", preset="small", overrides=cut, limit=50, test=False))
     reading = read_text(run, TokenisedText(list("abcdefgh"), [4, 3, 1]))
     assert reading.sentences == [["a", "b", "c"], ["e", "f", "g"]]
-    assert reading.left_out == 2
+    assert reading.rest == ("d", "h") and reading.left_out == 2
     shown = show_reading(reading)
-    assert shown.spec["title"].endswith("not read: 2 words beyond the model's cut")
+    assert shown.spec["beyond"] == "not read: 2 words beyond the model's cut"
 
 
 def test_a_reading_without_a_word_is_a_sentence(trained):
@@ -323,7 +323,8 @@ def test_a_text_beyond_the_cut_and_beyond_all_bounds_is_cut_and_says_so(trained)
     view = explore_text(trained, "It was fine. " * 100)
     shown = view.children[-1].children[0]
     assert len(shown.spec["sentences"]) == trained.record["settings"]["text"]["max_sentences"] == 7
-    assert "not read: 372 words beyond the model's cut" in shown.spec["title"]
+    assert shown.spec["beyond"] == "not read: 372 words beyond the model's cut"
+    assert shown.spec["rest"] == ["It", "was", "fine", "."] * 93
     assert says(view) == ""
     view.text = "It was fine. " * 2000
     view.read()

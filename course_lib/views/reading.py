@@ -29,7 +29,7 @@ class Attention(NamedTuple):
 class Reading:
     """What a system read: tokens, attention by name, probabilities of all classes.
 
-    ``tokens`` are those within the system's cut, ``left_out`` counts the words beyond it;
+    ``tokens`` are those within the system's cut, ``rest`` the words beyond it, in their order;
     ``sentence_lengths`` tells how many of the tokens each sentence holds. ``probabilities``
     ``(classes,)`` sum to 1. ``attention`` maps names to weights, the most informative first; it is
     empty for a system without attention. ``ValueError`` names what does not fit.
@@ -40,7 +40,7 @@ class Reading:
     classes: tuple[str, ...]
     probabilities: np.ndarray
     attention: dict[str, Attention] = field(default_factory=dict)
-    left_out: int = 0
+    rest: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         lengths, shape = self.sentence_lengths, np.shape(self.probabilities)
@@ -57,8 +57,6 @@ class Reading:
                 f"probabilities is {self.probabilities}; give what a softmax returns, "
                 "at least 0 and 1 in sum"
             )
-        if self.left_out < 0:
-            raise ValueError(f"left_out is {self.left_out}; it takes 0 or more")
         for name, attention in self.attention.items():
             self._check(name, attention)
 
@@ -74,6 +72,11 @@ class Reading:
                 f"{len(attention.rows)} rows, {len(units)} {attention.over} and "
                 f"{len(attention.extra)} extra columns take {shape}, with at least one row"
             )
+
+    @property
+    def left_out(self) -> int:
+        """How many words lie beyond the system's cut."""
+        return len(self.rest)
 
     @property
     def sentences(self) -> list[list[str]]:

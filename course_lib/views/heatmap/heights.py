@@ -71,7 +71,8 @@ def _text(spec: dict[str, Any], width: float) -> float:
     )
     legend = LEGEND if spec["weights"] else 0
     text = lines * WORD_LINE + 6 * len(spec["sentences"])
-    return EMPTY + _caption(spec, width) + text + legend
+    beyond = LINE + 6 if spec["beyond"] else 0
+    return EMPTY + _caption(spec, width) + text + beyond + legend
 
 
 def _caption(spec: dict[str, Any], width: float) -> float:

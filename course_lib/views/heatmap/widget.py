@@ -262,6 +262,7 @@ class AttentionText(_View):
     ``(sentences,)`` shares of 1 or ``None``; ``labels`` names the sentences. A word's tint is its
     weight × the number of words in its sentence, 1 being uniform attention, clipped at 4 (HAN
     report, Fig. 6 and 8). ``unit="text"`` says that each list is a whole text, not a sentence.
+    ``rest`` are words that were not read; they are counted, and shown when the reader asks.
 
     Trait: ``selected``, the pinned word as ``[sentence, word]`` or ``None``. ``ValueError`` names
     the argument that does not fit.
@@ -276,6 +277,7 @@ class AttentionText(_View):
         title: str = "",
         labels: Sequence[str] | None = None,
         unit: str = "sentence",
+        rest: Sequence[str] = (),
     ) -> None:
         if unit not in UNITS:
             raise ValueError(f"unit is {unit!r}; it takes one of {', '.join(UNITS)}")
@@ -313,6 +315,8 @@ class AttentionText(_View):
             "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
             "labels": labels,
+            "rest": encoding.as_tokens(rest, "rest") if len(rest) else [],
+            "beyond": _beyond(len(rest)),
             "clip": 4,
             "tints": TINTS_HEX,
         }
@@ -326,17 +330,24 @@ class AttentionText(_View):
     def to_png(self) -> bytes:
         """The text as a picture of at most 150 kB."""
         spec = self.spec
+        title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
         figure = plots.attention_text(
-            spec["sentences"], self._words, self._shares, spec["title"], labels=spec["labels"]
+            spec["sentences"], self._words, self._shares, title, labels=spec["labels"]
         )
         return static.picture(figure)
 
     @property
     def name(self) -> str:
-        """How much text it is, and its title."""
+        """How much text it is, its title, and how much was not read."""
         count, unit = len(self.spec["sentences"]), self.spec["unit"]
         size = f"{count} {unit}" + "s" * (count != 1)
-        return f"Attention over {size}" + (f": {self.spec['title']}" if self.spec["title"] else "")
+        told = "; ".join(filter(None, [self.spec["title"], self.spec["beyond"]]))
+        return f"Attention over {size}" + (f": {told}" if told else "")
+
+
+def _beyond(count: int) -> str:
+    words = "1 word" if count == 1 else f"{count:,} words"
+    return f"not read: {words} beyond the model's cut" if count else ""
 
 
 def _word_weights(word_attention: Any, sentences: list[list[str]]) -> np.ndarray:

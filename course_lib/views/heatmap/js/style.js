@@ -55,6 +55,10 @@ input[type=range] { width: 170px; }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
 .word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }
+.rest { color: var(--muted); max-width: 64em; margin: 4px 0; overflow-wrap: anywhere; }
+.rest summary { cursor: pointer; width: fit-content; }
+.rest p { margin: 4px 0; font-size: 14px; line-height: 1.75; padding: 0 4px;
+  border-left: 3px solid var(--muted); }
 .tip { position: absolute; z-index: 1; background: var(--ink); color: var(--paper); padding: 2px 8px;
   border-radius: 4px; font-size: 12px; pointer-events: none; max-width: 90%;
   overflow-wrap: anywhere; }

@@ -109,6 +109,15 @@ function listenToWords(view, list, model) {
   list.addEventListener("click", (event) => indexOf(event) >= 0 && pinWord(indexOf(event)));
 }
 
+/** The words that were not read, folded behind a line that counts them. */
+function restBox(spec) {
+  if (!spec.beyond) return "";
+  const words = spec.rest.map((word) => shown(word, 80)).join(" ");
+  return make("details", { class: "rest" },
+    make("summary", { textContent: spec.beyond[0].toUpperCase() + spec.beyond.slice(1) }),
+    make("p", { dir: "auto", textContent: words }));
+}
+
 function textLegend(spec) {
   if (!spec.weights) return "";
   const ticks = [0, 1, 2, 3].map((times) => [String(times), times / spec.clip]);
@@ -125,7 +134,7 @@ export function mountText(root, model, listen) {
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-    list, textLegend(spec), view.tip);
+    list, restBox(spec), textLegend(spec), view.tip);
   const longest = Math.max(...(spec.labels ?? []).map((label) => Array.from(shown(label)).length));
   if (spec.labels) view.figure.style.setProperty("--longest", `${longest + 1}ch`);
   root.append(view.figure);
