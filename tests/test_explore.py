@@ -16,7 +16,12 @@ from course_lib.data.text import TokenisedText
 from course_lib.experiments.run import split_rows, train
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS, Look
-from course_lib.explore import explore_documents, explore_text, read_text
+from course_lib.explore import (
+    clear_cases,
+    explore_documents,
+    explore_text,
+    read_text,
+)
 from course_lib.metrics.classification import Predictions
 from course_lib.teaching import HOSTILE_TEXTS, SweepError, lessons, sweep
 from course_lib.views import Reading, show_reading
@@ -91,9 +96,9 @@ def test_words_beyond_the_cut_are_counted():
     run = train(RunSpec(dataset="toy", preset="small", overrides=cut, limit=50, test=False))
     reading = read_text(run, TokenisedText(list("abcdefgh"), [4, 3, 1]))
     assert reading.sentences == [["a", "b", "c"], ["e", "f", "g"]]
-    assert reading.left_out == 2
+    assert reading.rest == ("d", "h") and reading.left_out == 2
     shown = show_reading(reading)
-    assert shown.spec["title"].endswith("not read: 2 words beyond the model's cut")
+    assert shown.spec["beyond"] == "not read: 2 words beyond the model's cut"
 
 
 def test_a_reading_without_a_word_is_a_sentence(trained):
@@ -123,8 +128,8 @@ def test_whatever_has_the_protocol_of_a_system_can_be_explored():
     view = explore_documents(Length(), rows)
     menu = part(view, widgets.Dropdown, "document")
     assert [label.split(":")[0] for label, _ in menu.options] == [
-        "0 ✓ positive, 75% sure", "1 ✓ negative, 100% sure",
-        "2 ✗ neutral, predicted negative, 50% sure",
+        "1 ✓ negative, 100% sure", "2 ✗ neutral, predicted negative, 50% sure",
+        "0 ✓ positive, 75% sure",
     ]  # fmt: skip
     shown = explore_text(Length(), "one two three").children[-1].children[0]
     assert "positive 0.75, negative 0.25" in shown.spec["title"]
@@ -165,6 +170,8 @@ def test_buttons_page_through_documents_and_mistakes(trained):
         assert part(view, widgets.Dropdown, "document").value == view.index
         assert says(view).startswith(f"Document {view.index} of 5: ")
         seen.append(view.index)
+    order = [place for _, place in part(view, widgets.Dropdown, "document").options]
+    assert order == [0, 1, 3, 2, 4]  # the surest success, the mistakes, then the others
     assert seen == [1, 3, 1, 0, 4, 0, 1]
 
 
@@ -177,9 +184,9 @@ def test_a_filter_keeps_the_document_if_it_can_and_gives_way_to_an_index(trained
     ]  # fmt: skip
     view.index = 3
     kind.index = 1
-    assert view.index == 3 and [value for _, value in menu.options] == [1, 2, 3]
+    assert view.index == 3 and [value for _, value in menu.options] == [1, 3, 2]
     part(view, widgets.Button, "next ▶").click()
-    assert view.index == 1
+    assert view.index == 2
     kind.index = 2
     assert view.index == menu.value == 2
     view.index = 4
@@ -195,7 +202,7 @@ def test_a_filter_that_keeps_nothing_says_so_and_can_be_left(trained):
     part(view, widgets.Button, "next ▶").click()
     kind.index = 0
     part(view, widgets.Button, "next ▶").click()
-    assert view.index == 1 and "Document 1" in says(view)
+    assert view.index == 1 and "Document 1" in says(view)  # of two the surer came first
 
 
 def test_an_index_beyond_the_documents_is_refused(trained):
@@ -222,10 +229,10 @@ def test_predictions_are_those_of_the_model_and_a_picture_is_made_when_it_is_loo
 
     view = explore_documents(trained, rows, show)
     assert len(shown) == 1
-    view.index = 5
-    assert shown == [rows[0]["text"], rows[5]["text"]]
+    first, view.index = view.index, 5 if view.index != 5 else 6
+    assert shown == [rows[first]["text"], rows[view.index]["text"]]
     classes = trained.corpus.card.classes
-    for place, (label, _) in enumerate(part(view, widgets.Dropdown, "document").options):
+    for label, place in part(view, widgets.Dropdown, "document").options:
         probability = read_text(trained, rows[place]).probabilities[1]
         sure = re.search(r"(\d+)% sure", label)
         assert int(sure[1]) == pytest.approx(100 * max(probability, 1 - probability), abs=1)
@@ -288,6 +295,16 @@ def test_a_text_is_read_when_the_button_is_pressed(trained):
     assert shown.spec["title"] == f"P(positive) = {probability:.2f}"
 
 
+def test_a_text_is_read_when_its_box_hands_it_over(trained):
+    view = explore_text(trained, "What a dull ending!")
+    box = part(view, widgets.Textarea)
+    box._handle_custom_msg({"read": "A tender film."}, [])
+    assert view.text == "A tender film."
+    assert view.children[-1].children[0].spec["sentences"] == [["A", "tender", "film", "."]]
+    box._handle_custom_msg({"other": 1}, [])
+    assert view.text == "A tender film."
+
+
 @pytest.mark.parametrize("text", ["", "  \n\t "])
 def test_a_text_without_a_word_is_answered_with_a_sentence(text, trained, static):
     view = explore_text(trained, "What a dull ending!")
@@ -306,7 +323,8 @@ def test_a_text_beyond_the_cut_and_beyond_all_bounds_is_cut_and_says_so(trained)
     view = explore_text(trained, "It was fine. " * 100)
     shown = view.children[-1].children[0]
     assert len(shown.spec["sentences"]) == trained.record["settings"]["text"]["max_sentences"] == 7
-    assert "not read: 372 words beyond the model's cut" in shown.spec["title"]
+    assert shown.spec["beyond"] == "not read: 372 words beyond the model's cut"
+    assert shown.spec["rest"] == ["It", "was", "fine", "."] * 93
     assert says(view) == ""
     view.text = "It was fine. " * 2000
     view.read()
@@ -323,7 +341,8 @@ def test_without_a_kernel_some_documents_stand_as_pages(trained, rows, static):
     assert WIDGET not in page
     captions = page["text/plain"].split("\n")
     assert captions[0].startswith("document 3 of 24: ")
-    assert captions[1].startswith("least sure: ") and captions[2].startswith("surest mistake: ")
+    assert captions[1].startswith("clearest mistake: ")
+    assert captions[2].startswith("least sure: ")
     assert page["text/html"].count("<iframe") == 3
     assert page["text/html"].count("<b>document 3 of 24") == 1
     assert metadata["image/png"]["alt"] == captions[0] and page["image/png"]
@@ -337,8 +356,10 @@ def test_without_a_kernel_some_documents_stand_as_pages(trained, rows, static):
         for place in range(24)
         if (read_text(trained, rows[place]).probabilities[1] > 0.5) != rows[place]["label"]
     ]
-    assert places[1] == min(range(24), key=sure.__getitem__)
-    assert places[2] == max(wrong, key=sure.__getitem__)
+    assert places[2] == min(range(24), key=sure.__getitem__)
+    documents = [row["tokens"] for row in rows]
+    look = trained.system.look(rows, attention=False).predictions
+    assert places[1] == clear_cases(documents, look).mistake and places[1] in wrong
 
 
 def test_a_view_of_several_parts_stands_there_with_all_of_them(trained, static):

@@ -18,25 +18,26 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from course_lib.views.colours import (
-    ACCENT,
     ATTENTION,
     ATTENTION_HEX,
+    DARK_THEME,
     INK,
-    MUTED,
     PAPER,
     SIGNED,
+    THEME,
     TINTS,
     TINTS_HEX,
     contrast,
     ink_on,
 )
-from course_lib.views.heatmap import AttentionHeatmap, AttentionText
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale
 from course_lib.views.heatmap.encoding import (
     LIVE_LEVELS,
     STATIC_LEVELS,
     deflate,
     quantise,
 )
+from course_lib.views.heatmap.heights import NARROW, WIDE, css_height
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
@@ -127,6 +128,8 @@ def test_numpy_and_torch_are_the_same_to_it():
         ({"band": -1}, "band is -1"),
         ({"extra": 2}, "extra is 2"),
         ({"scale": "log"}, "scale is 'log'"),
+        ({"most": 0.9}, "most is 0.9; it takes at least the largest weight, 1"),
+        ({"most": np.nan}, "most is nan"),
         ({"max_tokens": 0}, "max_tokens is 0"),
     ],
 )
@@ -198,6 +201,28 @@ def test_traits_refuse_what_does_not_exist():
     assert (view.step, view.band) == (1, 2)
 
 
+def test_heatmaps_that_are_compared_share_one_scale():
+    some = [AttentionHeatmap(attention(6, 6) * size, words(6)) for size in (0.2, 0.5, 0.3)]
+    peaks = [view.spec["peak"] for view in some]
+    assert [view.most for view in some] == peaks and len(set(peaks)) == 3
+    same_scale(*some)
+    assert [view.most for view in some] == [peaks[1]] * 3
+    assert packed(some[0].to_html())[0]["most"] == peaks[1]
+    given = AttentionHeatmap(np.eye(2) * 0.2, words(2), most=1)
+    assert given.most == 1 and given.spec["peak"] == pytest.approx(0.2)
+    same_scale()
+
+
+def test_a_rounding_error_above_the_given_scale_is_no_error():
+    assert AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1).most == pytest.approx(1)
+
+
+def test_what_is_no_weight_is_named_in_the_description():
+    assert AttentionHeatmap(np.eye(2), words(2)).name == "Attention heatmap, 2 × 2"
+    gates = AttentionHeatmap(np.eye(2), words(2), quantity="gate", title="z")
+    assert gates.name == "Heatmap, each cell a gate, 2 × 2: z"
+
+
 VIEWS = {
     "heatmap": lambda: AttentionHeatmap(attention(5, 5), words(5), title="Five"),
     "text": lambda: AttentionText([["a", "$b"], ["c"]], attention(2, 2), title="Two"),
@@ -265,11 +290,24 @@ def test_static_pages_hold_what_is_shown():
 def test_static_pages_are_small():
     steps = words(6)
     small = AttentionHeatmap(attention(6, 60, 60), words(60), steps=steps)
-    assert len(small.to_html()) <= 60_000
+    assert len(small.to_html()) <= 64_000
     large = AttentionHeatmap(attention(6, 1000, 1000), words(1000), steps=steps)
     page = large.to_html()
     assert len(page) <= 8_000_000
     assert packed(page)[0]["spec"]["precision"] == ""
+
+
+@pytest.mark.parametrize(("narrow", "wide"), [(500, 200), (200, 500), (300, 300.2)])
+def test_a_height_goes_with_the_width_of_the_page_between_two_bounds(narrow, wide):
+    css = css_height(narrow, wide)
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", css)]
+    if round(narrow) == round(wide):
+        assert css == "300px"
+        return
+    low, start, slope, high = numbers
+    assert (low, high) == (min(narrow, wide), max(narrow, wide))
+    for page, height in ((NARROW, narrow), (WIDE, wide)):
+        assert start + slope / 100 * page == pytest.approx(height, abs=1)
 
 
 def test_flat_attention_is_told_less_finely_and_says_so():
@@ -371,8 +409,9 @@ def test_the_order_survives_colour_blindness(kind):
 
 def test_text_can_be_read_on_its_tints_and_labels_on_paper():
     assert min(contrast(INK, tint) for tint in TINTS_HEX) >= 4.5
-    for ground in (INK, ACCENT, MUTED):
-        assert contrast(PAPER, ground) >= 4.5
+    for theme in (THEME, DARK_THEME):
+        for name in ("ink", "accent", "muted"):
+            assert contrast(theme["paper"], theme[name]) >= 4.5
 
 
 @pytest.mark.parametrize("shades", [ATTENTION, SIGNED, TINTS], ids=lambda shades: shades.name)

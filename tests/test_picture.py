@@ -27,8 +27,9 @@ class Drawn:
     def __init__(self, weights, *arguments, step=0, **options):
         view = AttentionHeatmap(weights, *arguments, **options)
         matrix = np.asarray(weights, np.float32).reshape(view.spec["shape"])[step]
-        shown = {"scale": view.scale, "normalise": view.normalise, "band": view.band}
-        self.figure = picture.heatmap(matrix, view.spec, step, **shown)
+        names = ("scale", "most", "normalise", "band")
+        shown = {name: getattr(view, name) for name in names}
+        self.figure = picture.heatmap(matrix, view.spec, step=step, **shown)
         self.figure.set_dpi(200)
         self.figure.canvas.draw()
         self.pixels = np.asarray(self.figure.canvas.buffer_rgba())[..., :3]
@@ -64,6 +65,26 @@ WEIGHTS = np.array([[0, 0.04, 0.16], [0.36, 0.64, 0.25], [0, 0, 0.01]])
 
 def test_cells_have_the_colour_of_their_share_of_the_largest_weight():
     assert Drawn(WEIGHTS, words(3)).wrong_cells(WEIGHTS / 0.64) == []
+
+
+@pytest.mark.parametrize("most", [1, 0.8])
+def test_a_scale_may_reach_beyond_the_largest_weight(most):
+    assert Drawn(WEIGHTS, words(3), most=most).wrong_cells(WEIGHTS / most) == []
+
+
+@pytest.mark.parametrize(
+    ("most", "ticks"), [(0.644, [0, 0.2, 0.4, 0.6]), (0.161, [0, 0.05, 0.1, 0.15])]
+)
+@pytest.mark.parametrize("scale", ["linear", "sqrt"])
+def test_the_numbers_beside_the_scale_are_round(scale, most, ticks):
+    bar = Drawn(WEIGHTS * most / 0.64, words(3), most=most, scale=scale).bar
+    low, high = bar.get_ylim()
+    shown = [place for place in bar.get_yticks() if low <= place <= high + 1e-9]
+    np.testing.assert_allclose(shown, ticks, atol=1e-9)
+
+
+def test_what_is_no_weight_is_called_by_its_name():
+    assert Drawn(WEIGHTS, words(3), quantity="gate").bar.get_ylabel() == "gate"
 
 
 def test_the_square_root_scale_shows_the_root_of_the_share():

@@ -89,7 +89,6 @@ def test_an_attention_that_is_not_there_is_named(attention, name, message):
         ({"probabilities": np.array([2.0, -1.0])}, "what a softmax returns"),
         ({"probabilities": np.array([0.2, 0.2])}, "what a softmax returns"),
         ({"probabilities": np.array([np.nan, 0.2])}, "what a softmax returns"),
-        ({"left_out": -1}, "left_out is -1"),
         ({"attention": {"a": LOOK._replace(over="lines")}}, r"attention\['a'\].over is 'lines'"),
         ({"attention": {"a": LOOK._replace(over="sentences")}}, r"2 sentences and 0 extra"),
         ({"attention": {"a": LOOK._replace(rows=("1", "2"))}}, r"2 rows, 3 words"),
@@ -110,24 +109,27 @@ def several(count, rest=()):
 
 
 def test_words_are_tinted_by_the_first_attention_as_one_text():
-    shown = show_reading(reading(left_out=1))
-    assert shown.spec["title"] == "P(positive) = 0.70; not read: 1 word beyond the model's cut"
+    shown = show_reading(reading(rest=("end",)))
+    assert shown.spec["title"] == "P(positive) = 0.70"
+    assert shown.spec["beyond"] == "not read: 1 word beyond the model's cut"
+    assert shown.spec["rest"] == ["end"]
     assert shown.spec["sentences"] == [["not", "bad", "!"]]
     np.testing.assert_allclose(shown.spec["weights"], [[0.1, 0.2, 0.7]])
     assert (shown.spec["shares"], shown.spec["unit"]) == (None, "text")
-    assert shown.name.startswith("Attention over 1 text: ")
+    told = "P(positive) = 0.70; not read: 1 word beyond the model's cut"
+    assert shown.name == f"Attention over 1 text: {told}"
 
 
 def test_sentences_stand_apart_with_their_shares_where_they_are_weighed():
     sentences = Attention(np.array([[0.25, 0.75]]), ("",), over="sentences")
-    made = reading(attention={"words": LOOK, "sentences": sentences}, left_out=1234)
+    made = reading(attention={"words": LOOK, "sentences": sentences}, rest=("word",) * 1234)
     shown = show_reading(made, "labelled negative")
     assert shown.spec["sentences"] == [["not", "bad"], ["!"]]
     np.testing.assert_allclose(np.concatenate(shown.spec["weights"]), [0.1, 0.2, 0.7])
     assert shown.spec["shares"] == [0.25, 0.75]
     assert shown.spec["unit"] == "sentence"
-    beyond = "not read: 1,234 words beyond the model's cut"
-    assert shown.spec["title"] == f"P(positive) = 0.70; labelled negative; {beyond}"
+    assert shown.spec["beyond"] == "not read: 1,234 words beyond the model's cut"
+    assert shown.spec["title"] == "P(positive) = 0.70; labelled negative"
 
 
 def test_every_attention_of_several_rows_is_a_heatmap_below():
@@ -139,6 +141,16 @@ def test_every_attention_of_several_rows_is_a_heatmap_below():
     assert heatmap.spec["columns"] == ["not", "bad", "!", "summary"]
     assert (heatmap.spec["extra"], heatmap.spec["title"]) == (1, "steps")
     assert heatmap.spec["peak"] == pytest.approx(weights.max())
+
+
+def test_heatmaps_of_one_reading_share_a_colour_scale_and_name_their_quantity():
+    blocks = [Attention(np.full((2, 3), top), ("1", "2")) for top in (0.2, 0.6)]
+    gates = Attention(np.full((2, 3), 0.9), ("1", "2"), quantity="gate")
+    made = reading(attention={"block 1": blocks[0], "block 2": blocks[1], "gates": gates})
+    _, *heatmaps = show_reading(made).children
+    assert [view.most for view in heatmaps] == pytest.approx([0.9] * 3)
+    assert [view.spec["quantity"] for view in heatmaps] == ["weight", "weight", "gate"]
+    assert show_attention(made, "gates").spec["quantity"] == "gate"
 
 
 def test_looks_at_sentences_name_them():

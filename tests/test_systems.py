@@ -14,6 +14,7 @@ from course_lib.experiments.run import load_run, split_rows, system_of, train
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
+from course_lib.experiments.systems.system import as_tokens
 from course_lib.explore import read_rows, read_text
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
@@ -213,10 +214,13 @@ def quick(system, **overrides):
 def test_a_cut_is_what_is_read():
     han = train(quick("han", text__max_sentences=1, text__max_words=2)).system
     reading = han.read(OURS)
+    words = as_tokens(OURS, made_up=True).tokens
     assert reading.tokens == ("A", "tender") and reading.left_out == 7
+    assert [*reading.tokens, *reading.rest] == words
     agt = train(quick("agt", text__max_tokens=5)).system
     reading = agt.read(OURS)
     assert reading.tokens == ("A", "tender", "film", ".", "The") and reading.left_out == 4
+    assert [*reading.tokens, *reading.rest] == words
     assert reading.sentence_lengths == (4, 1)
 
 

@@ -8,10 +8,13 @@ from typing import Any
 import ipywidgets as widgets
 import traitlets
 
+from course_lib.explore.box import TextBox
+from course_lib.explore.choice import reading_order
+from course_lib.explore.decency import is_decent
 from course_lib.explore.reading import read_text, system_of
 from course_lib.metrics.classification import Predictions
 from course_lib.views import show_reading
-from course_lib.views.heatmap.widget import shown_form
+from course_lib.views.heatmap.widget import AttentionHeatmap, same_scale, shown_form
 from course_lib.views.reading_view import page, picture, tree
 
 MOST_DOCUMENTS = 5_000  # in one menu
@@ -29,6 +32,7 @@ def explore_documents(
 ) -> "DocumentView":
     """A view of documents to page through, each with label, prediction and attention.
 
+    Clear successes come first, then the mistakes, then all others (``reading_order``).
     ``source`` is a run or a system; ``rows`` are some of the corpus's (``split_rows``).
     ``show(source, row)`` makes the widget for one document; by default its words tinted by
     attention. ``predictions`` are computed for all rows at once, with a progress bar, unless given.
@@ -115,9 +119,11 @@ class DocumentView(_Explorer):
         show: Callable[[dict], widgets.Widget],
     ) -> None:
         self._rows, self._show = rows, show
+        tokens = [row["tokens"] for row in rows]
+        self._order = reading_order(tokens, predictions)
         confidence, guess = predictions.probabilities.max(1)
         self._confidence, right = confidence.tolist(), (guess == predictions.labels).tolist()
-        self._mistakes = [place for place, is_right in enumerate(right) if not is_right]
+        self._mistakes = [place for place in self._order if not right[place]]
         self._about = [
             f"{'✓' if is_right else '✗'} {classes[label]}"
             + ("" if is_right else f", predicted {classes[guessed]}")
@@ -126,13 +132,12 @@ class DocumentView(_Explorer):
                 right, predictions.labels.tolist(), guess.tolist(), self._confidence, strict=True
             )
         ]
-        every = range(len(self._about))
-        unsure = [place for place in every if self._confidence[place] < UNSURE]
-        self._kinds = [list(every), self._mistakes, unsure]
+        unsure = [place for place in self._order if self._confidence[place] < UNSURE]
+        self._kinds = [self._order, self._mistakes, unsure]
         self._places = self._kinds[0]
-        self._excerpts = [_excerpt(row["tokens"]) for row in rows]
+        self._excerpts = [_excerpt(words) for words in tokens]
         names = (
-            f"all {len(every):,}",
+            f"all {len(self._order):,}",
             f"mistakes ({len(self._mistakes):,})",
             f"less than {UNSURE:.0%} sure ({len(unsure):,})",
         )
@@ -152,7 +157,9 @@ class DocumentView(_Explorer):
         super().__init__([widgets.HBox([self._filter, *self._buttons]), self._menu])
         self._filter.observe(self._narrow, "value")
         self._menu.observe(self._pick, "value")
-        self._turn()
+        self.index = self._order[0]
+        if not self._stage.children:  # the index was that already
+            self._turn()
 
     @traitlets.validate("index")
     def _check_index(self, proposal: dict[str, Any]) -> int:
@@ -198,35 +205,44 @@ class DocumentView(_Explorer):
             self.index = self._places[(at + way) % len(self._places)]
 
     def _next_mistake(self) -> None:
-        later = [place for place in self._mistakes if place > self.index]
-        self.index = (later or self._mistakes)[0]
+        later = self._order[self._order.index(self.index) + 1 :]
+        wrong = set(self._mistakes)
+        self.index = next((place for place in later if place in wrong), self._mistakes[0])
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """This document, the mistake that was surest, and the least sure prediction."""
-        sure = self._confidence.__getitem__
-        labels = {self.index: "", min(self._places, key=sure, default=self.index): "least sure: "}
+        """This document, the clearest mistake, and the least sure prediction in decent language."""
+        decent = [place for place in self._places if is_decent(self._rows[place]["tokens"])]
+        labels = {self.index: ""}
         if self._mistakes:
-            labels.setdefault(max(self._mistakes, key=sure), "surest mistake: ")
+            labels.setdefault(self._mistakes[0], "clearest mistake: ")
+        unsure = min(decent, key=self._confidence.__getitem__, default=self.index)
+        labels.setdefault(unsure, "least sure: ")
+        shown = [
+            self._stage.children[0] if place == self.index else self._show(self._rows[place])
+            for place in labels
+        ]
+        same_scale(*(x for view in shown for x in tree(view) if isinstance(x, AttentionHeatmap)))
         return [
-            (
-                f"{what}document {place} of {len(self._about)}: {self._about[place]}",
-                self._stage.children[0] if place == self.index else self._show(self._rows[place]),
-            )
-            for place, what in labels.items()
+            (f"{what}document {place} of {len(self._about)}: {self._about[place]}", view)
+            for (place, what), view in zip(labels.items(), shown, strict=True)
         ]
 
 
 class TextView(_Explorer):
-    """A box to type a text into, a button, and what the model makes of the text.
+    """A box to type a text into, a button (or Ctrl+Enter), and what the model makes of the text.
 
     ``read(text)`` makes the widget for a text of at least one word.
     """
 
     def __init__(self, read: Callable[[str], widgets.Widget], text: str = "") -> None:
         self._read = read
-        self._box = widgets.Textarea(
-            text, placeholder="Type a review, then press Read it", rows=4, layout=WIDE
+        self._box = TextBox(
+            value=text,
+            placeholder="Type a review, then press Ctrl+Enter or the button",
+            rows=4,
+            layout=WIDE,
         )
+        self._box.on_submit(self.read)
         self._button = widgets.Button(description="Read it", button_style="primary")
         self._button.on_click(lambda _: self.read())
         super().__init__([self._box, self._button])

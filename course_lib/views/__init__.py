@@ -7,6 +7,7 @@ __all__, __getattr__ = front(
     {
         "AttentionHeatmap": "heatmap",  # matrices of attention to look into
         "AttentionText": "heatmap",  # words tinted by attention
+        "same_scale": "heatmap",  # one colour scale for heatmaps that are compared
         "Attention": "reading",  # named weights of a reading
         "Reading": "reading",  # what a system read: tokens, attention, probabilities
         "show_reading": "reading_view",  # a reading as tinted words, its looks as heatmaps

@@ -6,6 +6,8 @@ from matplotlib.typing import ColorType
 
 INK, MUTED, ACCENT, SECOND = "#1d2433", "#667085", "#0b6e8a", "#b5541c"
 PAPER, BLACK = "#ffffff", "#000000"
+THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
+DARK_THEME = {"ink": "#e6e9f0", "muted": "#a4afc0", "accent": "#5cc0dd", "paper": "#161b22"}
 SHADES = 256
 DARKEST = 26.0  # CIELAB lightness of the largest weight
 ENOUGH = 4.5  # the contrast that text needs (WCAG 2, level AA)

@@ -155,7 +155,7 @@ def attention_text(
     (report, Fig. 6 and 8).
     """
     width, line_height, size = 9.5, 0.27, 10
-    names = [_plain(label[:14]) for label in labels] if labels else []
+    names = [_plain(label[:24]) for label in labels] if labels else []
     edge = -9 if sentence_attention is not None else -0.5
     lines = _wrap(sentences, word_attention, columns=92)
     height = line_height * (len(lines) + 1.6)

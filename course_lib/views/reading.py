@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 UNITS = ("words", "sentences")
+QUANTITY = "weight"  # what a number is, unless its data say otherwise
 
 
 class Attention(NamedTuple):
@@ -13,20 +14,22 @@ class Attention(NamedTuple):
 
     ``rows`` names the looks: ``("",)`` for a single one, else steps, layers, or the tokens
     themselves. The columns are the reading's tokens (``over="words"``) or its sentences
-    (``over="sentences"``), then what ``extra`` names, such as summaries.
+    (``over="sentences"``), then what ``extra`` names, such as summaries. ``quantity`` says what a
+    number is, such as ``"gate"``.
     """
 
     weights: np.ndarray
     rows: tuple[str, ...]
     over: str = "words"
     extra: tuple[str, ...] = ()
+    quantity: str = QUANTITY
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """What a system read: tokens, attention by name, probabilities of all classes.
 
-    ``tokens`` are those within the system's cut, ``left_out`` counts the words beyond it;
+    ``tokens`` are those within the system's cut, ``rest`` the words beyond it, in their order;
     ``sentence_lengths`` tells how many of the tokens each sentence holds. ``probabilities``
     ``(classes,)`` sum to 1. ``attention`` maps names to weights, the most informative first; it is
     empty for a system without attention. ``ValueError`` names what does not fit.
@@ -37,7 +40,7 @@ class Reading:
     classes: tuple[str, ...]
     probabilities: np.ndarray
     attention: dict[str, Attention] = field(default_factory=dict)
-    left_out: int = 0
+    rest: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         lengths, shape = self.sentence_lengths, np.shape(self.probabilities)
@@ -54,8 +57,6 @@ class Reading:
                 f"probabilities is {self.probabilities}; give what a softmax returns, "
                 "at least 0 and 1 in sum"
             )
-        if self.left_out < 0:
-            raise ValueError(f"left_out is {self.left_out}; it takes 0 or more")
         for name, attention in self.attention.items():
             self._check(name, attention)
 
@@ -71,6 +72,11 @@ class Reading:
                 f"{len(attention.rows)} rows, {len(units)} {attention.over} and "
                 f"{len(attention.extra)} extra columns take {shape}, with at least one row"
             )
+
+    @property
+    def left_out(self) -> int:
+        """How many words lie beyond the system's cut."""
+        return len(self.rest)
 
     @property
     def sentences(self) -> list[list[str]]:
@@ -122,5 +128,5 @@ class Reading:
         if key not in names:
             what = "any attention" if name is None else f"an attention {name!r}"
             raise ValueError(f"this reading is without {what} over {over}; it has {names}")
-        weights, _, _, extra = self.attention[key]
+        weights, extra = self.attention[key].weights, self.attention[key].extra
         return np.mean(weights, axis=0)[: np.shape(weights)[1] - len(extra)]

@@ -8,7 +8,12 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
-from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, shown_form
+from course_lib.views.heatmap.widget import (
+    AttentionHeatmap,
+    AttentionText,
+    same_scale,
+    shown_form,
+)
 from course_lib.views.reading import Reading
 
 SMALLEST = 0.005  # a probability below it would be printed as 0.00
@@ -33,11 +38,12 @@ class Stack(widgets.VBox):
 def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
     """A reading's words tinted by its first attention over words, all its looks as heatmaps below.
 
-    Titled with the probabilities, ``title``, and how many words lie beyond the system's cut. The
-    words stand sentence by sentence, with shares, where an attention over sentences exists, else as
-    one text; untinted for a system without attention. An attention of several rows is a heatmap.
+    Titled with the probabilities and ``title``. Words beyond the system's cut are counted below the
+    text, and shown when that line is opened. The words stand sentence by sentence, with shares,
+    where an attention over sentences exists, else as one text; untinted for a system without
+    attention. An attention of several rows is a heatmap; all of them share one colour scale.
     """
-    about = "; ".join(filter(None, [probabilities(reading), title, _beyond(reading.left_out)]))
+    about = "; ".join(filter(None, [probabilities(reading), title]))
     if not reading.tokens:
         return _no_word(about)
     heatmaps = [
@@ -45,6 +51,7 @@ def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
         for name, attention in reading.attention.items()
         if len(attention.rows) > 1
     ]
+    same_scale(*heatmaps)
     text = _text(reading, about)
     return Stack([text, *heatmaps]) if heatmaps else text
 
@@ -108,12 +115,13 @@ def page(widget: widgets.Widget) -> str:
 def _text(reading: Reading, title: str) -> AttentionText:
     sentences = reading.sentences
     weights = reading.word_weights() if reading.names("words") else None
+    told = {"title": title, "rest": reading.rest}
     if reading.names("sentences"):
         rows = None if weights is None else _rows(weights, list(map(len, sentences)))
-        return AttentionText(sentences, rows, reading.sentence_weights(), title=title)
+        return AttentionText(sentences, rows, reading.sentence_weights(), **told)
     if weights is None:
-        return AttentionText(sentences, None, title=title)
-    return AttentionText([reading.tokens], weights[None], title=title, unit="text")
+        return AttentionText(sentences, None, **told)
+    return AttentionText([reading.tokens], weights[None], unit="text", **told)
 
 
 def _rows(weights: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
@@ -132,10 +140,5 @@ def _heatmap(reading: Reading, name: str, **options: Any) -> AttentionHeatmap:
     if attention.over == "sentences":
         units = [f"sentence {place + 1}" for place in range(len(reading.sentence_lengths))]
     columns = [*units, *attention.extra]
-    extra = len(attention.extra)
-    return AttentionHeatmap(attention.weights, attention.rows, columns, extra=extra, **options)
-
-
-def _beyond(count: int) -> str:
-    words = "1 word" if count == 1 else f"{count:,} words"
-    return f"not read: {words} beyond the model's cut" if count else ""
+    options = {"extra": len(attention.extra), "quantity": attention.quantity} | options
+    return AttentionHeatmap(attention.weights, attention.rows, columns, **options)

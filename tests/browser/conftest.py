@@ -22,15 +22,17 @@ def browser(missing):
 @pytest.fixture
 def open_static(browser, tmp_path):
     """``open_static(view)``: its frame in a page from a file, which may ask for nothing else."""
-    context = browser.new_context(viewport={"width": 1000, "height": 1000}, offline=True)
+    options = {"viewport": {"width": 1000, "height": 1000}, "offline": True}
+    context = browser.new_context(**options)
+    phone = browser.new_context(**options, has_touch=True, is_mobile=True)
     watched = []
 
-    def open_one(view, width=1000):
+    def open_one(view, width=1000, touch=False):
         path = tmp_path / f"view{len(watched)}.html"
         path.write_text(
             f"<!DOCTYPE html><meta charset='utf-8'><body>{view.to_html()}", encoding="utf-8"
         )
-        page = context.new_page()
+        page = (phone if touch else context).new_page()
         page.set_viewport_size({"width": width, "height": 1000})
         watched.append((lab.Watched(page), path.as_uri()))
         page.goto(path.as_uri())
@@ -44,6 +46,7 @@ def open_static(browser, tmp_path):
         assert page.wrong == []
         assert set(page.asked) <= {address, "about:srcdoc"}
     context.close()
+    phone.close()
 
 
 @pytest.fixture(scope="session")

@@ -87,3 +87,27 @@ def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
     assert frame.evaluate("() => document.activeElement.className") != "word"
     keyboard.press("Shift+Tab")
     assert frame.evaluate(focused) == "w0"
+
+
+def test_a_long_label_of_a_text_is_shown_whole(open_static):
+    name = "context vector, two heads"
+    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], labels=[name]), width=700)
+    cut = "element => element.scrollWidth > element.clientWidth"
+    assert not frame.locator(".label").evaluate(cut)
+    assert frame.locator(".label").inner_text().replace("\n", " ") == name
+
+
+def test_what_was_not_read_is_folded_and_never_markup(open_static):
+    rest = ["and", "then", "<img src=x onerror=alert(1)>", "</script>"]
+    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], title="P", rest=rest))
+    line = frame.locator(".rest summary")
+    assert line.inner_text() == "Not read: 4 words beyond the model's cut"
+    assert not frame.locator(".rest p").is_visible()
+    before = frame.page.locator("iframe").bounding_box()["height"]
+    for _ in range(2):  # the words, then the line
+        frame.page.keyboard.press("Tab")
+    frame.page.keyboard.press("Enter")
+    frame.page.wait_for_timeout(200)
+    assert frame.locator(".rest p").inner_text() == " ".join(rest)
+    assert frame.page.locator("iframe").bounding_box()["height"] > before
+    assert frame.locator("img").count() == 0

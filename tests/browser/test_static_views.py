@@ -183,7 +183,7 @@ def test_a_click_pins_and_a_second_one_frees(open_static):
     frame.get_by_text("pinned").wait_for()
     frame.page.mouse.click(x, y)
     frame.locator(".legend").hover()
-    frame.get_by_text("Arrow keys move").wait_for()
+    frame.get_by_text("Point at a cell for its weight.").wait_for()
 
 
 FOCUSED = """() => {
@@ -231,7 +231,7 @@ def test_every_control_is_reached_by_tab_and_used_by_keyboard(open_static):
     keyboard.press("0")
     assert len(scan(frame, 5)) == 49
     keyboard.press("Shift+Tab")
-    assert "Arrow keys move" in readout.inner_text()
+    assert readout.inner_text() == "Point at a cell for its weight."
 
 
 def test_the_heatmap_in_the_accessibility_tree(open_static):
@@ -249,7 +249,7 @@ def test_the_heatmap_in_the_accessibility_tree(open_static):
         ("group", "Who sees whom"),
     } <= named
     [plot] = [name for role, name, _ in nodes if role == "application"]
-    assert plot.startswith("Who sees whom: 4 rows by 4 columns. Arrow keys move")
+    assert plot.startswith("Who sees whom: the weight in 4 rows by 4 columns. Arrow keys move")
     [status] = [node for role, _, node in nodes if role == "status"]
     assert properties(status)["live"] == "polite"
     frame.locator(".plot").focus()
@@ -330,3 +330,58 @@ def test_a_thousand_words_with_steps_from_a_file(open_static):
     assert "w999 [999] → w999 [999]" in text
     shown = float(re.search(r"weight ([\d.]+)", text)[1])
     assert shown == pytest.approx(weights[5, 999, 999], abs=1e-4 * float(weights.max()))
+
+
+def test_help_is_folded_and_speaks_of_what_the_reader_points_with(open_static):
+    view = AttentionHeatmap(attention(4, 4), words(4))
+    frame = open_static(view)
+    sign = frame.locator("summary")
+    assert "Arrow keys" not in frame.locator("figure").inner_text()
+    sign.click()
+    assert "Arrow keys move" in frame.locator(".help").inner_text()
+
+    frame = open_static(view, touch=True)
+    frame.locator("summary").tap()
+    told = frame.locator(".help").inner_text()
+    assert "Tap a cell" in told and "Arrow" not in told and "wheel" not in told
+    assert frame.locator(".readout").inner_text() == "Tap a cell for its weight."
+
+
+def test_what_the_help_promises_a_finger_is_true(open_static):
+    frame = open_static(AttentionHeatmap(attention(5, 5), words(5)), touch=True)
+    box = frame.locator(".plot").bounding_box()
+    place = box["x"] + box["width"] - 20, box["y"] + 60
+    frame.page.touchscreen.tap(*place)
+    assert "pinned" in frame.locator(".readout").inner_text()
+    frame.page.touchscreen.tap(*place)
+    assert frame.locator(".readout").inner_text() == "Tap a cell for its weight."
+    action = "element => getComputedStyle(element).touchAction"
+    assert frame.locator(".plot").evaluate(action) == "pan-y"  # a page scrolls past it
+    for _ in range(2):
+        frame.get_by_role("button", name="Zoom in").tap()
+    assert frame.locator(".plot").evaluate(action) == "none"  # a finger moves the picture
+    assert len(scan(frame, 8)) < 25
+
+
+def test_gates_are_called_gates_everywhere(open_static):
+    view = AttentionHeatmap(attention(2, 4, 4), words(4), steps=["z", "r"], quantity="gate", band=1)
+    frame = open_static(view)
+    frame.locator(".plot").focus()
+    frame.locator(".plot").press("ArrowRight")
+    assert "gate 0." in frame.locator(".readout").inner_text()
+    said = frame.locator("figure").inner_text() + str([name for _, name, _ in accessible(frame)])
+    assert "weight" not in said.lower() and "the gate in 4 rows by 4 columns" in said
+
+
+def test_the_colour_of_a_shared_scale_is_that_of_the_weight(open_static):
+    weights = attention(5, 5)
+    frame = open_static(AttentionHeatmap(weights, words(5), most=2 * weights.max()))
+    check_scan(frame, weights, 2 * weights.max(), words(5), words(5))
+
+
+def test_a_label_is_shown_whole_where_there_is_room(open_static):
+    name = "context vector of the reader"
+    frame = open_static(AttentionHeatmap(attention(2, 6), [name, "mean"], words(6)))
+    frame.evaluate(LABELS)
+    frame.locator("select").select_option("sqrt")  # draws anew
+    assert name in [text for *_, text in frame.evaluate("labels")]

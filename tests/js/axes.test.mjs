@@ -4,7 +4,7 @@ import { load } from "./parts.mjs";
 
 const axes = await load("axes");
 const { bandBorders, bringIntoView, fitCells, fontFor, framed, indexAt, largestZoom, makeAxis } = axes;
-const { middleOf, moveAxis, pixelOf, runs, spaced, visible, zoomAxis } = axes;
+const { labelRoom, middleOf, moveAxis, pixelOf, runs, spaced, visible, zoomAxis } = axes;
 
 const names = (count) => Array.from({ length: count }, (_, i) => `w${i}`);
 
@@ -24,6 +24,15 @@ test("a square matrix has square cells, a table flat ones, and both fit the page
     const { down, across } = laidOut(rows, columns, { apart: 2 });
     assert.ok(across.length <= 600 && down.length <= axes.PLOT, `${rows} × ${columns}`);
   }
+});
+
+test("labels of rows take what cells leave, and never more than leaves cells their room", () => {
+  const room = (rows, columns, width) =>
+    labelRoom(makeAxis(names(rows), 0), makeAxis(names(columns), 0), width);
+  assert.equal(room(3, 6, 800), 260); // six cells need 204
+  assert.equal(room(3, 17, 800), 800 - 17 * 34 - 16);
+  assert.equal(room(3, 60, 800), 150);
+  assert.equal(room(3, 60, 380), 380 * 0.3);
 });
 
 test("cells of three pixels and more end on the screen's pixels", () => {

@@ -6,14 +6,16 @@ const { readMatrix } = await load("codes");
 const { fillPixels, makeShades, tint } = await load("colours");
 const colours = ["#ffffff", "#808000", "#400000", "#0000ff", "#010203"]; // at 0, ¼, ½, ¾ and 1
 const pixels = [0xffffffff, 0xff008080, 0xff000040, 0xffff0000, 0xff030201];
-const linear = { sqrt: false, normalise: false };
+const linear = { sqrt: false, normalise: false, most: 1 };
 
 test("shades run over the map, and the square root reaches a colour at the share squared", () => {
-  const shades = makeShades({ colours, levels: 16 }, false);
+  const shades = makeShades({ colours, levels: 16 }, false, 1);
   assert.equal(shades.length, 17);
   assert.deepEqual([0, 4, 8, 12, 16].map((code) => shades[code]), pixels);
-  const roots = makeShades({ colours, levels: 16 }, true);
+  const roots = makeShades({ colours, levels: 16 }, true, 1);
   assert.deepEqual([0, 1, 4, 9, 16].map((code) => roots[code]), pixels);
+  const half = makeShades({ colours, levels: 16 }, false, 0.5);
+  assert.deepEqual([0, 8, 16].map((code) => half[code]), pixels.slice(0, 3));
 });
 
 function painted(spec, codes, step, options) {
@@ -28,6 +30,13 @@ test("a step is painted row by row, transposed column by column", () => {
   assert.deepEqual(painted({ shape: [2, 2, 3] }, codes, 1, linear), [0, 1, 2, 3, 4, 0]);
   const turned = painted({ shape: [2, 2, 3], transpose: true }, codes, 1, linear);
   assert.deepEqual(turned, [0, 3, 1, 4, 2, 0]);
+});
+
+test("a scale beyond the largest weight keeps the darker colours for others", () => {
+  const wide = painted({ shape: [1, 1, 3], peak: 0.5 }, [0, 2, 4], 0, { ...linear, most: 1 });
+  assert.deepEqual(wide, [0, 1, 2]);
+  const each = { sqrt: false, normalise: true, most: 1 };
+  assert.deepEqual(painted({ shape: [1, 1, 3], peak: 0.5 }, [0, 2, 4], 0, each), [0, 2, 4]);
 });
 
 test("normalised, each row of the weights reaches the darkest colour, and zeros stay paper", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./parts.mjs";
 
-const { clamp, decimals, shown, tickTexts, timesUniform, wordFact } = await load("numbers");
+const { clamp, decimals, roundTicks, shown, timesUniform, wordFact } = await load("numbers");
 
 test("clamp keeps what lies between and moves the rest to the nearer end", () => {
   assert.deepEqual([-1, 0, 2, 5, 6].map((value) => clamp(value, 0, 5)), [0, 0, 2, 5, 5]);
@@ -19,11 +19,30 @@ test("decimals round by at most a hundred-thousandth of the largest weight, and 
   assert.equal(decimals(1e9), 0);
 });
 
-test("ticks stand at the quarters of the scale, linear or square root", () => {
-  assert.deepEqual(tickTexts(1, false), ["0", "0.25", "0.5", "0.75", "1"]);
-  assert.deepEqual(tickTexts(1, true), ["0", "0.0625", "0.25", "0.563", "1"]);
-  assert.deepEqual(tickTexts(0.08, false), ["0", "0.02", "0.04", "0.06", "0.08"]);
-  assert.equal(tickTexts(1 / 3, false).at(-1), "0.333");
+const texts = (...scale) => roundTicks(...scale).map(([text]) => text);
+
+test("ticks are round numbers in steps of 1, 2 or 5", () => {
+  assert.deepEqual(texts(1, false), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+  assert.deepEqual(texts(0.644, false), ["0", "0.2", "0.4", "0.6"]);
+  assert.deepEqual(texts(0.161, false), ["0", "0.05", "0.1", "0.15"]);
+  assert.deepEqual(texts(0.3, false), ["0", "0.1", "0.2", "0.3"]);
+  assert.deepEqual(texts(700, false), ["0", "200", "400", "600"]);
+  assert.deepEqual(texts(1, true), ["0", "0.05", "0.2", "0.5", "1"]);
+  assert.deepEqual(texts(0, false), ["0"]);
+});
+
+test("a tick stands where its colour is, apart from the others and on the scale", () => {
+  for (let most = 0.02; most < 2000; most *= 1.13)
+    for (const sqrt of [false, true]) {
+      const ticks = roundTicks(most, sqrt);
+      assert.ok(ticks.length >= 3 && ticks.length <= 8, `${most}: ${ticks.length} ticks`);
+      ticks.forEach(([text, share], i) => {
+        const wanted = Number(text) / most;
+        assert.ok(Math.abs(share - (sqrt ? Math.sqrt(wanted) : wanted)) < 1e-9);
+        assert.ok(share <= 1 + 1e-9 && text.length <= 6, `${most}: ${text} at ${share}`);
+        if (i) assert.ok(share - ticks[i - 1][1] > 0.12, `${most}: ${text} is too near`);
+      });
+    }
 });
 
 test("a word tells its weight and how it compares with uniform attention", () => {

@@ -1,8 +1,9 @@
 """What all neural systems share: vocabulary, vectors, training, looking and reading."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -192,10 +193,8 @@ class Network:
             lengths = tuple(map(len, sentences))
             output = type(outputs)(*(p if p is None else p[row : row + 1] for p in outputs))
             views = self.views(output, words, lengths) if words else {}
-            left_out = len(text.tokens) - len(words)
-            readings.append(
-                Reading(words, lengths, self.classes, probabilities[row], views, left_out)
-            )
+            rest = tuple(_left_out(text, sentences))
+            readings.append(Reading(words, lengths, self.classes, probabilities[row], views, rest))
         return readings
 
     def cut(self, document: TokenisedText) -> list[list[str]]:
@@ -222,6 +221,14 @@ class Network:
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
         self.model.eval()
+
+
+def _left_out(document: TokenisedText, kept: list[list[str]]) -> Iterator[str]:
+    """The words of a document that are not among the first ones ``kept`` of each sentence."""
+    ends = np.cumsum(document.sentence_lengths, dtype=int)
+    sentences = zip([0, *ends[:-1]], ends)
+    for (start, end), words in zip_longest(sentences, kept, fillvalue=()):
+        yield from document.tokens[start + len(words) : end]
 
 
 def rows_of(weights: Tensor) -> np.ndarray:

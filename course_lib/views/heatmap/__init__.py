@@ -34,5 +34,6 @@ __all__, __getattr__ = front(
     {
         "AttentionHeatmap": "widget",  # matrices of attention to look into
         "AttentionText": "widget",  # words tinted by attention, with their sentences' shares
+        "same_scale": "widget",  # one colour scale for heatmaps that are compared
     },
 )

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED
 
@@ -15,29 +16,30 @@ CELL = 0.22  # inches, of a matrix that has room
 SIDE = 6.6  # inches, of the longest picture
 LINE = 0.105  # inches that a label of the smallest size takes
 GAP = 0.6  # cells, before the summaries
+ROUND = (1, 2, 5, 10)  # steps between the numbers beside a colour scale
 
 
 def heatmap(
     matrix: np.ndarray,
     spec: dict[str, Any],
-    step: int,
     *,
+    step: int,
     scale: str,
+    most: float,
     normalise: bool,
     band: int | None,
 ) -> Figure:
     """One matrix ``(rows, columns)`` as ``spec`` of an ``AttentionHeatmap`` describes it."""
-    peak = spec["peak"]
     if normalise:
         matrix = matrix / np.maximum(matrix.max(1, keepdims=True), np.finfo(np.float32).tiny)
-        peak = 1.0
+        most = 1.0
     down, across = spec["rows"], spec["columns"]
     extra = (0, spec["extra"])
     if spec["transpose"]:
         matrix, down, across, extra = matrix.T, across, down, extra[::-1]
     cell = _cell_size(len(down), len(across))
     figure, axis = plt.subplots(figsize=(len(across) * cell[1] + 0.3, len(down) * cell[0] + 0.3))
-    norm = PowerNorm(0.5 if scale == "sqrt" else 1.0, vmin=0, vmax=peak or 1.0)
+    norm = PowerNorm(0.5 if scale == "sqrt" else 1.0, vmin=0, vmax=most or 1.0)
     places = [_places(len(names), apart) for names, apart in ((down, extra[0]), (across, extra[1]))]
     image = _draw_blocks(axis, matrix, places, extra, norm)
     _label(axis.yaxis, down, places[0], cell[0])
@@ -131,8 +133,9 @@ def _finish(
         side.set_visible(False)
     flat = figure.get_figheight() < 1.6
     bar = figure.colorbar(
-        image, ax=axis, fraction=0.05, pad=0.03, shrink=1 if flat else 0.6, aspect=7 if flat else 18
-    )
+        image, ax=axis, fraction=0.05, pad=0.03, shrink=1 if flat else 0.6,
+        aspect=7 if flat else 18, ticks=MaxNLocator(4 if flat else 6, steps=ROUND),
+    )  # fmt: skip
     bar.outline.set(edgecolor="#98a2b3", linewidth=0.8)
     bar.ax.tick_params(labelsize=7.5, length=2, colors=MUTED)
     side = "column" if spec["transpose"] else "row"

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
+from course_lib.views.colours import DARK_THEME, PAPER
 from course_lib.views.heatmap.module import module
 
 PICTURE_LIMIT = 150_000  # bytes of a picture that is committed
@@ -19,8 +20,12 @@ PICTURE_LIMIT = 150_000  # bytes of a picture that is committed
 _DOCUMENT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
-<title>Attention</title><body style="margin:0;background:#fff">
-<script>
+<meta name="color-scheme" content="light dark">
+<title>Attention</title>
+<style>html { scrollbar-width: none } /* a bar would change the width on which the height depends */
+body { margin: 0; background: {LIGHT} }
+@media (prefers-color-scheme: dark) { body { background: {DARK} } }</style>
+<body><script>
 const bytesOf = (text) => {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
@@ -49,20 +54,21 @@ RESIZE = (
 )
 
 
-def frame(state: dict[str, Any], data: bytes, name: str, height: int) -> str:
+def frame(state: dict[str, Any], data: bytes, name: str, height: str) -> str:
     """A self-contained ``<iframe srcdoc>`` that draws ``state`` and ``data`` with the live module.
 
-    ``height`` in CSS pixels applies until the frame reports its own. The module and the state are
-    deflated together, so that no token stands in the page as text.
+    ``height``, as CSS has it, applies until the frame reports its own. The module and the state are
+    deflated together, so that no token stands in the page as text. The frame is dark where the
+    reader prefers that, unless the page around it says otherwise by ``color-scheme``.
     """
     program = json.dumps({"module": module(), "state": state}, separators=(",", ":"))
     document = _DOCUMENT.replace("{PROGRAM}", _base64(zlib.compress(program.encode(), 9)))
     document = document.replace("{DATA}", _base64(data))  # braces: base64 has none
+    document = document.replace("{LIGHT}", PAPER).replace("{DARK}", DARK_THEME["paper"])
     return (
         f'<iframe title="{html.escape(name)}" sandbox="allow-scripts" srcdoc="'
         f'{html.escape(document)}" onload="{html.escape(RESIZE)}" '
-        f'style="width:100%;height:{height}px;border:0;background:#fff;color-scheme:light">'
-        "</iframe>"
+        f'style="width:100%;height:{height};border:0"></iframe>'
     )
 
 

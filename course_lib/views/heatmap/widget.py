@@ -10,12 +10,12 @@ import numpy as np
 import traitlets
 
 from course_lib.views import plots
-from course_lib.views.colours import ACCENT, ATTENTION_HEX, INK, MUTED, PAPER, TINTS_HEX
-from course_lib.views.heatmap import encoding, picture, static
+from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
+from course_lib.views.heatmap import encoding, heights, picture, static
 from course_lib.views.heatmap.module import module
+from course_lib.views.reading import QUANTITY
 
 FORMS = ("live", "static", "png")
-THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
 FRONT_ENDS = (
     "JPY_SESSION_NAME",
     "VSCODE_PID",
@@ -95,8 +95,9 @@ class AttentionHeatmap(_View):
     """Attention as a heatmap: ``weights`` ``(rows, columns)`` or ``(steps, rows, columns)``, ≥ 0.
 
     Weights come from torch or numpy, ``rows`` and ``columns`` are tokens (``columns`` defaults to
-    ``rows``), ``steps`` names the matrices. All steps share one colour scale, from 0 to their
-    largest weight.
+    ``rows``), ``steps`` names the matrices. All steps share one colour scale, from 0 to ``most``,
+    by default their largest weight. Give views that are compared the same ``most``, or let
+    ``same_scale(one, other)`` find and set it.
 
     - ``extra``: so many last columns are summaries, set apart by a gap (IRAM, ``(T, N + T − 1)``).
     - ``band``: marks \\|i − j\\| ≤ band and tells its share of the weight (SANet); square only.
@@ -104,17 +105,19 @@ class AttentionHeatmap(_View):
     - ``transpose``: columns are drawn as rows (AGT's word × layer table).
     - ``outline``: cells above it are framed, compared with what is shown, so with ``normalise``
       with the share of the row's maximum.
-    - ``quantity``: what a cell is, for the legend and the readout.
+    - ``quantity``: what a cell is, such as ``"gate"``, for legend, readout and descriptions.
     - ``max_tokens``: shows so many first rows and columns only, and says so in the title.
 
     Traits that can be observed, set and linked: ``selected`` (``[row, column]`` of the array or
-    ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``normalise``, ``band``. Hover shows
-    weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not fit.
+    ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``most``, ``normalise``, ``band``. Hover
+    shows weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not
+    fit.
     """
 
     step = traitlets.Int(0).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1.0).tag(sync=True)
     scale = traitlets.Enum(["linear", "sqrt"], "linear").tag(sync=True)
+    most = traitlets.CFloat(1.0).tag(sync=True)
     normalise = traitlets.Bool(False).tag(sync=True)
     band = traitlets.Int(None, allow_none=True).tag(sync=True)
 
@@ -128,10 +131,11 @@ class AttentionHeatmap(_View):
         extra: int = 0,
         band: int | None = None,
         scale: str = "linear",
+        most: float | None = None,
         normalise: bool = False,
         transpose: bool = False,
         outline: float | None = None,
-        quantity: str = "weight",
+        quantity: str = QUANTITY,
         title: str = "",
         max_tokens: int | None = None,
     ) -> None:
@@ -151,6 +155,7 @@ class AttentionHeatmap(_View):
         spec = {
             "kind": "heatmap",
             "theme": THEME,
+            "dark": DARK_THEME,
             "title": title,
             "rows": rows,
             "columns": columns,
@@ -162,10 +167,17 @@ class AttentionHeatmap(_View):
             "outline": outline,
             "transpose": transpose,
             "quantity": quantity,
+            "heading": heading(quantity),
             "colours": ATTENTION_HEX,
             "precision": "",
         }
-        super().__init__(spec=spec, scale=scale, normalise=normalise, band=band)
+        super().__init__(
+            spec=spec,
+            scale=scale,
+            most=spec["peak"] if most is None else most,
+            normalise=normalise,
+            band=band,
+        )
 
     @traitlets.default("data")
     def _pack(self) -> bytes:
@@ -182,6 +194,13 @@ class AttentionHeatmap(_View):
         if band is not None and not 0 <= band < rows:
             raise ValueError(f"band is {band}; it takes None or 0 to {rows - 1}")
         return band
+
+    @traitlets.validate("most")
+    def _check_most(self, proposal: dict[str, Any]) -> float:
+        most, peak = proposal["value"], self.spec["peak"]
+        if not peak * (1 - 1e-5) <= most < np.inf:  # a softmax may exceed 1 by a rounding error
+            raise ValueError(f"most is {most:g}; it takes at least the largest weight, {peak:g}")
+        return max(most, peak)
 
     @traitlets.validate("step")
     def _check_step(self, proposal: dict[str, Any]) -> int:
@@ -203,28 +222,36 @@ class AttentionHeatmap(_View):
         spec = self.spec | {"levels": levels}
         if levels != encoding.STATIC_LEVELS:
             spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
-        traits = ("selected", "step", "zoom", "scale", "normalise", "band")
+        traits = ("selected", "step", "zoom", "scale", "most", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
-        return static.frame(state, data, self.name, height=min(26 * self._drawn_rows(), 760) + 230)
+        return static.frame(state, data, self.name, heights.heatmap_height(self.spec))
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
-        settings = {"scale": self.scale, "normalise": self.normalise, "band": self.band}
-        return static.picture(
-            picture.heatmap(self._matrices[self.step], self.spec, self.step, **settings)
-        )
-
-    def _drawn_rows(self) -> int:
-        return self._matrices.shape[2 if self.spec["transpose"] else 1]
+        names = ("step", "scale", "most", "normalise", "band")
+        settings = {name: getattr(self, name) for name in names}
+        return static.picture(picture.heatmap(self._matrices[self.step], self.spec, **settings))
 
     @property
     def name(self) -> str:
         """Its size and title in one line."""
         steps, rows, columns = self._matrices.shape
         size = f"{rows} × {columns}" + (f", {steps} steps" if self.spec["steps"] else "")
-        return f"Attention heatmap, {size}" + (
-            f": {self.spec['title']}" if self.spec["title"] else ""
-        )
+        title = f": {self.spec['title']}" if self.spec["title"] else ""
+        return f"{self.spec['heading']}, {size}{title}"
+
+
+def heading(quantity: str) -> str:
+    """What a heatmap of this quantity is called."""
+    return "Attention heatmap" if quantity == QUANTITY else f"Heatmap, each cell a {quantity}"
+
+
+def same_scale(*heatmaps: AttentionHeatmap) -> None:
+    """Give heatmaps that are compared one colour scale, from 0 to the largest weight among them."""
+    if heatmaps:
+        most = max(heatmap.spec["peak"] for heatmap in heatmaps)
+        for heatmap in heatmaps:
+            heatmap.most = most
 
 
 class AttentionText(_View):
@@ -235,6 +262,7 @@ class AttentionText(_View):
     ``(sentences,)`` shares of 1 or ``None``; ``labels`` names the sentences. A word's tint is its
     weight × the number of words in its sentence, 1 being uniform attention, clipped at 4 (HAN
     report, Fig. 6 and 8). ``unit="text"`` says that each list is a whole text, not a sentence.
+    ``rest`` are words that were not read; they are counted, and shown when the reader asks.
 
     Trait: ``selected``, the pinned word as ``[sentence, word]`` or ``None``. ``ValueError`` names
     the argument that does not fit.
@@ -249,6 +277,7 @@ class AttentionText(_View):
         title: str = "",
         labels: Sequence[str] | None = None,
         unit: str = "sentence",
+        rest: Sequence[str] = (),
     ) -> None:
         if unit not in UNITS:
             raise ValueError(f"unit is {unit!r}; it takes one of {', '.join(UNITS)}")
@@ -274,6 +303,7 @@ class AttentionText(_View):
         spec = {
             "kind": "text",
             "theme": THEME,
+            "dark": DARK_THEME,
             "title": title,
             "sentences": words,
             "weights": None
@@ -285,6 +315,8 @@ class AttentionText(_View):
             "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
             "labels": labels,
+            "rest": encoding.as_tokens(rest, "rest") if len(rest) else [],
+            "beyond": _beyond(len(rest)),
             "clip": 4,
             "tints": TINTS_HEX,
         }
@@ -292,24 +324,30 @@ class AttentionText(_View):
 
     def to_html(self) -> str:
         """The text as an ``<iframe>`` that needs neither kernel nor network."""
-        lines = sum(1 + sum(map(len, words)) // 90 for words in self.spec["sentences"])
         state = {"spec": self.spec, "selected": self.selected}
-        return static.frame(state, b"", self.name, height=30 * lines + 90)
+        return static.frame(state, b"", self.name, heights.text_height(self.spec))
 
     def to_png(self) -> bytes:
         """The text as a picture of at most 150 kB."""
         spec = self.spec
+        title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
         figure = plots.attention_text(
-            spec["sentences"], self._words, self._shares, spec["title"], labels=spec["labels"]
+            spec["sentences"], self._words, self._shares, title, labels=spec["labels"]
         )
         return static.picture(figure)
 
     @property
     def name(self) -> str:
-        """How much text it is, and its title."""
+        """How much text it is, its title, and how much was not read."""
         count, unit = len(self.spec["sentences"]), self.spec["unit"]
         size = f"{count} {unit}" + "s" * (count != 1)
-        return f"Attention over {size}" + (f": {self.spec['title']}" if self.spec["title"] else "")
+        told = "; ".join(filter(None, [self.spec["title"], self.spec["beyond"]]))
+        return f"Attention over {size}" + (f": {told}" if told else "")
+
+
+def _beyond(count: int) -> str:
+    words = "1 word" if count == 1 else f"{count:,} words"
+    return f"not read: {words} beyond the model's cut" if count else ""
 
 
 def _word_weights(word_attention: Any, sentences: list[list[str]]) -> np.ndarray:

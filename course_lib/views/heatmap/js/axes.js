@@ -26,6 +26,13 @@ export function fitCells(down, across, width, dots) {
   }
 }
 
+/** Pixels that the rows' labels may take of `room`: a share of it, or more where cells leave it. */
+export function labelRoom(down, across, room) {
+  const cell = down.count === across.count ? LARGEST.height : LARGEST.width;
+  const cells = Math.min(PLOT, across.count * cell + across.gap);
+  return Math.max(Math.min(150, room * 0.3), Math.min(260, room - cells - 16));
+}
+
 function wholePixels(size, dots) {
   return size >= 3 ? Math.floor(size * dots) / dots : size;
 }

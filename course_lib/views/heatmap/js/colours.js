@@ -1,7 +1,8 @@
 // From weights to colours. Needs no browser.
 
-/** A table from code to pixel, little-endian RGBA. */
-export function makeShades(spec, sqrt) {
+/** A table from code to pixel, little-endian RGBA; the largest code lies at a share `reach` of the
+ *  colour scale. */
+export function makeShades(spec, sqrt, reach) {
   const pixels = spec.colours.map((hex) => {
     const number = parseInt(hex.slice(1), 16);
     const [red, green, blue] = [number >> 16, (number >> 8) & 255, number & 255];
@@ -9,15 +10,15 @@ export function makeShades(spec, sqrt) {
   });
   const last = pixels.length - 1;
   return Uint32Array.from({ length: spec.levels + 1 }, (_, code) => {
-    const share = code / spec.levels;
+    const share = (reach * code) / spec.levels;
     return pixels[Math.round((sqrt ? Math.sqrt(share) : share) * last)];
   });
 }
 
 /** Fills `pixels`, one a cell, with a step of the matrix as it is drawn: transposed if asked. */
-export function fillPixels(pixels, spec, matrix, step, { sqrt, normalise }) {
+export function fillPixels(pixels, spec, matrix, step, { sqrt, normalise, most }) {
   const { rows, columns, codes } = matrix;
-  const shades = makeShades(spec, sqrt);
+  const shades = makeShades(spec, sqrt, normalise || !most ? 1 : spec.peak / most);
   const maxima = normalise ? matrix.rowMaxima(step) : null;
   const [rowStride, columnStride] = spec.transpose ? [1, rows] : [columns, 1];
   let at = matrix.start(step);

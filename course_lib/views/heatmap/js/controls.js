@@ -1,7 +1,7 @@
-import { shown, tickTexts } from "./numbers.js";
+import { roundTicks, shown } from "./numbers.js";
 import { currentStep, side } from "./cells.js";
 import { change, labelled, make, ramp } from "./elements.js";
-import { zoomBy } from "./cursor.js";
+import { KEYS, TOUCH, eitherPointer, zoomBy } from "./cursor.js";
 
 export function stepControl(view) {
   const { spec, model } = view;
@@ -15,6 +15,7 @@ export function stepControl(view) {
     const step = currentStep(view);
     slider.value = step;
     name.textContent = shown(spec.steps[step]);
+    name.title = shown(spec.steps[step], 1000);
     slider.setAttribute("aria-valuetext", shown(spec.steps[step]));
   });
   return [make("label", {}, "Show", slider, name)];
@@ -52,7 +53,7 @@ export function bandControl(view) {
     const text = band === null ? "" : String(band);
     if (input.value !== text) input.value = text;
     const percent = () => (100 * matrix.bandShare(currentStep(view), band)).toFixed(1);
-    share.textContent = band === null ? "" : `holds ${percent()} % of the weight`;
+    share.textContent = band === null ? "" : `holds ${percent()} % of the ${view.spec.quantity}`;
   });
   return [labelled("Band |i − j| ≤", input, share)];
 }
@@ -72,15 +73,21 @@ export function zoomControls(view) {
   );
 }
 
+/** The help, folded: a page may hold many heatmaps. */
+export function helpBox() {
+  const sign = make("summary", { textContent: "?", "aria-label": "How to use this heatmap" });
+  return make("details", { class: "help" }, sign, ...eitherPointer(KEYS, TOUCH));
+}
+
 export function legend(view) {
   const box = make("div", { class: "legend" });
   view.updates.push(() => {
     const { spec, model } = view;
     const normalised = model.get("normalise");
     const sqrt = model.get("scale") === "sqrt";
-    const peak = normalised ? 1 : spec.peak;
+    const most = normalised ? 1 : model.get("most");
     const name = spec.quantity + (normalised ? ` ÷ largest of its ${side(spec)}` : "");
-    const ticks = tickTexts(peak, sqrt);
+    const ticks = roundTicks(most, sqrt);
     box.replaceChildren(...ramp(spec.colours, ticks), name + (sqrt ? ", square-root scale" : ""));
     if (spec.precision) box.append(make("br"), spec.precision);
   });

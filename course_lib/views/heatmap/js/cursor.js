@@ -4,7 +4,7 @@ import { currentStep, placesOf, sameCell, side, validCell } from "./cells.js";
 import { FONT } from "./style.js";
 import { make } from "./elements.js";
 import { setZoom } from "./layout.js";
-import { drawBase, drawLabel, inPlot, outline, paint } from "./drawing.js";
+import { drawBase, drawLabel, inPlot, outline, pageColour, paint } from "./drawing.js";
 
 /** Crosshair, pinned cell and their labels: all that changes with the pointer. */
 export function drawOverlay(view) {
@@ -12,15 +12,15 @@ export function drawOverlay(view) {
   context.clearRect(0, 0, view.width, view.height);
   const { theme } = view.spec;
   const pinned = validCell(view, view.model.get("selected"));
-  for (const [cell, colour] of [[pinned, theme.accent], [view.cursor, theme.ink]]) {
+  for (const [cell, name] of [[pinned, "accent"], [view.cursor, "ink"]]) {
     if (!cell) continue;
     const [y, x] = placesOf(view, cell);
     inPlot(view, context, () => {
       if (cell === view.cursor) drawCross(view, context, y, x);
-      outline(view, context, y, x, colour, cell === pinned ? 3 : 2);
+      outline(view, context, y, x, theme[name], cell === pinned ? 3 : 2);
     });
-    emphasise(view, context, view.down, y, colour);
-    emphasise(view, context, view.across, x, colour);
+    emphasise(view, context, view.down, y, pageColour(view, name));
+    emphasise(view, context, view.across, x, pageColour(view, name));
   }
 }
 
@@ -43,14 +43,24 @@ function emphasise(view, context, axis, place, colour) {
   else if (view.upright)
     context.fillRect(view.left + middle - axis.cell / 2, 0, axis.cell, view.top - 2);
   else context.fillRect(view.left + middle - half, 0, 2 * half, view.top - 2);
-  context.fillStyle = view.spec.theme.paper;
+  context.fillStyle = pageColour(view, "paper");
   context.font = `${Math.max(11, fontFor(axis.cell))}px ${FONT}`;
   drawLabel(view, context, axis, place, middle);
 }
 
 export const KEYS =
   "Arrow keys move, Enter or a click pins a cell, + and − zoom, 0 shows all; " +
-  "wheel zooms, dragging moves.";
+  "the wheel zooms, dragging moves.";
+export const TOUCH =
+  "Tap a cell to pin it, tap it again to let it go. The buttons + and − zoom; then drag to move.";
+
+/** Two texts, of which the style sheet shows the one for what the reader points with. */
+export function eitherPointer(mouse, finger) {
+  return [
+    make("span", { class: "mouse", textContent: mouse }),
+    make("span", { class: "finger", textContent: finger }),
+  ];
+}
 
 function bold(text) {
   return make("b", { dir: "auto", textContent: shown(text) });
@@ -58,8 +68,11 @@ function bold(text) {
 
 function describe(view) {
   const cell = view.cursor ?? validCell(view, view.model.get("selected"));
-  if (!cell) return [make("span", { class: "muted", textContent: KEYS })];
   const { spec, matrix, model } = view;
+  if (!cell) {
+    const hint = `a cell for its ${spec.quantity}.`;
+    return [make("span", { class: "muted" }, ...eitherPointer(`Point at ${hint}`, `Tap ${hint}`))];
+  }
   const [row, column] = cell;
   const step = currentStep(view);
   const weight = matrix.weight(step, row, column).toFixed(decimals(spec.peak));

@@ -11,13 +11,19 @@ export function paint(view) {
   fillPixels(new Uint32Array(image.data.buffer), spec, matrix, currentStep(view), {
     sqrt: model.get("scale") === "sqrt",
     normalise: model.get("normalise"),
+    most: model.get("most"),
   });
   context.putImageData(image, 0, 0);
 }
 
+/** A colour of what stands around the map, by its name in the theme. */
+export function pageColour(view, name) {
+  return getComputedStyle(view.plot).getPropertyValue(`--${name}`);
+}
+
 export function drawBase(view) {
   const context = view.base.getContext("2d");
-  context.fillStyle = view.spec.theme.paper;
+  context.fillStyle = pageColour(view, "paper");
   context.fillRect(0, 0, view.width, view.height);
   drawLabels(view, context);
   inPlot(view, context, () => {
@@ -77,7 +83,7 @@ function line(context, x, y, toX, toY) {
 }
 
 function drawFrame(view, context) {
-  context.strokeStyle = view.spec.theme.muted;
+  context.strokeStyle = pageColour(view, "muted");
   context.lineWidth = 1;
   for (const [top, bottom] of framed(view.down))
     for (const [left, right] of framed(view.across))
@@ -134,7 +140,7 @@ function drawBand(view, context) {
 }
 
 function drawLabels(view, context) {
-  context.fillStyle = view.spec.theme.muted;
+  context.fillStyle = pageColour(view, "muted");
   for (const axis of [view.down, view.across]) {
     const { font, places } = spaced(axis);
     context.font = `${font}px ${FONT}`;

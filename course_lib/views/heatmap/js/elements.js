@@ -15,12 +15,16 @@ export function labelled(text, ...controls) {
   return make("label", {}, text, ...controls);
 }
 
+/** A strip of colours, and below it texts at shares of its length. */
 export function ramp(colours, ticks) {
   const gradient = colours.filter((_, place) => place % 15 === 0 || place === colours.length - 1);
   const strip = make("div", { class: "ramp" });
   strip.style.background = `linear-gradient(to right, ${gradient.join(",")})`;
-  const numbers = ticks.map((tick) => make("span", { class: "tick", textContent: tick }));
-  numbers.forEach((number, i) => (number.style.left = `${(100 * i) / (ticks.length - 1)}%`));
+  const numbers = ticks.map(([text, share]) => {
+    const number = make("span", { class: "tick", textContent: text });
+    number.style.left = `${100 * share}%`;
+    return number;
+  });
   return [strip, make("div", { class: "ticks" }, ...numbers)];
 }
 
@@ -38,11 +42,13 @@ export function pin(model, cell) {
 /** Calls `draw` now and whenever the width changes; returns what ends that. */
 export function watchWidth(element, draw) {
   let width = null;
-  const observer = new ResizeObserver(() => {
+  const look = () => {
     if (element.clientWidth === 0 || element.clientWidth === width) return;
     width = element.clientWidth;
     draw();
-  });
+  };
+  const observer = new ResizeObserver(look);
   observer.observe(element);
+  look();
   return () => observer.disconnect();
 }

@@ -10,13 +10,19 @@ import { mountText } from "./text.js";
 // a live notebook; the static form appends a call of `renderStatic` to the module. What comes from
 // data (tokens, titles, names) reaches the page through `textContent` or a canvas only, never as HTML.
 
-/** Draws into `root`; the theme's colours are set on the element around it, `host`. */
-function mount(root, host, model, codes, listen) {
+/** Draws into `root`, in the colours that the element around it wears. */
+function mount(root, model, codes, listen) {
   root.append(make("style", { textContent: STYLE }));
-  const { kind, theme } = model.get("spec");
-  for (const [name, colour] of Object.entries(theme)) host.style.setProperty(`--${name}`, colour);
-  if (kind === "text") return mountText(root, model, listen);
+  if (model.get("spec").kind === "text") return mountText(root, model, listen);
   return mountHeatmap(root, model, codes, listen);
+}
+
+/** Sets a theme's colours on an element; what lies on the map of weights keeps the light ones. */
+function wear(element, { theme, dark }, isDark) {
+  for (const [name, colour] of Object.entries(isDark ? dark : theme))
+    element.style.setProperty(`--${name}`, colour);
+  for (const [name, colour] of Object.entries(theme))
+    element.style.setProperty(`--map-${name}`, colour);
 }
 
 /** Live: within a shadow root, out of reach of the front end's own styles and shortcuts. */
@@ -29,7 +35,8 @@ async function render({ model, el }) {
     heard.push([event, run]);
   };
   const root = host.attachShadow({ mode: "open" });
-  const end = mount(root, host, model, await unpack(model.get("data")), listen);
+  wear(host, model.get("spec"), false);
+  const end = mount(root, model, await unpack(model.get("data")), listen);
   return () => {
     end?.();
     heard.forEach(([event, run]) => model.off(event, run));
@@ -50,7 +57,8 @@ function staticModel(state) {
   };
 }
 
-/** Static: in the body of a frame, which tells the page around it how tall it is. */
+/** Static: in the body of a frame, which tells the page around it how tall it is, and is dark where
+ *  the reader prefers that. */
 async function renderStatic(state, lowBits, parts) {
   document.body.className = "static";
   const model = staticModel(state);
@@ -58,8 +66,12 @@ async function renderStatic(state, lowBits, parts) {
     parent.postMessage({ courseHeight: document.documentElement.offsetHeight }, "*");
   addEventListener("message", tell);
   new ResizeObserver(tell).observe(document.documentElement);
-  const codes = parts && join(lowBits, await parts);
-  mount(document.body, document.body, model, codes, model.on);
+  const night = matchMedia("(prefers-color-scheme: dark)");
+  const dress = () => wear(document.body, state.spec, night.matches);
+  night.addEventListener("change", () => (dress(), model.set("dark", night.matches)));
+  dress();
+  mount(document.body, model, parts && join(lowBits, await parts), model.on);
+  tell(); // the observer waits until the frame comes into view
 }
 
 export default { render };

@@ -11,10 +11,23 @@ export function decimals(peak) {
   return peak > 0 ? clamp(Math.ceil(4.7 - Math.log10(peak)), 0, 12) : 1;
 }
 
-/** What stands below a colour scale from 0 to `peak`, at its quarters. */
-export function tickTexts(peak, sqrt) {
-  const value = (share) => Number((peak * (sqrt ? share * share : share)).toPrecision(3));
-  return [0, 0.25, 0.5, 0.75, 1].map((share) => String(value(share)));
+/** The largest 1, 2 or 5 times a power of ten that is at most `value`, as [digit, exponent]. */
+function roundBelow(value) {
+  const power = Math.floor(Math.log10(value) + 1e-9);
+  return [[5, 2, 1].find((digit) => digit <= value * 10 ** -power + 1e-9) ?? 1, power];
+}
+
+/** Round numbers below a colour scale from 0 to `most`: [text, share of the strip's length]. */
+export function roundTicks(most, sqrt) {
+  if (!(most > 0)) return [["0", 0]];
+  const [digit, power] = roundBelow(most / (sqrt ? 1 : 2.5));
+  const count = Math.floor(most / Number(`${digit}e${power}`) + 1e-9);
+  const values = sqrt
+    ? [1 / 16, 1 / 4, 9 / 16, 1].map((part) => Number(roundBelow(most * part).join("e")))
+    : Array.from({ length: count }, (_, i) => Number(`${digit * (i + 1)}e${power}`));
+  const place = (value) => (sqrt ? Math.sqrt(value / most) : value / most);
+  const apart = (value, i) => place(value) - (i ? place(values[i - 1]) : 0) > 0.12;
+  return [0, ...values.filter(apart)].map((value) => [String(value), place(value)]);
 }
 
 /** How often a word's weight holds that of uniform attention over so many words. */

@@ -1,13 +1,13 @@
 export const STYLE = `
-:host, .static { color-scheme: light; display: block; }
+:host { color-scheme: light; display: block; }
+.static { color-scheme: light dark; background: var(--paper); }
 figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--ink); border-radius: 4px;
   font: 13px/1.45 system-ui, "Segoe UI", "Noto Sans", sans-serif; box-sizing: border-box;
   max-width: 100%; position: relative; overflow: hidden; }
 figcaption { font-weight: 650; margin-bottom: 4px; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; min-height: 28px; }
 .bar label { display: inline-flex; gap: 6px; align-items: center; color: var(--muted); }
-.bar .name { color: var(--ink); font-weight: 600; max-width: 40em; overflow: hidden;
-  text-overflow: ellipsis; white-space: nowrap; }
+.bar .name { color: var(--ink); font-weight: 600; max-width: 40em; overflow-wrap: anywhere; }
 button, select, input { font: inherit; color: inherit; accent-color: var(--accent); margin: 0; }
 button, select, input[type=number] { background: var(--paper); border: 1px solid var(--muted);
   border-radius: 5px; min-height: 24px; padding: 0 7px; box-sizing: border-box; color: var(--ink); }
@@ -23,28 +23,42 @@ input[type=range] { width: 170px; }
 .foot { display: flex; flex-wrap: wrap; gap: 4px 20px; justify-content: space-between;
   align-items: flex-start; }
 .readout { flex: 1 1 20em; min-height: 2.9em; min-width: 0; overflow-wrap: anywhere; }
+.help { color: var(--muted); }
+.finger { display: none; }
+@media (pointer: coarse) { .finger { display: inline; } .mouse { display: none; } }
+.help summary { list-style: none; cursor: pointer; width: 22px; line-height: 22px; text-align: center;
+  border: 1px solid var(--muted); border-radius: 50%; }
+.help[open] { flex-basis: 100%; order: 1; }
+.help[open] summary { margin-bottom: 4px; }
 .readout b { font-weight: 650; }
 .muted, .tick { color: var(--muted); }
 .legend { flex: 0 0 auto; font-size: 12px; }
+.ramp, .ticks { margin: 0 12px 0 4px; }
 .ramp { width: 250px; height: 11px; border: 1px solid var(--muted); box-sizing: border-box; }
 .ticks { position: relative; height: 1.5em; width: 250px; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.ticks span { position: absolute; transform: translateX(-50%); }
-.ticks span:first-child { transform: none; }
-.ticks span:last-child { transform: translateX(-100%); }
+.ticks span { position: absolute; transform: translateX(-50%); padding-top: 2px; }
+.ticks span::before { content: ""; position: absolute; left: 50%; top: 0; height: 3px;
+  border-left: 1px solid var(--muted); }
 .sentence { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; padding: 3px 0; }
 .sentence > .side { display: flex; gap: 8px; }
-.label { color: var(--muted); width: 7em; overflow: hidden; text-overflow: ellipsis;
-  white-space: nowrap; text-align: right; }
+.label { color: var(--muted); width: min(var(--longest), 16em, 30vw); overflow-wrap: anywhere;
+  text-align: right; }
 .chip { width: 62px; height: 22px; position: relative; text-align: right; padding: 1px 6px 0 0;
   box-sizing: border-box; font-variant-numeric: tabular-nums; font-size: 12px;
-  border-radius: 3px; overflow: hidden;
+  border-radius: 3px; overflow: hidden; flex: none;
   background: color-mix(in srgb, var(--muted) 9%, var(--paper)); }
 .chip i { position: absolute; left: 0; bottom: 0; height: 4px; background: var(--accent); }
 .sentence { max-width: 64em; }
 .words { line-height: 1.75; font-size: 14px; overflow-wrap: anywhere; min-width: 0; }
+.tinted { --ink: var(--map-ink); --accent: var(--map-accent); color: var(--ink);
+  background: var(--map-paper); border-radius: 4px; }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
 .word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }
+.rest { color: var(--muted); max-width: 64em; margin: 4px 0; overflow-wrap: anywhere; }
+.rest summary { cursor: pointer; width: fit-content; }
+.rest p { margin: 4px 0; font-size: 14px; line-height: 1.75; padding: 0 4px;
+  border-left: 3px solid var(--muted); }
 .tip { position: absolute; z-index: 1; background: var(--ink); color: var(--paper); padding: 2px 8px;
   border-radius: 4px; font-size: 12px; pointer-events: none; max-width: 90%;
   overflow-wrap: anywhere; }

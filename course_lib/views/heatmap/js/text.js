@@ -24,8 +24,8 @@ function sentenceRow(view, sentence) {
   const { spec } = view;
   const margin = make("div", { class: "side" });
   if (spec.labels) {
-    const text = shown(spec.labels[sentence]);
-    margin.append(make("span", { class: "label", textContent: text, title: text }));
+    const [text, title] = [shown(spec.labels[sentence]), shown(spec.labels[sentence], 1000)];
+    margin.append(make("span", { class: "label", textContent: text, title }));
   }
   if (spec.shares) {
     const [share, largest] = [spec.shares[sentence], Math.max(...spec.shares, 1e-9)];
@@ -33,7 +33,10 @@ function sentenceRow(view, sentence) {
     bar.style.width = `${(100 * share) / largest}%`;
     margin.append(make("span", { class: "chip" }, `${(100 * share).toFixed(1)}%`, bar));
   }
-  const words = make("div", { class: "words", role: "group", "aria-label": `${UNITS[spec.unit]} ${sentence + 1}` });
+  const words = make("div", {
+    class: spec.weights ? "words tinted" : "words", role: "group",
+    "aria-label": `${UNITS[spec.unit]} ${sentence + 1}`,
+  });
   spec.sentences[sentence].forEach((_, place) => words.append(wordOption(view, sentence, place), " "));
   return make("div", { class: "sentence", role: "presentation" }, margin, words);
 }
@@ -106,9 +109,19 @@ function listenToWords(view, list, model) {
   list.addEventListener("click", (event) => indexOf(event) >= 0 && pinWord(indexOf(event)));
 }
 
+/** The words that were not read, folded behind a line that counts them. */
+function restBox(spec) {
+  if (!spec.beyond) return "";
+  const words = spec.rest.map((word) => shown(word, 80)).join(" ");
+  return make("details", { class: "rest" },
+    make("summary", { textContent: spec.beyond[0].toUpperCase() + spec.beyond.slice(1) }),
+    make("p", { dir: "auto", textContent: words }));
+}
+
 function textLegend(spec) {
   if (!spec.weights) return "";
-  const ticks = [0, 1, 2, 3].map(String).concat(`≥ ${spec.clip}`);
+  const ticks = [0, 1, 2, 3].map((times) => [String(times), times / spec.clip]);
+  ticks.push([`≥ ${spec.clip}`, 1]);
   const name = `times the weight of uniform attention in the ${spec.unit}`;
   return make("div", { class: "legend" }, ...ramp(spec.tints, ticks), name);
 }
@@ -121,7 +134,9 @@ export function mountText(root, model, listen) {
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-    list, textLegend(spec), view.tip);
+    list, restBox(spec), textLegend(spec), view.tip);
+  const longest = Math.max(...(spec.labels ?? []).map((label) => Array.from(shown(label)).length));
+  if (spec.labels) view.figure.style.setProperty("--longest", `${longest + 1}ch`);
   root.append(view.figure);
   const select = () => {
     const selected = model.get("selected");

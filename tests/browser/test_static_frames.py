@@ -1,0 +1,109 @@
+"""Frames of static views in Chromium: their height, their width on a phone, and the dark."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from probes import attention, check_scan, words
+
+from course_lib.views.colours import DARK_THEME, INK, PAPER
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText
+
+SENTENCE = "The plot is thin , but the two leads are wonderful and it is not boring at all ."
+NAMES = SENTENCE.split()
+COUNT = len(NAMES)
+VIEWS = {
+    "square": lambda: AttentionHeatmap(
+        attention(2, COUNT, COUNT), NAMES, steps=["untrained: positive 0.55", "b"], title="Two " * 9
+    ),
+    "steps": lambda: AttentionHeatmap(
+        attention(3, COUNT + 2), words(3), [*NAMES, "s1", "s2"], extra=2, title="positive 0.99"
+    ),
+    "layers": lambda: AttentionHeatmap(attention(9, COUNT), words(9), NAMES, transpose=True),
+    "large": lambda: AttentionHeatmap(attention(200, 200), words(200), band=3),
+    "sentences": lambda: AttentionText([NAMES] * 6, attention(6, COUNT), attention(6), title="P"),
+    "one text": lambda: AttentionText([NAMES * 12], attention(1, 12 * COUNT), unit="text"),
+    "labels": lambda: AttentionText(
+        [NAMES] * 3, attention(3, COUNT), labels=["mean", "dot product", "context vector 2"]
+    ),
+    "untinted": lambda: AttentionText([NAMES] * 3, None, title="P(positive) = 0.97"),
+}
+HEIGHTS = "() => [...document.querySelectorAll('iframe')].map((f) => f.offsetHeight)"
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """``open_page(body, width)``: a page with a viewport tag, as the site's are."""
+    context = browser.new_context(offline=True)
+
+    def open_one(body, width):
+        path = tmp_path / "page.html"
+        head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+        style = "max-width:60rem;margin:auto;padding:0 1rem"
+        path.write_text(f"<!DOCTYPE html>{head}<main style='{style}'>{body}</main>", "utf-8")
+        page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(path.as_uri())
+        page.wait_for_timeout(1500)
+        return page
+
+    yield open_one
+    context.close()
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_height_is_known_nearly_from_the_start_and_exactly_before_it_is_seen(open_page, width):
+    frames = "".join(make().to_html() for make in VIEWS.values())
+    far = "<p style='height:3000px'>before</p>" + frames
+    estimated = open_page(far.replace("onload=", "data-onload="), width).evaluate(HEIGHTS)
+    page = open_page(far, width)
+    told = page.evaluate(HEIGHTS)
+    for name, before, after in zip(VIEWS, estimated, told, strict=True):
+        far_off = abs(before - after) > max(40, 0.2 * after)  # a line more in each of some rows
+        assert not far_off, f"{name}: {before} estimated, {after} told"
+    for _ in range(14):
+        page.mouse.wheel(0, 600)
+        page.wait_for_timeout(60)
+    page.wait_for_timeout(300)
+    assert page.evaluate(HEIGHTS) == told, "nothing moves when a frame comes into view"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_on_a_phone_nothing_is_wider_than_the_screen(open_static, name):
+    frame = open_static(VIEWS[name](), width=400)
+    edges = frame.evaluate(
+        """() => [...document.querySelectorAll("figure *")]
+          .filter((element) => element.checkVisibility())
+          .map((element) => element.getBoundingClientRect().right - innerWidth)"""
+    )
+    assert max(edges) <= 0.5
+    assert frame.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def rgb(colour):
+    return "rgb({}, {}, {})".format(*(round(255 * part) for part in to_rgb(colour)))
+
+
+STYLE = "(element, name) => getComputedStyle(element)[name]"
+
+
+def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static):
+    weights = attention(5, 5)
+    frame = open_static(AttentionHeatmap(weights, words(5)))
+    canvas = frame.locator("canvas").first
+    corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
+    for scheme, paper in (("light", PAPER), ("dark", DARK_THEME["paper"]), ("light", PAPER)):
+        frame.page.emulate_media(color_scheme=scheme)
+        frame.page.wait_for_timeout(100)
+        assert frame.locator("figure").evaluate(STYLE, "backgroundColor") == rgb(paper)
+        np.testing.assert_allclose(canvas.evaluate(corner), 255 * np.array(to_rgb(paper)), atol=1)
+        check_scan(frame, weights, weights.max(), words(5), words(5))
+
+
+@pytest.mark.parametrize(("weights", "ink"), [([[0.5, 0.5]], INK), (None, DARK_THEME["ink"])])
+def test_words_can_be_read_in_the_dark_on_a_tint_and_without(open_static, weights, ink):
+    frame = open_static(AttentionText([["so", "good"]], weights))
+    frame.page.emulate_media(color_scheme="dark")
+    assert frame.locator(".word").first.evaluate(STYLE, "color") == rgb(ink)
+    paper = PAPER if weights else "rgba(0, 0, 0, 0)"
+    found = frame.locator(".words").evaluate(STYLE, "backgroundColor")
+    assert found == (rgb(paper) if weights else paper)
