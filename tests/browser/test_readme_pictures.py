@@ -1,6 +1,7 @@
 """The README's pictures are drawn from a finished run of HAN, as a browser shows the real view."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def test_a_finished_run_draws_the_review_and_the_three_readers(tmp_path, missing
             drawn.seek(place)
             frames.append(np.asarray(drawn.convert("RGB"), int))
     assert len(frames) == 3
-    assert all(np.abs(a - b).max() > 50 for a, b in zip(frames, frames[1:], strict=False))
+    assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
 
 
 def test_without_a_browser_the_message_says_what_to_install(monkeypatch):
