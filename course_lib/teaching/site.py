@@ -32,6 +32,7 @@ from course_lib.teaching.lessons import (
     lesson_paths,
     prepare_data,
     views_shown,
+    watched,
 )
 from course_lib.views.heatmap.static import RESIZE
 
@@ -217,17 +218,18 @@ def _shown(output: NotebookNode) -> NotebookNode | None:
 
 def course(profile: str) -> list[Outcome]:
     """Data, every lesson and the report, and ``site/`` with these executed and an index."""
-    if profile != "smoke":
-        prepare_data()
     outcomes = []
-    for lesson in pages():
-        executed, page = EXECUTED / lesson.name, SITE / f"{lesson.stem}.html"
-        for path in (executed, page):  # those of an earlier run
-            path.unlink(missing_ok=True)
-        with views_shown("static"):
-            outcomes.append(execute(lesson, executed, profile))
-        if executed.exists():
-            export_html(executed, page)
+    with watched(pages(), profile) as progress:
+        if profile != "smoke":
+            prepare_data(progress)
+        for lesson in pages():
+            executed, page = EXECUTED / lesson.name, SITE / f"{lesson.stem}.html"
+            for path in (executed, page):  # those of an earlier run
+                path.unlink(missing_ok=True)
+            with views_shown("static"):
+                outcomes.append(execute(lesson, executed, profile, progress))
+            if executed.exists():
+                export_html(executed, page)
     _write_index([lesson.stem for lesson in pages() if (SITE / f"{lesson.stem}.html").exists()])
     return outcomes
 
