@@ -72,12 +72,12 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def lesson_name(lesson: Path) -> str:
-    """What a lesson is called on the line: its heading up to the colon, cut to fit."""
+    """What a lesson is called on the line: its heading up to a colon or comma, cut to fit."""
     try:
         cells = nbformat.read(lesson, as_version=4).cells
     except (OSError, ValueError):  # what is wrong with it is told when it is run
         cells = []
-    heading = re.match(r"# ([^:\n]+)", cells[0].source if cells else "")
+    heading = re.match(r"# ([^:,\n]+)", cells[0].source if cells else "")
     name = heading[1].replace(" · ", " ") if heading else lesson.stem
     return textwrap.shorten(name, NAME, placeholder="…")
 
