@@ -21,7 +21,7 @@ from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.profile import PROFILES
 from course_lib.teaching.kernels import QUIET, KernelDied, Watch, run_notebook
-from course_lib.teaching.progress import Progress, shown_progress
+from course_lib.teaching.watching import Progress, shown_progress
 from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from course_lib import cli
 from course_lib.data.sources import NotObtained
 from course_lib.files import REPOSITORY
-from course_lib.teaching import lessons, progress
+from course_lib.teaching import lessons, watching
 from course_lib.terminal import Line, in_words, plain
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
@@ -229,7 +229,7 @@ def test_the_data_are_prepared_with_one_line_each_in_a_log(preparation):
     assert len(lines) == 8 + 2 and "%" not in log.getvalue()
 
 
-HERE = progress.Expected({"a": 10.0, "b": 20.0, "c": 30.0}, here=True)
+HERE = watching.Expected({"a": 10.0, "b": 20.0, "c": 30.0}, here=True)
 
 
 @pytest.mark.parametrize(
@@ -250,20 +250,20 @@ def test_the_time_left_is_what_the_lessons_took_before_at_this_machines_speed(
 
 
 def test_another_machines_times_say_nothing_before_a_lesson_has_ended():
-    there = progress.Expected(HERE.seconds, here=False)
+    there = watching.Expected(HERE.seconds, here=False)
     assert there.left({}, "a", 4.0, ["b", "c"]) is None
     assert there.left({"a": 20.0}, "b", 0.0, ["c"]) == 100.0
 
 
 def test_expected_seconds_are_this_machines_else_those_of_the_fresh_clone(tmp_path):
     times = tmp_path / "seconds.json"
-    there = progress.expected(times, "lesson")
+    there = watching.expected(times, "lesson")
     assert not there.here and {"00_start_here", "report"} <= there.seconds.keys()
-    assert progress.expected(times, "smoke").seconds == {}
+    assert watching.expected(times, "smoke").seconds == {}
     times.write_text('{"lesson": {"01_gru": 9.0}}')
-    assert progress.expected(times, "lesson") == progress.Expected({"01_gru": 9.0}, here=True)
+    assert watching.expected(times, "lesson") == watching.Expected({"01_gru": 9.0}, here=True)
     times.write_text("{")
-    assert not progress.expected(times, "lesson").here
+    assert not watching.expected(times, "lesson").here
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_the_line_fits_a_narrow_terminal_and_keeps_the_time_left(place, tmp_path
     times = tmp_path / "seconds.json"
     times.write_text('{"smoke": {"01_made": 170.0}}')
     terminal = Terminal(columns=60)
-    shown = progress.Progress([path], "smoke", times, Line(terminal.stream))
+    shown = watching.Progress([path], "smoke", times, Line(terminal.stream))
     shown.begin(path)
     shown.bar("a stage with a long name", 50)
     terminal.close()
