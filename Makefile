@@ -18,6 +18,7 @@ help:  ## this list
 # Made once, and again whenever the pins change. pip finds a locally configured build of torch.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, {sys.executable} is {sys.version}"'
+	@echo "setting up $(ENVIRONMENT), once: the Python packages take some minutes …"
 	$(PYTHON) -m venv --clear $(ENVIRONMENT)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'

@@ -8,11 +8,14 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree
 
 from course_lib.files import REPOSITORY
 
@@ -148,7 +151,8 @@ def _data(options: argparse.Namespace) -> int:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     from course_lib.teaching import lessons
 
-    lessons.prepare_data()
+    with lessons.watched([], "") as progress:
+        lessons.prepare_data(progress)
     return 0
 
 
@@ -176,13 +180,40 @@ def _lab(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
+    """All stages, even after one that failed; the exit status is the first one's that failed."""
     notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
-    return (
-        _python("ruff", "check")
-        or _python("ruff", "format", "--check")
-        or _python("pytest")
-        or _python("pytest", "--nbval-lax", *notebooks, COURSE_PROFILE="smoke")
+    stages = [
+        _stage("ruff check", "ruff", "check"),
+        _stage("ruff format", "ruff", "format", "--check"),
+        _stage("tests", "pytest"),
+        _stage("notebooks", "pytest", "--nbval-lax", *notebooks, COURSE_PROFILE="smoke"),
+    ]
+    print(*("", *(line for _, line in stages)), sep="\n")
+    return next((status for status, _ in stages if status), 0)
+
+
+def _stage(name: str, module: str, *arguments: str, **environment: str) -> tuple[int, str]:
+    """The exit status of ``python -m module …``, and a line of summary."""
+    print(f"{name} …", flush=True)
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        further = [f"--junitxml={report}"] if module == "pytest" else []
+        status = _python(module, *arguments, *further, **environment)
+        counts = _counts(report) if report.exists() else ""
+    result = counts or (f"failed (exit status {status})" if status else "ok")
+    return status, f"{name:<12} {result} in {time.perf_counter() - start:.0f} s"
+
+
+def _counts(report: Path) -> str:
+    """``2 failed, 30 passed, 1 skipped`` from pytest's report."""
+    suite = next(ElementTree.parse(report).iter("testsuite"))
+    total, failures, errors, skipped = (
+        int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
     )
+    failed = failures + errors
+    counts = {"failed": failed, "passed": total - failed - skipped, "skipped": skipped}
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
 def _python(module: str, *arguments: str, **environment: str) -> int:

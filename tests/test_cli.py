@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -121,26 +122,47 @@ def test_a_mistake_of_ours_keeps_its_traceback(error, monkeypatch):
         cli.main(["lab"])
 
 
-def test_the_checks_stop_at_the_first_that_fails(monkeypatch):
+REPORT = (
+    '<testsuites><testsuite errors="{errors}" failures="{failures}" skipped="2" tests="9">'
+    "</testsuite></testsuites>"
+)
+PASSED = "7 passed, 2 skipped"
+
+
+@pytest.mark.parametrize(
+    ("status", "result", "says"),
+    [
+        ([0, 0, 0, 0], 0, ["ok", "ok", PASSED, PASSED]),
+        ([0, 3, 1, 0], 3, ["ok", "failed (exit status 3)", f"3 failed, 4{PASSED[1:]}", PASSED]),
+        ([0, 0, 0, 4], 4, ["ok", "ok", PASSED, "failed (exit status 4)"]),
+    ],
+)
+def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, capsys):
     called = []
 
     def run(command, cwd, env):
+        code = status[len(called)]
         called.append((command[2:], env.get("COURSE_PROFILE")))
-        return subprocess.CompletedProcess(command, status[len(called) - 1])
+        report = command[-1].removeprefix("--junitxml=")
+        if report != command[-1] and code < 2:  # pytest does not write it after a usage error
+            Path(report).write_text(REPORT.format(errors=code, failures=2 * code))
+        return subprocess.CompletedProcess(command, code)
 
     monkeypatch.delenv("COURSE_PROFILE", raising=False)
     monkeypatch.setattr(cli.subprocess, "run", run)
-    status = [0, 3]
-    assert cli.main(["test"]) == 3
-    assert called == [(["ruff", "check"], None), (["ruff", "format", "--check"], None)]
-    called.clear()
-    status = [0, 0, 0, 0]
-    assert cli.main(["test"]) == 0
-    assert called[2] == (["pytest"], None)
-    (module, flag, *notebooks), profile = called[3]
+    assert cli.main(["test"]) == result
+    assert called[:2] == [(["ruff", "check"], None), (["ruff", "format", "--check"], None)]
+    (module, _report), profile = called[2]
+    assert (module, profile) == ("pytest", None)
+    (module, flag, *notebooks, _report), profile = called[3]
     assert (module, flag, profile) == ("pytest", "--nbval-lax", "smoke")
     assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 1
     assert notebooks[-1].endswith("report.ipynb")
+    *_, empty, first, second, third, last = capsys.readouterr().out.splitlines()
+    assert empty == ""
+    names = ("ruff check", "ruff format", "tests", "notebooks")
+    for line, name, words in zip((first, second, third, last), names, says, strict=True):
+        assert line == f"{name:<12} {words} in 0 s"
 
 
 def opened(monkeypatch, folder, *arguments):

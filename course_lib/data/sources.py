@@ -21,6 +21,7 @@ from course_lib.data.registry import STALL_SECONDS, Unavailable, from_registry
 from course_lib.files import DISK_FULL, DataError, atomic_path, data_root, file_digest
 
 CONNECT_SECONDS = 5
+pooch.get_logger().setLevel("WARNING")  # progress is shown; its notes would break into that line
 
 
 class NotObtained(DataError):

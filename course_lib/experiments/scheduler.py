@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
@@ -31,6 +32,7 @@ from course_lib.experiments.run import execute
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY, atomic_path
+from course_lib.terminal import Line
 from course_lib.training.checkpoints import History
 
 EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
@@ -153,36 +155,21 @@ def _place(on: str) -> list[str]:
 def _watch(ended: threading.Event, specs: list[RunSpec], terminal: TextIO) -> None:
     """Show one line for all runs, with the time left, until they have ended."""
     weights = expected_seconds(specs, load_records())
-    often = 1 if terminal.isatty() else 60  # seconds; a log gets fewer lines
-    options = {"total": 100, "initial": _share(weights), "bar_format": BAR, "mininterval": often}
-    with tqdm(file=_Forgiving(terminal), **options) as bar:
-        while not ended.wait(1):
-            _show(bar, weights)
-        _show(bar, weights)
-        bar.refresh()
+    line, start, before = Line(terminal), time.monotonic(), _share(weights)
+    often = 1 if line.live else 60  # seconds; a log gets fewer lines
+    while not ended.wait(often):
+        line.put(_progress_line(weights, time.monotonic() - start, before))
+    line.clear()
+    line.say(_progress_line(weights, time.monotonic() - start, before))
 
 
-class _Forgiving:
-    """A stream that ignores errors, since one inside tqdm would keep its lock for ever."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
-
-    def write(self, text: str) -> None:
-        """Write what can be written."""
-        with suppress(OSError):
-            self.stream.write(text)
-
-    def flush(self) -> None:
-        """Flush what can be flushed."""
-        with suppress(OSError):
-            self.stream.flush()
-
-
-def _show(bar: tqdm, weights: dict[str, float]) -> None:
+def _progress_line(weights: dict[str, float], elapsed: float, before: float) -> str:
+    """How many runs are done, and how long the rest will take at the rate since ``before``."""
     count = sum(progress(name) == 1 for name in weights)
-    bar.set_description_str(f"{count} of {len(weights)} runs", refresh=False)
-    bar.update(_share(weights) - bar.n)
+    return tqdm.format_meter(
+        n=_share(weights), total=100, elapsed=elapsed, initial=before, bar_format=BAR,
+        prefix=f"{count} of {len(weights)} runs",
+    )  # fmt: skip
 
 
 BAR = "{desc} {percentage:3.0f}%|{bar:30}| {elapsed}, {remaining} left"

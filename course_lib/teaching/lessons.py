@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from course_lib.data.sources import NotObtained
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.profile import PROFILES
+from course_lib.teaching.kernels import QUIET, KernelDied, Watch, run_notebook
+from course_lib.teaching.watching import Progress, shown_progress
+from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"
 REPORT = LESSONS / "experiments" / "report.ipynb"
@@ -40,13 +43,19 @@ class Outcome:
     errors: list[str]
 
 
-def prepare_data() -> None:
+def watched(lessons: list[Path], profile: str) -> AbstractContextManager[Progress]:
+    """Progress of these lessons on stderr; seconds are kept beside the executed copies."""
+    return shown_progress(lessons, profile, EXECUTED / "seconds.json")
+
+
+def prepare_data(watch: Watch = QUIET) -> None:
     """Fetch and prepare the datasets and vectors of the catalog, except those fetched on demand.
 
     A dataset with a stand-in may be missing; the lessons then use the stand-in.
     """
     for name, card in CARDS.items():
         if card.sizes and not card.on_demand:
+            watch.preparing(name)
             try:
                 load_corpus(name)
             except NotObtained as reason:
@@ -54,6 +63,7 @@ def prepare_data() -> None:
                     raise
                 print(f"{reason}\nThe lessons use {card.stand_in} instead.", file=sys.stderr)
         elif name.startswith("glove"):
+            watch.preparing(name)
             load_vectors(name)
 
 
@@ -92,33 +102,33 @@ def views_shown(form: str) -> Iterator[None]:
             del os.environ["COURSE_HEATMAP"]
 
 
-def execute(lesson: Path, output: Path, profile: str, **parameters: Any) -> Outcome:
+def execute(
+    lesson: Path, output: Path, profile: str, watch: Watch = QUIET, **parameters: Any
+) -> Outcome:
     """Execute a lesson through papermill; the executed copy is kept even when a cell fails.
 
     ``parameters`` are further ones beside the profile; one that the lesson does not have is an
-    error of the outcome, and nothing is run.
+    error of the outcome, and nothing is run. ``watch`` is told of each step.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
+    watch.begin(lesson)
     failure: list[str] = []
     parameters = {"profile": profile} | parameters
     try:
         check_parameters(lesson, parameters)
-        papermill.execute_notebook(
-            lesson,
-            output,
-            parameters=parameters,
-            cwd=str(lesson.parent),
-            kernel_name="python3",
-            progress_bar={"desc": lesson.stem},
-            execution_timeout=None if profile == "full" else CELL_SECONDS,
-        )
+        seconds = None if profile == "full" else CELL_SECONDS
+        run_notebook(lesson, output, parameters, seconds, watch)
     except PapermillExecutionError as error:
         failure.append(f"cell {error.cell_index}: {error.ename}: {error.evalue}")
-    except Exception as error:  # the kernel died, or the notebook cannot be read
+    except KernelDied as error:
+        failure.append(str(error))
+    except Exception as error:  # the notebook cannot be read, or a cell never answered
         failure.append(f"{type(error).__name__}: {error}")
     errors = failure or (errors_in(nbformat.read(output, as_version=4)) if output.exists() else [])
-    return Outcome(lesson.stem, time.perf_counter() - start, errors)
+    outcome = Outcome(lesson.stem, time.perf_counter() - start, errors)
+    watch.end(lesson, outcome.seconds, errors)
+    return outcome
 
 
 def errors_in(notebook: NotebookNode) -> list[str]:
@@ -196,17 +206,19 @@ def _clean_output(output: NotebookNode) -> NotebookNode | None:
 
 def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
     """Execute lessons and store their outputs, normalised, in the source notebooks."""
-    outcomes = []
-    for lesson in lessons:
-        executed = EXECUTED / lesson.name
-        with views_shown("png"):
-            outcome = execute(lesson, executed, "lesson")
-        if not outcome.errors:
-            notebook = normalise(nbformat.read(executed, as_version=4))
-            with atomic_path(lesson) as temporary:
-                nbformat.write(notebook, temporary)
-        outcomes.append(outcome)
-    return outcomes
+    with watched(lessons, "lesson") as progress:
+        return [_publish(lesson, progress) for lesson in lessons]
+
+
+def _publish(lesson: Path, watch: Watch) -> Outcome:
+    executed = EXECUTED / lesson.name
+    with views_shown("png"):
+        outcome = execute(lesson, executed, "lesson", watch)
+    if not outcome.errors:
+        notebook = normalise(nbformat.read(executed, as_version=4))
+        with atomic_path(lesson) as temporary:
+            nbformat.write(notebook, temporary)
+    return outcome
 
 
 def lesson_paths() -> list[Path]:
@@ -218,7 +230,8 @@ def summary(outcomes: list[Outcome]) -> str:
     """One line a lesson: its time, and what went wrong."""
     width = max((len(outcome.lesson) for outcome in outcomes), default=0)
     lines = [
-        f"{outcome.lesson:<{width}}  {outcome.seconds:6.1f} s  {'; '.join(outcome.errors) or 'ok'}"
+        f"{outcome.lesson:<{width}}  {outcome.seconds:6.1f} s  "
+        f"{plain('; '.join(outcome.errors)) or 'ok'}"
         for outcome in outcomes
     ]
     return "\n".join(lines)

@@ -57,7 +57,7 @@ def fit(
     while not _finished(history, config):
         number = len(history.epochs)
         _train_epoch(prepared, optimizer, batches, config, checkpoints, checkpoint_seconds)
-        desc = f"epoch {number + 1} validation"
+        desc = f"epoch {number + 1} of {config.epochs} validation"
         predictions = predict(model, held_out, desc=desc, accelerator=accelerator)
         epoch = history.end_epoch(predictions)
         if not math.isfinite(epoch.validation_loss):
@@ -96,7 +96,8 @@ def _train_epoch(
     number = len(history.epochs)
     rest = batches.epoch(number, skip=history.step)
     options = {"total": len(batches), "initial": history.step, "leave": False}
-    bar = tqdm(rest, f"epoch {number + 1}", disable=not is_main(), **options)
+    name = f"epoch {number + 1} of {config.epochs}"
+    bar = tqdm(rest, name, disable=not is_main(), **options)
     for batch in bar:
         start = time.perf_counter()
         place = f"epoch {number + 1}, batch {history.step + 1} of {len(batches)}"

@@ -27,6 +27,7 @@ from course_lib.teaching.lessons import (
     lesson_paths,
     prepare_data,
     views_shown,
+    watched,
 )
 from course_lib.teaching.site.cells import Part, cover, page_parts
 from course_lib.teaching.site.drawn_map import drawn_map
@@ -69,15 +70,16 @@ def export_html(
 
 def course(profile: str) -> list[Outcome]:
     """Data, every lesson and the report, and ``site/`` with these executed and an index."""
-    if profile != "smoke":
-        prepare_data()
     outcomes = []
-    for lesson in pages():
-        executed = EXECUTED / lesson.name
-        for path in (executed, SITE / f"{lesson.stem}.html"):  # those of an earlier run
-            path.unlink(missing_ok=True)
-        with views_shown("static"):
-            outcomes.append(execute(lesson, executed, profile))
+    with watched(pages(), profile) as progress:
+        if profile != "smoke":
+            prepare_data(progress)
+        for lesson in pages():
+            executed = EXECUTED / lesson.name
+            for path in (executed, SITE / f"{lesson.stem}.html"):  # those of an earlier run
+                path.unlink(missing_ok=True)
+            with views_shown("static"):
+                outcomes.append(execute(lesson, executed, profile, progress))
     write_site()
     return outcomes
 
