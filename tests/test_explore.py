@@ -314,6 +314,7 @@ def test_a_text_without_a_word_is_answered_with_a_sentence(text, trained, static
     assert not any(isinstance(widget, AttentionText) for widget in walk(view))
     page, _ = view._repr_mimebundle_()
     assert "type at least one word" in page["text/html"]
+    assert page["text/html"].endswith("In JupyterLab (make lab) you can type your own.</small></p>")
     view.text = "Again."
     view.read()
     assert says(view) == ""
@@ -345,6 +346,7 @@ def test_without_a_kernel_some_documents_stand_as_pages(trained, rows, static):
     assert captions[2].startswith("least sure: ")
     assert page["text/html"].count("<iframe") == 3
     assert page["text/html"].count("<b>document 3 of 24") == 1
+    assert page["text/html"].endswith("step from mistake to mistake.</small></p>")
     assert metadata["image/png"]["alt"] == captions[0] and page["image/png"]
     places = [int(re.search(r"(\d+) of", caption)[1]) for caption in captions]
     sure = [

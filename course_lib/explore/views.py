@@ -64,7 +64,10 @@ def explore_text(
 
 
 class _Explorer(widgets.VBox):
-    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages."""
+    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages, with
+    ``elsewhere`` below them: what the controls would do."""
+
+    elsewhere = ""
 
     def __init__(self, controls: Sequence[widgets.Widget]) -> None:
         self._message = widgets.HTML()
@@ -99,6 +102,7 @@ class _Explorer(widgets.VBox):
             bundle["text/html"] = "".join(
                 f"<p><b>{html.escape(caption)}</b></p>{page(widget)}" for caption, widget in stills
             )
+            bundle["text/html"] += f"<p><small>{html.escape(self.elsewhere)}</small></p>"
         return bundle, {"image/png": {"alt": stills[0][0]}}
 
 
@@ -110,6 +114,10 @@ class DocumentView(_Explorer):
     """
 
     index = traitlets.Int(0)
+    elsewhere = (
+        "This page has no kernel, so it shows a few documents. In JupyterLab (make lab) you can "
+        "page through all of them and step from mistake to mistake."
+    )
 
     def __init__(
         self,
@@ -233,6 +241,11 @@ class TextView(_Explorer):
 
     ``read(text)`` makes the widget for a text of at least one word.
     """
+
+    elsewhere = (
+        "This page has no kernel, so it shows one text. In JupyterLab (make lab) you can type "
+        "your own."
+    )
 
     def __init__(self, read: Callable[[str], widgets.Widget], text: str = "") -> None:
         self._read = read
