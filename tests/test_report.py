@@ -128,7 +128,7 @@ def test_the_short_table_has_a_row_for_each_network_and_says_what_is_missing():
         made["spec"] |= {"preset": "long", "limit": None, "overrides": {}}
     table = report.short_table([*han, sanet_record(accuracy=0.88)])
     assert cells(table, "| HAN, IMDb, cut to 25")[1:] == ["–", "91.0 ± 1.4 (2 seeds)", "–"]
-    assert cells(table, "| SANet base, AG")[1:] == ["92.14", "88.0 (1 seed, subset)", "–"]
+    assert cells(table, "| SANet base, AG")[1:] == ["92.14", "88.0 (subset)", "–"]
     assert cells(table, "| AGT, SST-5")[1:] == ["50.5", "–", "–"]
 
 

@@ -35,7 +35,8 @@ def short_table(records: list[dict[str, Any]] | None = None) -> str:
             shares = [accuracy_of(record) for record in group]
             cells.append(f"{spread(shares, 100)} {made_from(group)}" if group else "–")
         lines.append(f"| {title} | {' | '.join(cells)} |")
-    return "\n".join(lines).replace(" (1 seed) |", " |")
+    alone = re.compile(r" \(1 seed(?:, (subset))?\) ")
+    return alone.sub(lambda match: f" ({match[1]}) " if match[1] else " ", "\n".join(lines))
 
 
 def findings(records: list[dict[str, Any]] | None = None) -> str:
