@@ -7,7 +7,7 @@ import torch
 
 from course_lib.experiments import report
 from course_lib.experiments.grid import read_grid
-from course_lib.experiments.records import load_records
+from course_lib.experiments.records import KEPT_EPOCH, load_records
 from course_lib.files import REPOSITORY
 from course_lib.views.heatmap import AttentionHeatmap
 
@@ -260,7 +260,8 @@ def test_nothing_is_ranked_inside_its_interval_and_one_seed_is_said():
 def test_every_paper_figure_of_a_model_of_ours_has_its_row_run_or_not():
     table = report.papers_table([iram_record(accuracy=0.85)])
     assert "| SST-2 | IRAM vanilla | 88.7 | 85.0 (1 seed), 50-d vectors | -3.7 ± " in table
-    assert "| AG | SANet big | 92.58 | – | – | not run |" in table
+    assert table.count("| unpaired | worse, of one seed |") == 1
+    assert "| AG | SANet big | 92.58 | – | – | – | not run |" in table
     assert table.count("\n") == 1 + sum(map(len, report.PAPERS.values()))
 
 
@@ -269,7 +270,7 @@ def test_contrasts_name_both_sides_and_their_seeds():
     baseline = "BiLSTM + maxout (IRAM without steps)"
     table = report.contrasts_table(records, [("sst2", "IRAM vanilla", baseline)])
     assert f"| SST-2 | IRAM vanilla (2 seeds) | {baseline} (1 seed) | +0.0 ± " in table
-    assert table.endswith("| not told apart |")
+    assert table.endswith("| unpaired | not told apart |")
 
 
 def test_a_sweep_holds_what_is_fixed_and_lets_nothing_else_differ():
@@ -290,6 +291,8 @@ def test_a_sweep_holds_what_is_fixed_and_lets_nothing_else_differ():
         "| 0 | 2 | 80.0 ± 0.0 | – |",
         "| 0.1 | 2 | 80.0 ± 0.0 | – |",
         "| 1 | – | – | – |",
+        "",
+        KEPT_EPOCH,
     ]
 
 

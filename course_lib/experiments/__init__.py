@@ -18,6 +18,7 @@ __all__, __getattr__ = front(
         "system_of": "run",  # the system of a spec, not built yet
         "StaleRun": "records",  # a folder or record that is damaged or belongs to another run
         "kept_accuracy": "records",  # validation accuracy of a run's best epoch
+        "KEPT_EPOCH": "records",  # the caveat of `kept_accuracy`, for tables
         "load_records": "records",  # all committed records
         "grid": "grid",  # groups of runs, and which are missing
         "report": "report",  # tables, sweeps and differences from records

@@ -14,6 +14,7 @@ import torch
 
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import prepared_content
+from course_lib.experiments.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY, atomic_path
@@ -24,6 +25,10 @@ RESULTS = REPOSITORY / "results"
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
 ASIDE = ".stale-"  # in the names of folders that were moved aside
+# The caveat of ``kept_accuracy``, for whoever shows it in a table.
+KEPT_EPOCH = (
+    "Validation accuracies are optimistic: the epoch that was kept was chosen on the same texts."
+)
 ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
 
 
@@ -176,14 +181,36 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def publish(spec: RunSpec) -> Path:
-    """Copy the record of a finished run to ``results/``, which is committed and quoted.
+    """Copy the record of a finished run, and its test predictions, to ``results/``, which is
+    committed and quoted.
 
-    ``StaleRun`` if ``runs/`` holds no complete record of this spec and today's data.
+    ``StaleRun`` if ``runs/`` holds no complete record of this spec and today's data, ``DataError``
+    if the predictions that it names are missing or damaged.
     """
-    record = read_record(RUNS / spec.id / "record.json")
-    check_record(record, spec, RUNS / spec.id)
+    folder = RUNS / spec.id
+    record = read_record(folder / "record.json")
+    check_record(record, spec, folder)
+    if "predictions" in record:
+        read_predictions(folder / FILE, record["predictions"])
+        with atomic_path(published_predictions(spec.id)) as temporary:
+            shutil.copyfile(folder / FILE, temporary)
     write_json(RESULTS / f"{spec.id}.json", record)
     return RESULTS / f"{spec.id}.json"
+
+
+def published_predictions(name: str) -> Path:
+    """Where the test predictions of the published run with that id are."""
+    return RESULTS / "predictions" / f"{name}.npz"
+
+
+def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
+    """The test predictions of a published run; None where its record names none.
+
+    ``DataError`` if the file that the record names is missing, damaged or another one.
+    """
+    if "predictions" not in record:
+        return None
+    return read_predictions(published_predictions(record["id"]), record["predictions"])
 
 
 def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
@@ -192,5 +219,5 @@ def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:
-    """Validation accuracy, in [0, 1], of a run's best epoch."""
+    """Validation accuracy, in [0, 1], of a run's best epoch; optimistic, see ``KEPT_EPOCH``."""
     return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]

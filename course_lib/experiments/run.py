@@ -23,6 +23,7 @@ from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import records
+from course_lib.experiments.predictions import FILE, write_predictions
 from course_lib.experiments.records import (
     StaleRun,
     check_record,
@@ -38,7 +39,7 @@ from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS, System
 from course_lib.experiments.systems.system import Rows
 from course_lib.files import REPOSITORY, DataError, clear_leftovers, file_digest
-from course_lib.metrics.classification import classification_metrics
+from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.training.checkpoints import History
 from course_lib.training.config import CheckpointError
 from course_lib.training.devices import choose_device, use_threads
@@ -71,7 +72,8 @@ class Run:
 def train(
     spec: RunSpec, folder: Path | None = None, after_epoch: Callable[[History], None] | None = None
 ) -> Run:
-    """Train and evaluate; with a ``folder`` leave record, weights and vocabulary there.
+    """Train and evaluate; with a ``folder`` leave record, weights, vocabulary and test predictions
+    there.
 
     An interrupted run resumes from the folder's last checkpoint. If the folder already holds this
     spec's record, that run is loaded; if another process runs in the folder, this one waits.
@@ -126,7 +128,9 @@ def _train(
         )  # fmt: skip
     except CheckpointError as error:
         raise StaleRun(str(error)) from error
-    evaluation = evaluate(system, rows, spec, with_validation="epochs" not in fit_record)
+    evaluation, predictions = evaluate(
+        system, rows, spec, with_validation="epochs" not in fit_record
+    )
     record = about | {
         "environment": environment,
         "seconds": round(time.perf_counter() - start, 1),
@@ -136,6 +140,8 @@ def _train(
     if folder and is_main():
         system.save(folder)
         record["weights"] = f"sha256:{file_digest(folder / 'model.safetensors')}"
+        if predictions:
+            record["predictions"] = write_predictions(folder / FILE, predictions, rows["test"])
         write_json(folder / "record.json", record)
     return Run(record, system, corpus)
 
@@ -155,11 +161,14 @@ def system_of(spec: RunSpec, corpus: Corpus) -> System:
     return SYSTEMS[spec.system](spec.settings(), corpus.card.classes, made_up)
 
 
-def evaluate(system: System, rows: Rows, spec: RunSpec, with_validation: bool) -> dict[str, Any]:
-    """The trained system's part of the record: metrics on the test half if ``spec.test``, and means
-    of its attention's figures beside those of the same network before training.
+def evaluate(
+    system: System, rows: Rows, spec: RunSpec, with_validation: bool
+) -> tuple[dict[str, Any], Predictions | None]:
+    """The trained system's part of the record, and its test predictions if ``spec.test``.
 
-    ``with_validation`` adds metrics on the validation rows, for systems without epochs.
+    That part holds metrics on the test half if ``spec.test``, and means of its attention's figures
+    beside those of the same network before training. ``with_validation`` adds metrics on the
+    validation rows, for systems without epochs.
     """
     split = "test" if spec.test else "validation"
     look = system.look(rows[split])
@@ -177,7 +186,7 @@ def evaluate(system: System, rows: Rows, spec: RunSpec, with_validation: bool) -
             "trained": _means(look.figures),
             "untrained": _means(before.look(rows[split]).figures),
         }
-    return result
+    return result, look.predictions if spec.test else None
 
 
 def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:

@@ -12,10 +12,13 @@ __all__, __getattr__ = front(
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # expected costs of SANet on Zhang's complete sets
         "CONTRASTS": "differences",  # which pairs of models are compared, and for which claim
+        "SIMPLE_CONTRASTS": "differences",  # what word pairs add to a bag of words
         "PAPERS": "differences",  # the papers' accuracies in %, by model and dataset
         "contrasts_table": "differences",  # differences between two models of ours, with intervals
         "difference": "differences",  # mean accuracy of runs minus that of others
         "papers_table": "differences",  # our accuracies beside the papers', with differences
+        "mcnemar": "paired",  # whether two models are right equally often on the same texts
+        "paired_bootstrap": "paired",  # interval of their difference, over texts and seeds
         "REPORTED": "imdb",  # the IMDb report's own figures
         "grouped": "imdb",  # IMDb's records in groups that differ only in their seed
         "imdb_table": "imdb",  # results on the complete IMDb test half

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from course_lib.data.catalog import CARDS
 from course_lib.experiments.records import load_records
 from course_lib.experiments.report.imdb import REPORTED
+from course_lib.experiments.report.paired import SIGNIFICANT, Paired, paired
 from course_lib.experiments.report.records import (
     accuracy_of,
     made_from,
@@ -55,24 +56,53 @@ CONTRASTS = [
     *(("sst5", *pair) for pair in combinations(AGT_MODELS, 2)),
     ("sst5", "AGT", PAIRS),
 ]
+# What word pairs add to a bag of words.
+SIMPLE_CONTRASTS = [
+    (dataset, PAIRS, "TF-IDF of words")
+    for dataset in ("imdb", "ag_news", "amazon_full", "sst2", "sst5")
+]
 
 
 class Difference(NamedTuple):
-    """The difference of two shares in [0, 1], with its standard error; ``one_seed`` if one side has
-    a single seed, so that the error lacks the spread over seeds."""
+    """The difference of two shares in [0, 1].
+
+    ``error`` is its standard error if each side had read a test set of its own; ``paired`` the
+    comparison text by text, where both sides kept their predictions of the same texts, which then
+    decides. ``one_seed`` if one side has a single seed, so that the spread over seeds is missing.
+    """
 
     value: float
     error: float
     one_seed: bool
+    paired: Paired | None = None
 
     def __str__(self) -> str:
-        """Percentage points, and half of the interval."""
+        """Percentage points, and half of the interval, or both bounds of a paired one."""
+        if self.paired:
+            low, high = self.interval
+            return f"{100 * self.value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
         return f"{100 * self.value:+.1f} ± {100 * STANDARD_ERRORS * self.error:.1f}"
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The bounds of an interval of about 95 %."""
+        if self.paired:
+            return self.paired.low, self.paired.high
+        half = STANDARD_ERRORS * self.error
+        return self.value - half, self.value + half
+
+    @property
+    def test(self) -> str:
+        """Which test the reading rests on: ``"unpaired"``, or which paired one."""
+        return str(self.paired or "unpaired")
+
+    @property
     def reading(self) -> str:
-        """``"better"``, ``"worse"``, or ``"not told apart"`` if the interval contains 0."""
-        if abs(self.value) <= STANDARD_ERRORS * self.error:
+        """``"better"``, ``"worse"``, or ``"not told apart"`` if the interval contains 0 or
+        McNemar's p-value, where there is one, is at least 0.05."""
+        low, high = self.interval
+        by_chance = self.paired and self.paired.p is not None and self.paired.p >= SIGNIFICANT
+        if low <= 0 <= high or by_chance:
             return "not told apart"
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
@@ -91,16 +121,18 @@ def difference(
 ) -> Difference:
     """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents).
 
-    The error assumes independent test sets. Ours share one test set, where models tend to fail on
+    Runs that all kept their predictions of the same test texts are compared text by text. Otherwise
+    the error assumes independent test sets. Ours share one test set, where models tend to fail on
     the same texts, so the true error is smaller and ``"not told apart"`` appears too often.
     """
     if isinstance(other, tuple):
-        share, error, one_seed = other[0], sampling_error(*other), False
+        share, error, one_seed, pair = other[0], sampling_error(*other), False, None
     else:
         share, error = statistics.mean(map(accuracy_of, other)), error_of_mean(other)
-        one_seed = _lacks_seeds(other)
+        one_seed, pair = _lacks_seeds(other), paired(ours, other)
     value = statistics.mean(map(accuracy_of, ours)) - share
-    return Difference(value, math.hypot(error_of_mean(ours), error), one_seed or _lacks_seeds(ours))
+    error = math.hypot(error_of_mean(ours), error)
+    return Difference(value, error, one_seed or _lacks_seeds(ours), pair)
 
 
 def _lacks_seeds(group: list[dict[str, Any]]) -> bool:
@@ -115,37 +147,38 @@ def papers_table(
     markdown table; "–" where a run is missing."""
     records = load_records() if records is None else records
     rows = [
-        "| dataset | model | paper | ours | difference | ours is |",
-        "|---|---|---:|---:|---:|---|",
+        "| dataset | model | paper | ours | difference | test | ours is |",
+        "|---|---|---:|---:|---:|---|---|",
     ]
     for model in models:
         for dataset, share in PAPERS[model].items():
-            cells = ["–", "–", "not run"]
+            cells = ["–", "–", "–", "not run"]
             if group := runs_of(records, MODELS[model], dataset):
                 gap = difference(group, (share / 100, sum(CARDS[dataset].sizes["test"])))
                 ours = spread([accuracy_of(record) for record in group], 100)
                 how = ", ".join(filter(None, [made_from(group), vector_size(group[0])]))
-                cells = [f"{ours} {how}", str(gap), gap.reading]
+                cells = [f"{ours} {how}", str(gap), gap.test, gap.reading]
             rows.append(f"| {NAMES[dataset]} | {model} | {share:.4g} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def contrasts_table(
     records: list[dict[str, Any]] | None = None,
-    contrasts: Iterable[tuple[str, str, str]] = tuple(CONTRASTS),
+    contrasts: Iterable[tuple[str, str, str]] = (*CONTRASTS, *SIMPLE_CONTRASTS),
 ) -> str:
-    """Differences in test accuracy between two models of ours, in points with their intervals."""
+    """Differences in test accuracy between two models of ours, in points with their intervals, and
+    which test each reading rests on."""
     records = load_records() if records is None else records
     rows = [
-        "| dataset | first | second | first − second | the first is |",
-        "|---|---|---|---:|---|",
+        "| dataset | first | second | first − second | test | the first is |",
+        "|---|---|---|---:|---|---|",
     ]
     for dataset, first, second in contrasts:
         groups = [runs_of(records, MODELS[model], dataset) for model in (first, second)]
-        cells = ["–", "not run"]
+        cells = ["–", "–", "not run"]
         if all(groups):
             gap = difference(*groups)
-            cells = [str(gap), gap.reading]
+            cells = [str(gap), gap.test, gap.reading]
         pair = zip((first, second), groups, strict=True)
         names = [f"{model} {made_from(group)}" if group else model for model, group in pair]
         rows.append(f"| {NAMES[dataset]} | {' | '.join([*names, *cells])} |")

@@ -10,7 +10,7 @@ import torch
 from matplotlib.figure import Figure
 
 from course_lib.experiments.grid import choose, read_grid
-from course_lib.experiments.records import kept_accuracy, load_records
+from course_lib.experiments.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.experiments.report.records import HOW_LONG, accuracy_of, setting, spread
 from course_lib.experiments.settings import value_of
 from course_lib.metrics.classification import sampling_error
@@ -156,8 +156,9 @@ def runs_table(records: list[dict[str, Any]] | None = None) -> str:
 
 
 def sweep_table(name: str, groups: Groups, planned: Iterable[float]) -> str:
-    """Accuracies in % by the value of a setting as a markdown table, "–" where a run is missing."""
-    rows = [f"| {name} | seeds | validation | test |", "|---:|---:|---:|---:|"]
+    """Accuracies in % by the value of a setting as a markdown table, "–" where a run is missing;
+    below it the caveat of its validation accuracies."""
+    rows = [f"| {name} | seeds | validation, kept epoch | test |", "|---:|---:|---:|---:|"]
     for value in sorted({*planned, *groups}):
         group = groups.get(value, [])
         cells = ["–", "–"]
@@ -166,4 +167,4 @@ def sweep_table(name: str, groups: Groups, planned: Iterable[float]) -> str:
         if group and "test" in group[0]:
             cells[1] = spread([accuracy_of(record) for record in group], 100)
         rows.append(f"| {value:g} | {len(group) or '–'} | {' | '.join(cells)} |")
-    return "\n".join(rows)
+    return "\n".join([*rows, "", KEPT_EPOCH])

@@ -1,0 +1,186 @@
+"""The test predictions that a run keeps: what they hold, how small they are, what damage is
+noticed."""
+
+import json
+import pickle
+import shutil
+
+import datasets
+import numpy as np
+import pytest
+import torch
+
+from course_lib.data.corpus import load_corpus
+from course_lib.experiments import records
+from course_lib.experiments.predictions import read_predictions, write_predictions
+from course_lib.experiments.records import load_records, predictions_of, publish
+from course_lib.experiments.run import train
+from course_lib.experiments.spec import RunSpec
+from course_lib.files import REPOSITORY, DataError, file_digest
+from course_lib.metrics import Predictions, classification_metrics
+
+LARGEST = 90_000  # bytes, for the 25,000 reviews of IMDb's test half
+SPEC = RunSpec("tfidf", "toy", "words", threads=1)
+
+
+def drawn(texts, classes, spread=3.0):
+    """Predictions that compress badly, and their rows."""
+    random = torch.Generator().manual_seed(0)
+    probabilities = (spread * torch.randn(texts, classes, generator=random)).softmax(1)
+    labels = torch.randint(classes, (texts,), generator=random)
+    rows = {"text": [f"text {number}" for number in range(texts)], "label": labels.tolist()}
+    return Predictions(probabilities, labels), datasets.Dataset.from_dict(rows)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 14])
+def test_what_is_read_is_what_was_predicted(tmp_path, classes):
+    predictions, rows = drawn(3000, classes)
+    found = read_predictions(
+        tmp_path / "p.npz", write_predictions(tmp_path / "p.npz", predictions, rows)
+    )
+    highest, guess = predictions.probabilities.max(1)
+    assert np.array_equal(found.classes, guess) and np.array_equal(found.labels, rows["label"][:])
+    assert abs(found.probabilities - highest.numpy()).max() < 1e-5
+    assert found.right.mean() == pytest.approx(classification_metrics(predictions)["accuracy"])
+
+
+def test_even_odds_are_the_class_that_the_metrics_count(tmp_path):
+    predictions = Predictions(torch.full((4, 2), 0.5), torch.tensor([0, 0, 0, 1]))
+    rows = datasets.Dataset.from_dict({"text": list("abcd"), "label": [0, 0, 0, 1]})
+    digest = write_predictions(tmp_path / "p.npz", predictions, rows)
+    found = read_predictions(tmp_path / "p.npz", digest)
+    assert found.right.mean() == classification_metrics(predictions)["accuracy"] == 0.75
+
+
+@pytest.mark.parametrize("classes", [2, 5, 14])
+def test_the_predictions_of_25_000_texts_are_small_and_the_same_every_time(tmp_path, classes):
+    predictions, rows = drawn(25_000, classes)
+    digests = {write_predictions(tmp_path / name, predictions, rows) for name in ("a.npz", "b.npz")}
+    assert len(digests) == 1 and (tmp_path / "a.npz").stat().st_size <= LARGEST
+
+
+def test_the_digest_of_the_items_tells_other_texts_labels_and_orders(tmp_path):
+    texts, labels = ["one", "two", "three"], [0, 1, 1]
+    rows = [(texts, labels), (texts, [1, 1, 1]), (["one", "two", "four"], labels),
+            (texts[::-1], labels[::-1]), (texts[:2], labels[:2])]  # fmt: skip
+    found = []
+    for text, label in [*rows, rows[0]]:
+        predictions = Predictions(torch.full((len(text), 2), 0.5), torch.tensor(label))
+        table = datasets.Dataset.from_dict({"text": text, "label": label})
+        digest = write_predictions(tmp_path / "p.npz", predictions, table)
+        found.append(read_predictions(tmp_path / "p.npz", digest).items)
+    assert len(set(found)) == len(rows) and found[0] == found[-1]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of runs, and a finished run in it."""
+    runs = tmp_path_factory.mktemp("runs")
+    return runs, train(SPEC, runs / SPEC.id)
+
+
+@pytest.fixture
+def places(finished, tmp_path, monkeypatch):
+    """``runs/`` with a finished run, and an empty ``results/``."""
+    shutil.copytree(finished[0], tmp_path / "runs")
+    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+    return tmp_path
+
+
+def test_a_run_keeps_its_test_predictions_beside_its_record(finished):
+    runs, done = finished
+    found = read_predictions(runs / SPEC.id / "predictions.npz", done.record["predictions"])
+    rows = load_corpus("toy").splits["test"]
+    assert np.array_equal(found.labels, rows["label"][:])
+    probabilities = done.system.look(rows).predictions.probabilities.numpy()
+    assert np.array_equal(found.classes, probabilities.argmax(1))
+    assert found.right.mean() == pytest.approx(done.record["test"]["accuracy"])
+
+
+def test_a_run_that_leaves_the_test_half_unread_keeps_none(tmp_path):
+    spec = RunSpec("tfidf", "toy", "words", threads=1, test=False)
+    record = train(spec, tmp_path).record
+    assert "predictions" not in record and not (tmp_path / "predictions.npz").exists()
+    assert predictions_of(record) is None
+
+
+def test_predictions_are_published_with_their_record(places):
+    published = json.loads(publish(SPEC).read_text())
+    found = predictions_of(published)
+    kept = places / "runs" / SPEC.id / "predictions.npz"
+    assert f"sha256:{file_digest(kept)}" == published["predictions"]
+    assert found.right.mean() == pytest.approx(published["test"]["accuracy"])
+    assert [record["id"] for record in load_records(places / "results")] == [SPEC.id]
+
+
+def archive(**arrays):
+    """Bytes of an archive of arrays."""
+
+    def write(path):
+        np.savez(path, **arrays)
+
+    return write
+
+
+THREE = np.zeros(3, np.uint8)
+DAMAGES = {
+    "missing": lambda path: path.unlink(),
+    "half": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "empty": lambda path: path.write_bytes(b""),
+    "a changed byte": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\1"),
+    "of another run": archive(classes=THREE, labels=THREE, probabilities=THREE, items="x"),
+}
+FOREIGN = {
+    "no archive": lambda path: path.write_text("not an archive"),
+    "one array": lambda path: np.save(path.open("wb"), THREE),
+    "without labels": archive(classes=THREE, probabilities=THREE, items="x"),
+    "of two lengths": archive(classes=THREE, labels=THREE, probabilities=THREE[:2], items="x"),
+    "in columns": archive(classes=THREE[None], labels=THREE[None], probabilities=THREE, items="x"),
+    "with code": archive(classes=np.array([print]), labels=THREE, probabilities=THREE, items="x"),
+    "a pickle": lambda path: path.write_bytes(pickle.dumps([1])),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_predictions_are_one_error_and_nothing_is_published(places, damage):
+    path = places / "runs" / SPEC.id / "predictions.npz"
+    damage(path)
+    with pytest.raises(DataError, match=r"predictions\.npz"):
+        publish(SPEC)
+    assert not (places / "results").exists()
+
+
+@pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
+def test_a_foreign_file_that_a_record_names_is_one_error(tmp_path, foreign):
+    path = tmp_path / "predictions.npz"
+    foreign(path)
+    with pytest.raises(DataError, match=r"predictions\.npz does not hold this run's predictions"):
+        read_predictions(path, f"sha256:{file_digest(path)}")
+
+
+COMMITTED = [record for record in load_records() if "predictions" in record]
+
+
+@pytest.mark.parametrize("record", COMMITTED, ids=lambda record: record["id"])
+def test_committed_predictions_give_the_accuracy_of_their_record(record):
+    found = predictions_of(record)
+    assert len(found.classes) == record["sizes"]["test"]
+    assert found.right.mean() == pytest.approx(record["test"]["accuracy"], abs=1e-6)
+    confusion = np.zeros_like(record["test"]["confusion"])
+    np.add.at(confusion, (found.labels, found.classes), 1)
+    assert confusion.tolist() == record["test"]["confusion"]
+
+
+def test_committed_predictions_are_small_and_each_has_a_record():
+    paths = sorted((REPOSITORY / "results" / "predictions").glob("*"))
+    assert {path.name for path in paths} == {f"{record['id']}.npz" for record in COMMITTED}
+    assert all(path.stat().st_size <= LARGEST for path in paths)
+
+
+def test_committed_runs_on_the_same_rows_read_the_same_items():
+    items = {}
+    for record in COMMITTED:
+        where = record["data"]["content"]
+        items.setdefault(where, set()).add(predictions_of(record).items)
+    assert all(len(found) == 1 for found in items.values())
