@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_lessons import PARAMETERS, PIXEL, notebook, write
 
+from course_lib.files import REPOSITORY
 from course_lib.teaching import contents, lessons, picture, site
 from course_lib.teaching.site import build, hero
 from course_lib.views.heatmap import AttentionHeatmap
@@ -156,6 +157,86 @@ def test_lessons_and_their_neighbours_are_links(tmp_path):
     assert not page.find("a", rel="next")
 
 
+def test_the_search_knows_all_prose_of_a_page(tmp_path):
+    text = (
+        "Before.\n\n# 01 · Title\n\nFirst.\n\n---\n\nSecond.\n\n#### Small\n\nThird.\n\n"
+        "<h2 id='x'>Raw</h2>"
+    )
+    path = write(notebook(new_markdown_cell(text)), tmp_path / "made.ipynb")
+    found = site.export_html(path, tmp_path / "made.html")
+    assert [(part["url"], part["heading"], part["text"]) for part in found] == [
+        ("made.html", "01 Title", "Before."),
+        ("made.html#01-title", "01 · Title", "First. Second."),
+        ("made.html#small", "Small", "Third. Raw"),
+    ]
+    assert all(part["lesson"] == "01 Title" for part in found)
+    bare = write(notebook(new_markdown_cell("Only words.")), tmp_path / "bare.ipynb")
+    (section,) = site.export_html(bare, tmp_path / "bare.html")
+    assert section["url"] == "bare.html" and section["text"] == "Only words."
+
+
+def test_a_lesson_that_failed_says_where_and_nothing_in_papermills_words(tmp_path):
+    banner = new_markdown_cell(
+        "An error at 'In [5]'", metadata={"tags": ["papermill-error-cell-tag"]}
+    )
+    error = new_output(
+        "error", ename="ValueError", evalue="no", traceback=["\x1b[31mValueError: no"]
+    )
+    cells = (banner, new_markdown_cell("# 01 · Title"), new_code_cell("x", outputs=[error]))
+    page = page_of(tmp_path, *cells)
+    assert page.find(class_="failed").find("a")["href"] == "#failed"
+    assert "ValueError: no" in page.find(id="failed").text and "In [5]" not in page.text
+
+
+def test_an_interrupted_course_keeps_the_pages_of_what_was_executed(tmp_path, monkeypatch):
+    first, second = (
+        write(notebook(new_markdown_cell(f"# 0{i} · Part {i}")), tmp_path / f"0{i}_part.ipynb")
+        for i in (1, 2)
+    )
+    folder = made_site(monkeypatch, tmp_path, first, second)
+
+    def execute(lesson, executed, *_):
+        if lesson == second:
+            raise KeyboardInterrupt
+        executed.parent.mkdir(exist_ok=True)
+        shutil.copy(lesson, executed)
+        return lessons.Outcome(lesson.stem, 0.0, [])
+
+    monkeypatch.setattr(build, "execute", execute)
+    (folder / "02_part.html").write_text("of an earlier run")
+    with pytest.raises(KeyboardInterrupt):
+        site.course("smoke")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "01_part.html", "index.html", "search.js",
+    ]  # fmt: skip
+    assert "01_part.html" in (folder / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_made_is_told_and_the_others_are_made(tmp_path, monkeypatch):
+    sources = [
+        write(notebook(new_markdown_cell(f"# 0{i} · Part {i}")), tmp_path / f"0{i}_part.ipynb")
+        for i in (1, 2)
+    ]
+    folder = made_site(monkeypatch, tmp_path, *sources)
+    (tmp_path / "executed").mkdir()
+    shutil.copy(sources[0], tmp_path / "executed")
+    (tmp_path / "executed" / "02_part.ipynb").write_text("no notebook")
+    errors = site.write_site()
+    assert list(errors) == ["02_part"] and errors["02_part"][0].startswith("no page: ")
+    assert (folder / "01_part.html").exists() and not (folder / "02_part.html").exists()
+
+
+def test_a_cover_that_is_no_picture_is_left_out(tmp_path, monkeypatch):
+    broken = new_output("display_data", {"image/png": "bm8gcGljdHVyZQ=="})
+    made = notebook(new_markdown_cell("# 01 · Title"), new_code_cell("x", outputs=[broken]))
+    source = write(made, tmp_path / "01_made.ipynb")
+    folder = made_site(monkeypatch, tmp_path, source)
+    (tmp_path / "executed").mkdir()
+    shutil.copy(source, tmp_path / "executed")
+    assert site.write_site() == {}
+    assert not parsed(folder / "index.html").find(class_="card").find("img")
+
+
 @pytest.fixture
 def committed_site(monkeypatch, tmp_path):
     """The site of the committed notebooks, with the outputs that they hold."""
@@ -198,9 +279,26 @@ def test_the_index_shows_every_lesson_with_its_minutes_exercises_and_picture(com
     assert [link["href"] for link in drawn.find_all("a")] == [
         f"{entry.stem}.html" for entry in contents.entries()
     ]
-    needs = sum(len(entry.about.needs) for entry in contents.entries())
-    assert len(drawn.find_all("path", attrs={"marker-end": True})) == needs
+    for look in ("needs", "helps"):
+        count = sum(len(getattr(entry.about, look)) for entry in contents.entries())
+        assert len(drawn.find_all("path", class_=look)) == count > 0
     assert len(index.find(class_="hero").find_all("iframe")) == 3
+
+
+def test_the_map_agrees_with_what_each_lesson_says_it_needs():
+    for path in lessons.lesson_paths():
+        head = nbformat.read(path, as_version=4).cells[0].source
+        said = re.findall(r"\b\d\d\b", re.search(r"\*\*You need\*\*(.*?)\n\n", head, re.DOTALL)[1])
+        about = contents.ABOUT[path.stem]
+        assert sorted(stem[:2] for stem in (*about.needs, *about.helps)) == sorted(set(said))
+
+
+def test_the_readme_has_every_lesson_with_its_sentence_and_minutes():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for entry in contents.entries():
+        sentence = entry.about.sentence[0].lower() + entry.about.sentence[1:-1]
+        link = f"[{entry.number} {entry.title}](notebooks/{entry.stem}.ipynb)"
+        assert f"| {link} | {sentence} | {entry.minutes} min |" in readme
 
 
 def test_what_the_index_says_of_the_three_readers_is_in_their_record():
@@ -220,7 +318,7 @@ def test_the_search_knows_the_prose_and_neither_code_nor_outputs(committed_site)
     text = (committed_site / "search.js").read_text(encoding="utf-8")
     sections = json.loads(text.partition("\nconst SECTIONS = ")[2].rstrip(";\n"))
     assert len({section["id"] for section in sections}) == len(sections) > 100
-    (found,) = [section for section in sections if section["id"] == "00_start_here#recap"]
+    (found,) = [section for section in sections if section["id"] == "00_start_here.html#recap"]
     assert found["heading"] == "Recap" and found["url"] == "00_start_here.html#recap"
     assert "Attention weights are numbers" in found["text"]
     words = " ".join(section["text"] for section in sections)
@@ -255,6 +353,7 @@ HOSTILE = (
     "<iframe src=javascript:alert(1)></iframe>",
     "<iframe srcdoc='<script>parent.x</script>' sandbox='allow-scripts allow-same-origin' "
     "onload='alert(1)'></iframe>",
+    "<iframe srcdoc='<img src=https://elsewhere.example/x>'></iframe>",
     "<p style='background:url(https://elsewhere.example/x)'>word</p>",
     "<img src=https://elsewhere.example/x>",
     "<style>body { display: none }</style>",
@@ -284,6 +383,7 @@ def assert_harmless(output):
             assert name != "style" or "url" not in value
         if tag.name == "iframe":
             assert tag["sandbox"] == ["allow-scripts"]  # one word, no more
+            assert not tag.get("srcdoc")
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -17,11 +17,13 @@ from course_lib.teaching.students import find_exercises
 
 @dataclass(frozen=True)
 class About:
-    """What we say of a lesson: its name on the map, a sentence, and the lessons it builds on."""
+    """What we say of a lesson: its name on the map, a sentence, which lessons it needs, and which
+    help."""
 
     short: str
     sentence: str
     needs: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
 
 
 ABOUT = {
@@ -34,37 +36,40 @@ ABOUT = {
         "The GRU",
         "Compute a step of a gated recurrent unit by hand, prove what nn.GRU computes, and watch "
         "its gates over a sentence.",
-        ("00_start_here",),
+        helps=("00_start_here",),
     ),
     "02_attention": About(
         "Attention",
         "Derive four forms of attention, measure how sparse and how local each is, and find broken "
         "ones by their behaviour.",
-        ("00_start_here",),
+        helps=("00_start_here",),
     ),
     "03_han_imdb": About(
         "HAN",
         "Train a hierarchical attention network on film reviews, redraw the figures of a published "
         "report, and find what the network cannot see.",
-        ("01_gru", "02_attention"),
+        needs=("00_start_here", "02_attention"),
+        helps=("01_gru",),
     ),
     "04_sanet_zhang": About(
         "SANet",
         "Build self-attention in four versions, and measure its matrices beside untrained and "
         "uniform ones.",
-        ("02_attention",),
+        needs=("02_attention",),
     ),
     "05_iram_regularization": About(
         "IRAM",
         "Attend in steps, keep the steps apart with a penalty, and catch the network when it fools "
         "that penalty.",
-        ("01_gru", "02_attention"),
+        needs=("02_attention",),
+        helps=("01_gru",),
     ),
     "06_agt_compositionality": About(
         "AGT",
         "Turn a highway layer into an attention gate, read a table of words and layers, and test a "
         "claim about composition.",
-        ("01_gru", "02_attention"),
+        needs=("01_gru", "02_attention"),
+        helps=("04_sanet_zhang",),
     ),
     "report": About(
         "The report",

@@ -7,8 +7,8 @@ reads another, ``search.js``, when somebody first searches.
 import base64
 import io
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from course_lib.teaching.lessons import (
     views_shown,
     watched,
 )
-from course_lib.teaching.site.cells import Part, cover, page_parts
+from course_lib.teaching.site.cells import cover, page_parts
 from course_lib.teaching.site.drawn_map import drawn_map
 from course_lib.teaching.site.hero import hero
 from course_lib.teaching.site.prose import Outline, plain_text
@@ -40,62 +40,80 @@ _HERE = Path(__file__).parent
 _ASSETS = _HERE / "assets"
 
 
-@dataclass(frozen=True)
-class Page:
-    """A lesson's page: its ``entry``, and the sections that the search knows."""
-
-    entry: Entry
-    sections: tuple[dict[str, str], ...]
-
-
 def export_html(
-    executed: Path, target: Path, before: Entry | None = None, after: Entry | None = None
-) -> Page:
-    """Write an executed lesson as one self-contained page with links to its neighbours."""
+    executed: Path,
+    target: Path,
+    entry: Entry | None = None,
+    before: Entry | None = None,
+    after: Entry | None = None,
+) -> list[dict[str, str]]:
+    """Write an executed lesson as one self-contained page with links to its neighbours.
+
+    Returns its sections for the search. What the page says of the lesson is ``entry``, else what
+    the executed copy says.
+    """
     notebook, stem = nbformat.read(executed, as_version=4), target.stem
-    entry, outline = read_entry(notebook, stem), Outline()
+    entry, outline = entry or read_entry(notebook, stem), Outline()
     parts = page_parts(notebook, stem, outline)
-    headings = [heading for heading in outline.headings if heading.level in (2, 3)]
     _write(
         target,
         "lesson.html.j2",
         name=f"{entry.number} {entry.title}".strip(),
         parts=parts,
-        headings=headings,
+        failed=any(part.failed for part in parts),
+        headings=[heading for heading in outline.headings if heading.level in (2, 3)],
         before=before,
         after=after,
     )
-    return Page(entry, tuple(_sections(entry, parts)))
+    return list(_sections(entry, "\n".join(part.prose for part in parts), outline))
 
 
 def course(profile: str) -> list[Outcome]:
-    """Data, every lesson and the report, and ``site/`` with these executed and an index."""
-    outcomes = []
+    """Data, every lesson and the report, and ``site/`` with what could be executed and an index.
+
+    The pages are written even if a lesson is interrupted; that of the lesson itself is then gone.
+    """
+    outcomes, errors = [], {}
     with watched(pages(), profile) as progress:
         if profile != "smoke":
             prepare_data(progress)
-        for lesson in pages():
-            executed = EXECUTED / lesson.name
-            for path in (executed, SITE / f"{lesson.stem}.html"):  # those of an earlier run
-                path.unlink(missing_ok=True)
-            with views_shown("static"):
-                outcomes.append(execute(lesson, executed, profile, progress))
-    write_site()
-    return outcomes
-
-
-def write_site() -> None:
-    """Write a page of everything executed so far, the index and the search."""
-    entries = [read_entry(nbformat.read(path, as_version=4), path.stem) for path in pages()]
-    executed = [EXECUTED / path.name for path in pages()]
-    made = [entry for entry, path in zip(entries, executed, strict=True) if path.exists()]
-    neighbours = zip(made, [None, *made][:-1], [*made, None][1:], strict=True)
-    written = [
-        export_html(EXECUTED / f"{entry.stem}.ipynb", SITE / f"{entry.stem}.html", before, after)
-        for entry, before, after in neighbours
+        try:
+            for lesson in pages():
+                executed = EXECUTED / lesson.name
+                executed.unlink(missing_ok=True)  # that of an earlier run
+                with views_shown("static"):
+                    outcomes.append(execute(lesson, executed, profile, progress))
+        finally:
+            errors = write_site()
+    return [
+        replace(outcome, errors=[*outcome.errors, *errors.get(outcome.lesson, [])])
+        for outcome in outcomes
     ]
-    _write_index(entries, {entry.stem for entry in made})
-    _write_search(section for page in written for section in page.sections)
+
+
+def write_site() -> dict[str, list[str]]:
+    """Write a page of everything executed so far, the index and the search.
+
+    Returns what went wrong by lesson; a lesson without an executed copy, or whose page cannot be
+    made, has no page afterwards.
+    """
+    entries = [read_entry(nbformat.read(path, as_version=4), path.stem) for path in pages()]
+    made = [entry for entry in entries if (EXECUTED / f"{entry.stem}.ipynb").exists()]
+    sections: list[dict[str, str]] = []
+    errors: dict[str, list[str]] = {}
+    for before, entry, after in zip([None, *made], made, [*made, None][1:], strict=False):
+        executed, page = EXECUTED / f"{entry.stem}.ipynb", SITE / f"{entry.stem}.html"
+        try:
+            sections += export_html(executed, page, entry, before, after)
+        except Exception as error:  # the other pages can be made all the same
+            errors[entry.stem] = [f"no page: {type(error).__name__}: {error}"]
+    shown = {entry.stem for entry in made} - errors.keys()
+    for entry in entries:
+        if entry.stem not in shown:
+            (SITE / f"{entry.stem}.html").unlink(missing_ok=True)
+    _write_index(entries, shown)
+    _write_search(sections)
+    return errors
 
 
 def hero_section(readings: Path) -> str:
@@ -109,22 +127,23 @@ def pages() -> list[Path]:
     return [*lesson_paths(), REPORT]
 
 
-def _sections(entry: Entry, parts: Sequence[Part]) -> Iterable[dict[str, str]]:
-    """The prose under each heading, without its formulas, code and outputs."""
-    lesson = f"{entry.number} {entry.title}".strip()
-    markup = "\n".join(part.prose for part in parts)
-    for section in markup.split("<h")[1:]:
-        head, _, text = section.partition("\n")
-        if not (head[:1] in "123" and 'id="' in head):
-            continue
-        anchor = head.partition('id="')[2].partition('"')[0]
-        yield {
-            "id": f"{entry.stem}#{anchor}",
-            "url": f"{entry.stem}.html#{anchor}",
-            "lesson": lesson,
-            "heading": plain_text(f"<h{head}"),
-            "text": plain_text(text),
-        }
+def _sections(entry: Entry, markup: str, outline: Outline) -> Iterator[dict[str, str]]:
+    """The prose before and under each heading, without its formulas."""
+    title = f"{entry.number} {entry.title}".strip()
+    starts = [markup.index(f'<h{h.level} id="{h.anchor}">') for h in outline.headings]
+    ends = [*starts, len(markup)]
+    if plain_text(markup[: ends[0]]) or not starts:
+        yield _section(entry.stem, "", title, title, markup[: ends[0]])
+    for heading, start, end in zip(outline.headings, starts, ends[1:], strict=True):
+        _, _, text = markup[start:end].partition("</h")
+        name = plain_text(heading.markup)
+        yield _section(entry.stem, f"#{heading.anchor}", title, name, text.partition(">")[2])
+
+
+def _section(stem: str, anchor: str, lesson: str, heading: str, markup: str) -> dict[str, str]:
+    address = f"{stem}.html{anchor}"
+    text = plain_text(markup)
+    return {"id": address, "url": address, "lesson": lesson, "heading": heading, "text": text}
 
 
 def _write_index(entries: Sequence[Entry], made: set[str]) -> None:
@@ -133,7 +152,7 @@ def _write_index(entries: Sequence[Entry], made: set[str]) -> None:
             "entry": entry,
             "made": entry.stem in made,
             "facts": _facts(entry),
-            "picture": _thumbnail(EXECUTED / f"{entry.stem}.ipynb"),
+            "picture": _thumbnail(EXECUTED / f"{entry.stem}.ipynb") if entry.stem in made else "",
         }
         for entry in entries
     ]
@@ -156,10 +175,13 @@ def _facts(entry: Entry) -> str:
 
 def _thumbnail(executed: Path) -> str:
     """The lesson's cover, small, in base64; empty without one."""
-    data = cover(nbformat.read(executed, as_version=4)) if executed.exists() else None
+    data = cover(nbformat.read(executed, as_version=4))
     if data is None:
         return ""
-    picture, small = Image.open(io.BytesIO(data)).convert("RGB"), io.BytesIO()
+    try:
+        picture, small = Image.open(io.BytesIO(data)).convert("RGB"), io.BytesIO()
+    except OSError:  # no picture that anybody could show
+        return ""
     picture.thumbnail(COVER)
     picture.quantize(64).save(small, "PNG", optimize=True)
     return base64.b64encode(small.getvalue()).decode("ascii")

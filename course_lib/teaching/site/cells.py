@@ -19,6 +19,7 @@ from course_lib.teaching.students import without_solution
 LONG = 25  # lines; longer code is folded
 IMPORTS, SOLUTION = "Imports and settings", "Solution: try it in JupyterLab first"
 CLAIM = "The claims above, checked"
+ADDED = {"injected-parameters", "papermill-error-cell-tag"}  # by papermill
 SHOWN = ("text/html", "text/markdown", "image/png", "text/plain")  # the first that there is
 
 
@@ -27,7 +28,7 @@ class Part:
     """A cell on the page: ``prose``, or ``code`` with ``outputs``, all as HTML.
 
     With a ``fold`` the code stands behind a line with these words; the ``stub`` of a folded
-    solution, which learners start from, stands before it.
+    solution, which learners start from, stands before it. ``failed``: it ended with an error.
     """
 
     prose: str = ""
@@ -35,20 +36,24 @@ class Part:
     fold: str = ""
     stub: str = ""
     outputs: tuple[str, ...] = ()
+    failed: bool = False
 
 
 def page_parts(notebook: NotebookNode, name: str, outline: Outline) -> list[Part]:
     """The parts of an executed lesson; its headings are added to ``outline``."""
     parts = []
     for index, cell in enumerate(notebook.cells):
+        if ADDED & set(_tags(cell)):
+            continue
         if cell.cell_type == "markdown":
             parts.append(Part(prose=render_prose(cell.source, outline)))
-        elif cell.cell_type == "code" and "injected-parameters" not in _tags(cell):
+        elif cell.cell_type == "code":
             outputs = tuple(filter(None, map(_output, cell.outputs)))
             fold = _fold(cell)
             stub = without_solution(cell.source, name, index) if fold == SOLUTION else ""
             stub = highlighted(stub) if stub else ""
-            parts.append(Part("", highlighted(cell.source), fold, stub, outputs))
+            failed = any(output.output_type == "error" for output in cell.outputs)
+            parts.append(Part("", highlighted(cell.source), fold, stub, outputs, failed))
     return parts
 
 

@@ -12,7 +12,7 @@ from bleach.css_sanitizer import CSSSanitizer
 from bleach.html5lib_shim import Filter
 from bleach.sanitizer import Cleaner
 
-from course_lib.views.heatmap.static import RESIZE
+from course_lib.views.heatmap.static import FRAME_HEAD, RESIZE
 
 TAGS = {
     "a", "b", "blockquote", "br", "caption", "code", "dd", "details", "div", "dl", "dt", "em",
@@ -47,7 +47,8 @@ PROTOCOLS = {"http", "https", "mailto", "data"}
 def clean_html(text: str) -> str:
     """An output's HTML without anything that runs in the page or asks for something.
 
-    Tags that are not allowed become visible text; frames keep their ``srcdoc``, in a sandbox.
+    Tags that are not allowed become visible text. Frames keep a ``srcdoc`` that begins with our
+    frames' head, whose policy forbids requests, and stand in a sandbox.
     """
     return Cleaner(
         tags=TAGS,
@@ -64,7 +65,7 @@ def _may_stay(tag: str, name: str, value: str) -> bool:
     if name == "onload":
         return tag == "iframe" and value == RESIZE
     if name == "srcdoc":
-        return tag == "iframe"
+        return tag == "iframe" and value.startswith(FRAME_HEAD)
     if name == "src":
         return tag == "img" and value.startswith("data:image/")
     if name == "href":

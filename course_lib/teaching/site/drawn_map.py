@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 
 from course_lib.teaching.contents import Entry
 
-WIDTH, BOX, ROW = 520, (116, 52), 108  # of the drawing, of a box, from a row to the next
+WIDTH, BOX, ROW = 378, (112, 52), 108  # of the drawing, of a box, from a row to the next
 
 
 def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
-    """An SVG: a row of boxes for each depth, an arrow to each lesson from those it builds on.
+    """An SVG: a row of boxes for each depth, a solid arrow to each lesson from those that it needs
+    and a dashed one from those that help.
 
     Lessons in ``made`` are links to their pages.
     """
@@ -21,10 +22,11 @@ def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
         for place, entry in enumerate(row)
     }
     arrows = [
-        _arrow(centres[need], centres[entry.stem])
+        _arrow(centres[below], centres[entry.stem], look)
         for entry in numbered
-        for need in entry.about.needs
-        if need in centres
+        for look, lessons in (("needs", entry.about.needs), ("helps", entry.about.helps))
+        for below in lessons
+        if below in centres
     ]
     boxes = [_box(entry, *centres[entry.stem], entry.stem in made) for entry in numbered]
     height = ROW * (len(rows) - 1) + BOX[1] + 8
@@ -37,7 +39,7 @@ def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
 
 
 def _rows(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Each lesson one row below the lowest that it builds on."""
+    """Each lesson one row below the lowest that it needs or that helps."""
     depths: dict[str, int] = {}
     for entry in entries:
         depths[entry.stem] = 1 + max(
@@ -49,14 +51,12 @@ def _rows(entries: Iterable[Entry]) -> list[list[Entry]]:
     ]
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+def _arrow(start: tuple[float, float], end: tuple[float, float], look: str) -> str:
     (x0, y0), (x1, y1) = start, end
     y0, y1 = y0 + BOX[1] / 2, y1 - BOX[1] / 2 - 2
     middle = (y0 + y1) / 2
-    return (
-        f'<path d="M{x0:g} {y0:g}C{x0:g} {middle:g} {x1:g} {middle:g} {x1:g} {y1:g}" '
-        'marker-end="url(#tip)"/>'
-    )
+    curve = f"M{x0:g} {y0:g}C{x0:g} {middle:g} {x1:g} {middle:g} {x1:g} {y1:g}"
+    return f'<path class="{look}" d="{curve}" marker-end="url(#tip)"/>'
 
 
 def _box(entry: Entry, x: float, y: float, linked: bool) -> str:

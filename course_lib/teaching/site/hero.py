@@ -13,7 +13,7 @@ READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 NAMES = {
     "trained": "Trained",
     "untrained": "Before training",
-    "uniform": "Trained, all words equal",
+    "uniform": "Trained, equal weights",
 }
 
 

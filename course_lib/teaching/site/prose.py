@@ -14,12 +14,12 @@ from course_lib.teaching.site.cleaning import clean_formula
 
 _NUMBERED = re.compile(r"\b([Ll]esson )(\d\d)\b")
 _LINK = re.compile(r"(<(a|code|math)\b.*?</\2>)", re.DOTALL)
-_CELLS_OF_TEXT = re.compile(r"<math\b.*?</math>|<[^>]*>", re.DOTALL)
+_MARKUP = re.compile(r"<math\b.*?</math>|<[^>]*>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading as a page links to it; ``markup`` is its HTML."""
+    """A heading as a page links to it; ``markup`` is its HTML, without links of its own."""
 
     level: int
     anchor: str
@@ -41,14 +41,14 @@ class Outline:
             if anchor not in taken:
                 break
             anchor = f"{words}-{number}"
-        heading = Heading(level, anchor, markup)
+        heading = Heading(level, anchor, re.sub(r"</?a\b[^>]*>", "", markup))
         self.headings.append(heading)
         return heading
 
 
 def plain_text(markup: str) -> str:
     """The words of our own HTML, without formulas."""
-    return " ".join(html.unescape(_CELLS_OF_TEXT.sub(" ", markup)).split())
+    return " ".join(html.unescape(_MARKUP.sub(" ", markup)).split())
 
 
 def render_prose(source: str, outline: Outline) -> str:

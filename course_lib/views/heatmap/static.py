@@ -46,6 +46,8 @@ program.then(({ module, state }) => {
 }).catch((error) => { document.body.textContent = "This browser cannot show it: " + error; });
 </script></body></html>"""
 
+FRAME_HEAD = _DOCUMENT.partition("{LIGHT}")[0]  # every frame begins with it, and with its policy
+
 # The frame cannot be looked into from outside: it tells its height when asked, and when it changes.
 RESIZE = (
     "window.addEventListener('message',e=>{if(e.source===this.contentWindow&&e.data.courseHeight>0)"

@@ -3,24 +3,33 @@
 (() => {
   const query = document.getElementById("query");
   const found = document.getElementById("found");
-  let engine = null;
+  let loading = null;
 
-  const load = () => new Promise((ready, failed) => {
-    if (engine) return ready(engine);
-    const script = document.createElement("script");
-    script.src = "search.js";
-    script.onload = () => {
-      engine = new MiniSearch({
-        fields: ["heading", "text"],
-        storeFields: ["url", "lesson", "heading"],
-        searchOptions: { boost: { heading: 3 }, prefix: true, fuzzy: 0.15, combineWith: "AND" },
-      });
-      engine.addAll(SECTIONS);
-      ready(engine);
-    };
-    script.onerror = () => failed(new Error("search.js is missing beside this page"));
-    document.head.append(script);
-  });
+  const load = () => {
+    loading ??= new Promise((ready, failed) => {
+      const script = document.createElement("script");
+      script.src = "search.js";
+      script.onload = () => {
+        try {
+          const engine = new MiniSearch({
+            fields: ["heading", "text"],
+            storeFields: ["url", "lesson", "heading"],
+            searchOptions: { boost: { heading: 3 }, prefix: true, fuzzy: 0.15, combineWith: "AND" },
+          });
+          engine.addAll(SECTIONS);
+          ready(engine);
+        } catch (error) {
+          failed(error);
+        }
+      };
+      script.onerror = () => {
+        loading = null; // it may be there the next time
+        failed(new Error("search.js is missing beside this page"));
+      };
+      document.head.append(script);
+    });
+    return loading;
+  };
 
   const entry = ({ url, lesson, heading }) => {
     const link = document.createElement("a");
@@ -46,7 +55,8 @@
 
   const search = () => {
     const words = query.value.trim();
-    load().then((index) => show(index.search(words), words), (error) => {
+    const isAsked = () => words === query.value.trim();
+    load().then((index) => isAsked() && show(words ? index.search(words) : [], words), (error) => {
       found.hidden = false;
       found.textContent = `No search: ${error.message}.`;
     });
@@ -56,11 +66,6 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !found.hidden) {
       found.hidden = true;
-      query.focus();
-    }
-    const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
-      event.preventDefault();
       query.focus();
     }
   });
@@ -88,11 +93,17 @@
     if (read) links.get(read.id)?.setAttribute("aria-current", "true");
   };
   if (links.size) {
-    new IntersectionObserver(mark, { rootMargin: "-110px 0px 0px 0px" }).observe(document.body);
     addEventListener("scroll", () => requestAnimationFrame(mark), { passive: true });
     mark();
   }
 
-  addEventListener("beforeprint", () =>
-    document.querySelectorAll("details").forEach((part) => { part.open = true; }));
+  // On paper everything is unfolded but solutions; afterwards all is as it was.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")].filter(
+      (part) => !/^Solution\b/.test(part.querySelector("summary")?.textContent.trim())
+    );
+    unfolded.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => unfolded.forEach((part) => { part.open = false; }));
 })();
