@@ -9,12 +9,13 @@ from typing import Any
 import yaml
 
 from course_lib.data.corpus import load_corpus
+from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import records
 from course_lib.experiments.records import move_aside, state
 from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.files import REPOSITORY
+from course_lib.experiments.spec import VECTORS, RunSpec
+from course_lib.files import REPOSITORY, DataError
 
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 ENTRY = {
@@ -95,12 +96,16 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
         if type(value) is not ENTRY[name]:
             raise SpecError(f"{where}: {name} takes {ENTRY[name].__name__}, got {value!r}")
     shared = {name: value for name, value in entry.items() if name != "seeds"}
-    specs = [RunSpec(**shared, seed=seed) for seed in entry.get("seeds", [0])]
-    for spec in specs:
-        try:
+    try:
+        if isinstance(vectors := shared.get("overrides", {}).get(VECTORS), str):
+            # jobs run in other folders, so a path is one from the repository
+            named = named_vectors(vectors, REPOSITORY)
+            shared["overrides"] = shared["overrides"] | {VECTORS: named}
+        specs = [RunSpec(**shared, seed=seed) for seed in entry.get("seeds", [0])]
+        for spec in specs:
             spec.validate()
-        except SpecError as error:
-            raise SpecError(f"{where}: {error}") from error
+    except (SpecError, DataError) as error:
+        raise SpecError(f"{where}: {error}") from error
     if not specs:
         raise SpecError(f"{where}: seeds is empty")
     return specs

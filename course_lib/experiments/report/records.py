@@ -12,6 +12,8 @@ from course_lib.metrics.classification import sampling_error
 # Overrides with which a run still counts as its preset: the cut and the length of training.
 HOW_LONG = {"text.max_tokens", "training.epochs", "training.patience"}
 
+WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
+
 SIMPLE = {
     "TF-IDF of words": ("tfidf", "words"),
     "TF-IDF of words and word pairs": ("tfidf", "default"),
@@ -97,9 +99,22 @@ def made_from(group: list[dict[str, Any]]) -> str:
 
 
 def vector_size(record: dict[str, Any]) -> str:
-    """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string."""
-    size = re.search(r"\.(\d+)d$", setting(record, "text.vectors"))
-    return f"{size[1]}-d vectors" if size else ""
+    """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string.
+
+    Vectors other than GloVe 6B are named: ``"300-d vectors (glove.840B)"``, and a file of one's own
+    by its name, ``"300-d vectors (mine.txt)"``; several side by side have a ``+`` between them.
+    """
+    chosen = setting(record, "text.vectors")
+    widths = {part["name"]: part["width"] for part in record.get("vectors", [])}
+    return " + ".join(_vectors_of(name, widths) for name in chosen.split("+") if name != "none")
+
+
+def _vectors_of(name: str, widths: dict[str, int]) -> str:
+    family, _, size = name.rpartition(".")
+    if WIDTH.fullmatch(size):
+        kind = "" if family == "glove.6B" else f" ({family})"
+        return f"{size.removesuffix('d')}-d vectors{kind}"
+    return f"{widths[name]}-d vectors ({name.partition('@')[0]})"
 
 
 def results_table(
