@@ -9,13 +9,15 @@ from typing import Any
 import yaml
 
 from course_lib.data.corpus import load_corpus
+from course_lib.data.sources import NotObtained, obtain
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import records
+from course_lib.experiments.estimate import estimate, unprepared
 from course_lib.experiments.records import move_aside, state
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import VECTORS, RunSpec
-from course_lib.files import REPOSITORY, DataError
+from course_lib.files import REPOSITORY, DataError, data_root
 
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 ENTRY = {
@@ -150,8 +152,24 @@ def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
 
 
 def prepare_data(specs: Iterable[RunSpec]) -> None:
-    """Fetch and prepare the data of runs once, here, since cluster nodes may have no network."""
+    """Fetch and prepare the data of runs once, here, since cluster nodes may have no network.
+
+    Everything is fetched before anything is prepared, which may take hours. Raises ``SpecError``,
+    one sentence that names all files that cannot be had and where to put them.
+    """
     specs = list(specs)
+    absent = {}
+    for card in unprepared(specs):
+        try:
+            obtain(card)
+        except NotObtained:
+            absent |= {item.filename: card.title for item in card.sources[-1].downloads}
+    if absent:
+        files = ", ".join(f"{file} ({title})" for file, title in absent.items())
+        raise SpecError(
+            f"these runs need what cannot be had here: {files}; put it into "
+            f"{data_root() / 'downloads'}, or set COURSE_DATA_MIRROR to a folder that holds it"
+        )
     for dataset in sorted({spec.dataset for spec in specs}):
         load_corpus(dataset)
     for vectors in sorted({spec.settings().text.vectors for spec in specs} - {"none"}):
@@ -159,12 +177,13 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
 
 
 def describe(grid: dict[str, list[RunSpec]]) -> str:
-    """One line per group: how many of its runs are done, then the names of the missing ones, each
-    with the reasons why a record of it does not count."""
-    lines = []
+    """One line per group: how many of its runs are done and what the rest will cost, then the names
+    of the missing ones, each with the reasons why a record of it does not count."""
+    lines, finished = [], records.load_records()
     for name, specs in grid.items():
         absent = missing(specs)
-        lines.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
+        done = f"{name}: {len(specs) - len(absent)} of {len(specs)} done"
+        lines.append(f"{done}; {estimate(absent, finished)}" if absent else done)
         for spec in absent:
             lines.append(f"  missing {spec.id}")
             lines += [f"    {reason}" for reason in state(spec).stale.values()]
