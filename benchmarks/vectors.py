@@ -76,6 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--words", type=int, default=20_000)
     parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--full", type=int, default=0, help="words of one more, ours alone")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
@@ -112,6 +113,9 @@ def main() -> None:
         "seconds_to_one_array": spread(ratio(seconds[lots], seconds[filled])),
         "words_per_second": spread([many / value for value in seconds[lots]]),
     }
+    if chosen.full:
+        figures["full"] = {"words": chosen.full, **in_a_process(chosen.full, chosen.seed)}
+        print(figures["full"])
     table = {f"peak MB, {name}": row for name, row in figures["peak_megabytes"].items()}
     table |= {
         f"of it by converting, {name}": row for name, row in figures["rise_megabytes"].items()
