@@ -152,5 +152,6 @@ def test_the_cost_is_told_before_anything_starts_and_what_is_missing_in_one_sent
     says = str(raised.value)
     for part in ("glove.840B.300d.zip (GloVe 840B", "glove.6B.zip", "jmt_pre", "dbpedia_csv.tgz"):
         assert part in says
+    assert "subset" not in says
     assert "\n" not in says and str(empty / "downloads") in says
     assert not (empty / "prepared").exists()

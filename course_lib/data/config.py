@@ -54,4 +54,6 @@ def check_vectors(config: TextConfig) -> None:
     known = all(part in names or OWN.fullmatch(part) for part in parts)
     if value != "none" and not (known and len(set(parts)) == len(parts)):
         choices = ", ".join(map(repr, ["none", *names]))
-        raise refusal(config, "vectors", f"one of {choices}, some joined by +, or a file of yours")
+        raise refusal(
+            config, "vectors", f"one of {choices}, some joined by +, or the path of a file"
+        )

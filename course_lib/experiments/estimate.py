@@ -142,11 +142,15 @@ def megabytes_to_fetch(cards: Iterable[Card]) -> float:
     for card in cards:
         if any(_present(source) for source in card.sources):
             continue
-        online = (s for s in card.sources if all(d.url or d.requirement for d in s.downloads))
-        for download in next(online).downloads:
+        for download in first_online(card).downloads:
             if not at_hand(download):
                 sizes[download.filename] = download.size
     return sum(sizes.values()) / 1e6
+
+
+def first_online(card: Card) -> Source:
+    """The source of a card that a network is asked first."""
+    return next(s for s in card.sources if all(d.url or d.requirement for d in s.downloads))
 
 
 def _present(source: Source) -> bool:

@@ -13,7 +13,7 @@ from course_lib.data.sources import NotObtained, obtain
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import records
-from course_lib.experiments.estimate import estimate, unprepared
+from course_lib.experiments.estimate import estimate, first_online, unprepared
 from course_lib.experiments.records import move_aside, state
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import VECTORS, RunSpec
@@ -158,16 +158,17 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
     one sentence that names all files that cannot be had and where to put them.
     """
     specs = list(specs)
-    absent = {}
+    absent: dict[str, str] = {}
     for card in unprepared(specs):
         try:
             obtain(card)
         except NotObtained:
-            absent |= {item.filename: card.title for item in card.sources[-1].downloads}
+            for item in first_online(card).downloads:
+                absent.setdefault(item.filename, card.title)
     if absent:
         files = ", ".join(f"{file} ({title})" for file, title in absent.items())
         raise SpecError(
-            f"these runs need what cannot be had here: {files}; put it into "
+            f"these runs need what cannot be had here: {files}; put them into "
             f"{data_root() / 'downloads'}, or set COURSE_DATA_MIRROR to a folder that holds it"
         )
     for dataset in sorted({spec.dataset for spec in specs}):
