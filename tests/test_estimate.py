@@ -95,9 +95,12 @@ def test_a_file_that_several_vectors_share_is_fetched_once_and_what_is_here_not_
     assert found.runs == 3 and found.megabytes == sized("glove.6B.zip")
     sst = replace(IRAM, overrides={"text.vectors": "none", "text.standardise": False})
     assert estimate.estimate([sst], []).megabytes == sized("trainDevTestTrees_PTB.zip")
-    (tmp_path / "glove.6B.zip").write_bytes(b"")
+    imdb = RunSpec("tfidf", "imdb", "words")
+    assert estimate.estimate([imdb], []).megabytes == sized("aclImdb_v1.tar.gz")
+    for name in ("glove.6B.zip", "aclImdb_v1.labelled.tar.gz"):
+        (tmp_path / name).write_bytes(b"")
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(tmp_path))
-    assert estimate.estimate(both, []).megabytes == 0
+    assert estimate.estimate([*both, imdb], []).megabytes == 0
     monkeypatch.delenv("COURSE_DATA_MIRROR")
     for n in (100, 300):
         (empty / "prepared" / f"glove.6B.{n}d").mkdir(parents=True)

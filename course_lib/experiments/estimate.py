@@ -140,21 +140,14 @@ def megabytes_to_fetch(cards: Iterable[Card]) -> float:
     once; of several sources the first that a network can serve."""
     sizes: dict[str, int] = {}
     for card in cards:
-        if any(_present(source) for source in card.sources):
-            continue
-        for download in first_online(card).downloads:
-            if not at_hand(download):
-                sizes[download.filename] = download.size
+        if not any(all(map(at_hand, source.downloads)) for source in card.sources):
+            sizes |= {item.filename: item.size for item in first_online(card).downloads}
     return sum(sizes.values()) / 1e6
 
 
 def first_online(card: Card) -> Source:
     """The source of a card that a network is asked first."""
     return next(s for s in card.sources if all(d.url or d.requirement for d in s.downloads))
-
-
-def _present(source: Source) -> bool:
-    return all(at_hand(download) for download in source.downloads)
 
 
 def _sizes(record: dict[str, Any]) -> dict[str, Any]:
