@@ -312,6 +312,7 @@ def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(t
     (item,) = catalog.CARDS["charngram.100d"].sources[0].downloads
     matrix = np.random.default_rng(0).normal(size=(5, 100)).round(3)
     lines = [f"{gram} {' '.join(map(str, row))}\n" for gram, row in zip(NGRAMS, matrix)]
+    lines.insert(0, "5 100\n")  # whether the real one has this line we could not see
     (tmp_path / "downloads").mkdir()
     archive = tmp_path / "downloads" / item.filename
     make_tar(archive, {"./README": b"", "./charNgram.txt": "".join(lines).encode()})

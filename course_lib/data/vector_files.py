@@ -36,27 +36,24 @@ class Entry(NamedTuple):
     vector: np.ndarray
 
 
-def read_vector_file(path: Path, raw: BinaryIO) -> Iterator[Entry]:
+def read_vector_file(path: Path, raw: io.BufferedReader) -> Iterator[Entry]:
     """The words of a file that is open as ``raw``, in its order.
 
     Raises ``ValueError`` for what cannot be read, with the line, word or row.
     """
-    with path.open("rb") as file:
-        head = file.read(HEAD)
+    head = raw.peek(HEAD)
     if head.startswith(b"PK\x03\x04"):
         yield from npz_entries(path)
-        return
-    if head.startswith(b"\x1f\x8b"):
-        with gzip.open(path) as unpacked:
-            head = unpacked.read(HEAD)
-        with gzip.open(raw) as unpacked, io.BufferedReader(unpacked) as stream:
-            yield from _entries(stream, head)
-        return
-    yield from _entries(raw, head)
+    elif head.startswith(b"\x1f\x8b"):
+        with gzip.open(raw) as unpacked, io.BufferedReader(unpacked, HEAD) as stream:
+            yield from stream_entries(stream)
+    else:
+        yield from stream_entries(raw)
 
 
-def _entries(stream: BinaryIO, head: bytes) -> Iterator[Entry]:
-    """The words of a text, or of word2vec's binary, which begins with ``head``."""
+def stream_entries(stream: io.BufferedReader) -> Iterator[Entry]:
+    """The words of a text with or without a header, or of word2vec's binary."""
+    head = stream.peek(HEAD)
     _refuse_other_forms(head)
     line, _, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     header = HEADER.fullmatch(line)

@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 from course_lib.data.cards import Card
 from course_lib.data.catalog import names_of
 from course_lib.data.readers import naming
-from course_lib.data.vector_files import Entry, read_vector_file, text_entries
+from course_lib.data.vector_files import Entry, read_vector_file, stream_entries
 from course_lib.data.vocabulary import read_words
 from course_lib.files import DataError, atomic_path, data_root, file_digest
 
@@ -67,7 +67,7 @@ def convert(archive: Path, member: str, folder: Path, card: Card) -> None:
             _watched(text, size, f"{card.name}: read", digest) as stream,
             _placed(f"{archive}: {member}"),
         ):
-            _write(text_entries(stream), temporary, first_counts=True)
+            _write(stream_entries(stream), temporary, first_counts=True)
         if card.content and digest.hexdigest() != card.content:
             raise DataError(
                 f"{archive}: {member}: sha256 is {digest.hexdigest()}, expected {card.content}"
@@ -194,7 +194,9 @@ class _Watched(io.RawIOBase):
 
 
 @contextmanager
-def _watched(stream: BinaryIO, size: int, what: str, digest: Any = None) -> Iterator[BinaryIO]:
+def _watched(
+    stream: BinaryIO, size: int, what: str, digest: Any = None
+) -> Iterator[io.BufferedReader]:
     with tqdm(total=size, unit="B", unit_scale=True, desc=what) as bar:
         yield io.BufferedReader(_Watched(stream, bar, digest), 1 << 20)
 
