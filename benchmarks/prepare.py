@@ -30,7 +30,7 @@ from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.text import fetch_punkt
 from course_lib.data.zhang_cards import AMAZON_POLARITY, ZHANG_CARDS
-from course_lib.experiments.report.costs import TEXT_MEGABYTES
+from course_lib.experiments.estimate import TEXT_MEGABYTES
 from course_lib.files import check_space, data_root
 from course_lib.training.devices import use_threads
 

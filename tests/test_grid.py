@@ -91,6 +91,24 @@ def test_what_cannot_be_meant_is_refused_with_its_place(written, text, says):
     assert says in str(raised.value)
 
 
+def test_a_path_of_vectors_is_one_from_the_repository_and_becomes_a_name(
+    written, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(grid, "REPOSITORY", tmp_path)
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "cache"))
+    (tmp_path / "mine.txt").write_text("the 1 2\n")
+    text = "a: [{dataset: toy, overrides: {text.vectors: %s}, seeds: [0, 1]}]"
+    first, second = written(text % "mine.txt")["a"]
+    name = first.overrides["text.vectors"]
+    assert name.startswith("mine.txt@") and second.overrides == first.overrides
+    assert written(text % name)["a"] == [first, second]
+    with pytest.raises(SpecError, match=r"'a', entry 1: .*absent\.txt: no such file of vectors"):
+        written(text % "./absent.txt")
+    (tmp_path / "mine.txt").write_text("the 1 2\nfilm 1\n")
+    with pytest.raises(SpecError, match=r"'a', entry 1: .*mine\.txt: line 2: 1 numbers"):
+        written(text % "mine.txt")
+
+
 def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatch, tmp_path):
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
     monkeypatch.setattr(records, "RUNS", tmp_path)  # what was run here must not count
@@ -219,17 +237,6 @@ def test_progress_is_that_of_the_epochs_and_one_with_a_record(place):
     assert scheduler.progress(SPEC.id) == 1
 
 
-def test_runs_are_expected_to_take_as_long_as_those_most_like_them():
-    def took(seconds, **changes):
-        return {"spec": asdict(replace(SPEC, **changes)), "seconds": seconds}
-
-    records = [took(10, seed=1), took(12, seed=2), took(90, overrides={"model.hidden": 9})]
-    other = replace(SPEC, dataset="imdb")
-    unknown = RunSpec("tfidf", "toy", "words")
-    found = scheduler.expected_seconds([SPEC, other, unknown], records)
-    assert found == {SPEC.id: 11, other.id: 12, unknown.id: 60}
-
-
 def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(scheduler, "_snakemake", None)
     assert cli.main(["grid", "run", "trio"]) == 2
@@ -306,6 +313,6 @@ def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
 def test_the_status_says_which_run_is_missing_and_why_its_record_does_not_count(place):
     place("results", data={"content": "0" * 64})
     lines = grid.describe({"small": [SPEC, replace(SPEC, seed=1)]}).split("\n")
-    assert lines[0] == "small: 0 of 2 done"
+    assert lines[0].startswith("small: 0 of 2 done; 2 runs to do, about a minute on a CPU")
     assert lines[1] == f"  missing {SPEC.id}" and "made from other data than toy" in lines[2]
     assert lines[3:] == [f"  missing {replace(SPEC, seed=1).id}"]

@@ -383,6 +383,8 @@ def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, st
     asked = []
 
     class Vectors:
+        provenance = ()
+
         def embedding_for(self, vocabulary, seed, standardise):
             asked.append(standardise)
             return torch.zeros(len(vocabulary), 50), 1.0

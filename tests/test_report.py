@@ -122,6 +122,32 @@ def test_errors_are_means_over_the_seeds_there_are_and_say_where_they_come_from(
     assert "50-d vectors" in cells(report.sanet_error_table(records), "| **SANet base")[0]
 
 
+@pytest.mark.parametrize(
+    ("vectors", "says"),
+    [
+        ("none", "no vectors"),
+        ("glove.6B.300d", "300-d vectors"),
+        ("glove.840B.300d", "300-d vectors (glove.840B)"),
+        ("mine.50d.txt@0123456789ab", "7-d vectors (mine.50d.txt)"),
+        ("glove.6B.100d+my.txt@0123456789ab", "100-d vectors + 7-d vectors (my.txt)"),
+    ],
+)
+def test_runs_with_other_vectors_have_rows_that_name_them_and_their_width(vectors, says):
+    found = [sanet_record(), *(sanet_record(seed, text__vectors=vectors) for seed in (0, 1))]
+    found.append(sanet_record(text__vectors=vectors, model__hidden=9))
+    for made in found:
+        names = made["settings"]["text"]["vectors"].split("+")
+        made["vectors"] = [{"name": name, "width": 7} for name in names]
+    table = report.sanet_error_table(found)
+    starts = [
+        f"| **SANet base, {kind}, ours**" for kind in ("50-d vectors", says, f"{says}, hidden9")
+    ]
+    assert [cells(table, start)[1] for start in starts] == [
+        "12.0 (1 seed, subset)", "12.0 ± 0.0 (2 seeds, subset)", "12.0 (1 seed, subset)"
+    ]  # fmt: skip
+    assert table.count(", ours**") == len(report.OUR_MODELS) + 2
+
+
 def test_the_short_table_has_a_row_for_each_network_and_says_what_is_missing():
     han = [record(seed, accuracy) for seed, accuracy in ((0, 0.9), (1, 0.92))]
     for made in han:

@@ -29,6 +29,7 @@ from course_lib.experiments.run import execute, load_run, split_rows, train, tra
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
+from course_lib.files import DataError, file_digest
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.invariants import check_neighbours, check_padding
 from course_lib.training.config import TrainingError
@@ -79,6 +80,7 @@ def test_a_run_leaves_a_record_that_says_everything(finished):
     assert len(record["data"]["content"]) == 64 and record["data"]["source"] == "generated"
     assert record["sizes"] == {"train": 540, "validation": 60, "test": 200}
     assert record["vocabulary"] == {"size": len(done.vocabulary), "covered_by_vectors": None}
+    assert record["vectors"] == []
     assert record["seconds"] > 0
     environment = record["environment"]
     assert environment["device"].startswith("cpu") and environment["threads"] == 1
@@ -219,6 +221,34 @@ def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path):
     other = replace(SPEC, overrides=SPEC.overrides | {"model.penalty": 0.5})
     with pytest.raises(StaleRun, match=r"model.penalty is 0.0, but the spec asks for 0.5"):
         train(other, tmp_path)
+
+
+def test_a_record_made_with_vectors_of_ones_own_names_them_and_no_path(tmp_path, monkeypatch):
+    corpus = load_corpus("toy")  # from the usual cache, before another folder takes its place
+    monkeypatch.setattr(run, "load_corpus", lambda name: corpus)
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "my vectors.txt"
+    path.write_text("the 1 0\nfilm 0 1\nwas 1 1\n")
+    spec = replace(SPEC, limit=50, overrides=TINY | {"text.vectors": str(path)})
+    digest = file_digest(path)
+    name = f"my_vectors.txt@{digest[:12]}"
+    assert spec.overrides["text.vectors"] == spec.settings().text.vectors == name
+    assert f"vectors-{name.replace('@', '_')}-" in spec.id
+    done = train(spec, tmp_path / "run")
+    assert done.record["vectors"] == [{"name": name, "sha256": digest, "words": 3, "width": 2}]
+    assert done.model.embedding.weight.shape[1] == 2
+    assert str(tmp_path) not in (tmp_path / "run" / "record.json").read_text()
+    path.unlink()
+    assert load_run(tmp_path / "run").record == done.record
+    assert (
+        train(RunSpec(**done.record["spec"]), tmp_path / "again").record["test"]
+        == (done.record["test"])
+    )
+    path.write_text("le 1 0\nchien 0 1\n")
+    with pytest.raises(
+        DataError, match=r"my_vectors\.txt@\w+: none of the .* words .* has a vector"
+    ):
+        train(replace(spec, overrides={"text.vectors": str(path)}))
 
 
 def test_the_unfinished_run_with_other_vectors_is_not_taken_over(tmp_path):

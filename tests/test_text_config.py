@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import TextConfig, catalog
-from course_lib.data.catalog import CARDS, GLOVE_50D
+from course_lib.data.catalog import CARDS
+from course_lib.data.vector_cards import GLOVE_50D
 
 REFUSED = {
     "max_tokens": (-1, 1.0, True, "7", None),
@@ -15,7 +16,10 @@ REFUSED = {
     "max_words": (-3, "many"),
     "vocabulary_limit": (2, 0, -1, 3.0, True, None),
     "vocabulary_from": ("test", "validation", "train + validation", "", None),
-    "vectors": ("imdb", "glov", "punkt_tab", "toy", "", None),
+    "vectors": (
+        *("imdb", "glov", "punkt_tab", "toy", "", None, 50, "glove.6B.50d+", "glove.6B.50d+none"),
+        *("glove.6B.50d+glove.6B.50d", "mine.txt", "folder/mine.txt@0123456789ab", "a@0123"),
+    ),
     "standardise": (1, 0, "yes", None),
     "validation_share": (0, 0.0, 1, 1.0, -0.1, float("nan"), float("inf"), "0.1", True, None),
 }
@@ -25,7 +29,7 @@ TAKES = {
     "max_words": "a whole number from 0",
     "vocabulary_limit": "a whole number from 3",
     "vocabulary_from": "one of 'train', 'train+validation', 'train+validation+test'",
-    "vectors": "one of 'none', 'glove.6B.50d'",
+    "vectors": "one of 'none', 'glove.6B.50d', ",
     "standardise": "True or False",
     "validation_share": "a number",
 }
@@ -50,7 +54,9 @@ def test_what_cannot_be_read_is_refused_with_field_choice_and_value(field, value
     limit=st.integers(3, 10**9),
     share=st.floats(0, 1, exclude_min=True, exclude_max=True),
     splits=st.sampled_from(["train", "train+validation", "train+validation+test"]),
-    vectors=st.sampled_from(["none", "glove.6B.50d"]),
+    vectors=st.sampled_from(
+        ["none", "glove.6B.50d", "glove.840B.300d+charngram.100d", "été_1.txt@0123456789ab"]
+    ),
     standardise=st.booleans(),
 )
 def test_everything_else_is_taken_as_it_is(cut, limit, share, splits, vectors, standardise):
@@ -66,8 +72,9 @@ def test_vectors_that_join_the_catalog_can_be_asked_for(monkeypatch):
 
 
 def test_the_catalog_parts_corpora_from_what_reading_them_needs():
-    assert catalog.names_of("vectors") == ["glove.6B.50d"]
+    vectors = catalog.names_of("vectors")
+    assert vectors[0] == "glove.6B.50d" and "glove.840B.300d" in vectors
     assert catalog.names_of("splitter") == ["punkt_tab"]
     corpora = catalog.names_of("corpus")
-    assert sorted([*corpora, "glove.6B.50d", "punkt_tab"]) == sorted(CARDS)
+    assert sorted([*corpora, *vectors, "punkt_tab"]) == sorted(CARDS)
     assert all(CARDS[name].sizes and CARDS[name].classes for name in corpora)

@@ -1,13 +1,16 @@
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from course_lib.data import catalog
+from course_lib.data import catalog, sources
 from course_lib.data.cards import Card, Download, Source
-from course_lib.data.catalog import GLOVE_50D
-from course_lib.data.vectors import all_but_the_top, common_part, convert, load_vectors
+from course_lib.data.sources import NotObtained
+from course_lib.data.vector_cards import GLOVE_50D
+from course_lib.data.vector_store import convert
+from course_lib.data.vectors import all_but_the_top, common_part, load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
 
@@ -50,7 +53,7 @@ def tiny(package, tmp_path):
 
 @pytest.mark.parametrize("name", ["imdb", "punkt_tab", "glov"])
 def test_what_are_no_vectors_is_refused_before_any_download(tmp_path, no_network, name):
-    with pytest.raises(DataError, match=f"no vectors '{name}'; the catalog has: glove.6B.50d$"):
+    with pytest.raises(DataError, match=f"no vectors '{name}'; the catalog has: glove.6B.50d, "):
         load_vectors(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -117,10 +120,9 @@ def test_unknown_words_spread_like_the_vectors_that_were_found(tiny):
     assert drawn.mean().item() == pytest.approx(0, abs=0.1)
 
 
-def test_vocabulary_without_any_known_word_gets_finite_vectors_and_coverage_0(tiny):
-    embedding, coverage = tiny.embedding_for(Vocabulary(("zebra", "cow")), seed=0)
-    assert coverage == 0
-    assert embedding.isfinite().all()
+def test_a_vocabulary_without_any_known_word_is_refused_with_words_of_both(tiny):
+    with pytest.raises(DataError, match=r"tiny: none of the 2 words .* 'zebra', has .* 'the'$"):
+        tiny.embedding_for(Vocabulary(("zebra", "cow")), seed=0)
 
 
 def test_drawing_never_changes_the_vectors_on_disk(tiny, tmp_path):
@@ -133,14 +135,14 @@ def test_drawing_never_changes_the_vectors_on_disk(tiny, tmp_path):
     "line",
     [
         b"short 1 2\n", b"long 1 2 3 4\n", b"text 1 two 3\n", b" 1 2 3\n", b"\n", b"alone\n",
-        b"caf\xe9 1 2 3\n", b"double  1 2 3\n", b"trailing 1 2 3 \n",
+        b"caf\xe9 1 2 3\n", b"nan 1 nan 3\n", b"large 1 1e39 3\n", b"a word 1 2 3 4\n",
     ],
 )  # fmt: skip
 def test_malformed_line_is_named_by_its_number_and_nothing_is_kept(package, tmp_path, line):
     path = package(TEXT + line + b"after 1 2 3\n")
     with pytest.raises(DataError) as error:
         load_vectors("tiny", tmp_path)
-    assert f"{path}: {MEMBER} line 6: " in str(error.value)
+    assert f"{path}: {MEMBER}: line 6: " in str(error.value)
     assert list((tmp_path / "prepared").iterdir()) == []
 
 
@@ -262,6 +264,67 @@ def test_damaged_prepared_vectors_are_named(tiny, tmp_path, damage):
     with pytest.raises(DataError) as error:
         load_vectors("tiny", tmp_path)
     assert str(folder) in str(error.value)
+
+
+def test_canonical_sizes_come_out_of_one_archive_that_is_fetched_once(
+    tmp_path, make_zip, monkeypatch, no_network
+):
+    sizes = (50, 100, 200, 300)
+    texts = {f"glove.6B.{n}d.txt": b"the" + b" 0.5" * n + b"\n" for n in sizes}
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    archive = make_zip(mirror / "glove.6B.zip", texts)
+    digest = f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}"
+    for name in (f"glove.6B.{n}d" for n in sizes[1:]):
+        (source,) = catalog.CARDS[name].sources
+        (item,) = source.downloads
+        assert catalog.CARDS[name].on_demand and item == GLOVE_50D.sources[1].downloads[0]
+        source = replace(source, downloads=(replace(item, digest=digest),))
+        monkeypatch.setitem(catalog.CARDS, name, replace(catalog.CARDS[name], sources=(source,)))
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(mirror))
+    assert load_vectors("glove.6B.100d", tmp_path).matrix.shape == (1, 100)
+    archive.unlink()
+    for n in sizes[1:]:
+        (about,) = load_vectors(f"glove.6B.{n}d", tmp_path).provenance
+        text = hashlib.sha256(texts[f"glove.6B.{n}d.txt"]).hexdigest()
+        assert about == {"name": f"glove.6B.{n}d", "sha256": text, "words": 1, "width": n}
+
+
+def test_a_canonical_file_is_as_it_is_and_a_repeated_words_first_vector_counts(package, tmp_path):
+    package(TEXT + b". . . 1 1 1\nfilm 0 0 0\nlast 2 2 2 \n")
+    vectors = load_vectors("tiny", tmp_path)
+    assert vectors.words.to_pylist()[5:] == [". . .", "last"]
+    np.testing.assert_array_equal(vectors.matrix, [*np.float32(MATRIX), [1] * 3, [2] * 3])
+
+
+def test_what_is_not_on_this_machine_is_asked_for_by_file_and_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_reachable", lambda host: False)
+    monkeypatch.setattr(sources, "getproxies", dict)
+    monkeypatch.delenv("COURSE_DATA_MIRROR", raising=False)
+    with pytest.raises(NotObtained, match=r"needs glove\.840B\.300d\.zip in .*by hand"):
+        load_vectors("glove.840B.300d", tmp_path)
+
+
+NGRAMS = ["2gram-#BEGIN#n", "2gram-no", "2gram-o#END#", "3gram-#BEGIN#no", "4gram-xxxx"]
+
+
+def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(tmp_path, make_tar):
+    (item,) = catalog.CARDS["charngram.100d"].sources[0].downloads
+    matrix = np.random.default_rng(0).normal(size=(5, 100)).round(3)
+    lines = [f"{gram} {' '.join(map(str, row))}\n" for gram, row in zip(NGRAMS, matrix)]
+    lines.insert(0, "5 100\n")  # whether the real one has this line we could not see
+    (tmp_path / "downloads").mkdir()
+    archive = tmp_path / "downloads" / item.filename
+    make_tar(archive, {"./README": b"", "./charNgram.txt": "".join(lines).encode()})
+    vectors = load_vectors("charngram.100d", tmp_path)
+    vocabulary = Vocabulary(("no", "n", "zebra"))
+    embedding, coverage = vectors.embedding_for(vocabulary, 0, standardise=True)
+    assert embedding.shape == (5, 100) and coverage == pytest.approx(2 / 3)
+    np.testing.assert_allclose(embedding[2], matrix[:4].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(embedding[3], matrix[0], rtol=1e-5)
+    assert embedding[0].eq(0).all() and embedding[4].abs().sum() > 0
+    with pytest.raises(DataError, match="none of the 1 words"):
+        vectors.embedding_for(Vocabulary(("q",)), 0)
 
 
 def test_real_glove_has_400_000_words_and_the_published_first_numbers(

@@ -21,6 +21,7 @@ __all__, __getattr__ = front(
         "untrained_punkt": "text",  # the sentence splitter that needs no data
         "trained_punkt": "text",  # the sentence splitter with English parameters
         "fetch_punkt": "text",  # where these parameters are, fetched on first use
+        "own_vectors": "vector_store",  # the name that settings give a vectors file of one's own
         "load_vectors": "vectors",  # pre-trained word vectors by name, fetched on first use
         "Vocabulary": "vocabulary",  # words and their ids: 0 is padding, 1 any unknown word
         "UNKNOWN": "vocabulary",  # the id of any unknown word

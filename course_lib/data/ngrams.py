@@ -32,3 +32,13 @@ def hashed_ngrams(
     for row, ids in zip(rows, rows_of_words, strict=True):
         row[: len(ids)] = ids
     return torch.from_numpy(rows)
+
+
+def framed_ngrams(word: str, sizes: tuple[int, ...] = SIZES) -> list[str]:
+    """The n-grams of a word, named as in the vectors of Hashimoto et al.: ``3gram-#BEGIN#no``."""
+    characters = ["#BEGIN#", *word, "#END#"]
+    return [
+        f"{n}gram-{''.join(characters[start : start + n])}"
+        for n in sizes
+        for start in range(len(characters) - n + 1)
+    ]

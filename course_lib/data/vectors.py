@@ -1,24 +1,19 @@
 """Pre-trained word vectors: a text file read once, then memory-mapped."""
 
-import hashlib
-import io
-import zipfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
-from tqdm.auto import tqdm
 
-from course_lib.data.cards import Card
 from course_lib.data.catalog import card
-from course_lib.data.readers import naming
+from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
-from course_lib.data.vocabulary import RESERVED, Vocabulary, read_words, write_words
-from course_lib.files import DataError, atomic_path, data_root
+from course_lib.data.vector_store import OWN, convert, open_stored, own_folder
+from course_lib.data.vocabulary import RESERVED, Vocabulary
+from course_lib.files import DataError, data_root
 
 CHUNK = 20_000
 
@@ -61,19 +56,38 @@ def all_but_the_top(vectors: np.ndarray, common: CommonPart) -> np.ndarray:
     return (centred - along @ common.directions).astype(np.float32)
 
 
-@dataclass(frozen=True)
 class Vectors:
-    """``matrix`` (words, dimensions) float32, memory-mapped, and the word of each row."""
+    """``matrix`` (words, dimensions) float32, memory-mapped, and the word of each row; ``sha256``
+    is that of the text or file that they came from, None where nobody noted it."""
 
-    name: str
-    words: pa.Array
-    matrix: np.memmap
+    def __init__(self, name: str, words: pa.Array, matrix: np.ndarray, sha256: str | None) -> None:
+        self.name, self.words, self.matrix, self.sha256 = name, words, matrix, sha256
+
+    @property
+    def provenance(self) -> list[dict[str, Any]]:
+        """Name, sha256, number of words and width, as records hold them; one for each file."""
+        count, width = self.matrix.shape
+        about = {"name": self.name, "sha256": self.sha256, "words": count, "width": width}
+        return [about]
 
     def rows_of(self, words: tuple[str, ...]) -> np.ndarray:
         """The row of each word, looked up exactly, else lower-cased; -1 where there is none."""
-        exact = pc.index_in(pa.array(words, pa.string()), value_set=self.words)
-        lower = pc.index_in(pa.array([w.lower() for w in words], pa.string()), value_set=self.words)
-        return pc.fill_null(pc.coalesce(exact, lower), -1).to_numpy(zero_copy_only=False)
+        exact = self._rows(words)
+        return np.where(exact < 0, self._rows(tuple(word.lower() for word in words)), exact)
+
+    def _rows(self, words: tuple[str, ...]) -> np.ndarray:
+        found = pc.index_in(pa.array(words, pa.string()), value_set=self.words)
+        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
+
+    def vectors_of(
+        self, words: tuple[str, ...], standardise: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Whether each word has a vector, and the vectors of those that have one."""
+        rows = self.rows_of(words)
+        vectors = np.asarray(self.matrix[rows[rows >= 0]])
+        if standardise:
+            vectors = all_but_the_top(vectors, common_part(self.matrix))
+        return rows >= 0, vectors
 
     def embedding_for(
         self, vocabulary: Vocabulary, seed: int, standardise: bool = False
@@ -82,13 +96,16 @@ class Vectors:
 
         Words without a vector, and the unknown word, are drawn from a Gaussian with the standard
         deviation of the vectors that were found; padding is zero. ``standardise`` first removes
-        from those what all words of the file share (``all_but_the_top``).
+        from those what all words of the file share (``all_but_the_top``). ``DataError`` if no word
+        of the vocabulary has a vector: those of another language, say.
         """
-        rows = self.rows_of(vocabulary.words)
-        has_vector = rows >= 0
-        vectors = np.asarray(self.matrix[rows[has_vector]])
-        if standardise:
-            vectors = all_but_the_top(vectors, common_part(self.matrix))
+        has_vector, vectors = self.vectors_of(vocabulary.words, standardise)
+        if len(vocabulary.words) and not has_vector.any():
+            raise DataError(
+                f"{self.name}: none of the {len(vocabulary.words):,} words to be read, such as "
+                f"{vocabulary.words[0]!r}, has a vector; its own words are such as "
+                f"{self.words[0].as_py()!r}"
+            )
         generator = torch.Generator().manual_seed(seed)
         embedding = torch.randn(len(vocabulary), self.matrix.shape[1], generator=generator)
         embedding *= float(vectors.std()) if has_vector.any() else 1.0
@@ -97,58 +114,67 @@ class Vectors:
         return embedding, float(has_vector.mean())
 
 
-def load_vectors(name: str, root: Path | None = None) -> Vectors:
-    """The vectors of that name, fetched and converted on first use; raises ``DataError``."""
+class NgramVectors(Vectors):
+    """Vectors of character n-grams: a word's is the mean of those that its n-grams have.
+
+    They are never standardised, since what all n-grams share is not what all words share.
+    """
+
+    def vectors_of(
+        self, words: tuple[str, ...], standardise: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Whether each word has an n-gram with a vector, and the means of those that have one."""
+        grams = [framed_ngrams(word) for word in words]
+        rows = self._rows(tuple(gram for of_word in grams for gram in of_word))
+        means = []
+        for of_word in np.split(rows, np.cumsum([len(of_word) for of_word in grams])[:-1]):
+            known = of_word[of_word >= 0]
+            means.append(np.asarray(self.matrix[known]).mean(0) if len(known) else None)
+        has_vector = np.array([mean is not None for mean in means], dtype=bool)
+        found = [mean for mean in means if mean is not None]
+        return has_vector, np.array(found, np.float32).reshape(-1, self.matrix.shape[1])
+
+
+class SideBySide:
+    """Several vectors of each word, joined into one."""
+
+    def __init__(self, parts: list[Vectors]) -> None:
+        self.parts = parts
+
+    @property
+    def provenance(self) -> list[dict[str, Any]]:
+        """Name, sha256, number of words and width of each."""
+        return [about for part in self.parts for about in part.provenance]
+
+    def embedding_for(
+        self, vocabulary: Vocabulary, seed: int, standardise: bool = False
+    ) -> tuple[torch.Tensor, float]:
+        """As ``Vectors.embedding_for``, over all dimensions; the share is that of the first."""
+        pairs = [part.embedding_for(vocabulary, seed, standardise) for part in self.parts]
+        return torch.cat([embedding for embedding, _ in pairs], dim=1), pairs[0][1]
+
+
+def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
+    """The vectors of that name, fetched and converted on first use; raises ``DataError``.
+
+    A name is one of the catalog, or what ``own_vectors`` calls a file of one's own; several of
+    them, joined by ``+``, are put side by side.
+    """
+    parts = [_load(part, root) for part in name.split("+")]
+    return parts[0] if len(parts) == 1 else SideBySide(parts)
+
+
+def _load(name: str, root: Path | None) -> Vectors:
+    if OWN.fullmatch(name):
+        stored = open_stored(own_folder(name, root))
+        return Vectors(name, stored.words, stored.matrix, stored.origin.get("sha256"))
     entry = card(name, "vectors")
     folder = (root or data_root()) / "prepared" / name
     if not folder.exists():
         archives = obtain(entry, root)
         (archive,) = archives.paths
         convert(archive, archives.source.member, folder, entry)
-    try:
-        words = read_words(folder / "words.txt")
-        values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
-        matrix = values.reshape(len(words), -1)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
-    return Vectors(name, pa.array(words, pa.string()), matrix)
-
-
-def convert(archive: Path, member: str, folder: Path, card: Card) -> None:
-    """Read ``word value value …`` lines out of a zip into ``folder``; verify the card's content.
-
-    Raises ``DataError`` naming file and line when a line is not a word and as many numbers as the
-    first line has, or when the text is not the one the card promises.
-    """
-    with atomic_path(folder) as temporary:
-        temporary.mkdir()
-        digest = hashlib.sha256()
-        words = []
-        dimensions = None
-        with (
-            naming(archive), zipfile.ZipFile(archive) as zipped, zipped.open(member) as text,
-            (temporary / "vectors.f32").open("wb") as values,
-        ):  # fmt: skip
-            size = zipped.getinfo(member).file_size
-            with tqdm(total=size, unit="B", unit_scale=True, desc=f"{card.name}: read") as bar:
-                for number, line in enumerate(io.BufferedReader(text), start=1):
-                    digest.update(line)
-                    bar.update(len(line))
-                    word, _, rest = line.rstrip(b"\n").partition(b" ")
-                    try:
-                        vector = np.array(rest.split(b" "), dtype=np.float32)
-                        words.append(word.decode("utf-8"))
-                    except ValueError as error:
-                        raise DataError(f"{archive}: {member} line {number}: {error}") from error
-                    dimensions = dimensions or vector.size
-                    if vector.size != dimensions or not word:
-                        raise DataError(
-                            f"{archive}: {member} line {number}: {vector.size} numbers, "
-                            f"expected a word and {dimensions}"
-                        )
-                    values.write(vector.tobytes())
-        if card.content and digest.hexdigest() != card.content:
-            raise DataError(
-                f"{archive}: {member}: sha256 is {digest.hexdigest()}, expected {card.content}"
-            )
-        write_words(temporary / "words.txt", words)
+    stored = open_stored(folder)
+    sha256 = stored.origin.get("sha256", entry.content)  # older folders have no note of it
+    kind = NgramVectors if entry.of_ngrams else Vectors
+    return kind(name, stored.words, stored.matrix, sha256)

@@ -9,12 +9,15 @@ from typing import Any
 import yaml
 
 from course_lib.data.corpus import load_corpus
+from course_lib.data.sources import NotObtained, obtain
+from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import records
+from course_lib.experiments.estimate import estimate, first_online, unprepared
 from course_lib.experiments.records import move_aside, state
 from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.files import REPOSITORY
+from course_lib.experiments.spec import VECTORS, RunSpec
+from course_lib.files import REPOSITORY, DataError, data_root
 
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 ENTRY = {
@@ -95,12 +98,16 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
         if type(value) is not ENTRY[name]:
             raise SpecError(f"{where}: {name} takes {ENTRY[name].__name__}, got {value!r}")
     shared = {name: value for name, value in entry.items() if name != "seeds"}
-    specs = [RunSpec(**shared, seed=seed) for seed in entry.get("seeds", [0])]
-    for spec in specs:
-        try:
+    try:
+        if isinstance(vectors := shared.get("overrides", {}).get(VECTORS), str):
+            # jobs run in other folders, so a path is one from the repository
+            named = named_vectors(vectors, REPOSITORY)
+            shared["overrides"] = shared["overrides"] | {VECTORS: named}
+        specs = [RunSpec(**shared, seed=seed) for seed in entry.get("seeds", [0])]
+        for spec in specs:
             spec.validate()
-        except SpecError as error:
-            raise SpecError(f"{where}: {error}") from error
+    except (SpecError, DataError) as error:
+        raise SpecError(f"{where}: {error}") from error
     if not specs:
         raise SpecError(f"{where}: seeds is empty")
     return specs
@@ -145,8 +152,25 @@ def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
 
 
 def prepare_data(specs: Iterable[RunSpec]) -> None:
-    """Fetch and prepare the data of runs once, here, since cluster nodes may have no network."""
+    """Fetch and prepare the data of runs once, here, since cluster nodes may have no network.
+
+    Everything is fetched before anything is prepared, which may take hours. Raises ``SpecError``,
+    one sentence that names all files that cannot be had and where to put them.
+    """
     specs = list(specs)
+    absent: dict[str, str] = {}
+    for card in unprepared(specs):
+        try:
+            obtain(card)
+        except NotObtained:
+            for item in first_online(card).downloads:
+                absent.setdefault(item.filename, card.title)
+    if absent:
+        files = ", ".join(f"{file} ({title})" for file, title in absent.items())
+        raise SpecError(
+            f"these runs need what cannot be had here: {files}; put them into "
+            f"{data_root() / 'downloads'}, or set COURSE_DATA_MIRROR to a folder that holds it"
+        )
     for dataset in sorted({spec.dataset for spec in specs}):
         load_corpus(dataset)
     for vectors in sorted({spec.settings().text.vectors for spec in specs} - {"none"}):
@@ -154,12 +178,13 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
 
 
 def describe(grid: dict[str, list[RunSpec]]) -> str:
-    """One line per group: how many of its runs are done, then the names of the missing ones, each
-    with the reasons why a record of it does not count."""
-    lines = []
+    """One line per group: how many of its runs are done and what the rest will cost, then the names
+    of the missing ones, each with the reasons why a record of it does not count."""
+    lines, finished = [], records.load_records()
     for name, specs in grid.items():
         absent = missing(specs)
-        lines.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
+        done = f"{name}: {len(specs) - len(absent)} of {len(specs)} done"
+        lines.append(f"{done}; {estimate(absent, finished)}" if absent else done)
         for spec in absent:
             lines.append(f"  missing {spec.id}")
             lines += [f"    {reason}" for reason in state(spec).stale.values()]

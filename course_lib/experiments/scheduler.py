@@ -1,7 +1,6 @@
 """Running the missing runs of the grid by Snakemake, with one line of progress."""
 
 import argparse
-import json
 import os
 import sys
 import threading
@@ -10,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
-from typing import Any, TextIO
+from typing import TextIO
 
 import torch
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from course_lib.experiments import records
+from course_lib.experiments.estimate import estimate, expected_seconds
 from course_lib.experiments.grid import (
     choose,
     clear_stale,
@@ -36,6 +35,7 @@ from course_lib.terminal import Line
 from course_lib.training.checkpoints import History
 
 EXPERIMENTS = REPOSITORY / "notebooks" / "experiments"
+UNKNOWN = 60.0  # seconds that a run counts of which nothing is known
 MEMORY_MB = 6000  # for each process; SANet on IMDb used 3.9 GB, including files in memory
 
 
@@ -60,24 +60,6 @@ def progress(name: str) -> float:
         return 0.0
 
 
-def expected_seconds(specs: list[RunSpec], finished: list[dict[str, Any]]) -> dict[str, float]:
-    """Expected seconds of each run, by the records most like it; a minute where there are none."""
-    took: dict[tuple, list[float]] = {}
-    for record in finished:
-        for key in _likeness(RunSpec(**record["spec"])):
-            took.setdefault(key, []).append(record["seconds"])
-    return {
-        spec.id: next((median(took[key]) for key in _likeness(spec) if key in took), 60.0)
-        for spec in specs
-    }
-
-
-def _likeness(spec: RunSpec) -> list[tuple]:
-    changes = json.dumps(spec.overrides, sort_keys=True)
-    alike = spec.system, spec.preset, spec.dataset
-    return [(*alike, changes, spec.limit), alike, alike[:2], alike[:1]]
-
-
 def run_groups(
     groups: list[str], again: bool = False, on: str = "", snakemake: Iterable[str] = ()
 ) -> list[str]:
@@ -85,7 +67,8 @@ def run_groups(
 
     ``on`` names a profile (a folder in ``profiles/``, or any folder) for running elsewhere;
     ``snakemake`` are further arguments of Snakemake. One failure does not stop the others.
-    Raises ``SpecError`` before anything starts if any entry of the grid is wrong.
+    What it will cost is printed first. Raises ``SpecError`` before anything starts if any entry of
+    the grid is wrong or data of a run cannot be had.
     """
     specs, place = choose(groups), _place(on)
     for line in clear_stale(specs):
@@ -94,6 +77,7 @@ def run_groups(
     print(f"{len(specs) - len(to_run)} of {len(specs)} runs are done")
     if not to_run:
         return []
+    print(estimate(to_run, load_records()), flush=True)
     prepare_data(to_run)
     records.RUNS.mkdir(exist_ok=True)
     console = records.RUNS / "snakemake.log"
@@ -154,7 +138,8 @@ def _place(on: str) -> list[str]:
 
 def _watch(ended: threading.Event, specs: list[RunSpec], terminal: TextIO) -> None:
     """Show one line for all runs, with the time left, until they have ended."""
-    weights = expected_seconds(specs, load_records())
+    finished = load_records()
+    weights = {spec.id: expected_seconds(spec, finished) or UNKNOWN for spec in specs}
     line, start, before = Line(terminal), time.monotonic(), _share(weights)
     often = 1 if line.live else 60  # seconds; a log gets fewer lines
     while not ended.wait(often):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course_lib.data.catalog import CARDS
+from course_lib.data.vector_store import named_vectors
 from course_lib.experiments.settings import (
     Settings,
     SpecError,
@@ -13,6 +14,7 @@ from course_lib.experiments.settings import (
 )
 from course_lib.experiments.systems import SYSTEMS
 
+VECTORS = "text.vectors"
 LONGEST_NAME = 200  # characters; file systems allow 255, and temporary names are longer
 
 
@@ -20,7 +22,12 @@ LONGEST_NAME = 200  # characters; file systems allow 255, and temporary names ar
 class RunSpec:
     """What to run. ``overrides`` change settings of the preset by their addresses, such as
     ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether to
-    evaluate on the test half, which should happen once per seed."""
+    evaluate on the test half, which should happen once per seed.
+
+    ``text.vectors`` may be the path of a vectors file. It is converted at once, and the spec holds
+    its name and digest instead (``own_vectors``), which say the same on any machine; ``DataError``
+    for a file that holds no vectors.
+    """
 
     system: str = "han"
     dataset: str = "imdb"
@@ -31,6 +38,12 @@ class RunSpec:
     threads: int = 2
     limit: int | None = None
     test: bool = True
+
+    def __post_init__(self) -> None:
+        vectors = self.overrides.get(VECTORS) if isinstance(self.overrides, dict) else None
+        if isinstance(vectors, str):
+            named = self.overrides | {VECTORS: named_vectors(vectors)}
+            object.__setattr__(self, "overrides", named)
 
     def preset_settings(self) -> Settings:
         """The preset unchanged; ``SpecError`` lists the existing systems or presets."""

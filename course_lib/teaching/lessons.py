@@ -62,7 +62,7 @@ def prepare_data(watch: Watch = QUIET) -> None:
                 if not card.stand_in:
                     raise
                 print(f"{reason}\nThe lessons use {card.stand_in} instead.", file=sys.stderr)
-        elif name.startswith("glove"):
+        elif card.kind == "vectors" and not card.on_demand:
             watch.preparing(name)
             load_vectors(name)
 

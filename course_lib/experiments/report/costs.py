@@ -5,18 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.data.catalog import CARDS
+from course_lib.experiments.estimate import BENCHMARKS, words_per_text
 from course_lib.experiments.report.zhang import ZHANG
 from course_lib.experiments.systems.sanet import BASE
-from course_lib.files import REPOSITORY
 
-BENCHMARKS = REPOSITORY / "benchmarks" / "results"
-# megabytes of text in both halves, by the published descriptions of the archives' contents; AG News
-# and Amazon Full by the ratio of text to archive of the part and of the set next to them
-TEXT_MEGABYTES = {
-    "ag_news": 31, "dbpedia": 201, "yahoo_answers": 793, "yelp_polarity": 442, "yelp_full": 521,
-    "amazon_full": 1667, "amazon_polarity": 1783,
-}  # fmt: skip
-BYTES_PER_TOKEN = 5.0  # 5.4 in our part of AG News, 4.8 in that of Amazon Full
 LENGTHS = (48, 256)  # words per text in the measured throughputs
 
 
@@ -44,8 +36,7 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     for dataset, title in ZHANG.items():
         texts = sum(map(sum, CARDS[dataset].sizes.values()))
         training = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.text.validation_share)
-        tokens = 1e6 * TEXT_MEGABYTES[dataset] / BYTES_PER_TOKEN
-        mean = tokens / texts
+        mean = words_per_text(dataset)
         epoch = training * mean
         length = next(words for words in LENGTHS if mean <= words * 1.3 or words == LENGTHS[-1])
         hours = []
@@ -53,6 +44,6 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
             rate = record["figures"][f"SANet base, {length} words"]["tokens_per_second"]["median"]
             hours.append(f"{BASE.training.epochs * epoch / rate / 3600:,.1f}")
         cells = [f"{texts:,}", f"{mean:.0f}", f"{epoch / 1e6:.0f}", f"{preparing[dataset]:.1f}"]
-        cells += [f"{4 * tokens / 1e6:,.0f}", *hours]
+        cells += [f"{4 * texts * mean / 1e6:,.0f}", *hours]
         rows.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(rows)

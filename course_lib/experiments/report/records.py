@@ -5,12 +5,16 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
+from course_lib.experiments.settings import in_words
 from course_lib.metrics.classification import sampling_error
 
 # Overrides with which a run still counts as its preset: the cut and the length of training.
 HOW_LONG = {"text.max_tokens", "training.epochs", "training.patience"}
+
+WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
 
 SIMPLE = {
     "TF-IDF of words": ("tfidf", "words"),
@@ -35,17 +39,50 @@ def seeds_of(
     the length of training do not count. The whole dataset is preferred to a subset, then
     the settings with the most seeds.
     """
+    tested = _tested(records, system, preset, dataset)
+    return _largest([record for record in tested if set(record["spec"]["overrides"]) <= HOW_LONG])
+
+
+def with_other_vectors(
+    records: list[dict[str, Any]], system: str, preset: str, dataset: str
+) -> dict[str, list[dict[str, Any]]]:
+    """The records of a preset with vectors of another name, one per seed, by what they changed.
+
+    Whatever else was changed is named too: ``"300-d vectors (mine.txt), hidden500"``.
+    """
+    groups = defaultdict(list)
+    for record in _tested(records, system, preset, dataset):
+        changes = record["spec"]["overrides"]
+        if "text.vectors" in changes:
+            others = {name: changes[name] for name in changes if name not in HOW_LONG}
+            del others["text.vectors"]
+            named = vector_size(record) or "no vectors", *(in_words(*it) for it in others.items())
+            groups[", ".join(named)].append(record)
+    return {changes: _largest(group) for changes, group in groups.items()}
+
+
+def _tested(
+    records: list[dict[str, Any]], system: str, preset: str, dataset: str
+) -> list[dict[str, Any]]:
+    """The records of a preset on all rows at hand of a dataset, with the test half read."""
+    return [
+        record
+        for record in records
+        for spec in [record["spec"]]
+        if (spec["system"], spec["preset"], spec["dataset"]) == (system, preset, dataset)
+        and spec["limit"] is None
+        and "test" in record
+    ]
+
+
+def _largest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of equal settings: of the whole dataset rather than of a subset, then the most."""
     groups = defaultdict(list)
     for record in records:
-        spec = record["spec"]
-        fits = (spec["system"], spec["preset"], spec["dataset"]) == (system, preset, dataset)
-        usual = spec["limit"] is None and set(spec["overrides"]) <= HOW_LONG
-        if fits and usual and "test" in record:
-            groups[record["data"]["subset"], same_settings(record)].append(record)
+        groups[record["data"]["subset"], same_settings(record)].append(record)
     if not groups:
         return []
-    best = min(groups, key=lambda key: (key[0], -len(groups[key])))
-    return groups[best]
+    return groups[min(groups, key=lambda key: (key[0], -len(groups[key])))]
 
 
 def same_settings(record: dict[str, Any]) -> str:
@@ -97,9 +134,22 @@ def made_from(group: list[dict[str, Any]]) -> str:
 
 
 def vector_size(record: dict[str, Any]) -> str:
-    """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string."""
-    size = re.search(r"\.(\d+)d$", setting(record, "text.vectors"))
-    return f"{size[1]}-d vectors" if size else ""
+    """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string.
+
+    Vectors other than GloVe 6B are named: ``"300-d vectors (glove.840B)"``, and a file of one's own
+    by its name, ``"300-d vectors (mine.txt)"``; several side by side have a ``+`` between them.
+    """
+    chosen = setting(record, "text.vectors")
+    widths = {part["name"]: part["width"] for part in record.get("vectors", [])}
+    return " + ".join(_vectors_of(name, widths) for name in chosen.split("+") if name != "none")
+
+
+def _vectors_of(name: str, widths: dict[str, int]) -> str:
+    family, _, size = name.rpartition(".")
+    if WIDTH.fullmatch(size):
+        kind = "" if family == "glove.6B" else f" ({family})"
+        return f"{size.removesuffix('d')}-d vectors{kind}"
+    return f"{widths[name]}-d vectors ({name.partition('@')[0]})"
 
 
 def results_table(
@@ -114,21 +164,33 @@ def results_table(
 
     ``datasets`` gives the columns and their titles, ``paper`` its figures by row and dataset,
     ``ours`` its rows: a system and its presets, of which the first with a run counts; ``figure``
-    takes a share in [0, 1] out of a record. "–" where a figure or a run is missing.
+    takes a share in [0, 1] out of a record. Runs with other vectors have rows of their own. "–"
+    where a figure or a run is missing.
     """
     rows = [f"| {head} | {' | '.join(datasets.values())} |", "|---" + "|---:" * len(datasets) + "|"]
     for name, figures in paper.items():
         values = [figures.get(dataset) for dataset in datasets]
         cells = ["–" if value is None else f"{value:g}" for value in values]
         rows.append(f"| {name}, paper | {' | '.join(cells)} |")
-    for name, model in ours.items():
-        groups = [runs_of(records, model, dataset) for dataset in datasets]
-        vectors = sorted({vector_size(group[0]) for group in groups if group} - {""})
-        cells = [
-            f"{spread([figure(record) for record in group], 100)} {made_from(group)}"
-            if group
-            else "–"
-            for group in groups
+    for name, (system, *presets) in ours.items():
+        usual = {dataset: runs_of(records, (system, *presets), dataset) for dataset in datasets}
+        vectors = sorted({vector_size(group[0]) for group in usual.values() if group} - {""})
+        found = {", ".join([name, *vectors]): usual}
+        for preset, dataset in product(presets, datasets):
+            other = with_other_vectors(records, system, preset, dataset)
+            for changes, group in other.items():
+                found.setdefault(f"{name}, {changes}", {}).setdefault(dataset, group)
+        rows += [
+            _row(title, [by.get(d, []) for d in datasets], figure) for title, by in found.items()
         ]
-        rows.append(f"| **{', '.join([name, *vectors])}, ours** | {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _row(
+    title: str, groups: list[list[dict[str, Any]]], figure: Callable[[dict[str, Any]], float]
+) -> str:
+    cells = [
+        f"{spread([figure(record) for record in group], 100)} {made_from(group)}" if group else "–"
+        for group in groups
+    ]
+    return f"| **{title}, ours** | {' | '.join(cells)} |"

@@ -46,6 +46,7 @@ class Network:
         self.settings, self.classes, self.made_up = settings, tuple(classes), made_up
         self.vocabulary: Vocabulary | None = None
         self.coverage: float | None = None  # share of the vocabulary that has a vector
+        self.vectors: list[dict[str, Any]] = []  # which files of vectors it starts from
         self.model: nn.Module | None = None
 
     # What each family of networks defines.
@@ -115,6 +116,7 @@ class Network:
         text, embedding = self.settings.text, None
         if text.vectors != "none":
             vectors = load_vectors(text.vectors)
+            self.vectors = vectors.provenance
             embedding, self.coverage = vectors.embedding_for(
                 self.vocabulary, seed, standardise=text.standardise
             )
@@ -134,7 +136,7 @@ class Network:
         folder: Path | None = None,
         after_epoch: Callable[[History], None] | None = None,
     ) -> dict[str, Any]:
-        """Train, resuming from ``folder``; returns vocabulary, epochs and precision."""
+        """Train, resuming from ``folder``; returns vocabulary, vectors, epochs and precision."""
         train, validation = self.encode(rows["train"]), self.encode(rows["validation"])
         history = fit(
             self.model, train, validation, self.settings.training,
@@ -144,6 +146,7 @@ class Network:
         where = next(self.model.parameters()).device
         return {
             "vocabulary": {"size": len(self.vocabulary), "covered_by_vectors": self.coverage},
+            "vectors": self.vectors,
             "share_of_words_kept": len(validation.words) / max(1, words),
             "epochs": [asdict(epoch) for epoch in history.epochs],
             "best_epoch": history.best + 1,
