@@ -42,7 +42,9 @@ def _shown(markup: str) -> Iterator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(QUIET))
         page = browser.new_page(viewport={"width": 2 * WIDTH, "height": 1200}, offline=True)
-        page.set_content(f"<!DOCTYPE html><meta charset='utf-8'><body style='zoom:2'>{markup}")  # not the
+        page.set_content(
+            f"<!DOCTYPE html><meta charset='utf-8'><body style='zoom:2'>{markup}"
+        )  # not the
         # device's scale, which leaves frames blurred
         page.wait_for_timeout(SETTLED)
         yield page
