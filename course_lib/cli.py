@@ -294,6 +294,10 @@ COMMANDS = {
         "download and prepare all text and vectors",
         "data --mirror archives", "course", _data, _data_arguments,
     ),
+    "vectors": Command(
+        "train word vectors of our own on film reviews that no run is evaluated on",
+        "vectors --method cbow --width 300", "experiments", *_of("experiments.own_vectors"),
+    ),
     "run": Command(
         "make one run: train, evaluate, record",
         "run --system han --preset report --seed 0", "course", *_of("experiments.run"),

@@ -1,7 +1,7 @@
 """What each dataset is, where it comes from, and how we know that we have the right one."""
 
 from course_lib.data.cards import Card, Download, Source
-from course_lib.data.movie_cards import IMDB, SENTENCE_CARDS
+from course_lib.data.movie_cards import IMDB, IMDB_UNLABELLED, SENTENCE_CARDS
 from course_lib.data.vector_cards import VECTOR_CARDS
 from course_lib.data.zhang_cards import ZHANG_CARDS
 from course_lib.files import DataError
@@ -66,7 +66,16 @@ HUFFPOST = Card(
 
 CARDS = {
     card.name: card
-    for card in (IMDB, TOY, HUFFPOST, *SENTENCE_CARDS, *ZHANG_CARDS, *VECTOR_CARDS, PUNKT)
+    for card in (
+        IMDB,
+        TOY,
+        HUFFPOST,
+        *SENTENCE_CARDS,
+        *ZHANG_CARDS,
+        IMDB_UNLABELLED,
+        *VECTOR_CARDS,
+        PUNKT,
+    )
 }
 
 

@@ -1,5 +1,7 @@
 """Cards of film reviews and of sentences from them: IMDb, the Stanford treebank, its stand-in."""
 
+from dataclasses import replace
+
 from course_lib.data.cards import Card, Download, Source
 
 IMDB = Card(
@@ -52,6 +54,31 @@ IMDB = Card(
                 ),
             ),
             reader="imdb_carriers",
+        ),
+    ),
+)
+
+IMDB_UNLABELLED = Card(
+    name="imdb_unlabelled",
+    title="IMDb movie reviews without a label",
+    task="training word vectors",
+    classes=("unlabelled",),
+    sizes={"train": (50_000,)},
+    terms=IMDB.terms,
+    citation=IMDB.citation,
+    on_demand=True,
+    sources=(
+        replace(IMDB.sources[0], reader="acl_imdb_unlabelled"),
+        Source(
+            "canonical, unlabelled reviews only",
+            (
+                Download(
+                    "aclImdb_v1.unsup.tar.xz",
+                    "sha256:0f368a6279124f31f16720906ffa679984293fda6fc20882e456763a01a7dec1",
+                    19_825_632,
+                ),
+            ),
+            reader="acl_imdb_unlabelled",
         ),
     ),
 )

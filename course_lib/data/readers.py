@@ -93,6 +93,16 @@ def read_acl_imdb(archive: Path) -> Iterator[Row]:
             yield Row(parts[1], clean(text), int(parts[2] == "pos"))
 
 
+def read_acl_imdb_unlabelled(archive: Path) -> Iterator[Row]:
+    """Rows of the Maas tree's reviews without a label: ``aclImdb/train/unsup/*.txt``."""
+    with naming(archive), tarfile.open(archive) as tree:
+        for member in tree:
+            parts = check_member(member.name, archive).parts
+            if member.isfile() and len(parts) == 4 and parts[1:3] == ("train", "unsup"):
+                text = decode(tree.extractfile(member).read(), archive, member.name)
+                yield Row("train", clean(text), 0)
+
+
 def read_csv(file: IO[bytes], path: Path, member: str, columns: tuple[str, ...]) -> Iterator[dict]:
     """Rows of a UTF-8 CSV with a header; raises ``DataError`` for missing columns or short rows."""
     csv.field_size_limit(LONGEST_FIELD)
@@ -349,6 +359,7 @@ def _movie_lines(package: Path) -> list[str]:
 
 READERS = {
     "acl_imdb": read_acl_imdb,
+    "acl_imdb_unlabelled": read_acl_imdb_unlabelled,
     "imdb_carriers": read_imdb_carriers,
     "huffpost": read_huffpost,
     "sst2": partial(read_sst, classes=2),
