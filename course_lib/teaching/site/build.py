@@ -188,6 +188,8 @@ def _thumbnail(executed: Path) -> str:
 
 
 def _write_search(sections: Iterable[dict[str, str]]) -> None:
+    """The search engine and the sections, which it indexes in the browser when somebody first
+    searches: some tens of milliseconds, so an index made beforehand would save nothing."""
     engine = (_ASSETS / "vendor" / "minisearch.js").read_text(encoding="utf-8")
     with atomic_path(SITE / "search.js") as temporary:
         temporary.write_text(
