@@ -165,6 +165,30 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
         assert line == f"{name:<12} {words} in 0 s"
 
 
+@pytest.mark.parametrize(
+    ("code", "report", "says"),
+    [
+        (2, REPORT.format(errors=0, failures=0), "failed (exit status 2)"),  # Ctrl+C
+        (2, REPORT.format(errors=0, failures=1), f"1 failed, 6{PASSED[1:]}"),
+        (5, '<testsuites><testsuite tests="0" /></testsuites>', "failed (exit status 5)"),
+        (3, "<testsuites", "failed (exit status 3)"),
+        (3, "", "failed (exit status 3)"),
+        (3, "<testsuites />", "failed (exit status 3)"),
+        (3, '<testsuite tests="many" />', "failed (exit status 3)"),
+        (0, "<testsuites", "ok"),
+    ],
+)
+def test_a_status_that_no_failed_test_explains_is_named(code, report, says, monkeypatch, capsys):
+    def run(command, cwd, env):
+        if command[-1].startswith("--junitxml="):
+            Path(command[-1].removeprefix("--junitxml=")).write_text(report)
+        return subprocess.CompletedProcess(command, code if command[2] == "pytest" else 0)
+
+    monkeypatch.setattr(cli.subprocess, "run", run)
+    assert cli.main(["test"]) == code
+    assert f"{'tests':<12} {says} in 0 s" in capsys.readouterr().out.splitlines()
+
+
 def opened(monkeypatch, folder, *arguments):
     """The arguments JupyterLab was started with, from the repository."""
     started = []
