@@ -225,7 +225,7 @@ def test_links_lead_to_the_same_files_from_the_copies(tmp_path):
 def test_the_landing_notebook_links_every_lesson_by_its_title():
     text = desk.start_notebook(lessons.lesson_paths()).cells[0].source
     for path in lessons.lesson_paths():
-        title = desk.title_of(students.read_notebook(path), "none")
+        title = students.title_of(students.read_notebook(path), "none")
         assert title.startswith(path.name[:2]) and f"- [{title}]({path.name})\n" in text
 
 

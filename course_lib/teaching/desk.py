@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.files import atomic_path
-from course_lib.teaching.students import ExerciseError, read_notebook, student_copy
+from course_lib.teaching.students import ExerciseError, read_notebook, student_copy, title_of
 
 RECORD = ".copies.json"
 START = "start.ipynb"
@@ -83,13 +83,6 @@ def start_notebook(lessons: list[Path]) -> NotebookNode:
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
-
-
-def title_of(notebook: NotebookNode, otherwise: str) -> str:
-    """The first heading of a notebook."""
-    sources = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    headings = (re.search(r"^# +(.+?)\s*$", source, re.MULTILINE) for source in sources)
-    return next((heading[1] for heading in headings if heading), otherwise)
 
 
 def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[Copy]:

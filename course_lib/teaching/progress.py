@@ -9,7 +9,8 @@ from jinja2 import Environment
 from nbformat import NotebookNode
 
 from course_lib.files import atomic_path
-from course_lib.teaching.desk import RECORD, read_copies, title_of
+from course_lib.teaching.desk import RECORD, read_copies
+from course_lib.teaching.students import title_of
 
 SOLVED, NOT_RUN = "solved", "not run"
 MARKS = {"✗": "wrong", "○": "open", "✓": SOLVED}  # the first that is found decides
