@@ -226,7 +226,8 @@ def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monke
     monkeypatch.setattr(desk, "student_copy", newer)
     opened(monkeypatch, folder)
     stays = f"students/{names[1]} holds your work and stays; the newer lesson is"
-    assert capsys.readouterr().out == f"{stays} {names[1].removesuffix('.ipynb')}.new.ipynb\n"
+    new = f"{names[1].removesuffix('.ipynb')}.new.ipynb: to go on with it, rename it to {names[1]}"
+    assert capsys.readouterr().out == f"{stays} {new}, after giving your own another name\n"
     assert nbformat.read(folder / names[1], as_version=4) == copy
     assert nbformat.read(folder / names[2], as_version=4).cells[0].source == "# Newer"
 
