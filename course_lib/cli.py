@@ -200,20 +200,26 @@ def _stage(name: str, module: str, *arguments: str, **environment: str) -> tuple
         report = Path(folder) / "report.xml"
         further = [f"--junitxml={report}"] if module == "pytest" else []
         status = _python(module, *arguments, *further, **environment)
-        counts = _counts(report) if report.exists() else ""
-    result = counts or (f"failed (exit status {status})" if status else "ok")
+        counts = _counts(report)
+    if status and not counts.get("failed"):  # an internal error, Ctrl+C, no tests at all
+        result = f"failed (exit status {status})"
+    else:
+        result = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "ok"
     return status, f"{name:<12} {result} in {time.perf_counter() - start:.0f} s"
 
 
-def _counts(report: Path) -> str:
-    """``2 failed, 30 passed, 1 skipped`` from pytest's report."""
-    suite = next(ElementTree.parse(report).iter("testsuite"))
-    total, failures, errors, skipped = (
-        int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
-    )
+def _counts(report: Path) -> dict[str, int]:
+    """How many tests failed, passed and were skipped, from pytest's report; empty if there is none
+    that can be read."""
+    try:
+        suite = next(ElementTree.parse(report).iter("testsuite"))
+        total, failures, errors, skipped = (
+            int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
+        )
+    except (OSError, ElementTree.ParseError, StopIteration, ValueError):
+        return {}
     failed = failures + errors
-    counts = {"failed": failed, "passed": total - failed - skipped, "skipped": skipped}
-    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return {"failed": failed, "passed": total - failed - skipped, "skipped": skipped}
 
 
 def _python(module: str, *arguments: str, **environment: str) -> int:

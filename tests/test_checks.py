@@ -1779,6 +1779,47 @@ def test_a_list_of_tensors_is_a_wrong_answer_and_no_accident():
     assert "at place 0: tensor([1., 1.]) instead of 'good'" in verdict.sentence
 
 
+UNREADABLE = {
+    "sparse": lambda answer: answer.to_sparse(),
+    "csr": lambda answer: answer.to_sparse_csr(),
+    "meta": lambda answer: answer.to("meta"),
+    "nested": lambda answer: torch.nested.nested_tensor(list(answer)),
+}
+
+
+def last_part(answer):
+    return answer[-1] if isinstance(answer, tuple) else answer
+
+
+TENSORS = [
+    checker
+    for checker in RIGHT
+    if isinstance(last_part(checker.reference(*checker.cases()[0].inputs)), torch.Tensor)
+]
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("checker", TENSORS, ids=lambda checker: checker.name)
+@pytest.mark.filterwarnings("ignore:.*(Sparse CSR|nested tensors).*:UserWarning")
+def test_an_answer_whose_numbers_cannot_be_read_is_named(checker, kind, monkeypatch):
+    def answer(*inputs):
+        right = checker.reference(*inputs)
+        part = last_part(right)
+        possible = part.dim() == 2 or (kind != "csr" and part.dim() > 0)
+        made = UNREADABLE[kind if possible else "meta"](part)
+        return (*right[:-1], made) if isinstance(right, tuple) else made
+
+    monkeypatch.setattr("course_lib.views.plots.show", lambda figure, alt: plt.close(figure))
+    with pytest.raises(CheckFailed, match=r"tensor.*, expected a dense tensor on the CPU"):
+        check(checker, answer)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "meta"])
+def test_a_list_of_what_cannot_be_read_is_a_wrong_answer_and_no_accident(kind):
+    verdict = judge(PHRASES, lambda words, selected: [UNREADABLE[kind](torch.ones(2))])
+    assert verdict.state == "wrong" and "instead of 'good'" in verdict.sentence
+
+
 @pytest.mark.parametrize(("checker", "wrong", "says"), EVERY_WRONG)
 def test_every_wrong_answer_can_be_drawn(checker, wrong, says):
     with warnings.catch_warnings():
@@ -1862,5 +1903,10 @@ def test_numbers(capsys):
         checks.check_number("half", 0.7, 0.5, "1 / 2", mistakes=known)
     with pytest.raises(CheckFailed, match="the answer must be a number, got 'x'"):
         checks.check_number("half", "x", 0.5, "1 / 2")
+    for answer in (torch.tensor(0.5).to_sparse(), torch.tensor(0.5, device="meta")):
+        with pytest.raises(CheckFailed, match=r"half: .*, expected a dense tensor on the CPU"):
+            checks.check_number("half", answer, 0.5, "1 / 2")
+    with pytest.raises(CheckFailed, match="the answer must be a number, got tensor"):
+        checks.check_number("half", torch.ones(2), 0.5, "1 / 2")
     with pytest.raises(CheckFailed, match="nan is not it"):
         checks.check_number("half", float("nan"), 0.5, "1 / 2")

@@ -165,6 +165,30 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
         assert line == f"{name:<12} {words} in 0 s"
 
 
+@pytest.mark.parametrize(
+    ("code", "report", "says"),
+    [
+        (2, REPORT.format(errors=0, failures=0), "failed (exit status 2)"),  # Ctrl+C
+        (2, REPORT.format(errors=0, failures=1), f"1 failed, 6{PASSED[1:]}"),
+        (5, '<testsuites><testsuite tests="0" /></testsuites>', "failed (exit status 5)"),
+        (3, "<testsuites", "failed (exit status 3)"),
+        (3, "", "failed (exit status 3)"),
+        (3, "<testsuites />", "failed (exit status 3)"),
+        (3, '<testsuite tests="many" />', "failed (exit status 3)"),
+        (0, "<testsuites", "ok"),
+    ],
+)
+def test_a_status_that_no_failed_test_explains_is_named(code, report, says, monkeypatch, capsys):
+    def run(command, cwd, env):
+        if command[-1].startswith("--junitxml="):
+            Path(command[-1].removeprefix("--junitxml=")).write_text(report)
+        return subprocess.CompletedProcess(command, code if command[2] == "pytest" else 0)
+
+    monkeypatch.setattr(cli.subprocess, "run", run)
+    assert cli.main(["test"]) == code
+    assert f"{'tests':<12} {says} in 0 s" in capsys.readouterr().out.splitlines()
+
+
 def opened(monkeypatch, folder, *arguments):
     """The arguments JupyterLab was started with, from the repository."""
     started = []
@@ -202,7 +226,8 @@ def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monke
     monkeypatch.setattr(desk, "student_copy", newer)
     opened(monkeypatch, folder)
     stays = f"students/{names[1]} holds your work and stays; the newer lesson is"
-    assert capsys.readouterr().out == f"{stays} {names[1].removesuffix('.ipynb')}.new.ipynb\n"
+    new = f"{names[1].removesuffix('.ipynb')}.new.ipynb: to go on with it, rename it to {names[1]}"
+    assert capsys.readouterr().out == f"{stays} {new}, after giving your own another name\n"
     assert nbformat.read(folder / names[1], as_version=4) == copy
     assert nbformat.read(folder / names[2], as_version=4).cells[0].source == "# Newer"
 

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from course_lib.cli import main
 from course_lib.files import REPOSITORY
-from course_lib.teaching import desk, lessons, students
+from course_lib.teaching import desk, lessons, progress, students
 from course_lib.teaching.desk import RECORD, Copy, DeskError
 
 NAME, NEW = "02_attention.ipynb", "02_attention.new.ipynb"
@@ -73,24 +73,54 @@ def test_running_and_saving_is_no_change_and_its_outputs_stay(tmp_path):
     before = everything(tmp_path)
     assert write(tmp_path, "a = 1", "b = 1") is None
     assert everything(tmp_path) == before
-    assert write(tmp_path, "a = 1", "between", "b = 1") == NAME
+    note = new_markdown_cell("A newer note.")
+    newer = lesson("a = 1", "b = 1")
+    newer.cells.insert(2, note)
+    desk.write_copies({NAME: newer}, tmp_path)
     renewed = read(tmp_path)
-    assert [cell.source for cell in renewed.cells[1:]] == ["a = 1", "between", "b = 1"]
-    assert [[o.text for o in cell.outputs] for cell in renewed.cells[1:]] == [
-        ["ran 1\n"], [], ["ran 2\n"],
-    ]  # fmt: skip
-    assert [cell.execution_count for cell in renewed.cells[1:]] == [1, None, 2]
+    assert [cell.source for cell in renewed.cells[1:]] == ["a = 1", note.source, "b = 1"]
+    assert [cell.get("execution_count") for cell in renewed.cells[1:]] == [1, None, 2]
+    assert [renewed.cells[place].outputs[0].text for place in (1, 3)] == ["ran 1\n", "ran 2\n"]
     assert "widgets" in renewed.metadata
 
 
-@pytest.mark.parametrize("newer", [["a = 1"], ["a = 1", "b = 2"], ["b = 1", "a = 1"]])
-def test_an_executed_copy_stays_where_renewing_would_lose_an_output(newer, tmp_path):
-    write(tmp_path, "a = 1", "b = 1")
+@pytest.mark.parametrize(
+    ("newer", "kept"),
+    [
+        (["x = 2", "print(x)", "✓"], 0),
+        (["x = 1", "print(x)", "y = 2", "✓"], 2),
+        (["x = 1", "print(x)"], 2),
+        (["print(x)", "x = 1", "✓"], 0),
+        (["x = 1", "", "print(x)", "✓", "y = 2"], 3),  # an empty cell changes nothing
+    ],
+)
+def test_a_renewed_copy_keeps_outputs_up_to_the_first_code_that_differs(newer, kept, tmp_path):
+    write(tmp_path, "x = 1", "print(x)", "✓")
     run_all(tmp_path)
-    before = (tmp_path / NAME).read_bytes()
-    assert write(tmp_path, *newer) == NEW
-    assert (tmp_path / NAME).read_bytes() == before
-    assert sources(tmp_path, NEW) == ["# Lesson", *newer]
+    assert write(tmp_path, *newer) == NAME
+    cells = [cell for cell in read(tmp_path).cells[1:] if cell.source]
+    assert [cell.source for cell in cells] == [source for source in newer if source]
+    assert [[o.text for o in cell.outputs] for cell in cells] == [
+        [f"ran {number}\n"] if number <= kept else [] for number in range(1, len(cells) + 1)
+    ]
+    assert [cell.execution_count for cell in cells] == [
+        number if number <= kept else None for number in range(1, len(cells) + 1)
+    ]
+
+
+def test_a_check_after_newer_code_counts_as_not_run(tmp_path):
+    def two_checks(source):
+        checks = [exercise(name)[1] for name in ("one", "two")]
+        return new_notebook(cells=[checks[0], new_code_cell(source), checks[1]])
+
+    desk.write_copies({NAME: two_checks("x = 1")}, tmp_path)
+    copy = read(tmp_path)
+    for place in (0, 2):
+        copy.cells[place].outputs = [new_output("stream", text="✓ half: 0.5\n")]
+    nbformat.write(copy, tmp_path / NAME)
+    desk.write_copies({NAME: two_checks("x = 2")}, tmp_path)
+    (lesson,) = progress.read_progress(tmp_path)
+    assert [each.state for each in lesson.exercises] == ["solved", "not run"]
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -139,7 +169,7 @@ def test_a_copy_that_was_removed_is_made_again(tmp_path):
 def test_writing_some_copies_forgets_no_other(tmp_path):
     write(tmp_path, "a = 1")
     desk.write_copies({"01_gru.ipynb": lesson("1")}, tmp_path)
-    assert list(desk.read_copies(tmp_path)) == ["01_gru.ipynb", NAME]
+    assert list(map(list, desk.read_copies(tmp_path))) == [["01_gru.ipynb"], [NAME]]
     assert write(tmp_path, "a = 2") == NAME
 
 
@@ -225,8 +255,13 @@ def test_links_lead_to_the_same_files_from_the_copies(tmp_path):
 def test_the_landing_notebook_links_every_lesson_by_its_title():
     text = desk.start_notebook(lessons.lesson_paths()).cells[0].source
     for path in lessons.lesson_paths():
-        title = desk.title_of(students.read_notebook(path), "none")
+        title = students.title_of(students.read_notebook(path), "none")
         assert title.startswith(path.name[:2]) and f"- [{title}]({path.name})\n" in text
+
+
+def test_the_landing_notebook_says_how_to_go_on_with_a_newer_lesson():
+    text = " ".join(desk.start_notebook([]).cells[0].source.split())
+    assert "to go on with it, rename it to `02_attention.ipynb`, after giving your own" in text
 
 
 def exercise(grade_id="half"):
@@ -256,8 +291,10 @@ def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
     edit(out, 0, "half = 0.5")
     stored(tmp_path, NAME, new_markdown_cell("Newer."), *exercise())
     assert main(call) == 0
-    stays = f"out/{NAME} holds your work and stays; the newer lesson is {NEW}\n"
-    assert capsys.readouterr().out == stays
+    assert capsys.readouterr().out == (
+        f"out/{NAME} holds your work and stays; the newer lesson is {NEW}: to go on with it, "
+        f"rename it to {NAME}, after giving your own another name\n"
+    )
     assert sources(out)[0] == "half = 0.5" and sources(out, NEW)[0] == "Newer."
     assert desk.write_copies(desk.learner_copies([good], out), out) == [Copy(out / NAME, None)]
 

@@ -1,5 +1,7 @@
 """A learner's progress: states from saved outputs, shown as text and as HTML that is escaped."""
 
+from datetime import datetime
+
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
@@ -131,6 +133,38 @@ def test_the_table_names_the_next_exercise(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("newer", "counts"),
+    [
+        ({"new": 2}, "02_attention.new"),
+        ({"new": 1}, "02_attention"),  # of equal ones the copy
+        ({"new": 0, "new2": 3, "new10": 2}, "02_attention.new2"),
+        ({"new3": 2, "new10": 2}, "02_attention.new3"),  # the others were removed
+        ({"newer": 2, "mine": 2}, "02_attention"),
+    ],
+)
+def test_of_a_copy_and_the_newer_lessons_the_one_with_more_solved_counts(newer, counts, tmp_path):
+    folder = folder_with(tmp_path, **{"02_attention": copy_of(check_cell(SOLVED), check_cell())})
+    for kind, solved in newer.items():
+        checks = [check_cell(SOLVED) for _ in range(solved)]
+        notebook = copy_of(*checks, check_cell(OPEN), title=f"02 · {kind}")
+        nbformat.write(notebook, folder / f"02_attention.{kind}.ipynb")
+    (lesson,) = progress.read_progress(folder)
+    assert lesson.name == f"{counts}.ipynb"
+    kind = counts.rpartition(".")[2]
+    assert (lesson.solved, lesson.title) == (
+        (newer[kind], f"02 · {kind}") if kind in newer else (1, "02 · Attention")
+    )
+
+
+def test_work_in_an_offered_lesson_counts_where_the_copy_was_removed(tmp_path):
+    folder = two_lessons(tmp_path)
+    (folder / "01_gru.ipynb").replace(folder / "01_gru.new.ipynb")
+    assert [(lesson.name, lesson.solved) for lesson in progress.read_progress(folder)] == [
+        ("01_gru.new.ipynb", 1), ("02_attention.ipynb", 1),
+    ]  # fmt: skip
+
+
 def test_only_the_copies_count(tmp_path):
     folder = two_lessons(tmp_path)
     nbformat.write(copy_of(check_cell(SOLVED)), folder / "02_attention.new.ipynb")
@@ -157,16 +191,34 @@ def test_the_page_says_every_state_in_words_and_works_without_colour(tmp_path):
     assert not page.select("script, link, img")
 
 
+def test_the_page_links_each_lesson_and_says_when_it_was_written(tmp_path):
+    folder = folder_with(
+        tmp_path, **{"01_gru": copy_of(check_cell()), "javascript:1 #?": copy_of(check_cell())}
+    )
+    before = datetime.now().astimezone().replace(microsecond=0)
+    path = progress.write_page(progress.read_progress(folder), folder)
+    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    assert [link["href"] for link in page.select("th a")] == [
+        "01_gru.ipynb", "javascript%3A1%20%23%3F.ipynb",
+    ]  # fmt: skip
+    assert [link.get_text() for link in page.select("th a")] == ["02 · Attention"] * 2
+    written = datetime.fromisoformat(page.time["datetime"])
+    assert before <= written <= datetime.now().astimezone()
+    assert page.time.get_text() == f"{written:%Y-%m-%d at %H:%M}"
+    assert page.time.parent.get_text().endswith("\nmake progress renews it.")
+
+
 def test_text_of_a_copy_never_becomes_markup(tmp_path):
     hostile = "<script>alert(1)</script><img src=x onerror='x'>{{ 7 * 7 }}"
-    notebook = copy_of(check_cell(SOLVED), title=hostile)
+    notebook = copy_of(check_cell(SOLVED), title="<<b>script>alert(2)</<b>script>")
     notebook.cells[1].source = f"### Exercise 1 ●○○ · 5 minutes: {hostile}"
     folder = folder_with(tmp_path, **{"02_attention": notebook})
     course = progress.read_progress(folder)
     written = progress.write_page(course, folder).read_text(encoding="utf-8")
     for text in (progress.as_html(course), written):
         page = BeautifulSoup(text, "html.parser")
-        assert page.get_text().count(hostile) == 2
+        assert page.get_text().count(hostile) == 1
+        assert page.get_text().count("<script>alert(2)</script>") == 1  # put together from pieces
         assert not page.select("script, img")
 
 

@@ -209,6 +209,22 @@ def test_a_file_that_is_no_notebook_is_named(text, tmp_path):
         students.read_notebook(tmp_path / "README.md")
 
 
+@pytest.mark.parametrize(
+    ("headings", "title"),
+    [
+        (["Text.\n\n# 02 · Attention  \n## Part"], "02 · Attention"),
+        (["## Part", "# `nn.GRU` and $h_t$: <b>why</b>"], "nn.GRU and h_t: why"),
+        (["# 1 < 2 and 3 > 2"], "1 < 2 and 3 > 2"),
+        (["# ``", "# Next"], "Next"),
+        (["#hashtag", ""], "otherwise"),
+        ([], "otherwise"),
+    ],
+)
+def test_a_title_is_the_first_heading_as_plain_text(headings, title):
+    cells = [new_code_cell("# no heading"), *map(new_markdown_cell, headings)]
+    assert students.title_of(new_notebook(cells=cells), "otherwise") == title
+
+
 def test_the_command_names_a_malformed_lesson(tmp_path, capsys):
     bad = tmp_path / "02_bad.ipynb"
     nbformat.write(new_notebook(cells=[check_cell()]), bad)

@@ -262,8 +262,9 @@ def test_expected_seconds_are_this_machines_else_those_of_the_fresh_clone(tmp_pa
     assert watching.expected(times, "smoke").seconds == {}
     times.write_text('{"lesson": {"01_gru": 9.0}}')
     assert watching.expected(times, "lesson") == watching.Expected({"01_gru": 9.0}, here=True)
-    times.write_text("{")
-    assert not watching.expected(times, "lesson").here
+    for damaged in ("{", "[]", "3", "null"):
+        times.write_text(damaged)
+        assert not watching.expected(times, "lesson").here
 
 
 @pytest.mark.parametrize(
@@ -286,6 +287,14 @@ def test_the_line_fits_a_narrow_terminal_and_keeps_the_time_left(place, tmp_path
     last = terminal.steps()[-1]
     assert last == "lesson 1 of 1 · 01 A heading that is… · a stag · 3 min left"
     assert len(last) < 60
+
+
+def test_a_lesson_is_called_by_its_title_on_the_line(tmp_path):
+    code, heading = new_code_cell("1"), new_markdown_cell("Text.\n\n# 02 · `nn.GRU`: <b>why</b>")
+    assert watching.lesson_name(write(notebook(code, heading), tmp_path / "a.ipynb")) == "02 nn.GRU"
+    assert watching.lesson_name(write(notebook(code), tmp_path / "b.ipynb")) == "b"
+    (tmp_path / "c.ipynb").write_text("{")
+    assert watching.lesson_name(tmp_path / "c.ipynb") == "c"
 
 
 def test_what_would_move_the_cursor_is_left_out():

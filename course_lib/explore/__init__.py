@@ -10,7 +10,6 @@ __all__, __getattr__ = front(
     {
         "read_text": "reading",  # tokens, attention and probabilities of a text, row or tokens
         "read_rows": "reading",  # readings of many rows, batch by batch
-        "clear_cases": "choice",  # a clear success and a clear mistake among documents
         "reading_order": "choice",  # all documents, clear successes first, then mistakes
         "explore_documents": "views",  # documents to page through
         "explore_text": "views",  # a box to type a text into

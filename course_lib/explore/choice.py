@@ -1,7 +1,6 @@
 """Which documents to show first, chosen at run time by what a system makes of them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,30 +11,13 @@ CONFIDENT = 0.9  # the probability of a prediction that is clear
 LENGTHS = (0.1, 0.5)  # quantiles: neither the shortest documents nor the longer half
 
 
-class ClearCases(NamedTuple):
-    """Places in the documents: of one predicted right and one predicted wrong, ``None`` if there is
-    no such prediction at all."""
-
-    success: int | None
-    mistake: int | None
-
-
-def clear_cases(documents: Sequence[Sequence[str]], predictions: Predictions) -> ClearCases:
-    """A clear success and a clear mistake among documents, each given by its tokens.
-
-    Clear is a document in decent language, predicted with ``CONFIDENT`` or more, whose length lies
-    between the quantiles ``LENGTHS`` of all. Where none is, length gives way first, then
-    confidence, and decency last. Of several, the surest prediction is chosen.
-    """
-    right, lacks = _judged(documents, predictions)
-    firsts = [_sorted(right == kind, lacks)[:1] for kind in (True, False)]
-    return ClearCases(*(next(iter(first), None) for first in firsts))
-
-
 def reading_order(documents: Sequence[Sequence[str]], predictions: Predictions) -> list[int]:
     """The places of all documents: clear successes, then all mistakes, then the other successes.
 
-    Mistakes begin with the clear ones. Without any clear success, the nearest to one comes first.
+    Documents are given by their tokens. Clear is one in decent language, predicted with
+    ``CONFIDENT`` or more, whose length lies between the quantiles ``LENGTHS`` of all. Mistakes
+    begin with the clear ones. Without any clear success, the nearest to one comes first: length
+    gives way first, then confidence, and decency last. Of several, the surest stands first.
     """
     right, lacks = _judged(documents, predictions)
     successes, mistakes = _sorted(right, lacks), _sorted(~right, lacks)

@@ -10,9 +10,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from course_lib.teaching.desk import title_of
 from course_lib.teaching.lessons import LESSONS, lesson_paths
-from course_lib.teaching.students import find_exercises
+from course_lib.teaching.students import find_exercises, title_of
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 A hidden record in the folder, ``.copies.json``, holds a digest of every copy as it was made. The
 digest is of the cells' sources: running or saving a notebook does not change it, an answer or a
 note does. A copy that still has its digest is the learner's unchanged one and is renewed when the
-lesson is newer, with the outputs it holds. Any other copy stays, and so does an unchanged one whose
-outputs would be lost; the newer lesson is then put beside it, once, as ``02_attention.new.ipynb``.
+lesson is newer. An output is kept only while its cell and all code before it are unchanged. Any
+other may no longer be true and is dropped; a check that had printed ✓ then counts as not run. A
+changed copy stays; the newer lesson is put beside it, once, as ``02_attention.new.ipynb``.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -22,7 +23,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.files import atomic_path
-from course_lib.teaching.students import ExerciseError, read_notebook, student_copy
+from course_lib.teaching.students import ExerciseError, read_notebook, student_copy, title_of
 
 RECORD = ".copies.json"
 START = "start.ipynb"
@@ -32,13 +33,16 @@ LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"
 WELCOME = """# Your lessons
 
 These are your own copies; write your answers in them. An update of the course does not replace
-what you have written. It puts the newer lesson beside yours, in a file that ends in `.new.ipynb`.
-Read the lessons in this order:
+what you have written. It puts the newer lesson beside yours, in a file such as
+`02_attention.new.ipynb`: to go on with it, rename it to `02_attention.ipynb`, after giving your own
+another name. A copy that you have only run is renewed where it is; the outputs from the first
+changed cell on are cleared, so run it again. Read the lessons in this order:
 
 {lessons}
 
 An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
-have come. It reads the saved copies, so save a lesson first."""
+have come. It reads the saved copies, so save a lesson first. Where a newer lesson lies beside
+yours, the file in which you have solved more exercises counts."""
 
 
 class DeskError(ValueError):
@@ -58,7 +62,10 @@ class Copy:
         if self.written in (None, self.path):
             return None
         name = f"{self.path.parent.name}/{self.path.name}"
-        return f"{name} holds your work and stays; the newer lesson is {self.written.name}"
+        return (
+            f"{name} holds your work and stays; the newer lesson is {self.written.name}: to go on "
+            f"with it, rename it to {self.path.name}, after giving your own another name"
+        )
 
 
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
@@ -85,18 +92,11 @@ def start_notebook(lessons: list[Path]) -> NotebookNode:
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def title_of(notebook: NotebookNode, otherwise: str) -> str:
-    """The first heading of a notebook."""
-    sources = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    headings = (re.search(r"^# +(.+?)\s*$", source, re.MULTILINE) for source in sources)
-    return next((heading[1] for heading in headings if heading), otherwise)
-
-
 def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[Copy]:
     """Make, renew or keep the copy of every name in ``folder``; no work of a learner is replaced.
 
-    Everything there is read before anything is written. Raises ``DeskError`` for a record or a
-    copy that cannot be read.
+    Everything there is read before anything is written. Raises ``DeskError`` for a record, a
+    copy or an offered lesson that cannot be read.
     """
     record = _read_record(folder)
     plans = {
@@ -110,31 +110,40 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[Copy]:
     return [Copy(folder / name, written) for name, (written, _, _) in plans.items()]
 
 
-def read_copies(folder: Path) -> dict[str, NotebookNode]:
-    """The copies that were made in ``folder`` and are still there, by file name and in order."""
+def read_copies(folder: Path) -> list[dict[str, NotebookNode]]:
+    """For each lesson in order, its copy and the newer lessons beside it, by file name, the copy
+    first; without what is not there any more."""
     if not (folder / RECORD).exists():
         raise DeskError(f"{folder} holds no copies of the lessons; `make lab` makes them")
-    paths = [folder / name for name in sorted(_read_record(folder)) if name != START]
-    return {path.name: _read_copy(path) for path in paths if path.exists()}
+    names = sorted(name for name in _read_record(folder) if name != START)
+    return [versions for name in names if (versions := _read_versions(folder / name))]
+
+
+def _read_versions(path: Path) -> dict[str, NotebookNode]:
+    """What there is of a copy and of the newer lessons beside it, by file name, the copy first."""
+    offer = re.compile(rf"{re.escape(path.stem)}\.new\d*\.ipynb")
+    beside = [each for each in path.parent.glob("*.ipynb") if offer.fullmatch(each.name)]
+    paths = [path, *sorted(beside, key=lambda each: (len(each.name), each.name))]
+    return {each.name: _read_copy(each) for each in paths if each.exists()}
 
 
 def _plan(
     path: Path, fresh: NotebookNode, entry: dict[str, str]
 ) -> tuple[Path | None, NotebookNode, dict[str, str]]:
     """Which file is to be written with which notebook, and what the record then says of it."""
-    newest = _digest(fresh)
-    if not path.exists():
+    newest, versions = _digest(fresh), _read_versions(path)
+    if path.name not in versions:
         return path, fresh, {MADE: newest}
-    current = _read_copy(path)
+    current = versions[path.name]
     found = _digest(current)
     if found == newest:
         return None, fresh, {MADE: newest}
     if newest in (entry.get(MADE), entry.get(OFFERED)):
         return None, fresh, entry
-    renewed = _with_outputs(fresh, current) if found == entry.get(MADE) else None
-    if renewed:
-        return path, renewed, {MADE: newest}
-    return _free_place(path, newest, entry.get(OFFERED)), fresh, entry | {OFFERED: newest}
+    if found == entry.get(MADE):
+        return path, _with_outputs(fresh, current), {MADE: newest}
+    place = path.with_name(_free_name(path.stem, versions, {newest, entry.get(OFFERED)}))
+    return place, fresh, entry | {OFFERED: newest}
 
 
 def _digest(notebook: NotebookNode) -> str:
@@ -144,30 +153,29 @@ def _digest(notebook: NotebookNode) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _with_outputs(fresh: NotebookNode, current: NotebookNode) -> NotebookNode | None:
-    """The newer copy with all outputs that the unchanged one holds; None if a cell that made one
-    is no longer there."""
-    waiting = [cell for cell in current.cells if cell.get("outputs")]
+def _with_outputs(fresh: NotebookNode, current: NotebookNode) -> NotebookNode:
+    """The newer copy with the outputs of the unchanged one up to the first code that differs."""
     renewed = nbformat.from_dict(fresh)
-    for cell in renewed.cells:
-        if waiting and cell.cell_type == "code" and cell.source == waiting[0].source:
-            ran = waiting.pop(0)
-            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+    pairs = zip(_code_cells(renewed), _code_cells(current), strict=False)
+    for cell, ran in takewhile(lambda pair: pair[0].source == pair[1].source, pairs):
+        cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
     renewed.metadata = nbformat.from_dict(current.metadata | fresh.metadata)
-    return None if waiting else renewed
+    return renewed
 
 
-def _free_place(path: Path, newest: str, offered: str | None) -> Path:
+def _code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def _free_name(stem: str, versions: dict[str, NotebookNode], ours: set[str | None]) -> str:
     """The first of ``02.new.ipynb``, ``02.new2.ipynb``, … that holds no work of the learner."""
-    names = (f"{path.stem}.new{number if number > 1 else ''}.ipynb" for number in count(1))
-    places = (path.with_name(name) for name in names)
-    return next(place for place in places if _is_free(place, {newest, offered}))
+    names = (f"{stem}.new{number if number > 1 else ''}.ipynb" for number in count(1))
+    return next(name for name in names if _is_untouched(versions.get(name), ours))
 
 
-def _is_free(place: Path, ours: set[str | None]) -> bool:
-    if not place.exists():
+def _is_untouched(there: NotebookNode | None, ours: set[str | None]) -> bool:
+    if there is None:
         return True
-    there = _read_copy(place)
     return _digest(there) in ours and not any(cell.get("outputs") for cell in there.cells)
 
 

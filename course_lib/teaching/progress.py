@@ -1,7 +1,13 @@
-"""How far a learner is: which exercises are solved, as the saved outputs of the checks say."""
+"""How far a learner is: which exercises are solved, as the saved outputs of the checks say.
+
+Of a lesson's copy and the newer lessons beside it (``02_attention.new.ipynb``), the file counts in
+which more exercises are solved, and of equal ones the copy. Files are not added up, because their
+exercises may differ; files of other names do not count.
+"""
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from IPython.display import display
@@ -9,7 +15,8 @@ from jinja2 import Environment
 from nbformat import NotebookNode
 
 from course_lib.files import atomic_path
-from course_lib.teaching.desk import RECORD, read_copies, title_of
+from course_lib.teaching.desk import RECORD, read_copies
+from course_lib.teaching.students import title_of
 
 SOLVED, NOT_RUN = "solved", "not run"
 MARKS = {"✗": "wrong", "○": "open", "✓": SOLVED}  # the first that is found decides
@@ -29,7 +36,8 @@ TABLE = TEMPLATES.from_string("""\
 <th scope="col" style="text-align:left">exercises</th></tr></thead>
 <tbody>
 {% for lesson in course %}
-<tr><th scope="row" style="text-align:left">{{ lesson.title }}</th>
+<tr><th scope="row" style="text-align:left"><a href="{{ lesson.name | urlencode }}">\
+{{ lesson.title }}</a></th>
 <td>{{ lesson.solved }} of {{ lesson.exercises | length }}</td>
 <td style="text-align:left">
 <ul style="margin:0">
@@ -57,6 +65,8 @@ th, td { border-top: 1px solid; padding: 0.5rem; text-align: left; vertical-alig
 </head>
 <body>
 <main><h1>Your progress</h1>
+<p>Written on <time datetime="{{ now.isoformat() }}">{{ now.strftime("%Y-%m-%d at %H:%M") }}</time>.
+<code>make progress</code> renews it.</p>
 {{ table | safe }}</main>
 </body>
 </html>
@@ -73,7 +83,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A copy of a lesson: its file name, its title and its exercises in order."""
+    """The copy of a lesson that counts: its file name, its title and its exercises in order."""
 
     name: str
     title: str
@@ -104,11 +114,8 @@ def exercise_states(notebook: NotebookNode) -> list[Exercise]:
 
 
 def read_progress(folder: Path) -> list[Lesson]:
-    """The learner's copies in ``folder``, as they were last saved; raises ``DeskError``."""
-    return [
-        Lesson(name, title_of(copy, name), exercise_states(copy))
-        for name, copy in read_copies(folder).items()
-    ]
+    """The learner's lessons in ``folder``, as they were last saved; raises ``DeskError``."""
+    return [_furthest(versions) for versions in read_copies(folder)]
 
 
 def as_text(course: list[Lesson]) -> str:
@@ -129,10 +136,11 @@ def as_html(course: list[Lesson]) -> str:
 
 
 def write_page(course: list[Lesson], folder: Path) -> Path:
-    """``progress.html`` in ``folder``: the table as a page of its own."""
+    """``progress.html`` in ``folder``: the table as a page of its own, with the time of writing."""
     path = folder / PAGE
+    now = datetime.now().astimezone().replace(microsecond=0)
     with atomic_path(path) as temporary:
-        temporary.write_text(DOCUMENT.render(table=as_html(course)), encoding="utf-8")
+        temporary.write_text(DOCUMENT.render(table=as_html(course), now=now), encoding="utf-8")
     return path
 
 
@@ -144,6 +152,14 @@ def show_progress(folder: Path | None = None) -> None:
         return
     course = read_progress(folder)
     display({"text/html": as_html(course), "text/plain": as_text(course)}, raw=True)
+
+
+def _furthest(versions: dict[str, NotebookNode]) -> Lesson:
+    lessons = [
+        Lesson(name, title_of(notebook, name), exercise_states(notebook))
+        for name, notebook in versions.items()
+    ]
+    return max(lessons, key=lambda lesson: lesson.solved)  # the first of equal ones
 
 
 def _state(check: NotebookNode) -> str:

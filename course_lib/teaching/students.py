@@ -18,6 +18,8 @@ from nbformat import NotebookNode
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CHECK = "-check"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
+TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+MARKUP = re.compile(r"</?[a-z][^>]*>|[`$]", re.IGNORECASE)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FIELDS = {"grade", "grade_id", "locked", "schema_version", "solution"}
 
@@ -104,6 +106,14 @@ def read_notebook(path: Path) -> NotebookNode:
     except (ValueError, AttributeError, nbformat.ValidationError) as error:
         raise ExerciseError(f"{path} is no notebook ({type(error).__name__})") from error
     return notebook
+
+
+def title_of(notebook: NotebookNode, otherwise: str) -> str:
+    """The first heading of a notebook as plain text: without tags, backticks and dollars."""
+    sources = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    headings = (TITLE.search(source) for source in sources)
+    titles = (MARKUP.sub("", heading[1]).strip() for heading in headings if heading)
+    return next(filter(None, titles), otherwise)
 
 
 def _error(name: str, index: int, what: str) -> ExerciseError:

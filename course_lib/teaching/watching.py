@@ -17,6 +17,7 @@ import nbformat
 
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.teaching.kernels import TEXT_BAR, Watch, text_bars
+from course_lib.teaching.students import title_of
 from course_lib.terminal import Line, in_words, plain
 
 FRESH_CLONE = REPOSITORY / "benchmarks" / "results" / "fresh_clone.json"
@@ -66,19 +67,19 @@ def expected(times: Path, profile: str) -> Expected:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):  # it only makes an estimate better
         return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def lesson_name(lesson: Path) -> str:
-    """What a lesson is called on the line: its heading up to a colon or comma, cut to fit."""
+    """What a lesson is called on the line: its title up to a colon or comma, cut to fit."""
     try:
-        cells = nbformat.read(lesson, as_version=4).cells
+        title = title_of(nbformat.read(lesson, as_version=4), lesson.stem)
     except (OSError, ValueError):  # what is wrong with it is told when it is run
-        cells = []
-    heading = re.match(r"# ([^:,\n]+)", cells[0].source if cells else "")
-    name = heading[1].replace(" · ", " ") if heading else lesson.stem
+        title = lesson.stem
+    name = re.split("[:,]", title)[0].replace(" · ", " ")
     return textwrap.shorten(name, NAME, placeholder="…")
 
 

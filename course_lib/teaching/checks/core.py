@@ -18,6 +18,7 @@ from course_lib.teaching.checks.drawn import case_figure, drawable
 from course_lib.views import plots
 
 TOLERANCE = 1e-4  # two right answers to scores of 1000 differ by this much in float32
+DENSE = "expected a dense tensor on the CPU"
 WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
 
 
@@ -154,9 +155,11 @@ def check_number(
     if _is_open((answer,)):
         print(f"○ {name} is still open. {WHERE}")
         return
+    if isinstance(answer, Tensor) and not told.is_readable(answer):
+        raise CheckFailed(f"✗ {name}: the answer is {_kind(answer)}, {DENSE}.")
     try:
         value = float(answer)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # the last is of tensors with several numbers
         raise CheckFailed(f"✗ {name}: the answer must be a number, got {answer!r}.") from None
     if abs(value - expected) <= tolerance:
         print(f"✓ {name}: {value:.4g}")
@@ -254,6 +257,8 @@ def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
     shape = tuple(right.shape)
     if not isinstance(part, Tensor):
         return f"{name} is {_kind(part)}, expected a tensor of shape {shape}."
+    if not told.is_readable(part):
+        return f"{name} is {_kind(part)}, {DENSE}."
     if part.shape != right.shape:
         hint = f": {shapes}" if shapes else ""
         return f"{name} has shape {tuple(part.shape)}, expected {shape}{hint}."
@@ -265,7 +270,9 @@ def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
 def _kind(value: Any) -> str:
     """``a list``, ``an int``, ``a numpy.ndarray``."""
     if isinstance(value, Tensor):
-        return "a tensor"
+        if value.device.type != "cpu":
+            return f"a tensor on the device {value.device.type!r}"
+        return "a tensor" if told.is_readable(value) else "a sparse or nested tensor"
     kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
@@ -283,7 +290,9 @@ def _same(yours: Any, expected: Any) -> bool:
         return type(yours) is type(expected) and told.equal(yours, expected)
     if _is_number(yours):
         yours = torch.tensor(yours, dtype=expected.dtype)
-    if not isinstance(yours, Tensor) or yours.shape != expected.shape:
+    if not isinstance(yours, Tensor) or not told.is_readable(yours):
+        return False
+    if yours.shape != expected.shape:
         return False
     if not expected.is_floating_point():
         return torch.equal(yours, expected)

@@ -11,10 +11,16 @@ from torch import Tensor
 FEW = 4  # numbers that are written into a sentence; more are drawn
 
 
+def is_readable(value: Tensor) -> bool:
+    """Whether a tensor is a dense one on the CPU, whose numbers can be compared and drawn."""
+    on_cpu = value.device.type == "cpu"
+    return on_cpu and value.layout == torch.strided and not value.is_nested
+
+
 def as_tensor(value: Any) -> Tensor | None:
-    """A tensor, a number or a list of numbers as a tensor; None for anything else."""
+    """A dense tensor, a number or a list of numbers as a tensor; None for anything else."""
     if isinstance(value, Tensor):
-        return value
+        return value if is_readable(value) else None
     several = value if isinstance(value, (list, tuple)) else [value]
     if several and all(isinstance(item, (bool, int, float)) for item in several):
         return torch.tensor(value)
