@@ -285,12 +285,38 @@ def test_the_index_shows_every_lesson_with_its_minutes_exercises_and_picture(com
     assert len(index.find(class_="hero").find_all("iframe")) == 3
 
 
+def below(stem):
+    """A lesson's needs and helps, and theirs, by number."""
+    about = contents.ABOUT[stem]
+    direct = {*about.needs, *about.helps}
+    return {other[:2] for other in direct}.union(*map(below, direct))
+
+
 def test_the_map_agrees_with_what_each_lesson_says_it_needs():
     for path in lessons.lesson_paths():
         head = nbformat.read(path, as_version=4).cells[0].source
-        said = re.findall(r"\b\d\d\b", re.search(r"\*\*You need\*\*(.*?)\n\n", head, re.DOTALL)[1])
+        said = re.search(r"\*\*You need\*\*(.*?)\n\n", head, re.DOTALL)[1]
+        needed, mentioned = (
+            set(re.findall(r"\b\d\d\b", part)) for part in (said.partition(";")[0], said)
+        )
         about = contents.ABOUT[path.stem]
-        assert sorted(stem[:2] for stem in (*about.needs, *about.helps)) == sorted(set(said))
+        assert {stem[:2] for stem in about.needs} <= needed <= below(path.stem)
+        assert {stem[:2] for stem in about.helps} <= mentioned
+
+
+def test_no_box_of_the_map_covers_another_and_every_arrow_leads_down(committed_site):
+    drawn = parsed(committed_site / "index.html").find("svg")
+    width = float(drawn["viewbox"].split()[2])
+    boxes = [
+        [float(box[a]) for a in ("x", "y", "width", "height")] for box in drawn.find_all("rect")
+    ]
+    for x, y, wide, high in boxes:
+        assert x >= 0 and x + wide <= width
+        others = [box for box in boxes if box != [x, y, wide, high]]
+        assert all(abs(x - o[0]) >= wide or abs(y - o[1]) >= high for o in others)
+    for arrow in drawn.find_all("path", attrs={"marker-end": True}):
+        numbers = list(map(float, re.findall(r"[\d.]+", arrow["d"])))
+        assert numbers[-1] > numbers[1]
 
 
 def test_the_readme_has_every_lesson_with_its_sentence_and_minutes():

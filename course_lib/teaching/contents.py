@@ -47,7 +47,7 @@ ABOUT = {
         "HAN",
         "Train a hierarchical attention network on film reviews, redraw the figures of a published "
         "report, and find what the network cannot see.",
-        needs=("00_start_here", "02_attention"),
+        needs=("02_attention",),
         helps=("01_gru",),
     ),
     "04_sanet_zhang": About(
@@ -68,7 +68,6 @@ ABOUT = {
         "Turn a highway layer into an attention gate, read a table of words and layers, and test a "
         "claim about composition.",
         needs=("01_gru", "02_attention"),
-        helps=("04_sanet_zhang",),
     ),
     "report": About(
         "The report",

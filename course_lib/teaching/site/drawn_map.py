@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from course_lib.teaching.contents import Entry
 
-WIDTH, BOX, ROW = 378, (112, 52), 108  # of the drawing, of a box, from a row to the next
+WIDTH, BOX, ROW = 376, (88, 52), 108  # of the drawing, of a box, from a row to the next
 
 
 def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
@@ -42,9 +42,8 @@ def _rows(entries: Iterable[Entry]) -> list[list[Entry]]:
     """Each lesson one row below the lowest that it needs or that helps."""
     depths: dict[str, int] = {}
     for entry in entries:
-        depths[entry.stem] = 1 + max(
-            (depths.get(need, -1) for need in entry.about.needs), default=-1
-        )
+        below = (*entry.about.needs, *entry.about.helps)
+        depths[entry.stem] = 1 + max((depths.get(stem, -1) for stem in below), default=-1)
     return [
         [entry for entry in entries if depths[entry.stem] == depth]
         for depth in range(max(depths.values(), default=-1) + 1)
