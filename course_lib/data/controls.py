@@ -27,7 +27,7 @@ VALUES = ("bad", "good")
 NEGATORS, INTENSIFIERS = ("not", "never", "hardly"), ("very", "really", "truly")
 BAD, GOOD = ("awful", "dull", "clumsy", "tedious"), ("superb", "tender", "gripping", "charming")
 PAIRS, PAIR_LENGTH = 6, 18
-FAR = 6  # places between the words of a distant pair
+FAR = 9  # places between the words of a distant pair
 POINTER_LENGTH, PHRASE_LENGTH, PLANTED_LENGTH = 10, 10, 18
 SENTENCE = 6  # words of each sentence, for networks that read sentences
 

@@ -35,7 +35,13 @@ def lines(spec: ControlSpec) -> list[Line]:
     found = []
     for task in ("adjacent", "distant"):
         bands = {f"diagonality {b}": partial(band, bandwidth=b) for b in BANDS}
-        shown = {"accuracy": accuracy, "weight within pairs": within_pairs} | bands
+        shown = {
+            "accuracy": accuracy,
+            "weight within pairs": within_pairs,
+            "weight on the word itself": partial(band, bandwidth=0),
+            "weight on the words beside it": beside,
+        }
+        shown |= bands
         found += trial(task, spec).lines(shown)
         found += trial(task, spec, BASELINE).lines({"accuracy": accuracy})
     return found
@@ -44,6 +50,14 @@ def lines(spec: ControlSpec) -> list[Line]:
 def band(seen: Seen, bandwidth: int) -> float:
     """Mean ``diagonality`` of the texts."""
     return mean(diagonality(seen.output.attention[:, 0], seen.mask, bandwidth))
+
+
+def beside(seen: Seen) -> float:
+    """Diagonality at 1 without the diagonal: what words give to the words beside them alone.
+
+    Diagonality counts the weight of a word on itself, which can grow where no neighbour matters.
+    """
+    return band(seen, 1) - band(seen, 0)
 
 
 def within_pairs(seen: Seen) -> float:

@@ -30,8 +30,8 @@ HELD_OUT = 400  # texts to choose the epoch by, and as many to measure on
 class ControlSpec:
     """What all controls share: ``rows`` texts to train on, ``epochs``, seed, device, threads."""
 
-    rows: int = 4000
-    epochs: int = 12
+    rows: int = 3000
+    epochs: int = 10
     seed: int = 0
     device: str = "cpu"
     threads: int = 1
