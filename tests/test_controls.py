@@ -170,6 +170,9 @@ def test_irams_steps_part_where_a_word_names_the_fact():
 def test_its_second_step_depends_on_the_query_alone():
     """The summary column could carry the question too, but this network does not use it."""
     iram = step_trial(WORD_BY_WORD)
+    held = iram.see(networks.with_held_query(iram.model)).output.attention
+    first, second = held[:, 0, :-1], held[:, 1, :-1]  # the same question to the same words
+    torch.testing.assert_close(second / second.sum(1, keepdim=True), first, rtol=0, atol=1e-5)
     share = of_steps.ablations(iram)
     assert share["query held"] < 0.75
     assert share["summary masked"] > 0.95
