@@ -320,6 +320,10 @@ COMMANDS = {
         "train every specimen of the bug museum and record the results",
         "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),
     ),
+    "controls": Command(
+        "train the positive controls on made-up texts and record what the instruments show",
+        "controls --seed 1", "course", *_of("experiments.controls.record"),
+    ),
     "migrate": Command(
         "convert records, runs and the grid written before settings were nested",
         "migrate", "course", *_of("experiments.migrate"),

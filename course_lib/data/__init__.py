@@ -11,6 +11,9 @@ __all__, __getattr__ = front(
         "CARDS": "catalog",  # every dataset by name: task, classes, sizes, sources, terms
         "card": "catalog",  # the card of one dataset
         "TextConfig": "config",  # what a system reads of a corpus: cut, vocabulary, vectors
+        "CONTROL_TASKS": "controls",  # made-up texts for positive controls, by name
+        "write_texts": "controls",  # texts of one of them, and which words decide
+        "encode_texts": "controls",  # these texts as input of a network
         "Corpus": "corpus",  # a dataset's splits of tokenised rows, its card and where it came from
         "load_corpus": "corpus",  # the corpus of that name, fetched and prepared on first use
         "encode_documents": "encoding",  # rows to word ids, cut as asked

@@ -21,6 +21,7 @@ __all__, __getattr__ = front(
         "KEPT_EPOCH": "records",  # the caveat of `kept_accuracy`, for tables
         "load_records": "records",  # all committed records
         "grid": "grid",  # groups of runs, and which are missing
+        "controls": "controls",  # positive controls on made-up texts
         "report": "report",  # tables, sweeps and differences from records
     },
 )

@@ -9,6 +9,9 @@ __all__, __getattr__ = front(
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer
         "rise_and_fall": "composition",  # how far a figure rises towards the middle layers
+        "control_figures": "controls",  # the controls' figures of all seeds
+        "control_records": "controls",  # the committed records of the positive controls
+        "controls_table": "controls",  # what the instruments show where there is something to see
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # expected costs of SANet on Zhang's complete sets
         "CONTRASTS": "differences",  # which pairs of models are compared, and for which claim
