@@ -8,6 +8,7 @@ import torch
 from course_lib.experiments import report
 from course_lib.experiments.grid import read_grid
 from course_lib.experiments.records import KEPT_EPOCH, load_records
+from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY
 from course_lib.views.heatmap import AttentionHeatmap
 
@@ -166,6 +167,27 @@ def test_a_finding_that_the_records_no_longer_hold_is_refused():
             made["test"]["accuracy"] -= 0.02
     with pytest.raises(ValueError, match="no longer say that HAN and TF-IDF are level"):
         report.findings(records)
+
+
+def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(monkeypatch):
+    def spec(**overrides):
+        return RunSpec("agt", "sst5", "paper", by_address(overrides), test=False)
+
+    def kept(run, *accuracies):
+        best = max(range(len(accuracies)), key=accuracies.__getitem__)
+        epochs = [{"validation_accuracy": share} for share in accuracies]
+        return {"id": run.id, "epochs": epochs, "best_epoch": best + 1}
+
+    base, frozen, missing = spec(), spec(model__frozen=True), spec(training__learning_rate=0.1)
+    monkeypatch.setattr(
+        "course_lib.experiments.report.changes.read_grid",
+        lambda: {"a": [base, missing], "b": [frozen]},
+    )
+    records = [kept(base, 0.40, 0.41), kept(frozen, 0.46, 0.45)]
+    table = report.changes_table(["a", "b"], records).split("\n")
+    assert table[2:4] == ["| none | 2 | 41.0 | – |", "| `model.frozen` = True | 1 | 46.0 | +5.0 |"]
+    assert table[4] == "" and "optimistic" in table[5]
+    assert report.changes_table(["a", "b"], records[1:]).count("\n") == 3
 
 
 def test_the_band_is_told_by_the_number_of_training_texts():

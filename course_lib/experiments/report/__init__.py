@@ -5,6 +5,7 @@ from course_lib.fronts import front
 __all__, __getattr__ = front(
     __name__,
     {
+        "changes_table": "changes",  # what each change of a setting buys on validation texts
         "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer
