@@ -111,9 +111,28 @@ def three(place):
     ]
 
 
-def test_a_terminal_shows_one_line_for_all_lessons(place, capsys):
-    with on_a_terminal() as terminal:
-        assert cli.main(["notebooks", *three(place)]) == 1
+def program(tmp_path, *paths, before=""):
+    """The command on these lessons, in a process of its own, which Ctrl+C interrupts even where
+    pytest runs in the background and its children are born deaf to it."""
+    code = (
+        f"{before}\n"
+        "import signal, sys\nfrom pathlib import Path\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from course_lib import cli\nfrom course_lib.teaching import lessons\n"
+        f"lessons.EXECUTED = Path({str(tmp_path)!r}) / 'executed'\n"
+        f"sys.exit(cli.main(['notebooks', *{paths!r}]))"
+    )
+    return [sys.executable, "-c", code]
+
+
+def test_a_terminal_shows_one_line_for_all_lessons(place, tmp_path):
+    terminal = Terminal()
+    done = subprocess.run(
+        program(tmp_path, *three(place)), cwd=REPOSITORY, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal.stream,
+    )  # fmt: skip
+    terminal.close()
+    assert done.returncode == 1
     steps = terminal.steps()
     first = "lesson 1 of 3 · 01 Bars"
     assert f"{first} · cell 5 of 5" in steps
@@ -126,14 +145,15 @@ def test_a_terminal_shows_one_line_for_all_lessons(place, capsys):
         "lesson 3 of 3 · 03 It dies · failed: cell 3: the kernel died",
     ]
     assert "\x1b" not in terminal.text
-    table = capsys.readouterr().out
-    assert "01_made" in table and "ok" in table and "\x1b" not in table
+    assert "01_made" in done.stdout and "ok" in done.stdout and "\x1b" not in done.stdout
 
 
-def test_a_log_gets_whole_lines(place):
-    with redirect_stderr(io.StringIO()) as log:
-        assert cli.main(["notebooks", *three(place)]) == 1
-    lines = log.getvalue().splitlines()
+def test_a_log_gets_whole_lines(place, tmp_path):
+    done = subprocess.run(
+        program(tmp_path, *three(place)), cwd=REPOSITORY, text=True, capture_output=True
+    )
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
     ok = lines.pop(3)
     assert ok.startswith("lesson 1 of 3 · 01 Bars · ok in ") and ok.endswith(" s")
     assert lines == [
@@ -145,7 +165,7 @@ def test_a_log_gets_whole_lines(place):
         "lesson 3 of 3 · 03 It dies · started",
         "lesson 3 of 3 · 03 It dies · failed: cell 3: the kernel died",
     ]
-    assert "\r" not in log.getvalue() and "\x1b" not in log.getvalue()
+    assert "\r" not in done.stderr and "\x1b" not in done.stderr
     kept = json.loads((lessons.EXECUTED / "seconds.json").read_text())
     assert kept["lesson"].keys() == {"01_made"}
 
@@ -169,17 +189,10 @@ def test_ctrl_c_ends_with_one_line_and_no_kernel(place, tmp_path):
     path = place("# 01 · Long", "import os\nfrom pathlib import Path\n"
                  "Path('kernel').write_text(str(os.getpid()))\n"
                  "import time\ntime.sleep(120)")  # fmt: skip
-    program = (
-        f"{SLOW_END}\n"
-        "import sys\nfrom pathlib import Path\nfrom course_lib import cli\n"
-        "from course_lib.teaching import lessons\n"
-        f"lessons.EXECUTED = Path({str(tmp_path)!r}) / 'executed'\n"
-        f"sys.exit(cli.main(['notebooks', {path!r}]))"
-    )
     terminal = Terminal()
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal.stream)
     process = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=REPOSITORY, start_new_session=True, **streams
+        program(tmp_path, path, before=SLOW_END), cwd=REPOSITORY, start_new_session=True, **streams
     )
     kernel = tmp_path / "kernel"
     deadline = time.monotonic() + 100
