@@ -249,12 +249,16 @@ def test_the_command_line_refuses_before_anything_starts(monkeypatch, tmp_path, 
 
 def test_a_terminal_that_goes_away_does_not_hold_the_grid_up(place):
     class Gone(io.StringIO):
+        tried = 0
+
         def write(self, text):
+            self.tried += 1
             raise BrokenPipeError
 
-    ended = threading.Event()
+    ended, terminal = threading.Event(), Gone()
     ended.set()
-    scheduler._watch(ended, [SPEC], Gone())
+    scheduler._watch(ended, [SPEC], terminal)
+    assert terminal.tried > 0
 
 
 def test_the_line_of_progress_says_how_many_runs_are_done_and_how_long_it_takes(place):

@@ -316,9 +316,18 @@ def test_what_would_move_the_cursor_is_left_out():
 
 def test_a_stream_that_is_gone_is_left_alone():
     class Gone(io.StringIO):
+        tried = 0
+
+        def isatty(self):
+            return True
+
         def write(self, text):
+            self.tried += 1
             raise BrokenPipeError
 
-    line = Line(Gone())
+    stream = Gone()
+    line = Line(stream)
     line.say("nobody reads it")
+    said = stream.tried
     line.put("nor this")
+    assert stream.tried > said > 0

@@ -2,7 +2,7 @@
 
 import io
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,17 +58,17 @@ def picture(markup: str) -> bytes:
 def animation(markup: str) -> bytes:
     """The states of a group of radio buttons one after the other, as GIF."""
     with _shown(markup) as page:
-        pictures = [_palette(state) for state in _states(page, page.wait_for_timeout)]
+        pictures = [_palette(state) for state in _states(page)]
     data = io.BytesIO()
     pictures[0].save(data, "GIF", save_all=True, append_images=pictures[1:], duration=STILL, loop=0)
     return data.getvalue()
 
 
-def _states(page: Any, wait: Callable[[int], None]) -> Iterator[bytes]:
+def _states(page: Any) -> Iterator[bytes]:
     for label in page.locator("fieldset label").all():
         label.click()
         page.mouse.move(0, 0)
-        wait(SETTLED)
+        page.wait_for_timeout(SETTLED)
         yield page.locator("fieldset").screenshot()
 
 

@@ -151,7 +151,10 @@ def test_a_search_without_its_file_says_so(open_page, tmp_path):
     build.export_html(tmp_path / "alone.ipynb", tmp_path / "alone.html")
     page = open_page("alone", folder=tmp_path)
     page.get_by_role("searchbox").fill("mask")
-    page.get_by_text("search.js is missing beside this page").wait_for()
+    page.locator("#found").wait_for()
+    assert (
+        page.locator("#found").inner_text() == "No search: search.js is missing beside this page."
+    )
 
 
 def test_the_switch_shows_one_reader_at_a_time(open_page):

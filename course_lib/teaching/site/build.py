@@ -189,7 +189,7 @@ def _thumbnail(executed: Path) -> str:
 
 def _write_search(sections: Iterable[dict[str, str]]) -> None:
     """The search engine and the sections, which it indexes in the browser when somebody first
-    searches: some tens of milliseconds, so an index made beforehand would save nothing."""
+    searches. That takes some tens of milliseconds, so no index is made beforehand."""
     engine = (_ASSETS / "vendor" / "minisearch.js").read_text(encoding="utf-8")
     with atomic_path(SITE / "search.js") as temporary:
         temporary.write_text(

@@ -150,5 +150,5 @@ class _OutputRenderer(_MathRenderer):
 
 
 def scrolling(table: str) -> str:
-    """A wide part in a box of its own that scrolls; by keyboard, too."""
+    """A wide table in a box that scrolls by itself, with the keyboard, too."""
     return f'<div class="wide" role="group" aria-label="Table" tabindex="0">{table}</div>'
