@@ -304,6 +304,10 @@ COMMANDS = {
         "train word vectors of our own on film reviews that no run is evaluated on",
         "vectors --method cbow --width 300", "experiments", *_of("experiments.own_vectors"),
     ),
+    "compact": Command(
+        "make a small file of word vectors out of two larger ones, to be committed",
+        "compact imdb-cbow-300d-s0.npz", "experiments", *_of("experiments.compact_vectors"),
+    ),
     "run": Command(
         "make one run: train, evaluate, record",
         "run --system han --preset report --seed 0", "course", *_of("experiments.run"),

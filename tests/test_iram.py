@@ -385,7 +385,7 @@ def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, st
     class Vectors:
         provenance = ()
 
-        def embedding_for(self, vocabulary, seed, standardise):
+        def embedding_for(self, vocabulary, seed, standardise, without_vector):
             asked.append(standardise)
             return torch.zeros(len(vocabulary), 50), 1.0
 

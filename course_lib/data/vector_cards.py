@@ -1,4 +1,4 @@
-"""Cards of word vectors: GloVe in the papers' sizes, and vectors of character n-grams."""
+"""Cards of word vectors: GloVe in the papers' sizes, ours, and vectors of character n-grams."""
 
 from course_lib.data.cards import Card, Download, Source
 
@@ -92,8 +92,33 @@ CHARNGRAM = Card(
     ),
 )
 
+# Small enough to be committed: lessons and recorded networks read it without any download.
+REVIEWS = Card(
+    name="reviews.100d",
+    kind="vectors",
+    title="Film reviews beside GloVe, 100 dimensions",
+    task="word vectors for 30,000 lower-case words",
+    terms="Made for this course (MIT) from GloVe (PDDL) and from IMDb's reviews, of which it holds "
+    "no text but single words.",
+    citation="Maas et al. (2011), ACL; Pennington, Socher and Manning (2014), EMNLP.",
+    sources=(
+        Source(
+            "this repository",
+            (
+                Download(
+                    "reviews.100d.npz",
+                    "sha256:91b51347274025c9918ee715a0c5cfbc3fd5063a150c288e0c402e1cf9bdfbab",
+                    3_013_604,
+                    committed="results/vectors/reviews.100d.npz",
+                ),
+            ),
+        ),
+    ),
+)
+
 VECTOR_CARDS = (
     GLOVE_50D,
+    REVIEWS,
     *(
         _glove(f"glove.6B.{size}d", f"GloVe 6B, {size} dimensions", "400,000 lower-case", GLOVE_6B)
         for size in (100, 200, 300)

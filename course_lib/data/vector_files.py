@@ -2,7 +2,7 @@
 
 The form shows in a file's first bytes: GloVe's text, word2vec's text or binary (both begin with a
 line of two numbers), either of them compressed by gzip, or an ``.npz`` of ``words`` and
-``vectors``. Nothing is unpickled, and no more than one block of a file is ever in memory.
+``vectors`` (int8 ones with a ``scale`` for each word, by which its numbers are multiplied). Nothing is unpickled, and no more than one block of a file is ever in memory.
 """
 
 import gzip
@@ -174,7 +174,10 @@ def _binary_word(stream: BinaryIO, number: int) -> bytes:
 
 
 def npz_entries(path: Path) -> Iterator[Entry]:
-    """Rows of ``words`` (n,) and ``vectors`` (n, width) of an ``.npz``, read in blocks."""
+    """Rows of ``words`` (n,) and ``vectors`` (n, width) of an ``.npz``, read in blocks.
+
+    Vectors of int8 are multiplied by ``scale`` (n,), which the file must then hold too.
+    """
     with zipfile.ZipFile(path) as archive:
         if absent := {"words.npy", "vectors.npy"} - set(archive.namelist()):
             raise ValueError(
@@ -183,12 +186,13 @@ def npz_entries(path: Path) -> Iterator[Entry]:
             )
         with archive.open("words.npy") as words, archive.open("vectors.npy") as vectors:
             (count, *more), word_type = _array_header(words, "words", "US")
-            shape, number_type = _array_header(vectors, "vectors", "f")
+            shape, number_type = _array_header(vectors, "vectors", "fi")
             if more or len(shape) != 2 or shape[0] != count or not 0 < shape[1] <= WIDEST:
                 raise ValueError(
                     f"words has shape {(count, *more)} and vectors {shape}, "
                     "expected (words,) and (words, numbers)"
                 )
+            scale = _scales(archive, count, number_type)
             block = max(1, BLOCK // max(word_type.itemsize, shape[1] * number_type.itemsize))
             for start in range(0, count, block):
                 rows = min(block, count - start)
@@ -199,7 +203,23 @@ def npz_entries(path: Path) -> Iterator[Entry]:
                     ),
                 )
                 for row, (word, vector) in enumerate(chunk, start=start):
-                    yield Entry(f"row {row}", word, vector.astype(np.float32, copy=False))
+                    numbers = vector.astype(np.float32, copy=False)
+                    yield Entry(f"row {row}", word, numbers if scale is None else numbers * scale[row])
+
+
+def _scales(archive: zipfile.ZipFile, count: int, number_type: np.dtype) -> np.ndarray | None:
+    """What each of ``count`` words' int8 numbers are multiplied by; None for other numbers."""
+    if number_type.kind == "f":
+        return None
+    if number_type != np.int8:
+        raise ValueError(f"vectors is an array of {number_type}, expected floats or int8")
+    if "scale.npy" not in archive.namelist():
+        raise ValueError("vectors is an array of int8 without a scale: save scale=…, one a word")
+    with archive.open("scale.npy") as stream:
+        shape, dtype = _array_header(stream, "scale", "f")
+        if shape != (count,):
+            raise ValueError(f"scale has shape {shape}, expected {(count,)}")
+        return _rows(stream, "scale", count, dtype, 0).astype(np.float32)
 
 
 def _array_header(stream: IO[bytes], name: str, kinds: str) -> tuple[tuple[int, ...], np.dtype]:

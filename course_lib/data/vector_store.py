@@ -75,6 +75,19 @@ def convert(archive: Path, member: str, folder: Path, card: Card) -> None:
         _note(temporary, {"sha256": digest.hexdigest()})
 
 
+def convert_file(path: Path, folder: Path, origin: dict[str, Any]) -> None:
+    """Read a file of any form into ``folder`` and note its origin; ``DataError`` as ``convert``."""
+    with atomic_path(folder) as temporary, naming(path):
+        temporary.mkdir()
+        with (
+            path.open("rb") as file,
+            _watched(file, path.stat().st_size, f"{path.name}: read") as stream,
+            _placed(str(path)),
+        ):
+            _write(read_vector_file(path, stream), temporary)
+        _note(temporary, origin)
+
+
 def own_vectors(path: Path, root: Path | None = None) -> str:
     """The name of a vectors file of one's own, such as ``mine.txt@0123456789ab``, for settings.
 
@@ -91,7 +104,7 @@ def own_vectors(path: Path, root: Path | None = None) -> str:
     digest = _digest_noted(prepared, seen) or _digest(*seen.values())
     folder = _own_folder(prepared, digest[:12])
     if not folder.exists():
-        _convert_own(path, folder, {"sha256": digest, **seen})
+        convert_file(path, folder, {"sha256": digest, **seen})
     return f"{NOT_IN_NAMES.sub('_', path.name)[-60:]}@{digest[:12]}"
 
 
@@ -143,18 +156,6 @@ def _digest(path: str, size: int, modified: int) -> str:
     """The file's sha256, computed once in a process as long as its size and time stay."""
     with naming(Path(path)):
         return file_digest(Path(path))
-
-
-def _convert_own(path: Path, folder: Path, origin: dict[str, Any]) -> None:
-    with atomic_path(folder) as temporary, naming(path):
-        temporary.mkdir()
-        with (
-            path.open("rb") as file,
-            _watched(file, origin["size"], f"{path.name}: read") as stream,
-            _placed(str(path)),
-        ):
-            _write(read_vector_file(path, stream), temporary)
-        _note(temporary, origin)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Pre-trained word vectors: a text file read once, then memory-mapped."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +12,9 @@ import torch
 from course_lib.data.catalog import card
 from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
-from course_lib.data.vector_store import OWN, convert, open_stored, own_folder
+from course_lib.data.vector_store import OWN, convert, convert_file, open_stored, own_folder
 from course_lib.data.vocabulary import RESERVED, Vocabulary
-from course_lib.files import DataError, data_root
+from course_lib.files import DataError, data_root, file_digest
 
 CHUNK = 20_000
 
@@ -70,6 +71,11 @@ class Vectors:
         about = {"name": self.name, "sha256": self.sha256, "words": count, "width": width}
         return [about]
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All words that have a vector, in the order of the file."""
+        return Vocabulary(tuple(self.words.to_pylist()), folded=True)
+
     def rows_of(self, words: tuple[str, ...]) -> np.ndarray:
         """The row of each word, looked up exactly, else lower-cased; -1 where there is none."""
         exact = self._rows(words)
@@ -90,14 +96,18 @@ class Vectors:
         return rows >= 0, vectors
 
     def embedding_for(
-        self, vocabulary: Vocabulary, seed: int, standardise: bool = False
+        self,
+        vocabulary: Vocabulary,
+        seed: int,
+        standardise: bool = False,
+        without_vector: str = "random",
     ) -> tuple[torch.Tensor, float]:
         """Initial embedding ``(len(vocabulary), dimensions)`` and the share of words it covers.
 
-        Words without a vector, and the unknown word, are drawn from a Gaussian with the standard
-        deviation of the vectors that were found; padding is zero. ``standardise`` first removes
-        from those what all words of the file share (``all_but_the_top``). ``DataError`` if no word
-        of the vocabulary has a vector: those of another language, say.
+        Words ``without_vector``, and the unknown word, are drawn from a Gaussian with the standard
+        deviation of the vectors that were found, or "zero" like padding. ``standardise`` first
+        removes from those found what all words of the file share (``all_but_the_top``).
+        ``DataError`` if no word of the vocabulary has a vector: those of another language, say.
         """
         has_vector, vectors = self.vectors_of(vocabulary.words, standardise)
         if len(vocabulary.words) and not has_vector.any():
@@ -109,6 +119,8 @@ class Vectors:
         generator = torch.Generator().manual_seed(seed)
         embedding = torch.randn(len(vocabulary), self.matrix.shape[1], generator=generator)
         embedding *= float(vectors.std()) if has_vector.any() else 1.0
+        if without_vector == "zero":
+            embedding.zero_()
         embedding[RESERVED:][torch.from_numpy(has_vector)] = torch.from_numpy(vectors)
         embedding[0] = 0
         return embedding, float(has_vector.mean())
@@ -119,6 +131,11 @@ class NgramVectors(Vectors):
 
     They are never standardised, since what all n-grams share is not what all words share.
     """
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Refused: every word has a vector."""
+        raise DataError(f"{self.name}: vectors of n-grams have no words to take a vocabulary from")
 
     def vectors_of(
         self, words: tuple[str, ...], standardise: bool
@@ -146,11 +163,22 @@ class SideBySide:
         """Name, sha256, number of words and width of each."""
         return [about for part in self.parts for about in part.provenance]
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All words that one of the parts has a vector of, those of the first part first."""
+        parts = [part.vocabulary.words for part in self.parts]
+        return Vocabulary(tuple(dict.fromkeys(chain(*parts))), folded=True)
+
     def embedding_for(
-        self, vocabulary: Vocabulary, seed: int, standardise: bool = False
+        self,
+        vocabulary: Vocabulary,
+        seed: int,
+        standardise: bool = False,
+        without_vector: str = "random",
     ) -> tuple[torch.Tensor, float]:
         """As ``Vectors.embedding_for``, over all dimensions; the share is that of the first."""
-        pairs = [part.embedding_for(vocabulary, seed, standardise) for part in self.parts]
+        settings = vocabulary, seed, standardise, without_vector
+        pairs = [part.embedding_for(*settings) for part in self.parts]
         return torch.cat([embedding for embedding, _ in pairs], dim=1), pairs[0][1]
 
 
@@ -173,7 +201,10 @@ def _load(name: str, root: Path | None) -> Vectors:
     if not folder.exists():
         archives = obtain(entry, root)
         (archive,) = archives.paths
-        convert(archive, archives.source.member, folder, entry)
+        if archives.source.member:
+            convert(archive, archives.source.member, folder, entry)
+        else:
+            convert_file(archive, folder, {"sha256": file_digest(archive)})
     stored = open_stored(folder)
     sha256 = stored.origin.get("sha256", entry.content)  # older folders have no note of it
     kind = NgramVectors if entry.of_ngrams else Vectors

@@ -19,9 +19,13 @@ CHUNK = 2000
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words with ids of their own, most frequent first; ``words[0]`` has id 2."""
+    """The words with ids of their own, most frequent first; ``words[0]`` has id 2.
+
+    ``folded``: a token that is not among the words counts as its lower-case form.
+    """
 
     words: tuple[str, ...]
+    folded: bool = False
     _values: pa.Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -34,6 +38,9 @@ class Vocabulary:
         """Ids (int32) of a flat list of tokens."""
         tokens = tokens if isinstance(tokens, pa.Array) else pa.array(tokens, pa.string())
         places = pc.index_in(tokens, value_set=self._values)
+        if self.folded:
+            lower = pc.index_in(pc.utf8_lower(tokens), value_set=self._values)
+            places = pc.coalesce(places, lower)
         ids = pc.add(places, pa.scalar(RESERVED, pa.int32()))
         return pc.fill_null(ids, UNKNOWN).to_numpy(zero_copy_only=False).astype(np.int32)
 
@@ -48,7 +55,7 @@ class Vocabulary:
             write_words(temporary, self.words)
 
     @classmethod
-    def load(cls, path: Path) -> "Vocabulary":
+    def load(cls, path: Path, folded: bool = False) -> "Vocabulary":
         """Read what ``save`` wrote; ``DataError`` for a missing file, no words, or one twice."""
         try:
             words = read_words(path)
@@ -59,7 +66,7 @@ class Vocabulary:
             raise DataError(f"{path}: cannot be read ({error.strerror}).") from error
         except ValueError as error:
             raise DataError(f"{path}: damaged ({error}). Delete it and train again.") from error
-        return cls(tuple(words))
+        return cls(tuple(words), folded)
 
     @classmethod
     def build(

@@ -32,6 +32,10 @@ KEPT_EPOCH = (
 ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
 
 
+# Settings that are younger than some records, and what those runs did.
+LATER = {"text": {"without_vector": "random"}}
+
+
 class StaleRun(SpecError):
     """A folder or record that is damaged, belongs to another run, or was made from other data.
 
@@ -79,7 +83,8 @@ def current_commit() -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """The record in a file; ``StaleRun`` naming the file if it holds no complete record."""
+    """The record in a file, with today's settings; ``StaleRun`` naming the file if it holds no
+    complete record."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         RunSpec(**record["spec"])
@@ -88,6 +93,9 @@ def read_record(path: Path) -> dict[str, Any]:
             raise KeyError(*missing)
         if not isinstance(record["settings"], dict):
             raise TypeError("settings have no names")
+        for part, values in LATER.items():
+            if isinstance(record["settings"].get(part), dict):
+                record["settings"][part] = values | record["settings"][part]
     except OSError as error:
         raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches, Documents
+from course_lib.data.config import OF_VECTORS
 from course_lib.data.encoding import encode_documents, encode_sentences
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
@@ -105,9 +106,12 @@ class Network:
     def build(self, rows: Rows, seed: int) -> None:
         """Make the vocabulary and the untrained network."""
         text = self.settings.text
-        chosen = [rows[split] for split in text.vocabulary_from.split("+")]
-        words = datasets.concatenate_datasets(chosen)
-        self.vocabulary = Vocabulary.build(words, text.vocabulary_limit)
+        if text.vocabulary_from == OF_VECTORS:
+            self.vocabulary = load_vectors(text.vectors).vocabulary
+        else:
+            chosen = [rows[split] for split in text.vocabulary_from.split("+")]
+            words = datasets.concatenate_datasets(chosen)
+            self.vocabulary = Vocabulary.build(words, text.vocabulary_limit)
         self.model = self.untrained(seed)
 
     def untrained(self, seed: int) -> nn.Module:
@@ -118,7 +122,7 @@ class Network:
             vectors = load_vectors(text.vectors)
             self.vectors = vectors.provenance
             embedding, self.coverage = vectors.embedding_for(
-                self.vocabulary, seed, standardise=text.standardise
+                self.vocabulary, seed, text.standardise, text.without_vector
             )
         return self.network(embedding)
 
@@ -219,7 +223,8 @@ class Network:
 
     def load(self, folder: Path) -> None:
         """Load them from there; the model is then ready to read."""
-        self.vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+        folded = self.settings.text.vocabulary_from == OF_VECTORS
+        self.vocabulary = Vocabulary.load(folder / "vocabulary.txt", folded)
         state = load_file(folder / "model.safetensors")
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
