@@ -24,7 +24,7 @@ EVERY_PRESET = [(name, preset) for name, system in SYSTEMS.items() for preset in
     ("says", "change"),
     [
         (f"no system 'nope'; there are: {', '.join(sorted(SYSTEMS))}", {"system": "nope"}),
-        ("no preset 'nope'; there are: long, report, small", {"preset": "nope"}),
+        ("no preset 'nope'; there are: long, report, room, small", {"preset": "nope"}),
         ("no preset 'report'; there are: default, words", {"system": "tfidf"}),
         ("no dataset 'nope'; there are: ag_news, amazon_full", {"dataset": "nope"}),
         ("no dataset 'glove.6B.50d'", {"dataset": "glove.6B.50d"}),

@@ -204,7 +204,9 @@ def npz_entries(path: Path) -> Iterator[Entry]:
                 )
                 for row, (word, vector) in enumerate(chunk, start=start):
                     numbers = vector.astype(np.float32, copy=False)
-                    yield Entry(f"row {row}", word, numbers if scale is None else numbers * scale[row])
+                    yield Entry(
+                        f"row {row}", word, numbers if scale is None else numbers * scale[row]
+                    )
 
 
 def _scales(archive: zipfile.ZipFile, count: int, number_type: np.dtype) -> np.ndarray | None:

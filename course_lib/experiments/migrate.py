@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.experiments import grid, records
-from course_lib.experiments.records import ASIDE, StaleRun, read_record, write_json
+from course_lib.experiments.records import ASIDE, LATER, StaleRun, read_record, write_json
 from course_lib.experiments.settings import addresses
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
@@ -27,6 +27,7 @@ LOOP = {
 }  # fmt: skip
 FLAT = {"max_sentences": 0, "max_words": 0}
 TEXT = {"vocabulary_from": "train", "standardise": False, "validation_share": 0.1}
+TEXT |= LATER["text"]
 NATIVE = {"decay": False, "clip_norm": 0.0, "best_by": "accuracy", "precision": "native"}
 FIXED: dict[str, dict[str, Any]] = {
     "han": LOOP | TEXT | {"max_tokens": 0, "embedding": 50},

@@ -30,8 +30,8 @@ class TrainingConfig:
 
     ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
     With ``decay`` the learning rate falls linearly to zero over the planned epochs. ``optimizer``
-    is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate,
-    and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's default; SGD
+    is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate
+    (0: not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's default; SGD
     has none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0: any number)
     goes through in slices whose gradients add up, in less memory. ``precision`` is ``"auto"``
     (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on a CPU that multiplies it
@@ -72,6 +72,9 @@ def make_optimizer(
     """The optimiser that ``config`` names; each parameter group has its share of the rate."""
     tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
     table_ids = set(map(id, tables))
+    if config.embedding_rate == 0:  # no gradient either, which for large tables takes long
+        for table in tables:
+            table.requires_grad_(False)
     groups = [
         {"params": [p for p in model.parameters() if id(p) not in table_ids], "rate": 1.0},
         {"params": tables, "rate": config.embedding_rate, "momentum": 0.0},

@@ -9,6 +9,7 @@ from torch import Tensor
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.experiments.systems.system import of_the_room
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -18,6 +19,7 @@ REPORT = Settings(
     HANConfig.imdb(),
     TrainingConfig(batch_size=64, learning_rate=3e-3, epochs=4, patience=2),
 )
+LONG = replace(REPORT, text=replace(REPORT.text, max_sentences=25, max_words=50))
 
 
 class HANSystem(Network):
@@ -26,7 +28,8 @@ class HANSystem(Network):
     reads_sentences = True
     presets: ClassVar = {
         "report": REPORT,
-        "long": replace(REPORT, text=replace(REPORT.text, max_sentences=25, max_words=50)),
+        "long": LONG,
+        "room": of_the_room(LONG),
         "small": Settings(
             replace(REPORT.text, vectors="none"),
             HANConfig.imdb(hidden=16, attention=32),

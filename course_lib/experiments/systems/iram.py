@@ -11,6 +11,7 @@ from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.experiments.systems.system import of_the_room
 from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
 from course_lib.training.config import TrainingConfig
@@ -52,6 +53,9 @@ class IRAMSystem(Network):
             replace(TEXT, max_tokens=200, vocabulary_limit=30_000),
             IRAMConfig.full(frozen=False),
             TRAINING,
+        ),
+        "room": of_the_room(
+            replace(VANILLA, model=IRAMConfig.vanilla(dropout=0.3, hidden_dropout=0.3))
         ),
         "small": Settings(
             replace(TEXT, vectors="none", standardise=False),

@@ -8,6 +8,7 @@ from torch import Tensor
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.experiments.systems.system import of_the_room
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.training.config import TrainingConfig
@@ -32,6 +33,15 @@ TRAINING = TrainingConfig(
 )
 BASE = Settings(TEXT, SANetConfig.base(sparse=True), TRAINING)
 BIG = Settings(TEXT, SANetConfig.big(sparse=True), replace(TRAINING, learning_rate=0.005))
+# Frozen vectors, scores divided by √d, and a cut that most reviews fit into.
+ROOM = of_the_room(
+    replace(
+        BASE,
+        model=SANetConfig.base(scaled=True),
+        training=replace(TRAINING, epochs=20, patience=5),
+    ),
+    max_tokens=400,
+)
 
 
 class SANetSystem(Network):
@@ -42,6 +52,7 @@ class SANetSystem(Network):
         "baseline-base": replace(BASE, model=replace(BASE.model, attention=False)),
         "big": BIG,
         "baseline-big": replace(BIG, model=replace(BIG.model, attention=False)),
+        "room": ROOM,
         "small": Settings(
             replace(TEXT, vectors="none"),
             SANetConfig(embedding=32, hidden=32, sparse=True),

@@ -1,12 +1,14 @@
 """What every system can do, a neural network or not."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import datasets
 from torch import Tensor
 
+from course_lib.data.config import OF_VECTORS
 from course_lib.data.readers import clean
 from course_lib.data.text import (
     TokenisedText,
@@ -70,6 +72,21 @@ class System(Protocol):
 
     def load(self, folder: Path) -> None:
         """Load them from there."""
+
+
+def of_the_room(settings: Settings, **text: Any) -> Settings:
+    """These settings as a *room edition*, whose weights are small enough to be committed.
+
+    It reads the committed vectors, frozen. Its vocabulary is theirs, so that it holds no text of a
+    corpus and needs nothing but settings to be rebuilt; any other word is a zero vector.
+    ``text`` changes further settings of the cut.
+    """
+    read = {"vectors": "reviews.100d", "vocabulary_from": OF_VECTORS, "without_vector": "zero"}
+    return replace(
+        settings,
+        text=replace(settings.text, **read | text),
+        training=replace(settings.training, embedding_rate=0.0),
+    )
 
 
 def refuse(settings: Settings, part: str, names: tuple[str, ...], why: str) -> None:
