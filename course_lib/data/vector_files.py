@@ -1,8 +1,9 @@
 """Files of word vectors, whatever their form, read one word at a time.
 
 The form shows in a file's first bytes: GloVe's text, word2vec's text or binary (both begin with a
-line of two numbers), either of them compressed by gzip, or an ``.npz`` of ``words`` and
-``vectors`` (int8 ones with a ``scale`` for each word, by which its numbers are multiplied). Nothing is unpickled, and no more than one block of a file is ever in memory.
+line of two numbers), either of them compressed by gzip, or an ``.npz`` of ``words`` and ``vectors``
+(int8 ones with a ``scale`` for each word, by which its numbers are multiplied). Nothing is
+unpickled, and no more than one block of a file is ever in memory.
 """
 
 import gzip

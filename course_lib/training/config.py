@@ -30,13 +30,13 @@ class TrainingConfig:
 
     ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
     With ``decay`` the learning rate falls linearly to zero over the planned epochs. ``optimizer``
-    is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate
-    (0: not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's default; SGD
-    has none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0: any number)
-    goes through in slices whose gradients add up, in less memory. ``precision`` is ``"auto"``
-    (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on a CPU that multiplies it
-    natively: that pays where batches have few different shapes, see ``benchmarks/``), ``"no"`` or
-    ``"bf16"``.
+    is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate (0:
+    not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's
+    default; SGD has none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0:
+    any number) goes through in slices whose gradients add up, in less memory. ``precision`` is
+    ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on a CPU that
+    multiplies it natively: that pays where batches have few different shapes, see ``benchmarks/``),
+    ``"no"`` or ``"bf16"``.
     Raises ``ValueError`` naming a field with a wrong value.
     """
 
