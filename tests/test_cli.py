@@ -25,8 +25,8 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
-        "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors", "run",
-        "grid", "report", "museum", "controls", "migrate",
+        "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
+        "compact", "run", "grid", "report", "museum", "controls", "migrate",
     ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from datasets import Dataset, concatenate_datasets
 
 from course_lib.data.corpus import load_corpus
 from course_lib.data.text import TokenisedText
+from course_lib.data.vectors import load_vectors
 from course_lib.experiments.run import load_run, split_rows, system_of, train
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
@@ -252,6 +253,26 @@ def test_fixed_word_vectors_outlast_training_and_weight_decay():
     untrained = done.system.untrained(0)
     assert torch.equal(done.model.embedding.weight, untrained.embedding.weight)
     assert not torch.equal(done.model.steps.attend.weight, untrained.steps.attend.weight)
+
+
+@pytest.mark.parametrize("name", ["han", "sanet", "iram", "agt"])
+def test_a_room_edition_reads_the_committed_vectors_as_they_are(name, tmp_path):
+    """Its vocabulary and word vectors are those of the file, before training and after it."""
+    spec = RunSpec(name, "toy", "room", {"training.epochs": 1}, device="cpu", threads=1, limit=40)
+    system = train(spec).system
+    vectors = load_vectors("reviews.100d")
+    assert system.vocabulary == vectors.vocabulary
+    before, _ = vectors.embedding_for(
+        vectors.vocabulary, 0, spec.settings().text.standardise, "zero"
+    )
+    table = system.model.embedding.weight
+    assert torch.equal(table, before) and not table.requires_grad
+    assert not table[:2].any() and table[2:].any(1).all()
+    system.save(tmp_path)
+    loaded = SYSTEMS[name](spec.settings(), system.classes, made_up=True)
+    loaded.load(tmp_path)
+    text = "A Wonderful film, xyzzy!"
+    assert np.array_equal(loaded.read(text).probabilities, system.read(text).probabilities)
 
 
 def test_irams_ngrams_are_those_of_its_words():

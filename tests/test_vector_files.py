@@ -93,6 +93,16 @@ def test_an_npz_gives_the_same_vectors(put, cache, tmp_path, words, dtype, monke
     np.testing.assert_array_equal(vectors.matrix, MATRIX.astype(dtype).astype(np.float32))
 
 
+@pytest.mark.parametrize("block", [6, 1 << 20])
+def test_bytes_with_a_scale_for_each_word_are_multiplied_out(tmp_path, cache, monkeypatch, block):
+    monkeypatch.setattr("course_lib.data.vector_files.BLOCK", block)  # one word, or all
+    numbers = np.arange(-7, 8, dtype=np.int8).reshape(5, 3)
+    scale = np.array([0.5, 2, 1, 0.25, 3], np.float32)
+    np.savez(tmp_path / "mine.npz", words=np.array(WORDS), vectors=numbers, scale=scale)
+    vectors = load_vectors(own_vectors(tmp_path / "mine.npz", cache), cache)
+    np.testing.assert_array_equal(vectors.matrix, numbers * scale[:, None])
+
+
 def test_the_name_says_nothing_of_the_machine_and_the_file_is_needed_only_once(put, cache):
     path = put(TEXT, "my größte+list (1).txt")
     name = own_vectors(path, cache)
@@ -194,6 +204,13 @@ BAD_NPZ = {
     "words holds Python objects, which only unsafe loading": {"words": np.array(WORDS, object)},
     "words is an array of int64": {"words": np.arange(5)},
     "vectors is an array of int64": {"vectors": np.arange(15).reshape(5, 3)},
+    "vectors is an array of int8 without a scale": {"vectors": np.ones((5, 3), np.int8)},
+    "scale has shape (4,), expected (5,)": {"vectors": np.ones((5, 3), np.int8),
+                                            "scale": np.ones(4)},
+    "scale is an array of int64": {"vectors": np.ones((5, 3), np.int8),
+                                   "scale": np.ones(5, int)},
+    "row 0: a number of 'the' is not finite": {"vectors": np.ones((5, 3), np.int8),
+                                               "scale": np.full(5, np.nan)},
     "vectors is stored by columns": {"vectors": np.asfortranarray(MATRIX)},
     "row 1: a number of 'film' is not finite": {"vectors": INFINITE},
     "row 2: the word 'the' stands in the file before": {"words": TWICE},

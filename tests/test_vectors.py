@@ -10,7 +10,7 @@ from course_lib.data.cards import Card, Download, Source
 from course_lib.data.sources import NotObtained
 from course_lib.data.vector_cards import GLOVE_50D
 from course_lib.data.vector_store import convert
-from course_lib.data.vectors import all_but_the_top, common_part, load_vectors
+from course_lib.data.vectors import SideBySide, all_but_the_top, common_part, load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
 
@@ -97,6 +97,23 @@ def test_embedding_holds_the_vectors_of_known_words_and_the_share_it_covers(tiny
 def test_padding_row_is_zero_and_no_other_is(tiny):
     embedding, _ = tiny.embedding_for(Vocabulary(("zebra", "the", "cow")), seed=0)
     assert embedding.abs().sum(1).gt(0).tolist() == [False, True, True, True, True]
+
+
+def test_words_without_a_vector_are_zero_where_that_is_asked(tiny):
+    vocabulary = Vocabulary(("zebra", "the", "cow"))
+    embedding, coverage = tiny.embedding_for(vocabulary, seed=0, without_vector="zero")
+    expected = torch.zeros(5, 3)
+    expected[3] = torch.tensor(MATRIX[0])
+    assert torch.equal(embedding, expected) and coverage == pytest.approx(1 / 3)
+
+
+def test_the_vocabulary_of_vectors_is_their_words_in_order_each_once(tiny):
+    assert tiny.vocabulary == Vocabulary(tuple(tiny.words.to_pylist()), folded=True)
+    both = SideBySide([tiny, tiny])
+    assert both.vocabulary == tiny.vocabulary
+    embedding, coverage = both.embedding_for(tiny.vocabulary, 0, without_vector="zero")
+    assert coverage == 1
+    np.testing.assert_array_equal(embedding[2:], np.hstack([tiny.matrix, tiny.matrix]))
 
 
 def test_unknown_words_are_drawn_from_the_seed_alone(tiny):

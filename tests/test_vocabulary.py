@@ -29,6 +29,14 @@ def test_padding_is_0_unknown_is_1_and_words_begin_at_2():
     assert vocabulary.decode(np.array([0, 1, 2, 3])) == ["", "⟨unknown⟩", "the", "film"]
 
 
+def test_a_folded_vocabulary_takes_a_word_as_written_and_else_in_lower_case(tmp_path):
+    vocabulary = Vocabulary(("the", "US", "us"), folded=True)
+    assert vocabulary.encode(["The", "US", "Us", "Film"]).tolist() == [2, 3, 4, UNKNOWN]
+    assert Vocabulary(("the",)).encode(["The"]).tolist() == [UNKNOWN]
+    vocabulary.save(tmp_path / "words.txt")
+    assert Vocabulary.load(tmp_path / "words.txt", folded=True) == vocabulary
+
+
 @given(DOCUMENTS)
 def test_words_come_by_falling_frequency_and_ties_by_alphabet(documents):
     counts = Counter(word for document in documents for word in document)
