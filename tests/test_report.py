@@ -188,6 +188,41 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
     assert table[2:4] == ["| none | 2 | 41.0 | – |", "| `model.frozen` = True | 1 | 46.0 | +5.0 |"]
     assert table[4] == "" and "optimistic" in table[5]
     assert report.changes_table(["a", "b"], records[1:]).count("\n") == 3
+    assert "bfloat16" not in table[5]
+    records[1]["precision"] = "bf16"
+    assert report.changes_table(["a", "b"], records).endswith("Trained in bfloat16.")
+
+
+def test_a_waterfall_goes_on_where_the_last_change_ended_and_leaves_out_what_is_not_run(
+    monkeypatch,
+):
+    monkeypatch.setattr(
+        "course_lib.experiments.report.changes.STEPS",
+        {"A": {"first": "a", "more": "b", "less": "c"}, "B": {"first": "d", "missing": "e"}},
+    )
+    records = [
+        {"id": name, "epochs": [{"validation_accuracy": share}], "best_epoch": 1}
+        for name, share in (("a", 0.5), ("b", 0.75), ("c", 0.7), ("d", 0.9))
+    ]
+    first, second = report.waterfall_figure([*records, {"id": "fitted"}]).axes
+    bars = [(bar.get_x(), bar.get_width()) for bar in first.patches]
+    assert bars == [pytest.approx(bar) for bar in ((0, 50), (50, 25), (75, -5))]
+    assert [text.get_text() for text in first.texts] == ["50.0", "75.0  (+25.0)", "70.0  (-5.0)"]
+    assert len({bar.get_facecolor() for bar in first.patches}) == 3
+    assert [text.get_text() for text in second.texts] == ["90.0"]
+
+
+def test_the_steps_of_the_waterfall_are_runs_of_the_grid():
+    planned = {spec.id for specs in read_grid().values() for spec in specs}
+    assert {run for steps in report.STEPS.values() for run in steps.values()} <= planned
+
+
+def test_seeds_subset_and_bfloat16_are_named():
+    group = [record(0, 0.85), record(1, 0.87)]
+    assert report.made_from(group) == "(2 seeds)"
+    group[0]["data"]["subset"], group[1]["precision"] = True, "bf16"
+    assert report.made_from(group) == "(2 seeds, subset, bfloat16)"
+    assert report.made_from([group[0] | {"precision": "no"}]) == "(1 seed, subset)"
 
 
 def test_the_band_is_told_by_the_number_of_training_texts():

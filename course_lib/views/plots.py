@@ -117,6 +117,36 @@ def sweep_curves(
     return chart
 
 
+def waterfall(chains: dict[str, dict[str, float]], xlabel: str) -> Figure:
+    """What each change adds to a figure in [0, 1], a panel a chain.
+
+    A chain maps the words for each change to the figure after it, in order. The first bar begins at
+    the axis; each other bar spans what its change gained (dark) or lost (light).
+    """
+    sizes = [len(chain) for chain in chains.values()]
+    figure, axes = plt.subplots(
+        len(chains), 1, figsize=(8.5, 0.42 * sum(sizes) + 0.75 * len(chains)), squeeze=False,
+        layout="constrained", gridspec_kw={"height_ratios": [size + 1 for size in sizes]},
+    )  # fmt: skip
+    for axis, (title, chain) in zip(axes[:, 0], chains.items(), strict=True):
+        values = 100 * np.array(list(chain.values()))
+        before = np.concatenate([values[:1] * 0, values[:-1]])
+        colours = [MUTED, *(ACCENT if gain >= 0 else SECOND for gain in np.diff(values))]
+        axis.barh(range(len(values)), values - before, left=before, color=colours, height=0.6)
+        for place, (value, gain) in enumerate(zip(values, values - before)):
+            text = f"{value:.1f}" + (f"  ({gain:+.1f})" if place else "")
+            axis.text(max(value, before[place]) + 0.15, place, text, va="center", fontsize=10)
+        least = values.min() - 3
+        axis.set(
+            xlim=(least, values.max() + 0.25 * (values.max() - least)),
+            ylim=(len(values) - 0.4, -0.6),
+        )
+        axis.set_yticks(range(len(values)), list(chain), fontsize=10)
+        axis.set_title(title)
+    axes[-1, 0].set_xlabel(xlabel)
+    return figure
+
+
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))

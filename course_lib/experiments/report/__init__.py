@@ -6,6 +6,8 @@ __all__, __getattr__ = front(
     __name__,
     {
         "changes_table": "changes",  # what each change of a setting buys on validation texts
+        "STEPS": "changes",  # from the first record to the last, one change after the other
+        "waterfall_figure": "changes",  # what each of these changes bought, as bars
         "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer

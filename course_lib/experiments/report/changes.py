@@ -3,9 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from course_lib.experiments.grid import read_grid
-from course_lib.experiments.records import KEPT_EPOCH, kept_accuracy, load_records
+from course_lib.experiments.records import kept_accuracy, load_records
+from course_lib.experiments.report.records import caveats
 from course_lib.experiments.spec import RunSpec
+from course_lib.views import plots
 
 
 def changes_table(groups: Iterable[str], records: list[dict[str, Any]] | None = None) -> str:
@@ -13,22 +17,73 @@ def changes_table(groups: Iterable[str], records: list[dict[str, Any]] | None = 
     run, the kept epoch, its validation accuracy in %, and the difference to the first run.
 
     Runs that are not recorded are left out; without the first run there is nothing to compare with
-    and the table has no row. Below it stands the caveat of validation accuracies.
+    and the table has no row. Below it stand the caveat of validation accuracies, and that runs were
+    trained in bfloat16, where they were.
     """
     records = load_records() if records is None else records
     recorded = {record["id"]: record for record in records}
     grid = read_grid()
     first, *others = [spec for group in groups for spec in grid[group]]
-    rows = ["| change | kept epoch | validation, kept epoch | points |", "|---|---:|---:|---:|"]
+    shown, rows = (
+        [],
+        ["| change | kept epoch | validation, kept epoch | points |", "|---|---:|---:|---:|"],
+    )
     if first.id in recorded:
         base = 100 * kept_accuracy(recorded[first.id])
         for spec in (first, *others):
             if record := recorded.get(spec.id):
                 share = 100 * kept_accuracy(record)
                 gain = "–" if spec == first else f"{share - base:+.1f}"
+                shown.append(record)
                 cells = (_change(spec, first), record["best_epoch"], f"{share:.1f}", gain)
                 rows.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join([*rows, "", KEPT_EPOCH])
+    return "\n".join([*rows, "", caveats(shown)])
+
+
+# From the first record to the last, one change after the other: what is new, and the run with it.
+# All of seed 0.
+FILM = "vectors-glove.6B.50d+imdb-cbow-300d-s0.npz_2ba9f51b6e6b"
+EVERY_WORD = "vocabulary_from-train+validation+test-without_vector-zero"
+STEPS = {
+    "HAN on IMDb": {
+        "first record: 7 sentences × 30 words": "han-imdb-report-s0",
+        "15 × 40": "han-imdb-report-max_sentences15-max_words40-notest-s0",
+        "25 × 50": "han-imdb-long-s0",
+        "film vectors in 100 numbers, frozen": "han-imdb-room-s0",
+    },
+    "SANet on IMDb": {
+        "first record: 256 words": "sanet-imdb-base-max_tokens256-epochs15-patience3-s0",
+        "film vectors in 100 numbers, frozen; scores / √d; 400 words": "sanet-imdb-room-s0",
+    },
+    "IRAM vanilla on SST-2": {
+        "first record": "iram-sst2-vanilla-s0",
+        "film vectors beside GloVe's, dropout 0.3": f"iram-sst2-vanilla-{FILM}-dropout0.3-"
+        "hidden_dropout0.3-notest-s0",
+        "a zero vector for words without one": f"iram-sst2-vanilla-{FILM}-without_vector-zero-"
+        "dropout0.3-hidden_dropout0.3-s0",
+    },
+    "AGT on SST-5": {
+        "first record": "agt-sst5-paper-s0",
+        "a patience of 10 epochs": "agt-sst5-paper-epochs40-patience10-notest-s0",
+        "GloVe's vectors frozen": "agt-sst5-paper-frozen-epochs40-patience10-notest-s0",
+        "film vectors beside GloVe's": f"agt-sst5-paper-{FILM}-frozen-epochs40-patience10-notest-"
+        "s0",
+        "every word its vector, else zero; patience 4": f"agt-sst5-paper-{FILM}-{EVERY_WORD}-"
+        "frozen-s0",
+    },
+}
+
+
+def waterfall_figure(records: list[dict[str, Any]] | None = None) -> Figure:
+    """What each change of ``STEPS`` bought on the validation texts, as bars; runs that are not
+    recorded are left out. The caveat of validation accuracies holds."""
+    records = load_records() if records is None else records
+    recorded = {run["id"]: kept_accuracy(run) for run in records if "epochs" in run}
+    chains = {
+        title: {change: recorded[run] for change, run in steps.items() if run in recorded}
+        for title, steps in STEPS.items()
+    }
+    return plots.waterfall(chains, "validation accuracy of the kept epoch, % (seed 0)")
 
 
 def _change(spec: RunSpec, first: RunSpec) -> str:

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from course_lib.experiments.records import KEPT_EPOCH
 from course_lib.experiments.settings import in_words
 from course_lib.metrics.classification import sampling_error
 
 # Overrides with which a run still counts as its preset: the cut and the length of training.
 HOW_LONG = {"text.max_tokens", "training.epochs", "training.patience"}
+# Overrides that say how vectors are read, which the name of the vectors stands for in a table.
+HOW_READ = {"text.vectors", "text.vocabulary_from", "text.without_vector"}
 
 WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
 
@@ -54,8 +57,7 @@ def with_other_vectors(
     for record in _tested(records, system, preset, dataset):
         changes = record["spec"]["overrides"]
         if "text.vectors" in changes:
-            others = {name: changes[name] for name in changes if name not in HOW_LONG}
-            del others["text.vectors"]
+            others = {name: changes[name] for name in changes if name not in HOW_LONG | HOW_READ}
             named = vector_size(record) or "no vectors", *(in_words(*it) for it in others.items())
             groups[", ".join(named)].append(record)
     return {changes: _largest(group) for changes, group in groups.items()}
@@ -128,9 +130,22 @@ def accuracy_of(record: dict[str, Any]) -> float:
 
 
 def made_from(group: list[dict[str, Any]]) -> str:
-    """The number of seeds, and whether of a subset, such as ``(3 seeds, subset)``."""
-    seeds = f"{len(group)} seed{'s' * (len(group) > 1)}"
-    return f"({seeds}, subset)" if group[0]["data"]["subset"] else f"({seeds})"
+    """The number of seeds, whether of a subset, and whether trained in bfloat16, such as
+    ``(3 seeds, subset, bfloat16)``."""
+    parts = [f"{len(group)} seed{'s' * (len(group) > 1)}"]
+    parts += ["subset"] * group[0]["data"]["subset"]
+    parts += ["bfloat16"] * in_bfloat16(group)
+    return f"({', '.join(parts)})"
+
+
+def in_bfloat16(group: list[dict[str, Any]]) -> bool:
+    """Whether one of these runs was trained in bfloat16, whose numbers have three digits."""
+    return any(record.get("precision") == "bf16" for record in group)
+
+
+def caveats(group: list[dict[str, Any]]) -> str:
+    """What to say below a table of these runs' validation accuracies."""
+    return " ".join([KEPT_EPOCH, *["Trained in bfloat16."] * in_bfloat16(group)])
 
 
 def vector_size(record: dict[str, Any]) -> str:

@@ -10,8 +10,14 @@ import torch
 from matplotlib.figure import Figure
 
 from course_lib.experiments.grid import choose, read_grid
-from course_lib.experiments.records import KEPT_EPOCH, kept_accuracy, load_records
-from course_lib.experiments.report.records import HOW_LONG, accuracy_of, setting, spread
+from course_lib.experiments.records import kept_accuracy, load_records
+from course_lib.experiments.report.records import (
+    HOW_LONG,
+    accuracy_of,
+    caveats,
+    setting,
+    spread,
+)
 from course_lib.experiments.settings import value_of
 from course_lib.metrics.classification import sampling_error
 from course_lib.views import plots
@@ -167,4 +173,4 @@ def sweep_table(name: str, groups: Groups, planned: Iterable[float]) -> str:
         if group and "test" in group[0]:
             cells[1] = spread([accuracy_of(record) for record in group], 100)
         rows.append(f"| {value:g} | {len(group) or '–'} | {' | '.join(cells)} |")
-    return "\n".join([*rows, "", KEPT_EPOCH])
+    return "\n".join([*rows, "", caveats([run for group in groups.values() for run in group])])
