@@ -1,6 +1,7 @@
 """Tables come from records, and the README's is the one that the records make."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -179,16 +180,22 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
         return {"id": run.id, "epochs": epochs, "best_epoch": best + 1}
 
     base, frozen, missing = spec(), spec(model__frozen=True), spec(training__learning_rate=0.1)
+    again = replace(frozen, seed=1)
     monkeypatch.setattr(
         "course_lib.experiments.report.changes.read_grid",
-        lambda: {"a": [base, missing], "b": [frozen]},
+        lambda: {"a": [base, missing], "b": [frozen, again]},
     )
     records = [kept(base, 0.40, 0.41), kept(frozen, 0.46, 0.45)]
     table = report.changes_table(["a", "b"], records).split("\n")
-    assert table[2:4] == ["| none | 2 | 41.0 | – |", "| `model.frozen` = True | 1 | 46.0 | +5.0 |"]
+    assert table[2:4] == [
+        "| none | 1 | 2 | 41.0 | – |",
+        "| `model.frozen` = True | 1 | 1 | 46.0 | +5.0 |",
+    ]
     assert table[4] == "" and "optimistic" in table[5]
     assert report.changes_table(["a", "b"], records[1:]).count("\n") == 3
     assert "bfloat16" not in table[5]
+    both = report.changes_table(["a", "b"], [*records, kept(again, 0.40, 0.50)])
+    assert "| `model.frozen` = True | 2 | 1, 2 | 48.0 ± 2.8 | +7.0 |" in both
     records[1]["precision"] = "bf16"
     assert report.changes_table(["a", "b"], records).endswith("Trained in bfloat16.")
 

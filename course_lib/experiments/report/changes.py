@@ -1,49 +1,55 @@
 """What each change of a setting buys, one at a time, on the validation texts alone."""
 
 from collections.abc import Iterable
+from statistics import fmean
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from course_lib.experiments.grid import read_grid
 from course_lib.experiments.records import kept_accuracy, load_records
-from course_lib.experiments.report.records import caveats
+from course_lib.experiments.report.records import caveats, spread
 from course_lib.experiments.spec import RunSpec
 from course_lib.views import plots
 
 
 def changes_table(groups: Iterable[str], records: list[dict[str, Any]] | None = None) -> str:
     """The recorded runs of the grid's ``groups`` as a markdown table: what differs from their first
-    run, the kept epoch, its validation accuracy in %, and the difference to the first run.
+    run, the kept epochs, the validation accuracy in % (mean ± standard deviation over seeds), and
+    the difference to the first row.
 
-    Runs that are not recorded are left out; without the first run there is nothing to compare with
-    and the table has no row. Below it stand the caveat of validation accuracies, and that runs were
+    Runs that are not recorded are left out; without the first there is nothing to compare with and
+    the table has no row. Below it stand the caveat of validation accuracies, and that runs were
     trained in bfloat16, where they were.
     """
     records = load_records() if records is None else records
     recorded = {record["id"]: record for record in records}
     grid = read_grid()
-    first, *others = [spec for group in groups for spec in grid[group]]
-    shown, rows = (
-        [],
-        ["| change | kept epoch | validation, kept epoch | points |", "|---|---:|---:|---:|"],
-    )
-    if first.id in recorded:
-        base = 100 * kept_accuracy(recorded[first.id])
-        for spec in (first, *others):
-            if record := recorded.get(spec.id):
-                share = 100 * kept_accuracy(record)
-                gain = "–" if spec == first else f"{share - base:+.1f}"
-                shown.append(record)
-                cells = (_change(spec, first), record["best_epoch"], f"{share:.1f}", gain)
-                rows.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join([*rows, "", caveats(shown)])
+    specs = [spec for group in groups for spec in grid[group]]
+    rows: dict[str, list[dict[str, Any]]] = {}  # the records of all seeds, by the change
+    for spec in specs:
+        found = rows.setdefault(_change(spec, specs[0]), [])
+        found += [recorded[spec.id]] if spec.id in recorded else []
+    (_, base), *_ = rows.items()
+    rows = {change: found for change, found in rows.items() if base and found}
+    head = "| change | seeds | kept epoch | validation, kept epoch | points |"
+    lines = [_row(change, found, base) for change, found in rows.items()]
+    shown = [record for found in rows.values() for record in found]
+    return "\n".join([head, "|---|---:|---:|---:|---:|", *lines, "", caveats(shown)])
+
+
+def _row(change: str, found: list[dict[str, Any]], base: list[dict[str, Any]]) -> str:
+    shares = [kept_accuracy(record) for record in found]
+    gain = 100 * (fmean(shares) - fmean(map(kept_accuracy, base)))
+    epochs = ", ".join(str(record["best_epoch"]) for record in found)
+    points = "–" if found is base else f"{gain:+.1f}"
+    return f"| {change} | {len(found)} | {epochs} | {spread(shares, 100)} | {points} |"
 
 
 # From the first record to the last, one change after the other: what is new, and the run with it.
 # All of seed 0.
 FILM = "vectors-glove.6B.50d+imdb-cbow-300d-s0.npz_2ba9f51b6e6b"
-EVERY_WORD = "vocabulary_from-train+validation+test-without_vector-zero"
+EVERY_WORD = f"vocabulary_from-train+validation+test-{FILM}-without_vector-zero"
 STEPS = {
     "HAN on IMDb": {
         "first record: 7 sentences × 30 words": "han-imdb-report-s0",
@@ -68,8 +74,7 @@ STEPS = {
         "GloVe's vectors frozen": "agt-sst5-paper-frozen-epochs40-patience10-notest-s0",
         "film vectors beside GloVe's": f"agt-sst5-paper-{FILM}-frozen-epochs40-patience10-notest-"
         "s0",
-        "every word its vector, else zero; patience 4": f"agt-sst5-paper-{FILM}-{EVERY_WORD}-"
-        "frozen-s0",
+        "every word its vector, else zero; patience 4": f"agt-sst5-paper-{EVERY_WORD}-frozen-s0",
     },
 }
 
