@@ -176,10 +176,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices = METHODS if name == "method" else None
         parser.add_argument(f"--{name}", type=type(value), default=value, choices=choices)
     parser.add_argument("--out", type=Path, help="the .npz to write (data/vectors/…)")
+    parser.add_argument(
+        "--compare", action="store_true",
+        help="train all methods small and record what each is worth; other options do not count",
+    )  # fmt: skip
 
 
 def command(options: argparse.Namespace) -> int:
-    """Train, write, and say how to use the result."""
+    """Train, write, and say how to use the result; or compare the methods."""
+    if options.compare:
+        from course_lib.experiments.vector_methods import RECORD, compare_vectors
+
+        compare_vectors()
+        print(f"the comparison is in {RECORD}")
+        return 0
     config = VectorsConfig(**{name: getattr(options, name) for name in asdict(VectorsConfig())})
     name = f"imdb-{config.method}-{config.width}d-s{config.seed}.npz"
     path = options.out or data_root() / "vectors" / name
