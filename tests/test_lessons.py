@@ -49,6 +49,7 @@ def test_preparing_everything_leaves_out_what_is_prepared_on_demand(monkeypatch)
     lessons.prepare_data()
     assert prepared == [
         "imdb", "toy", "huffpost", "sst2", "sst5", "movies2", "movies5", "glove.6B.50d",
+        "reviews.100d",
     ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from course_lib.data.vectors import Vectors
+from course_lib.experiments import report
 from course_lib.experiments.vector_methods import mean_vectors, measure, neighbours
 
 MATRIX = np.array([[1, 0], [2, 0.1], [-1, 0], [0, 1]], np.float32)
@@ -41,3 +42,23 @@ def test_coverage_is_of_validation_words_and_the_classifier_learns_from_training
     }  # fmt: skip
     of["validation"] = of["validation"].remove_columns("label").add_column("label", [0, 1])
     assert measure([VECTORS], of, limit=20)["accuracy"] == 0
+
+
+def test_the_tables_hold_what_the_record_says():
+    measured = {"accuracy": 0.7512, "occurrences": 0.98, "words": 0.5, "texts": 9}
+    record = {
+        "corpora": {"sst2": {"GloVe": measured}, "imdb": {"GloVe": measured | {"accuracy": 0.9}}},
+        "neighbours": {"GloVe": {"good": ["great", "fine"], "odd": []}},
+    }
+    assert report.vectors_table(record).split("\n") == [
+        "| vectors | sst2 | imdb |", "|---|---:|---:|",
+        "| GloVe | 75.1 (98 % covered) | 90.0 (98 % covered) |",
+    ]  # fmt: skip
+    assert report.neighbours_table(record).split("\n")[2:] == [
+        "| good | great, fine |", "| odd |  |"
+    ]  # fmt: skip
+
+
+def test_a_missing_comparison_says_how_to_make_one(tmp_path):
+    with pytest.raises(ValueError, match="attention-course vectors --compare"):
+        report.vectors_record(tmp_path / "methods.json")

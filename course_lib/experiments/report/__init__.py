@@ -51,6 +51,9 @@ __all__, __getattr__ = front(
         "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
+        "vectors_record": "vectors",  # the committed comparison of word vectors
+        "vectors_table": "vectors",  # what vectors cover, and a linear classifier's accuracy
+        "neighbours_table": "vectors",  # the nearest words of ten words
         "OUR_MODELS": "zhang",  # SANet's rows: system and preset by name
         "PAPER_ATTENTION": "zhang",  # the paper's Gini and diagonality in %
         "PAPER_ERRORS": "zhang",  # the paper's test errors in %

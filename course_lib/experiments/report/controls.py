@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +37,29 @@ def control_figures(
     return dict(figures)
 
 
-def controls_table(control: str | None = None, records: list[dict[str, Any]] | None = None) -> str:
+def controls_table(
+    control: str | None = None,
+    records: list[dict[str, Any]] | None = None,
+    chosen: Sequence[str] = (),
+) -> str:
     """Every figure of all controls, or of one, as mean ± standard deviation over seeds: of the
     trained network, of its untrained twin, and with uniform attention in the trained network.
 
-    ``ValueError`` for a control that is not in the records.
+    With ``chosen`` only these figures are shown. ``ValueError`` for a control or figure that is not
+    in the records.
     """
     figures = control_figures(records)
     names = list(dict.fromkeys(name for name, _, _ in figures))
     if control is not None and control not in names:
         raise ValueError(f"no control {control!r}; the records hold: {', '.join(names)}")
+    if absent := set(chosen) - {figure for _, _, figure in figures}:
+        raise ValueError(f"no figure {', '.join(sorted(absent))} in the records")
     rows = [
         "| control | network | figure | trained | untrained twin | uniform attention |",
         "|---|---|---|---:|---:|---:|",
     ]
     for (name, network, figure), columns in figures.items():
-        if control in (None, name):
+        if control in (None, name) and (not chosen or figure in chosen):
             values = [_cell(columns[column]) for column in COLUMNS]
             rows.append(f"| {' | '.join([name, network, figure, *values])} |")
     return "\n".join(rows)
