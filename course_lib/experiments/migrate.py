@@ -8,12 +8,13 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from course_lib.experiments import grid, records
 from course_lib.experiments.records import ASIDE, StaleRun, read_record, write_json
-from course_lib.experiments.settings import addresses
+from course_lib.experiments.settings import PARTS, ControlConfig, addresses
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
@@ -49,7 +50,8 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
     values = FIXED[system] | flat
     if "trainable" in values:
         values["frozen"] = not values.pop("trainable")
-    nested: dict[str, dict[str, Any]] = {"text": {}, "model": {}, "training": {}}
+    nested: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    nested["control"] = asdict(ControlConfig())  # there were no controls then
     for address in addresses_of(system):
         part, _, name = address.partition(".")
         was = next((old for old, new in RENAMED.items() if new == address), name)
@@ -60,8 +62,9 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
 
 
 def addresses_of(system: str) -> list[str]:
-    """The addresses of a system's settings, which are the same for all its presets."""
-    return addresses(next(iter(SYSTEMS[system].presets.values())))
+    """The addresses that a system's settings of then have today, the same for all its presets."""
+    today = addresses(next(iter(SYSTEMS[system].presets.values())))
+    return [address for address in today if not address.startswith("control.")]
 
 
 def address_of(system: str, name: str) -> str:

@@ -15,7 +15,7 @@ import torch
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import prepared_content
 from course_lib.experiments.predictions import FILE, ItemPredictions, read_predictions
-from course_lib.experiments.settings import SpecError
+from course_lib.experiments.settings import ControlConfig, SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.training.parallel import processes
@@ -79,7 +79,10 @@ def current_commit() -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """The record in a file; ``StaleRun`` naming the file if it holds no complete record."""
+    """The record in a file; ``StaleRun`` naming the file if it holds no complete record.
+
+    A record from before there were freeze controls was made without, and gets that part.
+    """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         RunSpec(**record["spec"])
@@ -88,6 +91,8 @@ def read_record(path: Path) -> dict[str, Any]:
             raise KeyError(*missing)
         if not isinstance(record["settings"], dict):
             raise TypeError("settings have no names")
+        if "model" in record["settings"]:  # else they are from before settings were nested
+            record["settings"].setdefault("control", asdict(ControlConfig()))
     except OSError as error:
         raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
