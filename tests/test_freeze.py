@@ -3,16 +3,21 @@
 import json
 from dataclasses import asdict, replace
 
+import datasets
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import one_hot
 
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import records
+from course_lib.experiments import records, report
+from course_lib.experiments.grid import read_grid
+from course_lib.experiments.predictions import write_predictions
 from course_lib.experiments.records import state
 from course_lib.experiments.run import load_run, split_rows, system_of, train
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
+from course_lib.metrics import Predictions
 from course_lib.metrics.invariants import check_attention, check_padding
 from course_lib.models.iram import visible
 from course_lib.models.layers import renormalised
@@ -204,3 +209,128 @@ def test_a_record_of_learned_weights_is_not_that_of_a_control(recorded_before):
     found = state(frozen)
     assert found.record is None
     assert "control.attention_weights is 'learned'" in next(iter(found.stale.values()))
+
+
+# The table
+
+HAN_UNIFORM = RunSpec("han", "imdb", "report", {WEIGHTS: "uniform"})
+HAN_UNTRAINED = RunSpec("han", "imdb", "report", {WEIGHTS: "untrained"})
+HAN_LEARNED = RunSpec("han", "imdb", "long", {"text.max_sentences": 7, "text.max_words": 30})
+TRIO = (HAN_LEARNED, HAN_UNIFORM, HAN_UNTRAINED)
+TEXTS = 400
+
+
+@pytest.fixture
+def planned(monkeypatch, tmp_path):
+    """``planned(spec, …)`` makes these the grid's controls."""
+    monkeypatch.setattr(records, "RESULTS", tmp_path)
+
+    def plan(*specs):
+        grid = {"freeze": list(specs)}
+        monkeypatch.setattr("course_lib.experiments.report.freeze.read_grid", lambda: grid)
+
+    plan(HAN_UNIFORM, HAN_UNTRAINED)
+    return plan
+
+
+def recorded(spec, right, keep=True, content="of imdb"):
+    """The published record of a run that got the first ``right`` of all texts right."""
+    labels = torch.arange(TEXTS) % 2
+    classes = torch.where(torch.arange(TEXTS) < right, labels, 1 - labels)
+    made = {
+        "id": spec.id, "spec": asdict(spec), "settings": asdict(spec.settings()),
+        "data": {"content": content, "subset": False},
+        "sizes": {"test": TEXTS}, "test": {"accuracy": right / TEXTS},
+    }  # fmt: skip
+    if keep:
+        texts = {"text": [f"text {n}" for n in range(TEXTS)], "label": labels.tolist()}
+        made["predictions"] = write_predictions(
+            records.published_predictions(spec.id),
+            Predictions(one_hot(classes, 2), labels),
+            datasets.Dataset.from_dict(texts),
+        )
+    return made
+
+
+def row(made):
+    """The cells of the table's only row."""
+    _, _, line = report.freeze_table(made).split("\n")
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+@pytest.mark.parametrize(
+    ("uniform", "untrained", "reading"),
+    [
+        (300, 320, "used, of one seed"),
+        (300, 338, "not told apart from untrained"),
+        (342, 338, "not told apart from uniform and untrained"),
+        (300, 380, "worse than untrained"),
+        (380, 338, "worse than uniform"),
+    ],
+)
+def test_attention_is_used_if_both_controls_are_worse(planned, uniform, untrained, reading):
+    rights = (340, uniform, untrained)
+    *cells, last = row([recorded(*run) for run in zip(TRIO, rights, strict=True)])
+    assert cells[:2] == ["HAN, report", "IMDb"] and last == reading
+    assert cells[2:5] == [f"{right / 4:.1f} (1 seed)" for right in rights]
+    for cell, right in zip(cells[5:], (uniform, untrained), strict=True):
+        assert cell.startswith(f"{(340 - right) / 4:+.1f} [") and "paired, McNemar p" in cell
+
+
+def test_without_predictions_the_interval_is_that_of_two_test_sets(planned):
+    runs = zip(TRIO, (340, 300, 320), strict=True)
+    *_, uniform, untrained, last = row([recorded(*run, keep=False) for run in runs])
+    assert uniform == "+10.0 ± 5.6 (unpaired)" and untrained == "+5.0 ± 5.4 (unpaired)"
+    assert last == "not told apart from untrained"
+
+
+def test_missing_runs_are_shown_as_missing(planned):
+    assert row([])[2:] == ["–"] * 5 + ["not run"]
+    found = row([recorded(HAN_LEARNED, 340), recorded(HAN_UNIFORM, 300)])
+    assert found[4] == found[6] == "–" and found[5].startswith("+10.0") and found[7] == "not run"
+    assert row([recorded(HAN_UNIFORM, 300)])[2:] == ["–", "75.0 (1 seed)", *"–––", "not run"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"limit": 5000},
+        {"dataset": "toy"},
+        {"preset": "small"},
+        {"overrides": {"model.hidden": 60}},
+        {"test": False},
+    ],
+    ids=str,
+)
+def test_a_run_that_differs_in_anything_else_is_no_twin(planned, change):
+    other = recorded(replace(HAN_LEARNED, **change), 340)
+    if "test" in change:
+        del other["test"]
+    assert row([other, recorded(HAN_UNIFORM, 300), recorded(HAN_UNTRAINED, 300)])[2] == "–"
+
+
+def test_a_control_on_other_data_is_no_control(planned):
+    made = [recorded(HAN_LEARNED, 340), recorded(HAN_UNIFORM, 300, content="of something else")]
+    assert row(made)[3] == "–"
+
+
+def test_seeds_are_compared_with_those_they_share(planned):
+    specs = [replace(HAN_UNIFORM, seed=seed) for seed in (0, 1)]
+    planned(*specs, HAN_UNTRAINED)
+    learned = [replace(HAN_LEARNED, seed=seed) for seed in (0, 1, 2)]
+    made = [recorded(spec, 340 + 4 * spec.seed) for spec in learned]
+    made += [recorded(spec, 300) for spec in specs] + [recorded(HAN_UNTRAINED, 300)]
+    cells = row(made)
+    assert cells[2:5] == ["85.5 ± 0.7 (2 seeds)", "75.0 ± 0.0 (2 seeds)", "75.0 (1 seed)"]
+    assert cells[5].startswith("+10.5 [") and "bootstrap over texts and seeds" in cells[5]
+    assert cells[6].startswith("+10.0 [") and cells[7] == "used, of one seed"
+
+
+def test_the_grid_plans_both_controls_of_every_network():
+    plans = {}
+    for spec in read_grid()["freeze"]:
+        assert spec.test
+        plans.setdefault(spec.system, []).append(spec.settings().control.attention_weights)
+    assert plans == {name: ["uniform", "untrained"] for name in ("han", "sanet", "iram", "agt")}
+    assert report.freeze_table([]).count("not run") == 4
