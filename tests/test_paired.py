@@ -158,7 +158,10 @@ def recorded(monkeypatch, tmp_path):
             "id": name,
             "spec": {"system": system, "dataset": "sst2", "preset": preset, "seed": seed,
                      "limit": None, "overrides": {}},
-            "settings": {"text": {"vectors": "none"}}, "data": {"subset": False},
+            "settings": {
+                "text": {"vectors": "none"}, "control": {"attention_weights": "learned"},
+            },
+            "data": {"subset": False},
             "sizes": {"test": len(right)}, "test": {"accuracy": right.mean()},
         }  # fmt: skip
         if keep:

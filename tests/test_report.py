@@ -21,7 +21,8 @@ def by_address(changes):
 
 def nested(*flat):
     """Settings by part, the later ones winning, from settings by address."""
-    settings = {"text": {}, "model": {}, "training": {}}
+    settings = {"text": {}, "model": {}, "training": {}, "control": {}}
+    flat = ({"control.attention_weights": "learned"}, *flat)
     for address, value in (item for changes in flat for item in changes.items()):
         part, _, name = address.partition(".")
         settings[part][name] = value
@@ -113,6 +114,14 @@ def test_a_missing_run_is_shown_as_missing():
         assert line.count("–") == len(report.ZHANG) + 1 and not any(map(str.isdigit, line))
     attention = report.sanet_attention_table([])
     assert attention.count("ours** | – |") == len(report.ZHANG) + 1
+
+
+@pytest.mark.parametrize("weights", ["uniform", "untrained"])
+def test_freeze_controls_have_no_row_in_the_tables_of_models(weights):
+    control = {"control__attention_weights": weights}
+    assert report.grouped([record(0, 0.99, **control)]) == []
+    frozen = [sanet_record(**control), sanet_record(text__vectors="glove.6B.300d", **control)]
+    assert report.sanet_error_table(frozen) == report.sanet_error_table([])
 
 
 def test_errors_are_means_over_the_seeds_there_are_and_say_where_they_come_from():

@@ -8,7 +8,7 @@ __all__, __getattr__ = front(
         "REPOSITORY": "run",  # the folder of the project
         "RunSpec": "spec",  # what to run: system, dataset, preset, overrides, seed
         "SpecError": "settings",  # a spec with a mistake
-        "Settings": "settings",  # all settings of a run: text, model, training
+        "Settings": "settings",  # all settings of a run: text, model, training, control
         "SYSTEMS": "systems",  # what can be run: HAN, SANet, IRAM, AGT, BiLSTM, TF-IDF
         "Run": "run",  # a finished run: its record, its system and its corpus
         "train": "run",  # train and evaluate a spec

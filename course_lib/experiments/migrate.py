@@ -13,7 +13,7 @@ from typing import Any
 
 from course_lib.experiments import grid, records
 from course_lib.experiments.records import ASIDE, LATER, StaleRun, read_record, write_json
-from course_lib.experiments.settings import addresses
+from course_lib.experiments.settings import PARTS, addresses
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
@@ -27,7 +27,6 @@ LOOP = {
 }  # fmt: skip
 FLAT = {"max_sentences": 0, "max_words": 0}
 TEXT = {"vocabulary_from": "train", "standardise": False, "validation_share": 0.1}
-TEXT |= LATER["text"]
 NATIVE = {"decay": False, "clip_norm": 0.0, "best_by": "accuracy", "precision": "native"}
 FIXED: dict[str, dict[str, Any]] = {
     "han": LOOP | TEXT | {"max_tokens": 0, "embedding": 50},
@@ -50,7 +49,7 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
     values = FIXED[system] | flat
     if "trainable" in values:
         values["frozen"] = not values.pop("trainable")
-    nested: dict[str, dict[str, Any]] = {"text": {}, "model": {}, "training": {}}
+    nested: dict[str, dict[str, Any]] = {part: {**LATER.get(part, {})} for part in PARTS}
     for address in addresses_of(system):
         part, _, name = address.partition(".")
         was = next((old for old, new in RENAMED.items() if new == address), name)
@@ -61,8 +60,10 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
 
 
 def addresses_of(system: str) -> list[str]:
-    """The addresses of a system's settings, which are the same for all its presets."""
-    return addresses(next(iter(SYSTEMS[system].presets.values())))
+    """The addresses that a system's settings of then have today, the same for all its presets."""
+    today = addresses(next(iter(SYSTEMS[system].presets.values())))
+    later = {f"{part}.{name}" for part, values in LATER.items() for name in values}
+    return [address for address in today if address not in later]
 
 
 def address_of(system: str, name: str) -> str:

@@ -33,7 +33,7 @@ ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; setting
 
 
 # Settings that are younger than some records, and what those runs did.
-LATER = {"text": {"without_vector": "random"}}
+LATER = {"text": {"without_vector": "random"}, "control": {"attention_weights": "learned"}}
 
 
 class StaleRun(SpecError):
@@ -93,9 +93,9 @@ def read_record(path: Path) -> dict[str, Any]:
             raise KeyError(*missing)
         if not isinstance(record["settings"], dict):
             raise TypeError("settings have no names")
-        for part, values in LATER.items():
-            if isinstance(record["settings"].get(part), dict):
-                record["settings"][part] = values | record["settings"][part]
+        if "model" in record["settings"]:  # else they are from before settings were nested
+            for part, values in LATER.items():
+                record["settings"][part] = values | record["settings"].get(part, {})
     except OSError as error:
         raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""The settings of a run: what it reads, its model, its training."""
+"""The settings of a run: what it reads, its model, its training, and what a control takes away."""
 
 import difflib
 import re
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from course_lib.checking import check_choice
 from course_lib.data.config import TextConfig
 
-PARTS = ("text", "model", "training")
+PARTS = ("text", "model", "training", "control")
+ATTENTION_WEIGHTS = ("learned", "uniform", "untrained")
 
 
 class SpecError(ValueError):
@@ -16,13 +18,31 @@ class SpecError(ValueError):
 
 
 @dataclass(frozen=True)
+class ControlConfig:
+    """What a freeze control keeps a network from learning; all else is trained as usual.
+
+    ``attention_weights`` are ``"learned"``, as usual; ``"uniform"``, the same for everything that
+    may be attended to; or ``"untrained"``: what computes them stays as it was initialised. The
+    states below learn in all three, so untrained weights can still change through the states.
+    ``ValueError`` for another value.
+    """
+
+    attention_weights: str = "learned"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "attention_weights", ATTENTION_WEIGHTS)
+
+
+@dataclass(frozen=True)
 class Settings:
     """``text``: cut, vocabulary and vectors; ``model``: the model's own config; ``training``: the
-    config of its loop, or of whatever fits it. Each part checks itself when created."""
+    config of its loop, or of whatever fits it; ``control``: what it is kept from learning. Each
+    part checks itself when created."""
 
     text: TextConfig
     model: Any
     training: Any
+    control: ControlConfig = ControlConfig()
 
 
 def addresses(settings: Settings) -> list[str]:

@@ -23,6 +23,7 @@ __all__, __getattr__ = front(
         "contrasts_table": "differences",  # differences between two models of ours, with intervals
         "difference": "differences",  # mean accuracy of runs minus that of others
         "papers_table": "differences",  # our accuracies beside the papers', with differences
+        "freeze_table": "freeze",  # whether the learned attention is used: beside frozen ones
         "mcnemar": "paired",  # whether two models are right equally often on the same texts
         "paired_bootstrap": "paired",  # interval of their difference, over texts and seeds
         "REPORTED": "imdb",  # the IMDb report's own figures

@@ -5,7 +5,7 @@ from collections import defaultdict
 from typing import Any
 
 from course_lib.experiments.records import load_records
-from course_lib.experiments.report.records import same_settings, spread
+from course_lib.experiments.report.records import attention_weights, same_settings, spread
 
 # The IMDb report's own figures (Bredy-Maux and Robach 2022), rounded as it gives them.
 REPORTED = {
@@ -15,12 +15,13 @@ REPORTED = {
 
 def grouped(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """IMDb's records of HAN and TF-IDF, in groups that differ only in their seed; only full runs
-    with the test half read."""
+    with the test half read, and no freeze controls."""
     groups = defaultdict(list)
     for record in records:
         spec = record["spec"]
         ours = spec["dataset"] == "imdb" and spec["system"] in ("han", "tfidf")
-        if ours and "test" in record and not record["data"]["subset"]:
+        full = "test" in record and not record["data"]["subset"]
+        if ours and full and attention_weights(record) == "learned":
             groups[spec["system"], same_settings(record)].append(record)
     return sorted(groups.values(), key=_row_order)
 

@@ -66,7 +66,10 @@ def with_other_vectors(
 def _tested(
     records: list[dict[str, Any]], system: str, preset: str, dataset: str
 ) -> list[dict[str, Any]]:
-    """The records of a preset on all rows at hand of a dataset, with the test half read."""
+    """The records of a preset on all rows at hand of a dataset, with the test half read.
+
+    Freeze controls do not count: no table is about them but their own.
+    """
     return [
         record
         for record in records
@@ -74,6 +77,7 @@ def _tested(
         if (spec["system"], spec["preset"], spec["dataset"]) == (system, preset, dataset)
         and spec["limit"] is None
         and "test" in record
+        and attention_weights(record) == "learned"
     ]
 
 
@@ -90,6 +94,11 @@ def _largest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def same_settings(record: dict[str, Any]) -> str:
     """A key that is equal for runs that differ only in their seed."""
     return json.dumps(record["settings"], sort_keys=True)
+
+
+def attention_weights(record: dict[str, Any]) -> str:
+    """Which attention weights a run has: ``"learned"``, or those of a freeze control."""
+    return setting(record, "control.attention_weights")
 
 
 def setting(record: dict[str, Any], address: str) -> Any:

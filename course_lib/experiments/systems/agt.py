@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
@@ -49,6 +49,10 @@ class AGTSystem(Network):
     def network(self, embedding: Tensor | None) -> AGT:
         """The untrained network over the vocabulary's words."""
         return AGT(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    def scorers(self, model: AGT) -> list[nn.Module]:
+        """Each layer's W_l and w_l."""
+        return [model.attention]
 
     @property
     def has_figures(self) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
@@ -42,6 +42,10 @@ class BiLSTMSystem(Network):
     def network(self, embedding: Tensor | None) -> BiLSTM:
         """The untrained network over the vocabulary's words."""
         return BiLSTM(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    def scorers(self, model: BiLSTM) -> list[nn.Module]:
+        """W, b and the context vector c."""
+        return [model.pooling]
 
     def figures(self, output: BiLSTMOutput, mask: Tensor) -> dict[str, Tensor]:
         """How sparse each document's attention is: its Gini, and its entropy over log n."""

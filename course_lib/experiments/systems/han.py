@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
@@ -40,6 +40,10 @@ class HANSystem(Network):
     def network(self, embedding: Tensor | None) -> HAN:
         """The untrained network over the vocabulary's words."""
         return HAN(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    def scorers(self, model: HAN) -> list[nn.Module]:
+        """W, b and the context vectors c of both levels."""
+        return [model.words.pooling, model.sentences.pooling]
 
     def views(
         self, output: HANOutput, words: tuple[str, ...], lengths: tuple[int, ...]

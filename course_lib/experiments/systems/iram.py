@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
 from course_lib.data.ngrams import hashed_ngrams
@@ -71,6 +71,14 @@ class IRAMSystem(Network):
             ngrams = hashed_ngrams(self.vocabulary.words, config.ngrams)
             ngrams = torch.nn.functional.pad(ngrams, (0, 0, RESERVED, 0))  # padding, unknown: none
         return IRAM(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
+
+    def scorers(self, model: IRAM) -> list[nn.Module]:
+        """W and whatever makes queries alone: the controller, the first query's highway and the
+        LSTM layers above that of the states. Uniform weights are those of each step over all words
+        and the summaries of earlier steps."""
+        of_query = [*model.encoder.layers[model.encoder.context_layers :], model.refine_query]
+        controller = model.steps.controller  # a single step has none
+        return [model.steps.attend, *of_query, *([] if controller is None else [controller])]
 
     @property
     def has_figures(self) -> bool:

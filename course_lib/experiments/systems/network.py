@@ -34,8 +34,9 @@ PREDICTED = 256  # documents at once without it
 class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``network`` makes it, ``figures`` measures the attention of a batch's output, ``views`` splits
-    the attention of one document into views. ``reads_sentences`` says whether documents are
+    ``network`` makes it, ``scorers`` names what computes its attention, ``figures`` measures the
+    attention of a batch's output, ``views`` splits the attention of one document into views.
+    ``reads_sentences`` says whether documents are
     sentences of words; otherwise they are one sequence.
     """
 
@@ -56,6 +57,13 @@ class Network:
         """The untrained network over the vocabulary's words.
 
         Its word vectors are a parameter ``embedding.weight``, from which ``load`` takes their size.
+        """
+        raise NotImplementedError
+
+    def scorers(self, model: nn.Module) -> list[nn.Module]:
+        """The modules of ``model`` that compute its attention's scores and nothing else.
+
+        With all their parameters at zero, the scores are equal. Freeze controls need them.
         """
         raise NotImplementedError
 
@@ -87,6 +95,13 @@ class Network:
         else:
             why = "this system reads one sequence of words: cut it by text.max_tokens"
             refuse(settings, "text", ("max_sentences", "max_words"), why)
+        weights, model = settings.control.attention_weights, settings.model
+        if weights != "learned" and not (
+            getattr(model, "attention", True) and getattr(model, "steps", True)
+        ):
+            raise SpecError(
+                f"control.attention_weights is {weights!r}, but this network has no attention"
+            )
         training = settings.training
         if getattr(settings.model, "sparse", False):
             why = "model.sparse gives gradients that only plain SGD takes: set it to false"
@@ -115,7 +130,10 @@ class Network:
         self.model = self.untrained(seed)
 
     def untrained(self, seed: int) -> nn.Module:
-        """The network as it is before training."""
+        """The network as it is before training, its scorers frozen if the control says so.
+
+        Whatever the control, all other weights are the same.
+        """
         set_seed(seed)
         text, embedding = self.settings.text, None
         if text.vectors != "none":
@@ -124,7 +142,11 @@ class Network:
             embedding, self.coverage = vectors.embedding_for(
                 self.vocabulary, seed, text.standardise, text.without_vector
             )
-        return self.network(embedding)
+        model = self.network(embedding)
+        weights = self.settings.control.attention_weights
+        if weights != "learned":
+            freeze(self.scorers(model), at_zero=weights == "uniform")
+        return model
 
     def before_training(self, seed: int) -> "Network":
         """The same system with its network as it is before training."""
@@ -229,6 +251,19 @@ class Network:
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
         self.model.eval()
+
+
+def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:
+    """Keep modules from learning: their parameters stay as they are, or at zero.
+
+    Scorers at zero give equal scores, so the softmax that follows gives uniform weights: 1/n for
+    each of the n things that may be attended to, and 0 for padding as always.
+    """
+    for module in modules:
+        module.requires_grad_(False)
+        if at_zero:
+            for parameter in module.parameters():
+                parameter.zero_()
 
 
 def _left_out(document: TokenisedText, kept: list[list[str]]) -> Iterator[str]:

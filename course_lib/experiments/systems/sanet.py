@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
@@ -63,6 +63,10 @@ class SANetSystem(Network):
     def network(self, embedding: Tensor | None) -> SANet:
         """The untrained network over the vocabulary's words."""
         return SANet(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    def scorers(self, model: SANet) -> list[nn.Module]:
+        """Each block's W_QK; uniform weights are those of each word over all words."""
+        return [block.mixer.w_qk for block in model.blocks]
 
     def forward(self, tokens: Tensor, mask: Tensor) -> SANetOutput:
         """The network's output with its attention."""

@@ -85,6 +85,8 @@ class TfidfSystem:
         for name in ("vectors", "vocabulary_limit", "vocabulary_from"):
             if getattr(settings.text, name) != getattr(usual, name):
                 raise SpecError(f"text.{name} has no meaning here: it counts its own words")
+        if settings.control != DEFAULT.control:
+            raise SpecError("control.attention_weights has no meaning here: there is no attention")
         least = settings.model.minimum_documents
         if rows is not None and least > rows:
             raise SpecError(
