@@ -99,7 +99,7 @@ def _vectors(record: dict[str, Any]) -> dict[str, str]:
 def _in_float16(measured: Measured) -> str:
     return (
         f"{measured.accuracy:.2%} of {measured.texts:,} texts; {measured.changed} of them get "
-        f"another class than in the run, and no logit differs by more than "
+        f"another class than in the run; the largest difference of a logit is "
         f"{measured.difference:.1g}"
     )
 
