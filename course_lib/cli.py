@@ -316,6 +316,10 @@ COMMANDS = {
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments", *_of("experiments.scheduler"),
     ),
+    "weights": Command(
+        "copy the networks of finished runs to results/weights, small enough to be committed",
+        "weights runs/agt-sst5-room-s0", "experiments", *_of("experiments.weights"),
+    ),
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,

@@ -254,7 +254,8 @@ def test_pictures_that_are_left_are_closed_and_one_that_stays_is_not(trained):
 
 def test_nothing_in_a_document_is_run(trained, static):
     card = replace(trained.corpus.card, classes=("<i>bad", "<b>good"))
-    run = replace(trained, corpus=replace(trained.corpus, card=card))
+    run = replace(trained)
+    run.corpus = replace(trained.corpus, card=card)
     turned = f"{HOSTILE} \u202eturned\u2069 $x$ & more"
     view = explore_documents(run, Dataset.from_list([row(turned, 1), row("plain")]))
     page, _ = view._repr_mimebundle_()

@@ -14,6 +14,8 @@ __all__, __getattr__ = front(
         "train": "run",  # train and evaluate a spec
         "train_or_load": "run",  # the run of a spec in `runs/`, trained first if it is missing
         "load_run": "run",  # a finished run from its folder
+        "load_recorded": "weights",  # a run whose weights are committed, by its id
+        "recorded_names": "weights",  # the ids of these runs
         "split_rows": "run",  # training, validation and test rows of a corpus
         "system_of": "run",  # the system of a spec, not built yet
         "StaleRun": "records",  # a folder or record that is damaged or belongs to another run

@@ -108,6 +108,12 @@ def read_record(path: Path) -> dict[str, Any]:
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless this is a record of ``spec``, on any device and number of threads,
     made from the data that its dataset has now."""
+    check_settings(record, spec, where)
+    check_data(record, spec.dataset, where)
+
+
+def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
+    """Raise ``StaleRun`` unless this is a record of ``spec`` with the settings that it has now."""
     different = _differences(record["spec"], asdict(spec), ANYWHERE)
     if "system" not in [name for name, *_ in different]:  # else they have other settings anyway
         different += _differences(_flat(record["settings"]), _flat(asdict(spec.settings())))
@@ -117,7 +123,6 @@ def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     ]
     if changes:
         raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
-    check_data(record, spec.dataset, where)
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,15 @@ class KernelError(RuntimeError):
 
 @dataclass
 class Run:
-    """A finished run: its record, the trained system, and the corpus that it was trained on."""
+    """A finished run: its record and the trained system."""
 
     record: dict[str, Any]
     system: System
-    corpus: Corpus
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The corpus of its dataset, opened when it is first asked for: reading takes none."""
+        return load_corpus(self.record["spec"]["dataset"])
 
     @property
     def model(self) -> nn.Module:
@@ -143,7 +148,7 @@ def _train(
         if predictions:
             record["predictions"] = write_predictions(folder / FILE, predictions, rows["test"])
         write_json(folder / "record.json", record)
-    return Run(record, system, corpus)
+    return Run(record, system)
 
 
 def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
@@ -239,7 +244,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     Raises ``StaleRun`` if it is damaged or not the run of ``spec``, or if its data have changed.
     """
     record = read_record(folder / "record.json")
-    spec = spec or _recorded_spec(record, folder)
+    spec = spec or recorded_spec(record, folder)
     check_record(record, spec, folder)
     weights = folder / "model.safetensors"
     try:
@@ -258,10 +263,10 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
         raise StaleRun(str(error)) from error
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise StaleRun(f"{folder}: damaged ({error}). Delete it and train again.") from error
-    return Run(record, system, corpus)
+    return Run(record, system)
 
 
-def _recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
+def recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
     """The spec in a record; ``StaleRun`` if it cannot be run today."""
     spec = RunSpec(**record["spec"])
     try:
