@@ -233,6 +233,18 @@ def test_the_steps_of_the_waterfall_are_runs_of_the_grid():
     assert {run for steps in report.STEPS.values() for run in steps.values()} <= planned
 
 
+def test_room_editions_stand_beside_tfidf_on_the_same_texts_and_missing_ones_are_named():
+    """From the committed records, of which each has kept its predictions."""
+    records = {record["id"]: record for record in load_records()}
+    han, simple = records["han-imdb-room-s0"], records["tfidf-imdb-default-s0"]
+    gap = han["test"]["accuracy"] - simple["test"]["accuracy"]
+    rows = report.rooms_table([han, simple]).split("\n")
+    assert rows[2].startswith(f"| HAN | IMDb | 90.6 | 91.0 (1 seed) | {100 * gap:+.1f} [")
+    assert "paired, McNemar p" in rows[2]
+    assert rows[3] == "| SANet | IMDb | – | – | – | – | not run |"
+    assert "optimistic" in rows[-1]
+
+
 def test_seeds_subset_and_bfloat16_are_named():
     group = [record(0, 0.85), record(1, 0.87)]
     assert report.made_from(group) == "(2 seeds)"

@@ -52,6 +52,7 @@ __all__, __getattr__ = front(
         "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
+        "rooms_table": "rooms",  # the networks whose weights are committed, beside TF-IDF
         "vectors_record": "vectors",  # the committed comparison of word vectors
         "vectors_table": "vectors",  # what vectors cover, and a linear classifier's accuracy
         "neighbours_table": "vectors",  # the nearest words of ten words
