@@ -34,7 +34,7 @@ from course_lib.experiments.records import RESULTS, describe_environment, write_
 from course_lib.experiments.run import split_rows
 
 RECORD = RESULTS / "vectors" / "methods.json"
-SMALL = VectorsConfig(width=100, epochs=5, threads=1)
+SMALL = VectorsConfig(width=100, window=5, negative=5, epochs=3, threads=1)
 CORPORA = {"sst2": 20_000, "sst5": 20_000, "imdb": 5_000, "ag_news": 5_000}  # training rows read
 VALIDATION = 3_000  # rows
 ASKED = (
