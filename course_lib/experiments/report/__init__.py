@@ -10,7 +10,7 @@ __all__, __getattr__ = front(
         "power": "chance",  # how often so many seeds tell a difference
         "prior_corrected": "chance",  # probabilities where classes have other shares
         "changes_table": "changes",  # what each change of a setting buys on validation texts
-        "single_changes": "changes",  # pairs of runs that differ in one setting
+        "single_changes": "apart",  # pairs of runs that differ in one setting
         "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer

@@ -1,11 +1,10 @@
 """What each change of a setting buys, one at a time, on the validation texts alone."""
 
 from collections.abc import Iterable
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from course_lib.experiments.grid import read_grid
-from course_lib.experiments.records import KEPT_EPOCH, flat_settings, kept_accuracy, load_records
+from course_lib.experiments.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.experiments.spec import RunSpec
 
 
@@ -41,32 +40,3 @@ def _change(spec: RunSpec, first: RunSpec) -> str:
         if first.overrides.get(address) != value
     ]
     return ", ".join(changed) or "none"
-
-
-class SingleChange(NamedTuple):
-    """Two recorded runs that differ in nothing but the setting at this ``address``."""
-
-    address: str
-    first: dict[str, Any]
-    second: dict[str, Any]
-
-
-def single_changes(records: Iterable[dict[str, Any]]) -> list[SingleChange]:
-    """All pairs of these runs that differ in exactly one setting, the seed among them.
-
-    Presets count by the settings that they stand for, not by their names.
-    """
-    described = [(record, _described(record)) for record in records]
-    found = []
-    for (first, of_first), (second, of_second) in combinations(described, 2):
-        apart = [
-            key for key in {**of_first, **of_second} if of_first.get(key) != of_second.get(key)
-        ]
-        if len(apart) == 1:
-            found.append(SingleChange(apart[0], first, second))
-    return found
-
-
-def _described(record: dict[str, Any]) -> dict[str, Any]:
-    spec = {name: record["spec"][name] for name in ("system", "dataset", "limit", "seed")}
-    return flat_settings(record["settings"]) | spec
