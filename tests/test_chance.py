@@ -84,6 +84,7 @@ def test_pairs_that_differ_in_one_setting_are_found_and_named():
         record(model__frozen=True, seed=1),
         record(model__frozen=True, training__patience=10, limit=9),
         record(text__zero=True),
+        record(model__frozen=True, training__patience=10, limit=9),  # as the fifth: no pair
     ]
     places = {id(run): place for place, run in enumerate(runs)}
     found = [
