@@ -15,6 +15,7 @@ __all__, __getattr__ = front(
         "write_texts": "controls",  # texts of one of them, and which words decide
         "encode_texts": "controls",  # these texts as input of a network
         "Corpus": "corpus",  # a dataset's splits of tokenised rows, its card and where it came from
+        "prepared_content": "corpus",  # the digest of what is prepared of a corpus, None if nothing
         "load_corpus": "corpus",  # the corpus of that name, fetched and prepared on first use
         "encode_documents": "encoding",  # rows to word ids, cut as asked
         "hashed_ngrams": "ngrams",  # the character n-grams of words, as rows of a table

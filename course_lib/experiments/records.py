@@ -116,7 +116,8 @@ def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless this is a record of ``spec`` with the settings that it has now."""
     different = _differences(record["spec"], asdict(spec), ANYWHERE)
     if "system" not in [name for name, *_ in different]:  # else they have other settings anyway
-        different += _differences(_flat(record["settings"]), _flat(asdict(spec.settings())))
+        settings = (record["settings"], asdict(spec.settings()))
+        different += _differences(*map(flat_settings, settings))
     changes = [
         f"{name} is {actual!r}, but the spec asks for {expected!r}"
         for name, actual, expected in different
@@ -125,7 +126,7 @@ def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
         raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
 
 
-def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Recorded settings by address; settings that are not nested keep their names."""
     return {
         f"{part}.{name}" if isinstance(values, dict) else part: value

@@ -69,6 +69,13 @@ ABOUT = {
         "claim about composition.",
         needs=("01_gru", "02_attention"),
     ),
+    "08_when_it_does_not_come_out": About(
+        "Debugging",
+        "Debug a replication from its records: curves and chance lines, one change at a time, "
+        "positive controls, unknown words, shifted classes, and what a seed is worth.",
+        needs=("03_han_imdb",),
+        helps=("04_sanet_zhang", "05_iram_regularization", "06_agt_compositionality"),
+    ),
     "report": About(
         "The report",
         "Every table and sweep of the four papers beside our recorded runs, each difference with "

@@ -5,9 +5,14 @@ from course_lib.fronts import front
 __all__, __getattr__ = front(
     __name__,
     {
+        "constant_loss": "chance",  # the loss of knowing the shares of the classes and no more
+        "detectable_difference": "chance",  # the smallest that so many seeds show
+        "power": "chance",  # how often so many seeds tell a difference
+        "prior_corrected": "chance",  # probabilities where classes have other shares
         "changes_table": "changes",  # what each change of a setting buys on validation texts
         "STEPS": "changes",  # from the first record to the last, one change after the other
         "waterfall_figure": "changes",  # what each of these changes bought, as bars
+        "single_changes": "apart",  # pairs of runs that differ in one setting
         "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer

@@ -38,6 +38,12 @@ __all__, __getattr__ = front(
         "check_last_state": "recurrent",  # each row's state after its last word
         "check_report_weights": "recurrent",  # nn.GRU's weights in the report's sense
         "check_reverse": "recurrent",  # the real words of each row in reverse
+        "check_constant_answer": "chance",  # accuracy of the commonest training label
+        "check_defect": "replication",  # stuck, over-fitted or under-trained
+        "check_one_change": "replication",  # pairs of runs that differ in one setting
+        "check_power": "chance",  # how often a few seeds tell two models apart
+        "check_prior_correction": "chance",  # probabilities under other class shares
+        "check_unknown_share": "replication",  # words that training has not seen
         "check_order": "self_attention",  # invariant, equivariant or neither
         "check_self_attention": "self_attention",  # output and attention of one head
         "check_uniform_diagonality": "self_attention",  # of n tokens, exactly

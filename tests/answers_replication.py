@@ -1,0 +1,326 @@
+"""Answers to the exercises on replications, right ones written differently and wrong ones, for
+``test_checks``."""
+
+from itertools import chain, combinations
+
+import numpy as np
+import torch
+
+from course_lib.teaching.checks.chance import CONSTANT_ANSWER, POWER, PRIOR_CORRECTION
+from course_lib.teaching.checks.replication import DEFECT, ONE_CHANGE, UNKNOWN_SHARE
+
+
+def defect_by_falls(training, validation):
+    if (training[0] - training[-1]) / training[0] < 0.05:
+        return "stuck"
+    return "over-fitted" if validation[-1] / min(validation) > 1.1 else "under-trained"
+
+
+def defect_in_numpy(training, validation):
+    learned = training[-1] <= 0.95 * training[0]
+    turned = np.array(validation)[-1] > 1.1 * np.min(validation)
+    return ("over-fitted" if turned else "under-trained") if learned else "stuck"
+
+
+def defect_by_table(training, validation):
+    flags = training[-1] > training[0] * 0.95, any(validation[-1] > 1.1 * v for v in validation)
+    return {(False, False): "under-trained", (False, True): "over-fitted"}.get(flags, "stuck")
+
+
+def defect_like(stuck=lambda t, v: t[-1] > 0.95 * t[0], over=lambda t, v: v[-1] > 1.1 * min(v),
+                names=("stuck", "over-fitted", "under-trained")):  # fmt: skip
+    def name(training, validation):
+        if stuck(training, validation):
+            return names[0]
+        return names[1] if over(training, validation) else names[2]
+
+    return name
+
+
+def defect_drifting(training, validation):
+    turned = validation[-1] > 1.1 * min(validation)
+    return "over-fitted" if turned else defect_by_falls(training, validation)
+
+
+def constant_by_mode(train, test):
+    accuracy = (test == train.mode().values).double().mean().item()
+    return accuracy, (accuracy * (1 - accuracy) / len(test)) ** 0.5
+
+
+def constant_by_counting(train, test):
+    labels = train.tolist()
+    commonest = max(sorted(set(labels)), key=labels.count)
+    right = sum(label == commonest for label in test.tolist())
+    n = len(test)
+    return [right / n, (right * (n - right)) ** 0.5 / n**1.5]
+
+
+def constant_by_std(train, test):
+    """The deviation of zeros and ones is √(p (1 − p))."""
+    right = (test == torch.bincount(train).argmax()).float()
+    return right.mean(), right.std(correction=0) / len(right) ** 0.5
+
+
+def constant_with_error(error):
+    def answer(train, test):
+        accuracy, _ = constant_by_mode(train, test)
+        return accuracy, error(accuracy, len(train), len(test))
+
+    return answer
+
+
+def error_of(share, texts):
+    return share, (share * (1 - share) / texts) ** 0.5
+
+
+def unknown_by_counting(known, sentences):
+    words = unknown = 0
+    for sentence in sentences:
+        for word in sentence:
+            words += 1
+            unknown += word not in known
+    return unknown / words
+
+
+def joined(sentences):
+    return list(chain.from_iterable(sentences))
+
+
+def unknown_by_sets(known, sentences):
+    words = joined(sentences)
+    new = set(words) - known
+    return sum(map(words.count, new)) / len(words)
+
+
+def unknown_in_numpy(known, sentences):
+    return float(np.mean(~np.isin(np.concatenate(sentences), list(known))))
+
+
+def per_sentence(fold):
+    def answer(known, sentences):
+        found = [[word not in known for word in sentence] for sentence in sentences if sentence]
+        return float(np.mean([fold(flags) for flags in found]))
+
+    return answer
+
+
+def corrected_by_odds(logits, old, new):
+    p = logits.softmax(-1) * new / old
+    return p / p.sum(-1, keepdim=True)
+
+
+def corrected_by_text(logits, old, new):
+    return torch.stack([torch.softmax(row + torch.log(new) - torch.log(old), 0) for row in logits])
+
+
+def corrected_by_exp(logits, old, new):
+    odds = (logits - logits.max(1, keepdim=True).values).exp() * (new / old)
+    return torch.einsum("bc,b->bc", odds, 1 / odds.sum(1))
+
+
+def corrected_with(term):
+    return lambda logits, old, new: (logits + term(old, new)).softmax(1)
+
+
+def unlike(first, second):
+    return [k for k in first.keys() | second.keys() if first.get(k, "–") != second.get(k, "–")]
+
+
+def one_change_by_loop(runs):
+    pairs = []
+    for i, first in enumerate(runs):
+        for j in range(i + 1, len(runs)):
+            if len(unlike(first, runs[j])) == 1:
+                pairs.append((i, j))
+    return pairs
+
+
+def one_change_by_combinations(runs):
+    numbered = combinations(enumerate(runs), 2)
+    return [(i, j) for (i, a), (j, b) in numbered if len(unlike(a, b)) == 1]
+
+
+def one_change_by_items(runs):
+    """Names among the items that two runs do not share."""
+    return [
+        (i, j)
+        for i, j in combinations(range(len(runs)), 2)
+        if len({name for name, _ in runs[i].items() ^ runs[j].items()}) == 1
+    ]
+
+
+def one_change_like(accept=lambda names: len(names) == 1, keep=lambda i, j: True):
+    return lambda runs: [
+        (i, j)
+        for i, j in combinations(range(len(runs)), 2)
+        if accept(unlike(runs[i], runs[j])) and keep(i, j)
+    ]
+
+
+def power_by_loop(first, second, critical):
+    found = 0
+    for a, b in zip(first, second):
+        pooled = ((a.var() + b.var()) / 2) ** 0.5
+        found += abs(a.mean() - b.mean()) / (pooled * (2 / len(a)) ** 0.5) > critical
+    return float(found) / len(first)
+
+
+def power_in_numpy(first, second, critical):
+    a, b = first.double().numpy(), second.double().numpy()
+    error = np.sqrt((a.var(1, ddof=1) + b.var(1, ddof=1)) / a.shape[1])
+    return float((np.abs(a.mean(1) - b.mean(1)) > critical * error).mean())
+
+
+def power_by_squares(first, second, critical):
+    gap = (first - second).mean(1)
+    spread = torch.stack([first, second]).var(2).sum(0) / first.shape[1]
+    return (gap.square() > critical**2 * spread).float().mean()
+
+
+def power_like(deviation=None, error=lambda sd, n: sd * (2 / n) ** 0.5, count=torch.abs):
+    def pooled(a, b):
+        return ((a.var(1) + b.var(1)) / 2).sqrt()
+
+    def answer(first, second, critical):
+        sd = (deviation or pooled)(first, second)
+        t = (first.mean(1) - second.mean(1)) / error(sd, first.shape[1])
+        return (count(t) > critical).float().mean()
+
+    return answer
+
+
+RIGHT = {
+    DEFECT: [defect_by_falls, defect_in_numpy, defect_by_table],
+    CONSTANT_ANSWER: [constant_by_mode, constant_by_counting, constant_by_std],
+    UNKNOWN_SHARE: [unknown_by_counting, unknown_by_sets, unknown_in_numpy],
+    PRIOR_CORRECTION: [corrected_by_odds, corrected_by_text, corrected_by_exp],
+    ONE_CHANGE: [one_change_by_loop, one_change_by_combinations, one_change_by_items],
+    POWER: [power_by_loop, power_in_numpy, power_by_squares],
+}
+WRONG = {
+    DEFECT: [
+        (defect_drifting, "drift and no over-fitting"),
+        (defect_like(over=lambda t, v: v[-1] > 1.1 * v[0]), "Compare with its smallest value"),
+        (defect_like(over=lambda t, v: v[-1] > 1.1 * t[-1]), "a gap between training and valid"),
+        (defect_like(over=lambda t, v: v[-1] > min(v)), "wavers from epoch to epoch"),
+        (lambda t, v: "stuck" if t[-1] > 0.95 * t[-2] else defect_drifting(t, v), "at the last st"),
+        (defect_like(stuck=lambda t, v: v[-1] > 0.95 * v[0]), "stuck is about the training loss"),
+        (defect_like(names=("stuck", "under-trained", "over-fitted")), "are exchanged"),
+        (lambda t, v: "overfitted", "'overfitted' is none of the three names"),
+        (lambda t, v: "stuck", "your defect is 'stuck', expected 'under-trained'"),
+    ],
+    CONSTANT_ANSWER: [
+        (lambda train, test: constant_by_mode(test, test), "seen the training labels alone"),
+        (lambda train, test: error_of(1 / len(set(train.tolist())), len(test)), "guessing evenly"),
+        (
+            lambda train, test: error_of(constant_by_mode(train, train)[0], len(test)),
+            "count it among the test labels",
+        ),
+        (constant_with_error(lambda p, train, test: p * (1 - p) / test), "take the square root"),
+        (constant_with_error(lambda p, train, test: (p * (1 - p)) ** 0.5), "of one answer"),
+        (
+            constant_with_error(lambda p, train, test: (p * (1 - p) / train) ** 0.5),
+            "number of training texts",
+        ),
+        (constant_with_error(lambda p, train, test: (p / test) ** 0.5), "1 − p is missing"),
+        (lambda *labels: constant_by_mode(*labels)[::-1], "accuracy and error are exchanged"),
+        (lambda *labels: [100 * part for part in constant_by_mode(*labels)], "these are percent"),
+        (lambda *labels: constant_by_mode(*labels)[0], "2 results are expected"),
+        (lambda *labels: error_of(0.5, 7), "A place to start: train.bincount"),
+    ],
+    UNKNOWN_SHARE: [
+        (lambda known, texts: 1 - unknown_by_sets(known, texts), "the share of known words"),
+        (
+            lambda known, texts: unknown_by_sets(known, [list(set(joined(texts)))]),
+            "you count each word once",
+        ),
+        (per_sentence(np.mean), "the mean over the sentences"),
+        (per_sentence(any), "the share of sentences with an unknown word"),
+        (
+            lambda known, texts: unknown_by_sets(known, texts) * len(joined(texts)) / len(texts),
+            "unknown words per sentence",
+        ),
+        (
+            lambda known, texts: float(sum(word not in known for word in joined(texts))),
+            "that is how many",
+        ),
+        (
+            lambda known, texts: unknown_by_sets(
+                {word.lower() for word in known}, [[w.lower() for w in text] for text in texts]
+            ),
+            "into lower case",
+        ),
+        (lambda known, texts: [0.5], "expected a tensor of shape"),
+    ],
+    PRIOR_CORRECTION: [
+        (lambda logits, old, new: corrected_by_odds(logits, new, old), "old and new are exchanged"),
+        (corrected_with(lambda old, new: new.log()), "by the new shares alone"),
+        (corrected_with(lambda old, new: -old.log()), "by the old shares alone"),
+        (lambda logits, old, new: logits.softmax(1) * new / old, "do not sum to 1"),
+        (corrected_with(lambda old, new: new / old), "you add new / old"),
+        (corrected_with(lambda old, new: new - old), "you add new − old"),
+        (
+            lambda logits, old, new: (logits.softmax(1) * new / old).softmax(1),
+            "you take a second softmax",
+        ),
+        (lambda logits, old, new: logits + new.log() - old.log(), "these are logits still"),
+        (corrected_with(lambda old, new: 0 * old), "nothing is corrected"),
+        (
+            lambda logits, old, new: (logits + new.log() - old.log()).softmax(0),
+            "runs over the texts",
+        ),
+        (lambda logits, old, new: corrected_by_odds(logits, old, new)[:1, :1], "one row a text"),
+    ],
+    ONE_CHANGE: [
+        (one_change_like(lambda names: len(names) <= 1), "differ in nothing"),
+        (one_change_like(lambda names: len(names) in (1, 2)), "differ in two settings"),
+        (one_change_like(keep=lambda i, j: j - i == 1), "you compare neighbours alone"),
+        (one_change_like(keep=lambda i, j: i == 0), "with the first run alone"),
+        (
+            lambda runs: sorted(p for i, j in one_change_by_loop(runs) for p in ((i, j), (j, i))),
+            "each pair stands twice",
+        ),
+        (lambda runs: [(j, i) for i, j in one_change_by_loop(runs)], "the smaller place comes fir"),
+        (
+            lambda runs: [
+                (i, j)
+                for i, j in combinations(range(len(runs)), 2)
+                if sum(runs[i][k] != runs[j][k] for k in runs[i] if k in runs[j]) == 1
+            ],
+            "one run has and the other lacks",
+        ),
+        (
+            one_change_like(lambda names: len(set(names) - {"seed"}) == 1),
+            "the seed counts like any other",
+        ),
+        (lambda runs: [(i + 1, j + 1) for i, j in one_change_by_loop(runs)], "places begin at 0"),
+        (lambda runs: [list(pair) for pair in one_change_by_loop(runs)], "a pair is a tuple"),
+        (lambda runs: one_change_by_loop(runs)[::-1], "the first difference is at place 0"),
+    ],
+    POWER: [
+        (power_like(count=lambda t: t), "you look on one side alone"),
+        (lambda *given: 1 - power_by_loop(*given), "how often the difference is missed"),
+        (
+            lambda first, second, critical: (
+                ((first.mean(1) - second.mean(1)).abs() > critical).float().mean()
+            ),
+            "you compare the difference itself",
+        ),
+        (
+            power_like(lambda a, b: ((a.var(1, correction=0) + b.var(1, correction=0)) / 2).sqrt()),
+            "your deviations divide by n",
+        ),
+        (power_like(error=lambda sd, n: sd), "by the deviation of one run"),
+        (power_like(error=lambda sd, n: sd * n**-0.5), "the error of one mean"),
+        (power_like(error=lambda sd, n: sd * 2**0.5), "√2 is not divided by √n"),
+        (power_like(lambda a, b: a.std(1)), "the deviation of the first model alone"),
+        (power_like(lambda a, b: torch.hstack([a, b]).std(1)), "of all scores together"),
+        (power_like(lambda a, b: (a.std(1) + b.std(1)) / 2), "you average the two deviations"),
+        (
+            lambda a, b, critical: power_by_loop(a.reshape(1, -1), b.reshape(1, -1), critical),
+            "you throw all experiments together",
+        ),
+        (lambda a, b, critical: torch.ones(len(a)), "one number for all experiments together"),
+        (lambda a, b, critical: 0.123, "A place to start: sd"),
+    ],
+}
