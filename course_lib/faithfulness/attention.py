@@ -41,11 +41,11 @@ def rollout(attention: Tensor, mask: Tensor) -> Tensor:
     there, x + αxW_V, counted as half each: Ā = ½ (α + I). Blocks follow each other, so the shares
     multiply, Ā_B ⋯ Ā_1 (Abnar and Zuidema 2020). Rows of real words sum to 1, others are 0.
     """
-    pairs = mask.unsqueeze(1) & mask.unsqueeze(2)
-    identity = torch.diag_embed(mask.to(torch.float32))
-    mixed = identity
-    for block in attention.unbind(1):
-        mixed = (real_weights(block, pairs) + identity) / 2 @ mixed
+    pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
+    weights = real_weights(attention, pairs.expand_as(attention))
+    mixed = identity = torch.diag_embed(mask.to(weights.dtype))
+    for alpha in weights.unbind(1):
+        mixed = (alpha + identity) / 2 @ mixed
     return mixed
 
 
@@ -60,7 +60,8 @@ def pooled_rollout(attention: Tensor, pooled: Tensor, mask: Tensor) -> Tensor:
     ``pooled`` ``(batch, length)`` holds m_i, the share of the pooled dimensions that stand in place
     i (``models.sanet.pooled_word_attention``); the other places never reach the classifier.
     """
-    return (pooled.unsqueeze(1) @ rollout(attention, mask)).squeeze(1)
+    shares = rollout(attention, mask)
+    return (pooled.to(shares.dtype).unsqueeze(1) @ shares).squeeze(1)
 
 
 def iram_steps(attention: Tensor, mask: Tensor) -> Tensor:
@@ -105,4 +106,5 @@ def agt_layer_shares(gates: Tensor, selecting: int) -> Tensor:
 def agt_words(attention: Tensor, gates: Tensor) -> Tensor:
     """AGT's Σ_l c_l d_l, ``(batch, length)``: each layer's attention d_l, ``(batch, selecting,
     length)`` together, weighted by its share c_l of the last y (``agt_layer_shares``)."""
-    return (agt_layer_shares(gates, attention.shape[1]).unsqueeze(1) @ attention).squeeze(1)
+    shares = agt_layer_shares(gates, attention.shape[1]).to(attention.dtype)
+    return (shares.unsqueeze(1) @ attention).squeeze(1)

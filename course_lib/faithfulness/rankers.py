@@ -21,7 +21,9 @@ from course_lib.faithfulness.documents import (
 )
 
 Importances = list[np.ndarray]
-STEPS = 32  # points of the integral: enough for the networks here, whose gaps stay below 1 %
+# Points of the integral. What its sum misses of the log-odds was at most 0.002 for our small
+# networks before training, but 0.04 for SANet, whose slope jumps where a maximum or ReLU switches.
+STEPS = 32
 
 
 class Gradients(Protocol):
