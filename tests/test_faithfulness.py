@@ -258,6 +258,18 @@ def test_longer_texts_get_a_beam_or_a_sample_and_the_result_says_so():
         loo = faithfulness.leave_one_out(model, texts)
         area = faithfulness.aopc(getattr(faithfulness, measure)(model, texts, loo))
         np.testing.assert_allclose(faithfulness.normalised_aopc(area, found), best, atol=1e-6)
+    # in a long text, three words that only work together are found by no sample
+    long = [[*map(str, range(60))]]
+
+    def trio(texts):
+        return softmax(np.array([[0.0, 1 - 3.0 * {"7", "23", "41"}.isdisjoint(t)] for t in texts]))
+
+    best = [np.isin(np.arange(60), (7, 23, 41)).astype(float)]
+    area = faithfulness.aopc(faithfulness.comprehensiveness(trio, long, best, (0.05,)))
+    sampled = faithfulness.limits(trio, long, shares=(0.05,))
+    assert sampled.upper < area
+    wider = faithfulness.limits(trio, long, shares=(0.05,), rankings=[best, [-best[0]]])
+    assert faithfulness.normalised_aopc(area, wider) == 1 and wider.how == ("sampled",)
     with pytest.raises(ValueError, match="measure"):
         faithfulness.limits(model, texts, "area")
     with pytest.raises(ValueError, match="no words"):
@@ -274,7 +286,7 @@ def test_words_are_removed_until_the_decision_flips():
     texts = [["a", PLANTED, "b", "c"], ["a", "b"]]
     ranks = [np.array([4.0, 3, 2, 1]), np.array([1.0, 2.0])]
     found = faithfulness.words_to_flip(detector, texts, ranks)
-    assert found[0] == 0.5 and np.isnan(found[1])  # without the planted word nothing can flip
+    assert found.tolist() == [0.5, 1]  # without the planted word nothing can flip
 
 
 def test_equal_importances_are_a_random_ranking_and_not_one_from_left_to_right():

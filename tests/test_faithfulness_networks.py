@@ -15,6 +15,8 @@ from course_lib.experiments.faithfulness import DocumentModel, scaled_vectors
 from course_lib.experiments.run import split_rows
 from course_lib.experiments.settings import with_overrides
 from course_lib.experiments.systems import SYSTEMS, Network
+from course_lib.faithfulness.attention import iram_steps
+from course_lib.models.iram import NGRAM_WIDTH
 
 FAMILIES = sorted(name for name, system in SYSTEMS.items() if issubclass(system, Network))
 families = pytest.mark.parametrize("family", FAMILIES)
@@ -121,6 +123,14 @@ def test_gradients_are_the_slope_of_the_log_odds(family):
         np.testing.assert_allclose(slopes, (above - below) / 2e-6, atol=1e-6, rtol=1e-4)
 
 
+def test_the_n_grams_of_a_word_belong_to_its_vector():
+    changes = {"model.ngrams": 64, "model.embedding_highway": 1, "model.frozen": False}
+    model = DocumentModel(untrained("iram", **changes))
+    ((x, slope),) = model.gradients(texts("iram")[:1], np.array([1]))
+    assert x.shape[1] == model.system.model.embedding.embedding_dim + NGRAM_WIDTH
+    assert np.abs(slope[:, -NGRAM_WIDTH:]).max() > 0
+
+
 @families
 def test_integrated_gradients_share_out_the_log_odds(family):
     model, documents = function_of(family), texts(family)
@@ -187,6 +197,28 @@ def test_its_attention_can_be_replaced(family):
         assert faithfulness.total_variation(moved, expected) == pytest.approx(
             found.change, abs=1e-6
         )
+
+
+def test_sentences_keep_their_weights_when_those_of_words_are_replaced():
+    model, (text, *_) = function_of("han"), texts("han")
+    attention, real, answer = model.attended(text)
+    other = faithfulness.zeroed(attention, np.arange(real.shape[1]) == 0)
+    encoded = encode_sentences([text], model.system.vocabulary)
+    inputs = encoded.batch(np.arange(1))[:2]
+    with torch.no_grad():
+        sentences = model.system.model(*inputs).sentence_attention
+        given = torch.from_numpy(other)[None], sentences
+        expected = model.system.model(*inputs, attention=given).logits.softmax(1)
+    np.testing.assert_allclose(answer(other[None]), expected, atol=1e-12)
+
+
+def test_steps_see_words_and_earlier_summaries_and_the_last_one_ranks_the_words():
+    model, (text, *_) = function_of("iram"), texts("iram")
+    attention, real, _ = model.attended(text)
+    assert real.sum(1).tolist() == [len(text) + step for step in range(len(attention))]
+    unrolled = iram_steps(torch.from_numpy(attention)[None], torch.ones(1, len(text)).bool())
+    found = model.attention([text])["attention"][0]
+    np.testing.assert_allclose(found, unrolled[0, -1], atol=1e-12)
 
 
 @pytest.mark.parametrize("family", NO_ATTENTION)

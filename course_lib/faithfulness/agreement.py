@@ -81,7 +81,7 @@ class Mean(NamedTuple):
 def mean_over_documents(values: np.ndarray, seed: int = 0) -> Mean:
     """The mean of values ``(documents,)`` and its percentile bootstrap interval.
 
-    NaN (no order, no flip, no room between limits) is left out and counted. The interval holds the
+    NaN (no order, no room between limits) is left out and counted. The interval holds the
     spread of documents, not that of seeds. Without a value all numbers are NaN; a single one, or
     equal ones, are their own interval. ``ValueError`` for another shape or an infinite value.
     """

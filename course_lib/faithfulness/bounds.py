@@ -21,7 +21,7 @@ from course_lib.faithfulness.documents import (
     predicted,
     words_of,
 )
-from course_lib.faithfulness.erasure import SHARES, counts, first
+from course_lib.faithfulness.erasure import SHARES, counts, first, orders
 
 EXACT_UP_TO, BEAM_UP_TO = 8, 20  # words
 BEAM = 5  # sets that are kept at each size
@@ -47,16 +47,20 @@ def limits(
     shares: Sequence[float] = SHARES,
     mask: str | None = None,
     seed: int = 0,
+    rankings: Sequence[Sequence[np.ndarray]] = (),
 ) -> Limits:
     """The least and the largest AOPC of a measure over all rankings of each document.
 
     Exact up to 8 words, where all sets of words are asked; a beam search up to 20; beyond, the best
     and worst of 50 random rankings and of the words' own scores, in falling and in rising order.
-    ``measure`` is ``"comprehensiveness"`` or ``"sufficiency"``, else ``ValueError``.
+    On long texts a good ranker passes what such a sample finds, so give the ``rankings`` that are
+    to be compared, importances as elsewhere: then none of them lies outside. ``measure`` is
+    ``"comprehensiveness"`` or ``"sufficiency"``, else ``ValueError``.
     """
     if measure not in MEASURES:
         raise ValueError(f"measure takes one of {', '.join(MEASURES)}, got {measure!r}")
     classes, full = predicted(model, documents)
+    compared = list(zip(*(orders(documents, ranking, seed) for ranking in rankings)))
     lower, upper, how = [], [], []
     bar = tqdm(documents, f"limits of {measure}", leave=False, delay=BAR_AFTER)
     for document, j, p in zip(bar, classes, full):
@@ -71,8 +75,9 @@ def limits(
             found, name = (-_beam(score, weights, -1), _beam(score, weights, 1)), "beam"
         else:
             found, name = _sampled(score, weights, lottery(document, seed)), "sampled"
-        lower.append(found[0])
-        upper.append(found[1])
+        areas = _areas(score, weights, compared[len(how)] if compared else [])
+        lower.append(min([found[0], *areas]))
+        upper.append(max([found[1], *areas]))
         how.append(name)
     return Limits(np.array(lower), np.array(upper), tuple(how))
 
@@ -81,8 +86,8 @@ def normalised_aopc(areas: np.ndarray, found: Limits) -> np.ndarray:
     """(AOPC − lower) / (upper − lower), ``(documents,)``.
 
     1 is the best comprehensiveness that any ranking reaches, and 0 the best sufficiency. In [0, 1]
-    if the limits are exact; a searched limit can be passed, and we do not cut that off. NaN where
-    all rankings give the same area, as in a text of one word.
+    if the limits are exact or know the ranking; others can be passed, and we do not cut that off.
+    NaN where all rankings give the same area, as in a text of one word.
     """
     room = found.upper - found.lower
     share = np.full(len(areas), np.nan)
@@ -144,11 +149,16 @@ def _beam(score: Score, weights: np.ndarray, sign: int) -> float:
 def _sampled(score: Score, weights: np.ndarray, random: np.random.Generator) -> tuple[float, float]:
     words = len(weights) - 1
     alone = np.argsort(score(1 << word for word in range(words)), kind="stable")
-    rankings = [alone, alone[::-1], *(random.permutation(words) for _ in range(SAMPLES))]
+    drawn = [random.permutation(words) for _ in range(SAMPLES)]
+    areas = _areas(score, weights, [alone, alone[::-1], *drawn])
+    return min(areas), max(areas)
+
+
+def _areas(score: Score, weights: np.ndarray, ranked: Sequence[np.ndarray]) -> list[float]:
+    """The AOPC of each order of the words."""
     sizes = weights.nonzero()[0]
-    tops = [_number(first(ranking, size)) for ranking in rankings for size in sizes]
-    areas = np.reshape(score(tops), (len(rankings), len(sizes))) @ weights[sizes]
-    return float(areas.min()), float(areas.max())
+    losses = score(_number(first(order, size)) for order in ranked for size in sizes)
+    return (np.reshape(losses, (len(ranked), len(sizes))) @ weights[sizes]).tolist()
 
 
 def _number(top: np.ndarray) -> int:

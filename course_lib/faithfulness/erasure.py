@@ -132,7 +132,8 @@ def words_to_flip(
 ) -> np.ndarray:
     """The share of words removed, most important first, until the decision changes.
 
-    ``(documents,)`` in (0, 1]; NaN where it stays the same even without any word.
+    ``(documents,)`` in (0, 1]. 1 where it never changes: if such documents were left out, a ranking
+    that flips only the easy ones would look like the best.
     """
     ranked = orders(documents, importances, seed)
     variants = [
@@ -144,4 +145,4 @@ def words_to_flip(
     decisions = ask(model, variants, "words to flip").argmax(1)
     parts = np.split(decisions, np.cumsum([len(order) for order in ranked])[:-1])
     changed = [part != j for part, j in zip(parts, classes, strict=True)]
-    return np.array([(c.argmax() + 1) / len(c) if c.any() else np.nan for c in changed])
+    return np.array([(c.argmax() + 1) / len(c) if c.any() else 1.0 for c in changed])
