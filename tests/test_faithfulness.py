@@ -1,5 +1,7 @@
 """Rankers and erasure: known answers, areas by hand, and what must not change them."""
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 from faithful import PLANTED, WORDS, Linear, detector, documents, flat, softmax
@@ -15,6 +17,13 @@ everywhere = pytest.mark.parametrize("mask", [None, "⟨unknown⟩"])
 
 def predicted(model, texts):
     return model([list(text) for text in texts]).argmax(1)
+
+
+def test_every_public_name_is_there():
+    """A name of the room that is also that of a module would be the module after its import."""
+    found = {name: getattr(faithfulness, name) for name in faithfulness.__all__}
+    modules = [name for name, value in found.items() if isinstance(value, ModuleType)]
+    assert modules == ["attention"]
 
 
 # Documents and questions
@@ -258,22 +267,27 @@ def test_longer_texts_get_a_beam_or_a_sample_and_the_result_says_so():
         loo = faithfulness.leave_one_out(model, texts)
         area = faithfulness.aopc(getattr(faithfulness, measure)(model, texts, loo))
         np.testing.assert_allclose(faithfulness.normalised_aopc(area, found), best, atol=1e-6)
-    # in a long text, three words that only work together are found by no sample
-    long = [[*map(str, range(60))]]
-
-    def trio(texts):
-        return softmax(np.array([[0.0, 1 - 3.0 * {"7", "23", "41"}.isdisjoint(t)] for t in texts]))
-
-    best = [np.isin(np.arange(60), (7, 23, 41)).astype(float)]
-    area = faithfulness.aopc(faithfulness.comprehensiveness(trio, long, best, (0.05,)))
-    sampled = faithfulness.limits(trio, long, shares=(0.05,))
-    assert sampled.upper < area
-    wider = faithfulness.limits(trio, long, shares=(0.05,), rankings=[best, [-best[0]]])
-    assert faithfulness.normalised_aopc(area, wider) == 1 and wider.how == ("sampled",)
     with pytest.raises(ValueError, match="measure"):
         faithfulness.limits(model, texts, "area")
     with pytest.raises(ValueError, match="no words"):
         faithfulness.limits(model, [["a"], []])
+
+
+@pytest.mark.parametrize(("effect", "share"), [(-3.0, 1), (3.0, 0)])
+def test_limits_of_a_long_text_know_the_rankings_that_are_compared(effect, share):
+    """Three words of sixty count only if all are gone, which no sample finds."""
+
+    def trio(texts):
+        gone = [{"7", "23", "41"}.isdisjoint(text) for text in texts]
+        return softmax(np.array([[0.0, 1 + effect * all_gone] for all_gone in gone]))
+
+    text, shares = [[*map(str, range(60))]], (0.05,)
+    found = [np.isin(np.arange(60), (7, 23, 41)).astype(float)]
+    area = faithfulness.aopc(faithfulness.comprehensiveness(trio, text, found, shares))
+    sampled = faithfulness.limits(trio, text, shares=shares)
+    assert sampled.lower == sampled.upper == 0 != area
+    wider = faithfulness.limits(trio, text, shares=shares, rankings=[found, [-found[0]]])
+    assert faithfulness.normalised_aopc(area, wider) == share and wider.how == ("sampled",)
 
 
 def test_no_room_between_limits_gives_no_share():
