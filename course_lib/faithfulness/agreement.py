@@ -54,9 +54,10 @@ def total_variation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def conicity(states: Tensor, mask: Tensor) -> Tensor:
     """Mean cosine of a document's states with their mean (Mohankumar et al. 2020), ``(batch,)``.
 
-    ``states`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)``, True = real; in [0, 1] for
-    any states, 1 where all point the same way. Attention over states that are all alike may go
-    anywhere without a change of the output. A document without words has 0.
+    ``states`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)``, True = real. 1 where all
+    states point the same way; below 0 only where a few long ones outweigh the others. Attention
+    over states that are all alike may go anywhere without a change of the output. A document
+    without words has 0. ``ValueError`` for a mask of another shape.
     """
     if states.shape[:-1] != mask.shape:
         raise ValueError(f"states {tuple(states.shape)} do not fit a mask {tuple(mask.shape)}")
