@@ -22,6 +22,7 @@ __all__, __getattr__ = front(
         "kept_accuracy": "records",  # validation accuracy of a run's best epoch
         "KEPT_EPOCH": "records",  # the caveat of `kept_accuracy`, for tables
         "load_records": "records",  # all committed records
+        "DocumentModel": "faithfulness",  # a network as a function of documents, with gradients
         "grid": "grid",  # groups of runs, and which are missing
         "controls": "controls",  # positive controls on made-up texts
         "report": "report",  # tables, sweeps and differences from records

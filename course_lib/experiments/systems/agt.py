@@ -9,6 +9,7 @@ from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.experiments.systems.system import of_the_room
+from course_lib.faithfulness.attention import agt_words
 from course_lib.metrics.composition import describe_composition
 from course_lib.models.agt import AGT, AGTConfig, AGTOutput
 from course_lib.training.config import TrainingConfig
@@ -69,3 +70,11 @@ class AGTSystem(Network):
         """``layers``: one row per layer, over the words."""
         weights = rows_of(output.attention[0])
         return {"layers": Attention(weights, tuple(f"layer {row}" for row in range(len(weights))))}
+
+    def word_attention(self, output: AGTOutput, mask: Tensor) -> dict[str, Tensor]:
+        """All layers weighted by the gates, and each layer alone; empty where all words weigh
+        alike."""
+        if not self.settings.model.attention:
+            return {}
+        layers = {f"layer {row}": one for row, one in enumerate(output.attention.unbind(1))}
+        return {"attention": agt_words(output.attention, output.gates)} | layers

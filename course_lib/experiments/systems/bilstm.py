@@ -60,3 +60,7 @@ class BiLSTMSystem(Network):
     ) -> dict[str, Attention]:
         """``words``: the share of each word's state in the document vector."""
         return {"words": Attention(rows_of(output.attention), ("",))}
+
+    def word_attention(self, output: BiLSTMOutput, mask: Tensor) -> dict[str, Tensor]:
+        """The attention as it is."""
+        return {"attention": output.attention}

@@ -10,6 +10,7 @@ from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.experiments.systems.system import of_the_room
+from course_lib.faithfulness.attention import han_words
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -55,3 +56,7 @@ class HANSystem(Network):
             "words": Attention(np.concatenate(in_order)[None], ("",)),
             "sentences": Attention(beta[:, : len(lengths)], ("",), over="sentences"),
         }
+
+    def word_attention(self, output: HANOutput, mask: Tensor) -> dict[str, Tensor]:
+        """Each word's share of its sentence, times that of the sentence."""
+        return {"attention": han_words(output.word_attention, output.sentence_attention)}

@@ -12,6 +12,7 @@ from course_lib.data.vocabulary import RESERVED
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.experiments.systems.system import of_the_room
+from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
 from course_lib.training.config import TrainingConfig
@@ -99,3 +100,12 @@ class IRAMSystem(Network):
         rows = tuple(f"step {step}" for step in steps)
         summaries = tuple(f"summary {step}" for step in steps[:-1])
         return {"steps": Attention(rows_of(output.attention[0]), rows, extra=summaries)}
+
+    def word_attention(self, output: IRAMOutput, mask: Tensor) -> dict[str, Tensor]:
+        """What the last summary is made of, unrolled to words; then each step's own words, without
+        its summaries."""
+        if output.attention is None:
+            return {}
+        words = output.attention[:, :, : mask.shape[1]]
+        steps = {f"step {number}": one for number, one in enumerate(words.unbind(1), start=1)}
+        return {"attention": iram_steps(output.attention, mask)[:, -1]} | steps

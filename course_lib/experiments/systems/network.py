@@ -35,9 +35,9 @@ class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
     ``network`` makes it, ``scorers`` names what computes its attention, ``figures`` measures the
-    attention of a batch's output, ``views`` splits the attention of one document into views.
-    ``reads_sentences`` says whether documents are
-    sentences of words; otherwise they are one sequence.
+    attention of a batch's output, ``views`` splits the attention of one document into views,
+    ``word_attention`` reduces it to words. ``reads_sentences`` says whether documents are sentences
+    of words; otherwise they are one sequence.
     """
 
     presets: ClassVar[dict[str, Settings]]
@@ -82,6 +82,11 @@ class Network:
 
         ``words`` are all words read, ``lengths`` the number of words in each sentence.
         """
+        return {}
+
+    def word_attention(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
+        """Reductions of a batch's attention to one importance per word, by name, each of the
+        shape of ``mask``; empty without attention."""
         return {}
 
     # What they share.

@@ -9,6 +9,7 @@ from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
 from course_lib.experiments.systems.system import of_the_room
+from course_lib.faithfulness.attention import pooled_rollout, received, rollout_words
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.training.config import TrainingConfig
@@ -98,3 +99,19 @@ class SANetSystem(Network):
                 views[f"block {number}"] = Attention(rows_of(block), words)
         shares = pooled_word_attention(output.pooled_from, mask)
         return views | {"pooled": Attention(rows_of(shares), ("",))}
+
+    def word_attention(self, output: SANetOutput, mask: Tensor) -> dict[str, Tensor]:
+        """Rollout from the places that max pooling took, and from all; what each word receives in
+        each block; and what max pooling took, which a baseline has too."""
+        pooled = pooled_word_attention(output.pooled_from, mask)
+        if output.attention is None:
+            return {"pooled": pooled}
+        return {
+            "attention": pooled_rollout(output.attention, pooled, mask),
+            "rollout": rollout_words(output.attention, mask),
+            **{
+                f"received in block {number}": received(block, mask)
+                for number, block in enumerate(output.attention.unbind(1), start=1)
+            },
+            "pooled": pooled,
+        }

@@ -1,0 +1,132 @@
+"""Documents as a model reads them, with words removed, and many of them asked in few batches.
+
+A document is a list of words, or a list of sentences, each a list of words. All that is said of its
+words (importances, places to remove) is in reading order, one entry a word. A model is any function
+from a list of documents to their class probabilities ``(documents, classes)``.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, compress
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from tqdm.auto import tqdm
+
+Document = Sequence[str] | Sequence[Sequence[str]]
+Model = Callable[[list[Document]], np.ndarray]
+
+WORDS_AT_ONCE = 8192  # in a batch; more saves little time, and a square attention grows with it
+BAR_AFTER = 1.0  # seconds: shorter work shows no bar
+
+
+class Variant(NamedTuple):
+    """A ``document`` of which the words stay where ``keep`` ``(words,)`` is True; the others are
+    deleted, or replaced by ``mask``."""
+
+    document: Document
+    keep: np.ndarray
+    mask: str | None = None
+
+
+def words_of(document: Document) -> list[str]:
+    """All words of a document in reading order; ``ValueError`` for what is no document."""
+    if isinstance(document, str):
+        raise ValueError("document takes a list of words or of sentences, not a string: split it")
+    if all(isinstance(part, str) for part in document):
+        return list(document)
+    if any(isinstance(part, str) for part in document):
+        raise ValueError("document takes words or sentences of words, not both at once")
+    return list(chain.from_iterable(document))
+
+
+def whole(document: Document) -> Variant:
+    """The document as it is."""
+    return Variant(document, np.ones(len(words_of(document)), dtype=bool))
+
+
+def without(document: Document, gone: np.ndarray, mask: str | None = None) -> Document:
+    """The document without the words where ``gone`` ``(words,)`` is True.
+
+    They are deleted, and so is a sentence that loses all its words; or ``mask`` stands in their
+    place. ``ValueError`` for another number of words.
+    """
+    return build(Variant(document, ~np.asarray(gone, dtype=bool), mask))
+
+
+def build(variant: Variant) -> Document:
+    """The text of a variant, as words or sentences like its document."""
+    document, keep, mask = variant
+    words = words_of(document)
+    if keep.shape != (len(words),):
+        raise ValueError(f"a document of {len(words)} words takes no {keep.shape} of places")
+    if not words or isinstance(document[0], str):
+        return _left(words, keep, mask)
+    ends = np.cumsum([len(sentence) for sentence in document])
+    sentences = zip(document, np.split(keep, ends[:-1]))
+    return [left for sentence, kept in sentences if (left := _left(sentence, kept, mask))]
+
+
+def _left(words: Sequence[str], keep: np.ndarray, mask: str | None) -> list[str]:
+    if mask is None:
+        return list(compress(words, keep.tolist()))
+    return [word if kept else mask for word, kept in zip(words, keep.tolist())]
+
+
+def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.ndarray:
+    """Class probabilities of every variant, ``(variants, classes)`` in float64, in their order.
+
+    Texts of similar length go to the model together, so little is padded. ``ValueError`` if there
+    is nothing to ask, or the model returns no probabilities.
+    """
+    if not variants:
+        raise ValueError("documents takes at least one document, got none")
+    lengths = np.array([len(v.keep) if v.mask else int(v.keep.sum()) for v in variants])
+    answers: np.ndarray | None = None
+    with tqdm(total=len(variants), desc=what, leave=False, delay=BAR_AFTER) as bar:
+        for places in length_batches(lengths):
+            found = _checked(model([build(variants[place]) for place in places]), len(places))
+            if answers is None:
+                answers = np.empty((len(variants), found.shape[1]))
+            answers[places] = found
+            bar.update(len(places))
+    return answers
+
+
+def length_batches(lengths: np.ndarray, most_words: int = WORDS_AT_ONCE) -> Iterator[np.ndarray]:
+    """Places of texts that fit together into a batch, longest first: padded to the longest of
+    them, they hold at most ``most_words`` words, unless a single text has more."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, most_words // max(1, int(lengths[order[start]])))
+        yield order[start : start + size]
+        start += size
+
+
+def _checked(answers: np.ndarray, count: int) -> np.ndarray:
+    answers = np.asarray(answers, dtype=np.float64)
+    if answers.ndim != 2 or len(answers) != count:
+        raise ValueError(
+            f"model takes {count} documents and must return probabilities ({count}, classes), "
+            f"got the shape {answers.shape}"
+        )
+    sums = answers.sum(1)
+    if not (np.abs(sums - 1) < 1e-3).all() or (answers < 0).any():
+        raise ValueError(
+            f"model must return probabilities, which sum to 1; a row is {answers[0].tolist()}. "
+            "Apply a softmax to logits."
+        )
+    return answers
+
+
+def predicted(model: Model, documents: Sequence[Document]) -> tuple[np.ndarray, np.ndarray]:
+    """The predicted class j of each document and its probability p(x)_j, both ``(documents,)``."""
+    answers = ask(model, [whole(document) for document in documents])
+    classes = answers.argmax(1)
+    return classes, answers[np.arange(len(classes)), classes]
+
+
+def lottery(document: Document, seed: int) -> np.random.Generator:
+    """Random numbers that depend on the document's words and the seed, not on its neighbours."""
+    return np.random.default_rng([seed, crc32("\n".join(words_of(document)).encode())])

@@ -1,0 +1,148 @@
+"""What removing the words that a ranking puts first does to a prediction (DeYoung et al. 2020).
+
+All take a model, documents and their importances (one array per document, one number per word).
+Words are removed by deletion, or replaced by a ``mask`` word. A text with a hole is one that nobody
+wrote, and a model may react to the hole: report both, and which one a number is from.
+
+Words with the same importance are put in a random order of the document's own, by ``seed``. A
+constant importance is therefore a random ranking; otherwise it would be one from left to right.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from course_lib.faithfulness.documents import Document, Model, Variant, ask, lottery, words_of
+from course_lib.faithfulness.documents import predicted as predict
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, as in DeYoung et al.
+
+
+def orders(
+    documents: Sequence[Document], importances: Sequence[np.ndarray], seed: int = 0
+) -> list[np.ndarray]:
+    """The places of each document's words, the most important first.
+
+    ``ValueError`` naming the document unless it has one finite number for every word.
+    """
+    if len(documents) != len(importances):
+        raise ValueError(
+            f"importances takes one array per document, got {len(importances)} "
+            f"for {len(documents)} documents"
+        )
+    found = []
+    for place, (document, importance) in enumerate(zip(documents, importances)):
+        values, words = np.asarray(importance, dtype=np.float64), len(words_of(document))
+        if not words:
+            raise ValueError(f"documents: document {place} has no words to rank; leave it out")
+        if values.shape != (words,) or not np.isfinite(values).all():
+            raise ValueError(
+                f"importances: document {place} takes {words} finite numbers, one a word, "
+                f"got {values.shape} of which {int(np.isfinite(values).sum())} are finite"
+            )
+        found.append(np.lexsort((lottery(document, seed).random(words), -values)))
+    return found
+
+
+def counts(words: int, shares: Sequence[float]) -> np.ndarray:
+    """How many words each share of a document is: rounded up, so at least one.
+
+    Shares of a short document may be the same number of words; each counts, or the mean over the
+    shares would mean something else for short documents than for long ones.
+    """
+    if not len(shares) or min(shares) <= 0 or max(shares) > 1:
+        raise ValueError(f"shares takes numbers above 0 up to 1, got {tuple(shares)}")
+    # less a hair, since 0.07 · 100 is a little more than 7
+    return np.ceil(np.asarray(shares) * words - 1e-9).astype(int)
+
+
+def comprehensiveness(
+    model: Model,
+    documents: Sequence[Document],
+    importances: Sequence[np.ndarray],
+    shares: Sequence[float] = SHARES,
+    mask: str | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """p(x)_j − p(x∖r)_j for the predicted class j, r being the top words: ``(documents, shares)``.
+
+    Large where the model needs the words that the ranking puts first; at most p(x)_j.
+    """
+    return _losses(model, documents, importances, shares, mask, seed, lambda top: ~top)
+
+
+def sufficiency(
+    model: Model,
+    documents: Sequence[Document],
+    importances: Sequence[np.ndarray],
+    shares: Sequence[float] = SHARES,
+    mask: str | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """p(x)_j − p(r)_j, where only the top words r are left: ``(documents, shares)``.
+
+    Near 0, or below, where these words alone lead to the same prediction.
+    """
+    return _losses(model, documents, importances, shares, mask, seed, lambda top: top)
+
+
+def _losses(
+    model: Model,
+    documents: Sequence[Document],
+    importances: Sequence[np.ndarray],
+    shares: Sequence[float],
+    mask: str | None,
+    seed: int,
+    kept: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    variants = [
+        Variant(document, kept(first(order, count)), mask)
+        for document, order in zip(documents, orders(documents, importances, seed))
+        for count in counts(len(order), shares)
+    ]
+    classes, full = predict(model, documents)
+    left = ask(model, variants, "erasure").reshape(len(documents), len(shares), -1)
+    return full[:, None] - left[np.arange(len(documents)), :, classes]
+
+
+def first(order: np.ndarray, count: int) -> np.ndarray:
+    """True at the ``count`` words that an order puts first, ``(words,)``."""
+    top = np.zeros(len(order), dtype=bool)
+    top[order[:count]] = True
+    return top
+
+
+def aopc(losses: np.ndarray) -> np.ndarray:
+    """The mean over the thresholds, ``(documents, shares)`` → ``(documents,)``.
+
+    The "area over the perturbation curve" of p: what lies between p(x)_j and the curve, so higher
+    where removal costs more. DeYoung et al. also count the threshold 0, whose loss is always 0, and
+    so have K/(K + 1) of ours for K shares. Models differ in what any ranking can reach: compare
+    them by ``bounds.normalised_aopc``.
+    """
+    return losses.mean(1)
+
+
+def words_to_flip(
+    model: Model,
+    documents: Sequence[Document],
+    importances: Sequence[np.ndarray],
+    mask: str | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """The share of words removed, most important first, until the decision changes.
+
+    ``(documents,)`` in (0, 1]. 1 where it never changes: if such documents were left out, a ranking
+    that flips only the easy ones would look like the best.
+    """
+    ranked = orders(documents, importances, seed)
+    variants = [
+        Variant(document, ~first(order, count), mask)
+        for document, order in zip(documents, ranked)
+        for count in range(1, len(order) + 1)
+    ]
+    classes, _ = predict(model, documents)
+    decisions = ask(model, variants, "words to flip").argmax(1)
+    parts = np.split(decisions, np.cumsum([len(order) for order in ranked])[:-1])
+    changed = [part != j for part, j in zip(parts, classes, strict=True)]
+    return np.array([(c.argmax() + 1) / len(c) if c.any() else 1.0 for c in changed])

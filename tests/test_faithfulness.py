@@ -1,0 +1,335 @@
+"""Rankers and erasure: known answers, areas by hand, and what must not change them."""
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from faithful import PLANTED, WORDS, Linear, detector, documents, flat, softmax
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_lib import faithfulness
+from course_lib.faithfulness import documents as asking
+
+TEXTS = [list("abcab"), list("hgfedcba"), list("kkl")]
+everywhere = pytest.mark.parametrize("mask", [None, "⟨unknown⟩"])
+
+
+def predicted(model, texts):
+    return model([list(text) for text in texts]).argmax(1)
+
+
+def test_every_public_name_is_there():
+    """A name of the room that is also that of a module would be the module after its import."""
+    found = {name: getattr(faithfulness, name) for name in faithfulness.__all__}
+    modules = [name for name, value in found.items() if isinstance(value, ModuleType)]
+    assert modules == ["attention"]
+
+
+# Documents and questions
+
+
+def test_words_are_deleted_or_masked_and_an_empty_sentence_goes():
+    text, gone = [["a", "b"], ["c"]], np.array([False, True, True])
+    assert faithfulness.words_of(text) == ["a", "b", "c"]
+    assert faithfulness.without(text, gone) == [["a"]]
+    assert faithfulness.without(text, gone, "?") == [["a", "?"], ["?"]]
+    assert faithfulness.without(["a", "b", "c"], gone) == ["a"]
+    assert faithfulness.without([], np.zeros(0)) == []
+
+
+def test_what_is_no_document_and_what_does_not_fit_it_are_refused():
+    with pytest.raises(ValueError, match="not a string"):
+        faithfulness.words_of("a b")
+    with pytest.raises(ValueError, match="not both"):
+        faithfulness.words_of(["a", ["b"]])
+    with pytest.raises(ValueError, match="document of 2 words"):
+        faithfulness.without(["a", "b"], np.array([True]))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda texts: np.zeros(len(texts)), "shape"),
+        (lambda texts: np.zeros((1, 2)), "shape"),
+        (lambda texts: np.full((len(texts), 2), 3.0), "softmax"),
+        (lambda texts: np.tile([1.5, -0.5], (len(texts), 1)), "softmax"),
+        (lambda texts: np.full((len(texts), 2), np.nan), "softmax"),
+    ],
+)
+def test_a_model_that_returns_no_probabilities_is_refused(answer, message):
+    with pytest.raises(ValueError, match=message):
+        faithfulness.leave_one_out(answer, TEXTS)
+
+
+def test_texts_are_asked_longest_first_in_batches_that_are_not_too_large(monkeypatch):
+    sizes = [list(map(int, b)) for b in asking.length_batches(np.array([2, 5, 0, 5]), 10)]
+    assert sizes == [[1, 3], [0, 2]]
+    assert [len(b) for b in asking.length_batches(np.array([50, 50]), 10)] == [1, 1]
+    model = Linear()
+    faithfulness.leave_one_out(model, [WORDS] * 30)  # 30 texts and 600 with a hole
+    assert model.calls == 2 and len(model.asked) == 630
+
+
+@settings(max_examples=25)
+@given(documents, st.integers(1, 40))
+def test_answers_come_in_the_order_of_the_questions(texts, at_once):
+    model = Linear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking.length_batches, "__defaults__", (at_once,))
+        found = faithfulness.ask(model, [asking.whole(text) for text in texts])
+    np.testing.assert_allclose(found, np.concatenate([model([text]) for text in texts]))
+
+
+# Rankers
+
+
+@everywhere
+@settings(max_examples=25)
+@given(texts=documents, seed=st.integers(0, 50))
+def test_leave_one_out_is_the_loss_without_each_word(mask, texts, seed):
+    model = Linear(seed)
+    for text, scores in zip(texts, faithfulness.leave_one_out(model, texts, mask), strict=True):
+        (full,) = model([text])
+        rest = [text[:i] + [mask] * bool(mask) + text[i + 1 :] for i in range(len(text))]
+        np.testing.assert_allclose(scores, full.max() - model(rest)[:, full.argmax()])
+
+
+@settings(max_examples=25)
+@given(documents, st.integers(0, 50))
+def test_on_summed_vectors_gradients_and_leave_one_out_rank_alike(texts, seed):
+    """Signed scores of two classes: each is a rising function of what the word contributes."""
+    model = Linear(seed)
+    loo = faithfulness.leave_one_out(model, texts)
+    gradient = faithfulness.gradient_times_input(model.gradients, model, texts)
+    integrated = faithfulness.integrated_gradients(model.gradients, model, texts)
+    for j, text, *found in zip(predicted(model, texts), texts, loo, gradient, integrated):
+        expected = model.contributions(text, j)
+        order = np.argsort(-expected, kind="stable")
+        for scores in found:
+            assert (np.diff(scores[order]) <= 1e-9).all()
+        np.testing.assert_allclose(found[1], expected)
+        np.testing.assert_allclose(found[2], expected)
+
+
+def test_integrated_gradients_integrate():
+    """log-odds = Σ x⁴, whose slope at a · x is 4 a³ x³; from 0 to 1 that is x³ on average."""
+    vectors = [np.array([[2.0], [-1.0], [0.5]])]
+
+    def quartic(texts, classes, scale=1.0, detached=False):
+        return [(x, 4 * (scale * x) ** 3) for x in vectors]
+
+    (found,) = faithfulness.integrated_gradients(quartic, detector, [["a", "b", "c"]], steps=2)
+    np.testing.assert_allclose(found, [16, 1, 0.0625])
+    with pytest.raises(ValueError, match="steps"):
+        faithfulness.integrated_gradients(quartic, detector, [["a"]], steps=0)
+
+
+@settings(max_examples=20)
+@given(documents, documents, st.integers(0, 3))
+def test_a_document_is_ranked_the_same_with_other_neighbours(texts, others, seed):
+    model = Linear(seed)
+    constant = [np.zeros(len(text)) for text in texts + others]
+    for rank in (
+        lambda t: faithfulness.leave_one_out(model, t),
+        lambda t: faithfulness.random_importance(t, seed),
+        lambda t: list(faithfulness.comprehensiveness(model, t, constant[: len(t)], seed=seed)),
+    ):
+        for alone, beside in zip(rank(texts), rank(texts + others)):
+            np.testing.assert_allclose(alone, beside, atol=1e-12)
+
+
+def test_random_importances_differ_between_documents_and_seeds():
+    first, second = faithfulness.random_importance([list("abcd"), list("abce")])
+    (other,) = faithfulness.random_importance([list("abcd")], seed=1)
+    assert not np.array_equal(first, second) and not np.array_equal(first, other)
+
+
+# Erasure
+
+
+def test_the_area_by_hand():
+    """Four words, of which ``a`` adds 2 to the log-odds and the others 0; the top half and all."""
+
+    def model(texts):
+        return softmax(np.array([[0.0, 2.0 * text.count("a") + 1] for text in texts]))
+
+    def p(logit):
+        return 1 / (1 + np.exp(-logit))
+
+    text, shares = ["b", "a", "c", "d"], (0.25, 0.5, 1.0)
+    found, missed = [np.array([0, 3, 1, 2.0])], [np.array([2, 0, 3, 1.0])]  # a first, a last
+    losses = faithfulness.comprehensiveness(model, [text], found, shares)
+    np.testing.assert_allclose(losses, [[p(3) - p(1)] * 3])
+    losses = faithfulness.comprehensiveness(model, [text], missed, shares)
+    np.testing.assert_allclose(losses, [[0, 0, p(3) - p(1)]])
+    assert faithfulness.aopc(losses)[0] == pytest.approx((p(3) - p(1)) / 3)
+    np.testing.assert_allclose(faithfulness.sufficiency(model, [text], found, shares), [[0] * 3])
+    losses = faithfulness.sufficiency(model, [text], missed, shares)
+    np.testing.assert_allclose(losses, [[p(3) - p(1)] * 2 + [0]])
+
+
+def test_shares_of_a_short_text_that_are_the_same_number_of_words_all_count():
+    losses = faithfulness.comprehensiveness(
+        detector, [[PLANTED, "b"]], [np.array([0.0, 1.0])], (0.01, 0.2, 0.5, 1.0)
+    )
+    assert (losses > 0.5).tolist() == [[False, False, False, True]]
+    assert faithfulness.aopc(losses)[0] == pytest.approx(losses.max() / 4)
+
+
+@pytest.mark.parametrize(("words", "share", "count"), [(100, 0.07, 7), (31, 0.1, 4), (3, 0.01, 1)])
+def test_a_share_is_rounded_up(words, share, count):
+    texts = [[*map(str, range(words))]]
+    seen = Linear()
+    faithfulness.comprehensiveness(seen, texts, [np.arange(words)], (share,))
+    assert min(map(len, seen.asked)) == words - count
+    assert [str(n) for n in range(words - count)] in seen.asked  # the highest importances go first
+
+
+@everywhere
+def test_the_ranker_that_finds_the_planted_word_is_comprehensive_and_sufficient(mask):
+    texts = [["it", "is", PLANTED, "indeed"], [["so"], ["very", PLANTED]]]
+    found = faithfulness.leave_one_out(detector, texts, mask)
+    assert [flat(text)[scores.argmax()] for text, scores in zip(texts, found)] == [PLANTED] * 2
+    losses = faithfulness.comprehensiveness(detector, texts, found, mask=mask)
+    assert (faithfulness.aopc(losses) >= 0.9).all()
+    kept = faithfulness.sufficiency(detector, texts, found, mask=mask)
+    np.testing.assert_allclose(kept, 0, atol=1e-9)
+    missed = faithfulness.comprehensiveness(detector, texts, [-f for f in found], mask=mask)
+    assert (faithfulness.aopc(missed) < 0.5).all()
+
+
+@everywhere
+@settings(max_examples=20)
+@given(texts=documents, seed=st.integers(0, 50))
+def test_on_summed_vectors_leave_one_out_reaches_both_limits(mask, texts, seed):
+    """Normalised, its comprehensiveness is 1 and its sufficiency 0, and nothing lies outside."""
+    model = Linear(seed)
+    loo = faithfulness.leave_one_out(model, texts, mask)
+    noise = faithfulness.random_importance(texts, seed)
+    for measure, expected in (("comprehensiveness", 1), ("sufficiency", 0)):
+        measured = getattr(faithfulness, measure)
+        found = faithfulness.limits(model, texts, measure, mask=mask)
+        assert set(found.how) == {"exact"}
+        area = faithfulness.aopc(measured(model, texts, loo, mask=mask))
+        share = faithfulness.normalised_aopc(area, found)
+        constant = found.upper - found.lower <= 1e-9
+        assert (np.isnan(share) == constant).all()
+        np.testing.assert_allclose(share[~constant], expected, atol=1e-6)
+        area = faithfulness.aopc(measured(model, texts, noise, mask=mask))
+        assert (area <= found.upper + 1e-9).all() and (area >= found.lower - 1e-9).all()
+
+
+def test_limits_are_those_of_all_orderings():
+    """Against every ordering of four words, for a model in which words act together."""
+    from itertools import permutations
+
+    def model(texts):
+        pairs = [2 * ("a" in t and "b" in t) - ("c" in t) + ("d" in t or "a" in t) for t in texts]
+        return softmax(np.array([[0.3, pair] for pair in pairs], dtype=float))
+
+    text, shares = list("abcd"), (0.25, 0.5, 0.75)
+    for measure in ("comprehensiveness", "sufficiency"):
+        ranks = [np.array(order, dtype=float) for order in permutations(range(4))]
+        losses = getattr(faithfulness, measure)(model, [text] * len(ranks), ranks, shares)
+        areas = faithfulness.aopc(losses)
+        found = faithfulness.limits(model, [text], measure, shares)
+        assert found.lower[0] == pytest.approx(areas.min())
+        assert found.upper[0] == pytest.approx(areas.max())
+        assert areas.max() - areas.min() > 0.05
+
+
+def test_attention_that_the_model_ignores_is_no_better_than_random():
+    """Many texts, whose attention has nothing to do with the sum that the model takes."""
+    draw, model = np.random.default_rng(0), Linear()
+    texts = [list(draw.choice(WORDS, 10)) for _ in range(300)]
+    attention = [softmax(draw.normal(size=10)) for _ in texts]
+    means = {
+        name: faithfulness.mean_over_documents(
+            faithfulness.aopc(faithfulness.comprehensiveness(model, texts, ranks))
+        )
+        for name, ranks in {
+            "attention": attention,
+            "random": faithfulness.random_importance(texts),
+            "leave one out": faithfulness.leave_one_out(model, texts),
+        }.items()
+    }
+    ignored, chance, best = means.values()
+    assert ignored.low < chance.high and chance.low < ignored.high
+    assert best.low > max(ignored.high, chance.high)
+
+
+def test_longer_texts_get_a_beam_or_a_sample_and_the_result_says_so():
+    model, texts = Linear(3), [WORDS[:8], WORDS[:9], WORDS, [*WORDS, "a"]]
+    for measure, best in (("comprehensiveness", 1), ("sufficiency", 0)):
+        found = faithfulness.limits(model, texts, measure)
+        assert found.how == ("exact", "beam", "beam", "sampled")
+        loo = faithfulness.leave_one_out(model, texts)
+        area = faithfulness.aopc(getattr(faithfulness, measure)(model, texts, loo))
+        np.testing.assert_allclose(faithfulness.normalised_aopc(area, found), best, atol=1e-6)
+    with pytest.raises(ValueError, match="measure"):
+        faithfulness.limits(model, texts, "area")
+    with pytest.raises(ValueError, match="no words"):
+        faithfulness.limits(model, [["a"], []])
+
+
+@pytest.mark.parametrize(("effect", "share"), [(-3.0, 1), (3.0, 0)])
+def test_limits_of_a_long_text_know_the_rankings_that_are_compared(effect, share):
+    """Three words of sixty count only if all are gone, which no sample finds."""
+
+    def trio(texts):
+        gone = [{"7", "23", "41"}.isdisjoint(text) for text in texts]
+        return softmax(np.array([[0.0, 1 + effect * all_gone] for all_gone in gone]))
+
+    text, shares = [[*map(str, range(60))]], (0.05,)
+    found = [np.isin(np.arange(60), (7, 23, 41)).astype(float)]
+    area = faithfulness.aopc(faithfulness.comprehensiveness(trio, text, found, shares))
+    sampled = faithfulness.limits(trio, text, shares=shares)
+    assert sampled.lower == sampled.upper == 0 != area
+    wider = faithfulness.limits(trio, text, shares=shares, rankings=[found, [-found[0]]])
+    assert faithfulness.normalised_aopc(area, wider) == share and wider.how == ("sampled",)
+
+
+def test_no_room_between_limits_gives_no_share():
+    found = faithfulness.limits(detector, [["a"], ["a", PLANTED, "b"]])
+    share = faithfulness.normalised_aopc(np.array([0.0, found.upper[1]]), found)
+    assert np.isnan(share[0]) and share[1] == 1
+
+
+def test_words_are_removed_until_the_decision_flips():
+    texts = [["a", PLANTED, "b", "c"], ["a", "b"]]
+    ranks = [np.array([4.0, 3, 2, 1]), np.array([1.0, 2.0])]
+    found = faithfulness.words_to_flip(detector, texts, ranks)
+    assert found.tolist() == [0.5, 1]  # without the planted word nothing can flip
+
+
+def test_equal_importances_are_a_random_ranking_and_not_one_from_left_to_right():
+    texts = [[f"w{n}", PLANTED, "b", "c", "d"] for n in range(200)]
+    removed = faithfulness.words_to_flip(detector, texts, [np.ones(5)] * 200)
+    assert abs(removed.mean() - 0.6) < 0.06  # the mean place of the planted word is the third
+
+
+@pytest.mark.parametrize(
+    ("importances", "message"),
+    [
+        ([np.ones(2)], "document 0 takes 3"),
+        ([np.array([1, np.nan, 2])], "document 0 takes 3 finite"),
+        ([np.ones(3)] * 2, "one array per document"),
+    ],
+)
+def test_importances_that_do_not_fit_are_refused(importances, message):
+    with pytest.raises(ValueError, match=message):
+        faithfulness.comprehensiveness(detector, [["a", "b", "c"]], importances)
+
+
+@pytest.mark.parametrize("shares", [(), (0.0,), (1.5,)])
+def test_shares_that_are_none_are_refused(shares):
+    with pytest.raises(ValueError, match="shares"):
+        faithfulness.comprehensiveness(detector, [["a"]], [np.ones(1)], shares)
+
+
+def test_documents_without_words_are_refused_where_words_are_ranked():
+    with pytest.raises(ValueError, match="document 1 has no words"):
+        faithfulness.comprehensiveness(detector, [["a"], []], [np.ones(1), np.ones(0)])
+    with pytest.raises(ValueError, match="at least one"):
+        faithfulness.leave_one_out(detector, [])
