@@ -8,7 +8,14 @@ from typing import Any
 
 from course_lib.experiments.records import load_records
 from course_lib.experiments.report.differences import MODELS, PAIRS, PAPERS, difference
-from course_lib.experiments.report.records import accuracy_of, made_from, runs_of, seeds_of, spread
+from course_lib.experiments.report.records import (
+    accuracy_of,
+    made_from,
+    runs_of,
+    seeds_of,
+    spread,
+    with_other_vectors,
+)
 from course_lib.experiments.report.sweeps import steps_sweep
 from course_lib.files import REPOSITORY, atomic_path
 
@@ -22,21 +29,43 @@ ROWS = (
     ("IRAM full, IMDb", "IRAM full", "imdb"),
     ("AGT, SST-5", "AGT", "sst5"),
 )
+# The same networks with vectors trained on film reviews: system, preset and dataset.
+FILM_ROWS = (
+    ("HAN, IMDb, 25 × 50", "HAN, 25 × 50", "han", "room", "imdb"),
+    ("SANet base, IMDb", "SANet base", "sanet", "room", "imdb"),
+    ("IRAM vanilla, SST-2", "IRAM vanilla", "iram", "vanilla", "sst2"),
+    ("AGT, SST-5", "AGT", "agt", "paper", "sst5"),
+)
 
 
 def short_table(records: list[dict[str, Any]] | None = None) -> str:
     """Test accuracies in %: the paper's, ours, and TF-IDF's with logistic regression."""
     records = load_records() if records is None else records
     lines = ["| network and text | paper | ours | TF-IDF |", "|---|---:|---:|---:|"]
-    for title, model, dataset in ROWS:
+    rows = [(*row, runs_of(records, MODELS[row[1]], row[2])) for row in ROWS]
+    for title, model, system, preset, dataset in FILM_ROWS:
+        group = _with_film_vectors(records, system, preset, dataset)
+        rows.append((f"{title}, film vectors", model, dataset, group))
+    for title, model, dataset, ours in rows:
         paper = PAPERS.get(model, {}).get(dataset)
         cells = ["–" if paper is None else f"{paper:.4g}"]
-        for group in (runs_of(records, MODELS[name], dataset) for name in (model, PAIRS)):
+        for group in (ours, runs_of(records, MODELS[PAIRS], dataset)):
             shares = [accuracy_of(record) for record in group]
             cells.append(f"{spread(shares, 100)} {made_from(group)}" if group else "–")
         lines.append(f"| {title} | {' | '.join(cells)} |")
     alone = re.compile(r" \(1 seed(?:, (subset))?\) ")
     return alone.sub(lambda match: f" ({match[1]}) " if match[1] else " ", "\n".join(lines))
+
+
+def _with_film_vectors(
+    records: list[dict[str, Any]], system: str, preset: str, dataset: str
+) -> list[dict[str, Any]]:
+    """The runs of a room edition, or of another preset with film vectors: most seeds first."""
+    if preset == "room":
+        return seeds_of(records, system, preset, dataset)
+    groups = with_other_vectors(records, system, preset, dataset).items()
+    film = [group for changes, group in groups if "imdb-cbow" in changes]
+    return max(film, key=len, default=[])
 
 
 def findings(records: list[dict[str, Any]] | None = None) -> str:
@@ -52,11 +81,15 @@ def _simple(records: list[dict[str, Any]]) -> str:
     han, words = (runs_of(records, MODELS[name], "imdb") for name in ("HAN, 25 × 50", PAIRS))
     gap = difference(han, words)
     _holds(gap.reading == "not told apart", "HAN and TF-IDF are level on IMDb")
-    best, simple = (100 * statistics.mean(map(accuracy_of, group)) for group in (han, words))
+    film = difference(seeds_of(records, "han", "room", "imdb"), words)
+    _holds(film.reading == "better, of one seed", "HAN with film vectors is ahead of TF-IDF")
+    ours, simple = (100 * statistics.mean(map(accuracy_of, group)) for group in (han, words))
+    low, high = (100 * bound for bound in film.interval)
     return (
-        "**A bag of words is hard to beat.** On IMDb the best HAN is right for "
-        f"{best:.1f} % of the test reviews, and logistic regression on word pairs for "
-        f"{simple:.1f} %. The difference is {gap} points: the two cannot be told apart."
+        "**A bag of words is hard to beat.** On IMDb HAN with GloVe's vectors is right for "
+        f"{ours:.1f} % of the test reviews, and logistic regression on word pairs for "
+        f"{simple:.1f} %: the two cannot be told apart. With vectors trained on film reviews HAN "
+        f"leads by {100 * film.value:.1f} points ({low:.1f} to {high:.1f}, one seed)."
     )
 
 
