@@ -40,6 +40,7 @@ __all__, __getattr__ = front(
         "short_table": "readme",  # one accuracy a network, beside its paper's and TF-IDF's
         "write_readme": "readme",  # put the current parts between their markers
         "SIMPLE": "records",  # the baselines that every table has
+        "with_other_vectors": "records",  # a preset's records with other vectors, by their names
         "made_from": "records",  # how many seeds, and whether of a subset, in words
         "seeds_of": "records",  # the records of a preset on a dataset, one per seed
         "spread": "records",  # mean ± standard deviation over seeds
