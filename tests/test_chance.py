@@ -73,7 +73,7 @@ def record(seed=0, limit=None, **settings):
         part, name = address.split("__")
         parts[part] = parts[part] | {name: value}
     spec = {"system": "agt", "dataset": "sst5", "limit": limit, "seed": seed, "preset": "paper"}
-    return {"spec": spec, "settings": parts}
+    return {"spec": spec, "settings": parts, "data": {"content": "0" * 64}}
 
 
 def test_pairs_that_differ_in_one_setting_are_found_and_named():

@@ -264,8 +264,8 @@ def row(made):
         (300, 320, "used, of one seed"),
         (300, 338, "not told apart from untrained"),
         (342, 338, "not told apart from uniform and untrained"),
-        (300, 380, "worse than untrained"),
-        (380, 338, "worse than uniform"),
+        (300, 380, "worse than untrained, of one seed"),
+        (380, 338, "worse than uniform, not told apart from untrained, of one seed"),
     ],
 )
 def test_attention_is_used_if_both_controls_are_worse(planned, uniform, untrained, reading):

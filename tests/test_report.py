@@ -206,7 +206,13 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
     both = report.changes_table(["a", "b"], [*records, kept(again, 0.40, 0.50)])
     assert "| `model.frozen` = True | 2 | 1, 2 | 48.0 ± 2.8 | +7.0 |" in both
     records[1]["precision"] = "bf16"
-    assert report.changes_table(["a", "b"], records).endswith("Trained in bfloat16.")
+    assert report.changes_table(["a", "b"], records).endswith("Trained: 1 of 2 in bfloat16.")
+    other = RunSpec("agt", "sst5", "mean", {"training.batch_size": 9}, test=False)
+    monkeypatch.setattr(
+        "course_lib.experiments.report.changes.read_grid", lambda: {"a": [frozen, other]}
+    )
+    table = report.changes_table(["a"], [records[1], kept(other, 0.5)])
+    assert "| `agt mean`, `training.batch_size` = 9, `model.frozen` = False | 1 |" in table
 
 
 def test_a_waterfall_goes_on_where_the_last_change_ended_and_leaves_out_what_is_not_run(
@@ -226,6 +232,8 @@ def test_a_waterfall_goes_on_where_the_last_change_ended_and_leaves_out_what_is_
     assert [text.get_text() for text in first.texts] == ["50.0", "75.0  (+25.0)", "70.0  (-5.0)"]
     assert len({bar.get_facecolor() for bar in first.patches}) == 3
     assert [text.get_text() for text in second.texts] == ["90.0"]
+    (alone,) = report.waterfall_figure([records[0], records[2]]).axes  # without "more"
+    assert [text.get_text() for text in alone.texts] == ["50.0"]
 
 
 def test_the_steps_of_the_waterfall_are_runs_of_the_grid():
@@ -249,6 +257,8 @@ def test_seeds_subset_and_bfloat16_are_named():
     group = [record(0, 0.85), record(1, 0.87)]
     assert report.made_from(group) == "(2 seeds)"
     group[0]["data"]["subset"], group[1]["precision"] = True, "bf16"
+    assert report.made_from(group) == "(2 seeds, subset, 1 of 2 in bfloat16)"
+    group[0]["precision"] = "bf16"
     assert report.made_from(group) == "(2 seeds, subset, bfloat16)"
     assert report.made_from([group[0] | {"precision": "no"}]) == "(1 seed, subset)"
 

@@ -20,6 +20,7 @@ REFUSED = {
         *("imdb", "glov", "punkt_tab", "toy", "", None, 50, "glove.6B.50d+", "glove.6B.50d+none"),
         *("glove.6B.50d+glove.6B.50d", "mine.txt", "folder/mine.txt@0123456789ab", "a@0123"),
     ),
+    "without_vector": ("ones", "", None, 0),
     "standardise": (1, 0, "yes", None),
     "validation_share": (0, 0.0, 1, 1.0, -0.1, float("nan"), float("inf"), "0.1", True, None),
 }
@@ -28,8 +29,9 @@ TAKES = {
     "max_sentences": "a whole number from 0",
     "max_words": "a whole number from 0",
     "vocabulary_limit": "a whole number from 3",
-    "vocabulary_from": "one of 'train', 'train+validation', 'train+validation+test'",
+    "vocabulary_from": "one of 'train', 'train+validation', 'train+validation+test', 'vectors'",
     "vectors": "one of 'none', 'glove.6B.50d', ",
+    "without_vector": "one of 'random', 'zero'",
     "standardise": "True or False",
     "validation_share": "a number",
 }
@@ -53,15 +55,28 @@ def test_what_cannot_be_read_is_refused_with_field_choice_and_value(field, value
     cut=st.integers(0, 10**9),
     limit=st.integers(3, 10**9),
     share=st.floats(0, 1, exclude_min=True, exclude_max=True),
-    splits=st.sampled_from(["train", "train+validation", "train+validation+test"]),
+    splits=st.sampled_from(["train", "train+validation", "train+validation+test", "vectors"]),
     vectors=st.sampled_from(
         ["none", "glove.6B.50d", "glove.840B.300d+charngram.100d", "été_1.txt@0123456789ab"]
     ),
+    without=st.sampled_from(["random", "zero"]),
     standardise=st.booleans(),
 )
-def test_everything_else_is_taken_as_it_is(cut, limit, share, splits, vectors, standardise):
-    values = (cut, cut, cut, limit, splits, vectors, standardise, share)
+def test_everything_else_is_taken_as_it_is(
+    cut, limit, share, splits, vectors, without, standardise
+):
+    if vectors == "none":
+        splits, without = "train", "random"
+    values = (cut, cut, cut, limit, splits, vectors, without, standardise, share)
     assert dataclasses.astuple(TextConfig(*values)) == values
+
+
+@pytest.mark.parametrize("change", [{"vocabulary_from": "vectors"}, {"without_vector": "zero"}])
+def test_what_needs_vectors_is_refused_without_them(change):
+    (field,) = change
+    with pytest.raises(ValueError, match=f"^{field} takes .* where text.vectors is 'none'"):
+        TextConfig(vectors="none", **change)
+    assert TextConfig(**change) != TextConfig()
 
 
 def test_vectors_that_join_the_catalog_can_be_asked_for(monkeypatch):

@@ -208,7 +208,8 @@ def test_a_card_says_when_the_test_half_was_left_unread(tmp_path, monkeypatch):
 UNFIT = {
     "a vocabulary of the corpus": (spec_of("agt", **{"text.vocabulary_from": "train"}), "'train'"),
     "no vectors": (
-        spec_of("agt", **{"text.vectors": "none", "text.vocabulary_from": "train"}), "'none'",
+        spec_of("agt", **{"text.vectors": "none", "text.vocabulary_from": "train",
+                          "text.without_vector": "random"}), "'none'",
     ),
     "trained vectors": (spec_of("agt", **{"model.frozen": False}), "embedding.weight changed"),
     "trained vectors of HAN": (

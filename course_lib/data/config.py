@@ -28,7 +28,7 @@ class TextConfig:
     max_tokens: int = 0  # words of a document (0: all); for systems that read one sequence
     max_sentences: int = 0  # sentences of a document, and
     max_words: int = 0  # words of a sentence; for systems that read sentences
-    vocabulary_limit: int = 1_000_000  # the most frequent words, the two reserved ids included
+    vocabulary_limit: int = 1_000_000  # of a corpus: the most frequent words, with 2 reserved ids
     vocabulary_from: str = SPLITS[0]  # splits whose words count: one of SPLITS; or OF_VECTORS
     vectors: str = "glove.6B.50d"  # see check_vectors; a path where a run is described
     without_vector: str = "random"  # where a word without a vector starts: one of WITHOUT_VECTOR
@@ -51,12 +51,14 @@ def check_vectors(config: TextConfig) -> None:
     """``ValueError`` unless ``vectors`` names none, some of the catalog, or a file of one's own.
 
     Several are joined by ``+``. ``vocabulary_from`` may only say ``OF_VECTORS`` where there are
-    some. A file is named as ``own_vectors`` names it, since a path says
-    something of one machine alone.
+    some, and ``without_vector`` only be changed there. A file is named as ``own_vectors`` names it,
+    since a path says something of one machine alone.
     """
     names, value = names_of("vectors"), config.vectors
     if value == "none" and config.vocabulary_from == OF_VECTORS:
         raise refusal(config, "vocabulary_from", "splits where text.vectors is 'none'")
+    if value == "none" and config.without_vector != WITHOUT_VECTOR[0]:
+        raise refusal(config, "without_vector", "'random' where text.vectors is 'none'")
     parts = value.split("+") if isinstance(value, str) else [""]
     known = all(part in names or OWN.fullmatch(part) for part in parts)
     if value != "none" and not (known and len(set(parts)) == len(parts)):

@@ -91,10 +91,23 @@ def at_hand(download: Download, root: Path | None = None) -> bool:
 def _get(download: Download, folder: Path, get: Callable[[Download, Path], None]) -> Path:
     path = folder / download.filename
     if download.committed:
-        path = REPOSITORY / download.committed
-    elif not path.exists():
+        return _committed(download)
+    if not path.exists():
         get(download, path)
     verify(path, download.digest)
+    return path
+
+
+def _committed(download: Download) -> Path:
+    """The file as this repository holds it; ``DataError`` says how to restore it."""
+    path = REPOSITORY / download.committed
+    try:
+        verify(path, download.digest)
+    except DataError as error:
+        raise DataError(
+            f"{path} is missing or not the committed file. "
+            f"Restore it: git checkout -- {download.committed}"
+        ) from error
     return path
 
 

@@ -120,6 +120,16 @@ def named_vectors(value: str, base: Path = Path()) -> str:
     return "+".join(own_vectors(base / part) if _is_path(part, base) else part for part in parts)
 
 
+def prepared_folder(entry: Card, root: Path | None = None) -> Path:
+    """Where the vectors of a card of the catalog are or will be in the cache.
+
+    A file that this repository holds changes with it, so its digest is part of the name.
+    """
+    committed = [item for source in entry.sources for item in source.downloads if item.committed]
+    suffix = "".join(f"-{item.digest.rpartition(':')[2][:12]}" for item in committed)
+    return (root or data_root()) / "prepared" / f"{entry.name}{suffix}"
+
+
 def own_folder(name: str, root: Path | None = None) -> Path:
     """Where the vectors of that name are; ``DataError`` where this machine has not got them."""
     file, _, digest = name.partition("@")

@@ -12,9 +12,16 @@ import torch
 from course_lib.data.catalog import card
 from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
-from course_lib.data.vector_store import OWN, convert, convert_file, open_stored, own_folder
+from course_lib.data.vector_store import (
+    OWN,
+    convert,
+    convert_file,
+    open_stored,
+    own_folder,
+    prepared_folder,
+)
 from course_lib.data.vocabulary import RESERVED, Vocabulary
-from course_lib.files import DataError, data_root, file_digest
+from course_lib.files import DataError, file_digest
 
 CHUNK = 20_000
 
@@ -104,9 +111,10 @@ class Vectors:
     ) -> tuple[torch.Tensor, float]:
         """Initial embedding ``(len(vocabulary), dimensions)`` and the share of words it covers.
 
-        Words ``without_vector``, and the unknown word, are drawn from a Gaussian with the standard
-        deviation of the vectors that were found, or "zero" like padding. ``standardise`` first
-        removes from those found what all words of the file share (``all_but_the_top``).
+        Words without a vector, and the unknown word, are drawn from a Gaussian with the standard
+        deviation of the vectors that were found; with ``without_vector="zero"`` they are zero, as
+        padding is. ``standardise`` first removes from those found what all words of the file share
+        (``all_but_the_top``).
         ``DataError`` if no word of the vocabulary has a vector: those of another language, say.
         """
         has_vector, vectors = self.vectors_of(vocabulary.words, standardise)
@@ -197,7 +205,7 @@ def _load(name: str, root: Path | None) -> Vectors:
         stored = open_stored(own_folder(name, root))
         return Vectors(name, stored.words, stored.matrix, stored.origin.get("sha256"))
     entry = card(name, "vectors")
-    folder = (root or data_root()) / "prepared" / name
+    folder = prepared_folder(entry, root)
     if not folder.exists():
         archives = obtain(entry, root)
         (archive,) = archives.paths

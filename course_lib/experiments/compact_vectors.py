@@ -18,7 +18,7 @@ from course_lib.checking import check_number, check_whole
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.experiments.records import describe_environment, write_json
-from course_lib.files import REPOSITORY, atomic_path, file_digest
+from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
 
 COMPACT = REPOSITORY / "results" / "vectors" / "reviews.100d.npz"
 LARGEST = 127  # of an int8
@@ -63,6 +63,8 @@ def compacted(ours: Vectors, theirs: Vectors, config: CompactConfig) -> tuple[li
     words = chosen_words(ours, theirs, config)
     parts = [_centred(part, words) for part in (ours, theirs)]
     both = np.hstack([np.sqrt(config.weight) * parts[0], parts[1]])
+    if config.width > both.shape[1]:
+        raise DataError(f"width takes at most the {both.shape[1]} numbers of both files")
     _, directions = np.linalg.eigh(both.T @ both)  # weakest first
     kept = both @ directions[:, ::-1][:, : config.width]
     return words, (kept * (config.deviation / kept.std())).astype(np.float32)
@@ -87,6 +89,8 @@ def make_compact(ours: str, theirs: str, config: CompactConfig, path: Path) -> d
     """Write the compact form of two vectors, by name or path, and its record beside it."""
     start = time.perf_counter()
     sources = [load_vectors(named_vectors(name)) for name in (ours, theirs)]
+    if not all(isinstance(source, Vectors) for source in sources):
+        raise DataError(f"{ours}, {theirs}: each takes one file of vectors, without a +")
     words, vectors = compacted(*sources, config)
     numbers, scale = in_bytes(vectors)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,9 @@ from course_lib.data.cards import Card, Source
 from course_lib.data.catalog import CARDS, names_of
 from course_lib.data.corpus import prepared_content
 from course_lib.data.sources import at_hand
+from course_lib.data.vector_store import prepared_folder
 from course_lib.experiments.spec import RunSpec
-from course_lib.files import REPOSITORY, data_root
+from course_lib.files import REPOSITORY
 
 BENCHMARKS = REPOSITORY / "benchmarks" / "results"
 # megabytes of text in both halves, by the published descriptions of the archives' contents; AG News
@@ -130,7 +131,7 @@ def unprepared(specs: Iterable[RunSpec]) -> list[Card]:
     vectors = {
         name
         for name in chosen.intersection(names_of("vectors"))
-        if not (data_root() / "prepared" / name).exists()
+        if not prepared_folder(CARDS[name]).exists()
     }
     return [CARDS[name] for name in sorted(corpora | vectors) if CARDS[name].sources]
 

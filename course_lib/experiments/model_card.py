@@ -99,8 +99,8 @@ def _vectors(record: dict[str, Any]) -> dict[str, str]:
 def _in_float16(measured: Measured) -> str:
     return (
         f"{measured.accuracy:.2%} of {measured.texts:,} texts; {measured.changed} of them get "
-        f"another class than in the run; the largest difference of a logit is "
-        f"{measured.difference:.1g}"
+        "another class than with the run's weights in float32; the largest difference of a logit "
+        f"is {measured.difference:.1g}"
     )
 
 

@@ -24,6 +24,7 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import NotObtained
 from course_lib.experiments.records import describe_environment, write_json
 from course_lib.experiments.run import split_rows
+from course_lib.experiments.settings import SpecError
 from course_lib.files import atomic_path, data_root, file_digest
 
 METHODS = ("cbow", "skipgram", "fasttext")
@@ -185,6 +186,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(options: argparse.Namespace) -> int:
     """Train, write, and say how to use the result; or compare the methods."""
     if options.compare:
+        changed = [name for name, value in asdict(VectorsConfig()).items()
+                   if getattr(options, name) != value]  # fmt: skip
+        if changed or options.out:
+            raise SpecError("--compare has settings of its own: leave out all other options")
         from course_lib.experiments.vector_methods import RECORD, compare_vectors
 
         compare_vectors()

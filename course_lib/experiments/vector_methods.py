@@ -62,10 +62,15 @@ def compare_vectors(config: VectorsConfig = SMALL, path: Path = RECORD) -> dict[
     found |= {method: [vectors] for method, vectors in trained.items()}
     found |= {f"{method} + GloVe": [vectors, glove] for method, vectors in trained.items()}
     found["reviews.100d"] = [load_vectors("reviews.100d")]
-    rows = {name: split_rows(load_corpus(name)) for name in CORPORA}
+    corpora = {name: load_corpus(name) for name in CORPORA}
+    rows = {name: split_rows(corpus) for name, corpus in corpora.items()}
     record = {
         "settings": asdict(config) | {"method": list(METHODS)},
         "reviews": {name: len(kept) for name, kept in texts.kept.items()},
+        "data": {name: asdict(corpus.provenance) for name, corpus in corpora.items()},
+        "vectors": [
+            about for name in ("GloVe, 50-d", "reviews.100d") for about in found[name][0].provenance
+        ],
         "seconds to train": seconds,
         "neighbours": {
             name: {word: neighbours(parts[0], word) for word in ASKED}

@@ -20,6 +20,7 @@ from course_lib.data.catalog import CARDS, names_of
 from course_lib.data.config import OF_VECTORS
 from course_lib.experiments import records
 from course_lib.experiments.model_card import DIGEST, Measured, model_card
+from course_lib.experiments.predictions import FILE, read_predictions
 from course_lib.experiments.records import (
     StaleRun,
     check_settings,
@@ -102,6 +103,8 @@ def publish_weights(folder: Path) -> Path:
     spec = recorded_spec(run.record, folder)
     if folder.resolve() != (records.RUNS / spec.id).resolve():
         raise StaleRun(f"{folder} holds {spec.id}: move it to {records.RUNS / spec.id} first")
+    if "predictions" in run.record:  # published below with the record: nothing is kept without
+        read_predictions(folder / FILE, run.record["predictions"])
     system = _untrained(run.record, folder)
     _check_the_rest(system.model, run.model, spec)
     path = weights_path(spec.id)

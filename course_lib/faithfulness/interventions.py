@@ -123,13 +123,14 @@ def adversarial_attention(
         best = better(best, _towards_corners(best.attention, row, real_rows[row]))
     for _ in range(ROUNDS if len(movable) else 0):
         best = better(best, _between_pairs(best.attention, movable, real_rows, random))
-    return best._replace(attention=best.attention.reshape(shape))
+    return best._replace(attention=best.attention.reshape(shape).copy())
 
 
 def _towards_corners(rows: np.ndarray, row: int, real: np.ndarray) -> np.ndarray:
     """Copies of all rows, in each of which some weight of one row has gone to one place."""
     places = real.nonzero()[0]
-    places = places[np.argsort(rows[row, places], kind="stable")][: PROPOSALS // len(SHIFTS)]
+    most = min(PROPOSALS, max(1, NUMBERS_AT_ONCE // rows.size)) // len(SHIFTS)
+    places = places[np.argsort(rows[row, places], kind="stable")][: max(1, most)]
     candidates = np.repeat(rows[None], len(places) * len(SHIFTS), axis=0)
     shifts = np.tile(SHIFTS, len(places))
     candidates[:, row] *= 1 - shifts[:, None]

@@ -32,5 +32,6 @@ def single_changes(records: Iterable[dict[str, Any]]) -> list[SingleChange]:
 
 
 def _described(record: dict[str, Any]) -> dict[str, Any]:
-    spec = {name: record["spec"][name] for name in ("system", "dataset", "limit", "seed")}
-    return flat_settings(record["settings"]) | spec
+    spec = {name: record["spec"][name] for name in ("system", "limit", "seed")}
+    data = {"dataset": (record["spec"]["dataset"], record["data"]["content"])}
+    return flat_settings(record["settings"]) | spec | data

@@ -11,6 +11,8 @@ LEVEL = 0.05  # of the two-sided test: so often it finds a difference where ther
 def constant_loss(old: list[int], new: list[int]) -> float:
     """Mean cross-entropy of giving every text the class shares of ``old``, on texts with the
     class counts ``new``: the loss of a network that has learned the shares and nothing else."""
+    if any(new_count and not old_count for old_count, new_count in zip(old, new, strict=True)):
+        return math.inf  # it gives probability 0 to what does occur
     shares = [count / sum(old) for count in old]
     return -sum(n * math.log(s) for n, s in zip(new, shares, strict=True) if n) / sum(new)
 

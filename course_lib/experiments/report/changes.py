@@ -1,13 +1,15 @@
 """What each change of a setting buys, one at a time, on the validation texts alone."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import takewhile
 from statistics import fmean
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from course_lib.experiments.grid import read_grid
-from course_lib.experiments.records import kept_accuracy, load_records
+from course_lib.experiments.records import flat_settings, kept_accuracy, load_records
 from course_lib.experiments.report.records import caveats, spread
 from course_lib.experiments.spec import RunSpec
 from course_lib.views import plots
@@ -59,7 +61,7 @@ STEPS = {
     },
     "SANet on IMDb": {
         "first record: 256 words": "sanet-imdb-base-max_tokens256-epochs15-patience3-s0",
-        "film vectors in 100 numbers, frozen; scores / √d; 400 words": "sanet-imdb-room-s0",
+        "film vectors, frozen; scores / √d; 400 words; 20 epochs": "sanet-imdb-room-s0",
     },
     "IRAM vanilla on SST-2": {
         "first record": "iram-sst2-vanilla-s0",
@@ -80,23 +82,31 @@ STEPS = {
 
 
 def waterfall_figure(records: list[dict[str, Any]] | None = None) -> Figure:
-    """What each change of ``STEPS`` bought on the validation texts, as bars; runs that are not
-    recorded are left out. The caveat of validation accuracies holds."""
+    """What each change of ``STEPS`` bought on the validation texts, as bars.
+
+    A chain ends before its first run that is not recorded. The caveat of validation accuracies
+    holds.
+    """
     records = load_records() if records is None else records
     recorded = {run["id"]: kept_accuracy(run) for run in records if "epochs" in run}
-    chains = {
-        title: {change: recorded[run] for change, run in steps.items() if run in recorded}
-        for title, steps in STEPS.items()
-    }
+    chains = {}
+    for title, steps in STEPS.items():
+        done = list(takewhile(lambda step: step[1] in recorded, steps.items()))
+        if done:
+            chains[title] = {change: recorded[run] for change, run in done}
     return plots.waterfall(chains, "validation accuracy of the kept epoch, % (seed 0)")
 
 
 def _change(spec: RunSpec, first: RunSpec) -> str:
-    """The settings that the run has and the first has not."""
-    changed = [f"`{spec.dataset}`"] if spec.dataset != first.dataset else []
+    """What differs from the first run: its system, preset or dataset, and every setting that either
+    of the two changes; not the seed."""
+    model, other = (spec.system, spec.preset), (first.system, first.preset)
+    changed = [f"`{' '.join(model)}`"] if model != other else []
+    changed += [f"`{spec.dataset}`"] if spec.dataset != first.dataset else []
+    values, before = (flat_settings(asdict(run.settings())) for run in (spec, first))
     changed += [
-        f"`{address}` = {value}"
-        for address, value in spec.overrides.items()
-        if first.overrides.get(address) != value
+        f"`{address}` = {values[address]}"
+        for address in {**spec.overrides, **first.overrides}
+        if address in values and values[address] != before.get(address)
     ]
     return ", ".join(changed) or "none"

@@ -104,7 +104,11 @@ def _reading(gaps: list[Difference | None]) -> str:
     if None in gaps:
         return "not run"
     readings = {weights: gap.reading for weights, gap in zip(CONTROLS, gaps, strict=True)}
-    for reading, words in (("worse", "worse than"), ("not told apart", "not told apart from")):
-        if found := [weights for weights, says in readings.items() if says.startswith(reading)]:
-            return f"{words} {' and '.join(found)}"
-    return "used" + ", of one seed" * any(gap.one_seed for gap in gaps)
+    found = [
+        f"{words} {' and '.join(weights)}"
+        for reading, words in (("worse", "worse than"), ("not told apart", "not told apart from"))
+        if (weights := [name for name, says in readings.items() if says.startswith(reading)])
+    ]
+    told_apart = not found or found[0].startswith("worse")
+    one_seed = told_apart and any(gap.one_seed for gap in gaps)
+    return (", ".join(found) or "used") + ", of one seed" * one_seed

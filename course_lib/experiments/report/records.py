@@ -51,7 +51,9 @@ def with_other_vectors(
 ) -> dict[str, list[dict[str, Any]]]:
     """The records of a preset with vectors of another name, one per seed, by what they changed.
 
-    Whatever else was changed is named too: ``"300-d vectors (mine.txt), hidden500"``.
+    Whatever else was changed is named too, ``"300-d vectors (mine.txt), hidden500"``, but for how
+    the vectors are read (``HOW_READ``): of runs that differ in that alone, those with the most
+    seeds count.
     """
     groups = defaultdict(list)
     for record in _tested(records, system, preset, dataset):
@@ -143,18 +145,24 @@ def made_from(group: list[dict[str, Any]]) -> str:
     ``(3 seeds, subset, bfloat16)``."""
     parts = [f"{len(group)} seed{'s' * (len(group) > 1)}"]
     parts += ["subset"] * group[0]["data"]["subset"]
-    parts += ["bfloat16"] * in_bfloat16(group)
+    parts += [in_bfloat16(group)] if in_bfloat16(group) else []
     return f"({', '.join(parts)})"
 
 
-def in_bfloat16(group: list[dict[str, Any]]) -> bool:
-    """Whether one of these runs was trained in bfloat16, whose numbers have three digits."""
-    return any(record.get("precision") == "bf16" for record in group)
+def in_bfloat16(group: list[dict[str, Any]]) -> str:
+    """``"bfloat16"`` if these runs were trained in it, whose numbers have three digits; ``"2 of 3
+    in bfloat16"`` if some were; else an empty string."""
+    count = sum(record.get("precision") == "bf16" for record in group)
+    if count == len(group):
+        return "bfloat16" if group else ""
+    return f"{count} of {len(group)} in bfloat16" if count else ""
 
 
 def caveats(group: list[dict[str, Any]]) -> str:
     """What to say below a table of these runs' validation accuracies."""
-    return " ".join([KEPT_EPOCH, *["Trained in bfloat16."] * in_bfloat16(group)])
+    trained = in_bfloat16(group)
+    where = "in bfloat16" if trained == "bfloat16" else trained
+    return f"{KEPT_EPOCH} Trained: {where}." if trained else KEPT_EPOCH
 
 
 def vector_size(record: dict[str, Any]) -> str:

@@ -82,7 +82,7 @@ class TfidfSystem:
         why = "this baseline reads whole texts"
         refuse(settings, "text", ("max_tokens", "max_sentences", "max_words", "standardise"), why)
         usual = DEFAULT.text
-        for name in ("vectors", "vocabulary_limit", "vocabulary_from"):
+        for name in ("vectors", "vocabulary_limit", "vocabulary_from", "without_vector"):
             if getattr(settings.text, name) != getattr(usual, name):
                 raise SpecError(f"text.{name} has no meaning here: it counts its own words")
         if settings.control != DEFAULT.control:
