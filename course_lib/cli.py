@@ -325,7 +325,7 @@ COMMANDS = {
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
     ),
     "museum": Command(
-        "train every specimen of the bug museum and record the results",
+        "train every specimen of the bug museum, record the results, and show the wrong measures",
         "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),
     ),
     "controls": Command(

@@ -5,7 +5,7 @@ import json
 from course_lib.cli import main
 from course_lib.data.corpus import load_corpus
 from course_lib.experiments.records import load_records
-from course_lib.teaching import museum
+from course_lib.teaching import museum, wrong_measures
 from course_lib.teaching.bugs import HEALTHY, MUSEUM
 from course_lib.teaching.museum import MuseumSpec, train_museum
 
@@ -30,7 +30,8 @@ def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     assert [entry["name"] for entry in record["specimens"]] == [each.name for each in PAIR]
     assert all(0 <= entry["accuracy"] <= 1 for entry in record["specimens"])
     assert losses(record) == losses(train_museum(TOY, PAIR))
-    assert "accuracy" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "accuracy" in shown and f"\n{wrong_measures.as_text()}\n" in shown
 
 
 def test_the_order_of_specimens_changes_nothing():

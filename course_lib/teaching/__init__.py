@@ -11,6 +11,9 @@ __all__, __getattr__ = front(
         "HEALTHY": "bugs",  # the HAN that they deviate from
         "diagnose": "bugs",  # which invariants a specimen breaks
         "probe": "bugs",  # the documents it is tried on
+        "wrong_measures": "wrong_measures",  # measurements of faithfulness with one mistake each
+        "WRONG_MEASURES": "wrong_measures",  # every one of them
+        "compare": "wrong_measures",  # its number beside the right one, and what its check says
         "sweep": "sweeping",  # try every control of a view over its whole range
         "SweepError": "sweeping",  # a control at which a view breaks
         "HOSTILE_TEXTS": "sweeping",  # what text boxes are tried with

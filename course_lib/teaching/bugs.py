@@ -313,17 +313,17 @@ def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None
     different lengths, with two words at least.
     """
     messages = {
-        "attention": _verdict(_check_outputs, model, tokens, mask),
-        "padding": _verdict(invariants.check_padding, model, tokens, mask),
-        "neighbours": _verdict(invariants.check_neighbours, model, tokens, mask),
-        "stateless": _verdict(invariants.check_stateless, model, tokens, mask),
-        "word order": _verdict(invariants.check_permutation, model, tokens, mask, True),
+        "attention": verdict(_check_outputs, model, tokens, mask),
+        "padding": verdict(invariants.check_padding, model, tokens, mask),
+        "neighbours": verdict(invariants.check_neighbours, model, tokens, mask),
+        "stateless": verdict(invariants.check_stateless, model, tokens, mask),
+        "word order": verdict(invariants.check_permutation, model, tokens, mask, True),
     }
     if not any(name.endswith("attention") for name in _fields(model, tokens, mask)):
         del messages["attention"]
     if not isinstance(model, nn.Module):
         return messages
-    messages["gradients"] = _verdict(invariants.check_gradients, model, tokens, mask)
+    messages["gradients"] = verdict(invariants.check_gradients, model, tokens, mask)
     poolings = _calls(model, AttentionPooling, tokens, mask)
     encoders = _calls(model, BidirectionalGRU, tokens, mask)
     if poolings:
@@ -345,7 +345,8 @@ def probe(vocabulary: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     return torch.randint(1, vocabulary, mask.shape, generator=source) * mask, mask
 
 
-def _verdict(check: Callable, *arguments: object) -> str | None:
+def verdict(check: Callable, *arguments: object) -> str | None:
+    """What an ``InvariantError`` of the check says, None if it raises none."""
     try:
         check(*arguments)
     except InvariantError as error:
@@ -356,7 +357,7 @@ def _verdict(check: Callable, *arguments: object) -> str | None:
 def _first(check: Callable, calls: list[Call]) -> str | None:
     """What is wrong with the first module that fails, its name before it."""
     for name, module, inputs in calls:
-        if message := _verdict(check, module, *inputs):
+        if message := verdict(check, module, *inputs):
             return f"{name}: {message}"
     return None
 

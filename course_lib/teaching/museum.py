@@ -25,6 +25,7 @@ from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.han import HANSystem
 from course_lib.experiments.systems.system import Rows
 from course_lib.metrics.classification import sampling_error
+from course_lib.teaching import wrong_measures
 from course_lib.teaching.bugs import MUSEUM, Specimen
 from course_lib.training.config import TrainingError
 from course_lib.training.devices import choose_device, use_threads
@@ -124,7 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Train all specimens, write their record, and print a line for each."""
+    """Train all specimens, write their record, and print a line for each and for each wrong
+    measure, which needs no training."""
     defaults = asdict(MuseumSpec())
     spec = MuseumSpec(**{name: getattr(options, name) for name in defaults})
     changes = [f"--{name} {value}" for name, value in asdict(spec).items()
@@ -133,4 +135,5 @@ def command(options: argparse.Namespace) -> int:
     write_json(options.output, record)
     for entry in record["specimens"]:
         print(f"{entry['name']:12} {entry['wrong']:60} {_line(entry)}")
+    print(wrong_measures.as_text())
     return 0

@@ -1,0 +1,149 @@
+"""Every wrong measurement is told from the right one, and its example shows what it says."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.faithfulness import aopc, comprehensiveness, leave_one_out, zeroed
+from course_lib.metrics.invariants import InvariantError
+from course_lib.teaching import MUSEUM, WRONG_MEASURES, compare
+from course_lib.teaching import measure_probes as probes
+from course_lib.teaching import wrong_measures as wrong
+
+every_measure = pytest.mark.parametrize(
+    "exhibit", WRONG_MEASURES, ids=lambda exhibit: exhibit.wrong
+)
+AREAS = (wrong.never_the_top_word, wrong.distinct_thresholds, wrong.area_under_the_curve)
+TEXT = ["moving", "slow", "quiet", "wonderful", "a", "film"]
+
+
+def passes(check, function):
+    try:
+        check(function)
+    except InvariantError:
+        return False
+    return True
+
+
+@every_measure
+def test_its_check_tells_the_wrong_function_from_the_right_one(exhibit):
+    exhibit.check(exhibit.healthy)
+    with pytest.raises(InvariantError) as found:
+        exhibit.check(exhibit.sick)
+    assert compare(exhibit).message == str(found.value)
+
+
+@every_measure
+def test_its_example_shows_two_numbers_and_repeats(exhibit):
+    found = compare(exhibit)
+    assert abs(found.sick - found.healthy) > 0.04  # seen at two decimals
+    assert compare(exhibit) == found
+
+
+def test_the_wing_is_whole_and_no_part_of_the_first():
+    assert [each.name for each in WRONG_MEASURES] == [f"measure {n}" for n in range(1, 8)]
+    assert len({each.wrong for each in WRONG_MEASURES}) == 7
+    assert len({each.check for each in WRONG_MEASURES}) == 7
+    assert all(each.symptom and each.reported for each in WRONG_MEASURES)
+    assert not {each.name for each in WRONG_MEASURES} & {each.name for each in MUSEUM}
+
+
+def test_the_right_numbers_are_those_one_can_know():
+    healthy = [compare(exhibit).healthy for exhibit in WRONG_MEASURES]
+    assert healthy[0] == pytest.approx(1) and healthy[1] == pytest.approx(1)
+    assert healthy[5] == pytest.approx(1 / (1 + np.exp(-3))) and healthy[6] == pytest.approx(0)
+
+
+def test_of_the_three_wrong_areas_each_has_a_check_of_its_own():
+    checks = probes.check_top_word, probes.check_thresholds, probes.check_direction
+    assert [[passes(check, area) for check in checks] for area in AREAS] == [
+        [False, True, True],
+        [True, False, True],
+        [False, True, False],
+    ]
+
+
+def test_the_right_area_is_the_librarys():
+    model, importances = probes.summing(probes.WEIGHTS), probes.true_importances([TEXT])
+    expected = aopc(comprehensiveness(model, [TEXT], importances, (0.2, 0.5)))
+    found = wrong.area_over_the_curve(model, [TEXT], importances, (0.2, 0.5))
+    assert np.array_equal(found, expected)
+
+
+def test_the_word_that_decides_is_never_removed():
+    """So a ranking that puts it first seems to have found nothing."""
+    model = probes.summing({"wonderful": 4.0})
+    best = [np.array([float(word == "wonderful") for word in TEXT])]
+    assert wrong.area_over_the_curve(model, [TEXT], best)[0] > 0.4
+    assert wrong.never_the_top_word(model, [TEXT], best)[0] == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("copies", "alike"), [(1, False), (40, True)])
+def test_thresholds_coincide_in_short_texts_alone(copies, alike):
+    text, model = TEXT * copies, probes.summing(probes.WEIGHTS)
+    importances = probes.true_importances([text])
+    right = wrong.area_over_the_curve(model, [text], importances)
+    assert (wrong.distinct_thresholds(model, [text], importances) == pytest.approx(right)) == alike
+
+
+def test_under_the_curve_the_best_ranking_comes_out_last():
+    model, (truth,) = probes.summing(probes.WEIGHTS), probes.true_importances([TEXT])
+
+    def area(measure, importance):
+        return measure(model, [TEXT], [np.array(importance, dtype=float)])[0]
+
+    for measure, place in ((wrong.area_over_the_curve, max), (wrong.area_under_the_curve, min)):
+        others = [area(measure, ranks) for ranks in permutations(range(len(TEXT)))]
+        assert area(measure, truth) == pytest.approx(place(others))
+
+
+def test_without_dropout_importances_repeat_whatever_the_mode():
+    network = probes.dropping_network()
+    found = wrong.without_dropout(network, [TEXT])
+    assert all(module.training for module in network.modules())
+    assert np.allclose(found, wrong.without_dropout(network.eval(), [TEXT]))
+    assert np.allclose(found, wrong.with_dropout(network, [TEXT]))  # nothing is dropped now
+
+
+def test_the_rest_of_the_program_draws_the_same_numbers():
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    wrong.as_text()
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_made_up_model_uses_the_weights_it_says():
+    model, (truth,) = probes.summing(probes.WEIGHTS), probes.true_importances([TEXT])
+    (importance,) = leave_one_out(model, [TEXT])
+    assert np.array_equal(importance.argsort(), truth.argsort())
+    assert np.log(np.divide(*model([TEXT])[0, ::-1])) == pytest.approx(truth.sum())
+
+
+@pytest.mark.parametrize(
+    ("check", "function", "message"),
+    [
+        (probes.check_sums, lambda attention, gone: attention, "was zeroed has a weight of 0.6"),
+        (probes.check_sums, lambda *a: 2 * zeroed(*a), "sums to 2, not to 1"),
+        (
+            probes.check_columns,
+            lambda *_: {"gradients": 1.0, "leave one out": np.nan},
+            "leave one out: the ranking is attention's, so τ is 1; it is nan",
+        ),
+        (probes.check_direction, lambda model, texts, *_: np.full(len(texts), np.nan), "of nan"),
+    ],
+)
+def test_other_mistakes_are_found_too(check, function, message):
+    with pytest.raises(InvariantError, match=message):
+        check(function)
+
+
+def test_the_table_has_a_line_for_each():
+    lines = wrong.as_text().split("\n")
+    assert len(lines) == 7
+    for line, exhibit in zip(lines, WRONG_MEASURES, strict=True):
+        found = compare(exhibit)
+        assert line.startswith(exhibit.name) and exhibit.wrong in line
+        assert line.endswith(f"{exhibit.number}: {found.sick:.2f}, right {found.healthy:.2f}")
