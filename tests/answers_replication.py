@@ -149,6 +149,19 @@ def one_change_by_items(runs):
     ]
 
 
+def one_change_by(count):
+    """``count(first, second)`` says whether two runs make a pair."""
+    return lambda runs: [
+        (i, j) for i, j in combinations(range(len(runs)), 2) if count(runs[i], runs[j])
+    ]
+
+
+def one_change_with(default):
+    return one_change_by(
+        lambda a, b: sum(a.get(k, default) != b.get(k, default) for k in a.keys() | b.keys()) == 1
+    )
+
+
 def one_change_like(accept=lambda names: len(names) == 1, keep=lambda i, j: True):
     return lambda runs: [
         (i, j)
@@ -203,6 +216,15 @@ WRONG = {
         (defect_like(over=lambda t, v: v[-1] > 1.1 * v[0]), "Compare with its smallest value"),
         (defect_like(over=lambda t, v: v[-1] > 1.1 * t[-1]), "a gap between training and valid"),
         (defect_like(over=lambda t, v: v[-1] > min(v)), "wavers from epoch to epoch"),
+        (defect_like(over=lambda t, v: v[-1] > min(v) + 0.1), "10 % is a share"),
+        (defect_like(stuck=lambda t, v: t[-1] > t[0] - 0.05), "5 % is a share"),
+        (
+            defect_like(lambda t, v: t[0] < t[-1] + 0.05, lambda t, v: v[-1] - 0.1 > min(v)),
+            "multiply by 0.95 and by 1.1",
+        ),
+        (defect_like(stuck=lambda t, v: min(t) > 0.95 * t[0]), "at the smallest training loss"),
+        (defect_like(stuck=lambda t, v: t[-1] > 0.95 * max(t)), "with the largest training loss"),
+        (defect_like(over=lambda t, v: min(v) < 0.9 * v[-1]), "not of the last one"),
         (lambda t, v: "stuck" if t[-1] > 0.95 * t[-2] else defect_drifting(t, v), "at the last st"),
         (defect_like(stuck=lambda t, v: v[-1] > 0.95 * v[0]), "stuck is about the training loss"),
         (defect_like(names=("stuck", "under-trained", "over-fitted")), "are exchanged"),
@@ -223,6 +245,12 @@ WRONG = {
             "number of training texts",
         ),
         (constant_with_error(lambda p, train, test: (p / test) ** 0.5), "1 − p is missing"),
+        (
+            constant_with_error(
+                lambda p, train, test: (p * (1 - p) / (test - 1)) ** 0.5 if test > 1 else np.nan
+            ),
+            "you divide by n − 1",
+        ),
         (lambda *labels: constant_by_mode(*labels)[::-1], "accuracy and error are exchanged"),
         (lambda *labels: [100 * part for part in constant_by_mode(*labels)], "these are percent"),
         (lambda *labels: constant_by_mode(*labels)[0], "2 results are expected"),
@@ -289,6 +317,17 @@ WRONG = {
             ],
             "one run has and the other lacks",
         ),
+        (one_change_with(None), "get(name, None) cannot tell a missing setting"),
+        (one_change_with(0), "get(name, 0) cannot tell a missing setting"),
+        (
+            one_change_by(lambda a, b: sum(a.get(k) != b[k] for k in b) == 1),
+            "over the names of the second run alone",
+        ),
+        (one_change_by(lambda a, b: len(a.items() ^ b.items()) == 1), "so it counts twice"),
+        (
+            one_change_by(lambda a, b: len(a.items() ^ b.items()) == 2),
+            "two settings that a run lacks",
+        ),
         (
             one_change_like(lambda names: len(set(names) - {"seed"}) == 1),
             "the seed counts like any other",
@@ -313,6 +352,8 @@ WRONG = {
         (power_like(error=lambda sd, n: sd), "by the deviation of one run"),
         (power_like(error=lambda sd, n: sd * n**-0.5), "the error of one mean"),
         (power_like(error=lambda sd, n: sd * 2**0.5), "√2 is not divided by √n"),
+        (power_like(lambda a, b: (a.var(1) + b.var(1)).sqrt()), "divide their sum by 2"),
+        (power_like(lambda a, b: (a.var(1) + b.var(1)) / 2), "you divide by a variance"),
         (power_like(lambda a, b: a.std(1)), "the deviation of the first model alone"),
         (power_like(lambda a, b: torch.hstack([a, b]).std(1)), "of all scores together"),
         (power_like(lambda a, b: (a.std(1) + b.std(1)) / 2), "you average the two deviations"),

@@ -100,6 +100,9 @@ CONSTANT_ANSWER = Checker(
          "you divide by the number of training texts: the accuracy is measured on the test texts."),
         (_error_like(lambda share, train, test: (share / test).sqrt()),
          "1 − p is missing: the variance of an answer that is right or wrong is p (1 − p)."),
+        (_error_like(lambda share, train, test: (share * (1 - share) / (test - 1)).sqrt()),
+         "you divide by n − 1, as std() does, which is 0 for one text: divide p (1 − p) by n, or "
+         "take std(correction=0)."),
         (lambda train, test: _constant(train, test)[::-1], "accuracy and error are exchanged."),
         (lambda train, test: tuple(100 * part for part in _constant(train, test)),
          "these are percent: return shares in [0, 1]."),
@@ -226,6 +229,10 @@ POWER = Checker(
          "√(1 / n) is the error of one mean: there are two, so √(2 / n)."),
         (_power_of(lambda first, second: _pooled(first, second) * first.shape[1] ** 0.5),
          "√2 is not divided by √n: means of more seeds have a smaller error."),
+        (_power_of(lambda first, second: (first.var(1) + second.var(1)).sqrt()),
+         "s² is the mean of the two variances: divide their sum by 2."),
+        (_power_of(lambda first, second: (first.var(1) + second.var(1)) / 2),
+         "you divide by a variance: take its root, s."),
         (_power_of(lambda first, second: first.std(1)),
          "you take the deviation of the first model alone: pool both, the mean of the two "
          "variances."),

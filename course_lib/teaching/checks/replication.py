@@ -12,6 +12,7 @@ from course_lib.teaching.checks.core import Case, Checker, Trial, check
 from course_lib.teaching.records import committed_record
 
 Runs = list[dict[str, Any]]  # the settings of each run
+Rule = Callable[[list[float], list[float]], bool]  # of training and validation losses
 STUCK, OVER, UNDER = "stuck", "over-fitted", "under-trained"
 FALL, RISE = 0.05, 0.10  # as shares: a loss that learns falls by more, one that turns rises by more
 
@@ -65,35 +66,36 @@ def _curve_cases() -> list[Case]:
             ([0.5, 0.4, 0.3, 0.25], [1.0, 0.9, 0.85, 0.8]),
         "the training loss has come to rest, the validation loss has turned":
             ([1.0, 0.3, 0.1, 0.1], [0.8, 0.5, 0.6, 0.7]),
+        "large losses: a small fall and a small rise": ([4.0, 3.9, 3.85], [3.9, 3.8, 4.1]),
+        "large losses: a large fall and a small rise": ([4.0, 3.0, 2.5], [3.2, 3.0, 3.2]),
+        "small losses: a large fall and a large rise": ([0.08, 0.05, 0.04], [0.06, 0.05, 0.07]),
+        "a validation loss that ends just above 110 % of its smallest value":
+            ([1.0, 0.8, 0.6], [0.9, 0.8, 0.885]),
+        "learned for a while, and lost again": ([0.7, 0.5, 0.6, 0.69], [0.7, 0.6, 0.65, 0.69]),
+        "a training loss that jumps up after the first epoch":
+            ([0.6, 0.8, 0.6, 0.59], [0.7, 0.8, 0.7, 0.7]),
     }  # fmt: skip
     cases = [Case(name, curves) for name, curves in made_up.items()]
     return cases + [Case(name, _curves_of(run)) for name, run in RECORDED.items()]
 
 
+def _rule(stuck: Rule, over: Rule) -> Callable[[list[float], list[float]], str]:
+    """A wrong answer: stuck is asked first, then over-fitted."""
+    return lambda training, validation: (
+        STUCK if stuck(training, validation) else OVER if over(training, validation) else UNDER
+    )
+
+
+def _is_stuck(training: list[float], validation: list[float]) -> bool:
+    return _defect(training, validation) == STUCK
+
+
+def _has_turned(training: list[float], validation: list[float]) -> bool:
+    return validation[-1] > (1 + RISE) * min(validation)
+
+
 def _turned_first(training: list[float], validation: list[float]) -> str:
-    turned = validation[-1] > (1 + RISE) * min(validation)
-    return OVER if turned else _defect(training, validation)
-
-
-def _against_the_first(training: list[float], validation: list[float]) -> str:
-    found = _defect(training, validation)
-    if found == STUCK:
-        return found
-    return OVER if validation[-1] > (1 + RISE) * validation[0] else UNDER
-
-
-def _by_the_gap(training: list[float], validation: list[float]) -> str:
-    found = _defect(training, validation)
-    if found == STUCK:
-        return found
-    return OVER if validation[-1] > (1 + RISE) * training[-1] else UNDER
-
-
-def _without_tolerance(training: list[float], validation: list[float]) -> str:
-    found = _defect(training, validation)
-    if found == STUCK:
-        return found
-    return OVER if validation[-1] > min(validation) else UNDER
+    return OVER if _has_turned(training, validation) else _defect(training, validation)
 
 
 def _by_the_last_step(training: list[float], validation: list[float]) -> str:
@@ -104,6 +106,14 @@ def _by_the_last_step(training: list[float], validation: list[float]) -> str:
 
 def _stuck_by_validation(training: list[float], validation: list[float]) -> str:
     return STUCK if validation[-1] > (1 - FALL) * validation[0] else _defect(training, validation)
+
+
+def _not_fallen(training: list[float], validation: list[float]) -> bool:
+    return training[0] - training[-1] < FALL
+
+
+def _risen(training: list[float], validation: list[float]) -> bool:
+    return validation[-1] - min(validation) > RISE
 
 
 def _about_names(trial: Trial) -> str | None:
@@ -119,18 +129,18 @@ DEFECT = Checker(
     cases=_curve_cases,
     returns=("defect",),
     start='if training[-1] > 0.95 * training[0]: return "stuck"; then look at the validation loss.',
-    span="eight made-up pairs of curves and three recorded runs",
+    span="fourteen made-up pairs of curves and three recorded runs",
     mistakes=(
         (_turned_first,
          "ask first whether anything was learned: where the training loss has not fallen, a rising "
          "validation loss is drift and no over-fitting."),
-        (_against_the_first,
+        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * v[0]),
          "you compare the last validation loss with the first: it can turn and still lie below "
          "where it began. Compare with its smallest value."),
-        (_by_the_gap,
+        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * t[-1]),
          "a gap between training and validation is no defect by itself: over-fitted means that the "
          "validation loss has turned."),
-        (_without_tolerance,
+        (_rule(_is_stuck, lambda t, v: v[-1] > min(v)),
          "a validation loss wavers from epoch to epoch: it has turned when it ends more than 10 % "
          "above its smallest value."),
         (_by_the_last_step,
@@ -139,6 +149,22 @@ DEFECT = Checker(
         (_stuck_by_validation,
          "stuck is about the training loss: a network that learns by heart may have a validation "
          "loss that never falls."),
+        (_rule(_is_stuck, _risen),
+         "10 % is a share of the smallest validation loss, not a difference: multiply "
+         "by 1.1."),
+        (_rule(_not_fallen, _has_turned),
+         "5 % is a share of the first training loss, no difference between losses: multiply by "
+         "0.95."),
+        (_rule(_not_fallen, _risen),
+         "5 % and 10 % are shares of a loss, not differences: multiply by 0.95 and "
+         "by 1.1."),
+        (_rule(lambda t, v: min(t) > (1 - FALL) * t[0], _has_turned),
+         "you look at the smallest training loss: stuck is about the last one, beside the first."),
+        (_rule(lambda t, v: t[-1] > (1 - FALL) * max(t), _has_turned),
+         "you compare with the largest training loss: stuck compares the last with the first."),
+        (_rule(_is_stuck, lambda t, v: min(v) < (1 - RISE) * v[-1]),
+         "the 10 % are of the smallest validation loss, not of the last one: multiply the smallest "
+         "by 1.1."),
         (lambda training, validation: {STUCK: STUCK, OVER: UNDER, UNDER: OVER}[
             _defect(training, validation)],
          "under-trained and over-fitted are exchanged: over-fitted is the one that went too far."),
@@ -223,6 +249,9 @@ def _runs_cases() -> list[Case]:
         Case("two runs, one change", ([base, base | {"patience": 10}],)),
         Case("two runs, two changes", ([base, base | {"patience": 10, "frozen": True}],)),
         Case("a setting that one run lacks", ([base, base | {"vectors": "glove"}],)),
+        Case("a setting that the second run lacks", ([base | {"vectors": "glove"}, base],)),
+        Case("a setting that is None, absent, or 0", ([
+            base | {"limit": None}, base, base | {"limit": 0}],)),
         Case("two runs that differ in their seed", ([base, base | {"seed": 1}],)),
         Case("a chain of changes", ([
             base, base | {"patience": 10}, base | {"patience": 10, "frozen": True}],)),
@@ -237,6 +266,16 @@ def _runs_cases() -> list[Case]:
 
 def _apart_where_both(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
     return {name for name in first.keys() & second.keys() if first[name] != second[name]}
+
+
+def _apart_by_get(default: Any) -> Callable[[dict[str, Any], dict[str, Any]], set[str]]:
+    return lambda a, b: {
+        name for name in {**a, **b} if a.get(name, default) != b.get(name, default)
+    }
+
+
+def _items_apart(first: dict[str, Any], second: dict[str, Any]) -> set[tuple[str, Any]]:
+    return first.items() ^ second.items()
 
 
 def _apart_but_the_seed(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
@@ -273,6 +312,18 @@ ONE_CHANGE = Checker(
         (lambda runs: _pairs(runs, _apart_where_both),
          "a setting that one run has and the other lacks is a difference, too: go over the names "
          "of both."),
+        (lambda runs: _pairs(
+            runs, lambda a, b: {name for name in b if a.get(name) != b[name]}),
+         "you go over the names of the second run alone: the first one may have a setting that the "
+         "second lacks."),
+        *((lambda runs, default=default: _pairs(runs, _apart_by_get(default)),
+           f"get(name, {default}) cannot tell a missing setting from one whose value is {default}: "
+           "take a value that no setting can have, such as a fresh object().")
+          for default in (None, 0)),
+        (lambda runs: _pairs(runs, _items_apart),
+         "a changed setting stands among the items of both runs, so it counts twice: count names."),
+        (lambda runs: _pairs(runs, _items_apart, (2,)),
+         "two items that are not shared can be two settings that a run lacks: count names."),
         (lambda runs: _pairs(runs, _apart_but_the_seed),
          "the seed counts like any other setting here: two runs that differ in it alone are a "
          "pair, and one that differs in it besides is none."),
