@@ -222,14 +222,14 @@ RECORDS = {
 def test_the_table_has_a_row_for_each_ranking_of_each_network():
     rows = report.faithfulness_table(records=RECORDS).split("\n")
     assert len(rows) == 2 + 6
-    assert rows[2] == (
+    assert rows[3] == (
         "| `one`, 10 texts | attention | 0.50 [0.40, 0.60] | 0.25 [0.15, 0.35] "
         "| 0.50 (3, exact or beam) | 0.50 [0.40, 0.60] | 0.25 [0.15, 0.35] "
         "| 0.50 (3, exact or beam) | 0.50 [0.40, 0.60] |"
     )
     assert rows[4].startswith("| `one`, 10 texts | random | 0.25 [0.15, 0.35] | – |")
     masked = report.faithfulness_table("masking", RECORDS).split("\n")
-    assert "| attention | 0.38 [0.28, 0.47] |" in masked[2]
+    assert "| attention | 0.38 [0.28, 0.47] |" in masked[3]
     with pytest.raises(ValueError, match="removal takes one of deletion, masking, got 'cutting'"):
         report.faithfulness_table("cutting", RECORDS)
 
@@ -256,7 +256,10 @@ def test_the_picture_shows_every_ranking_with_its_interval_the_most_comprehensiv
     np.testing.assert_allclose(ends, [0.65, 0.85])
     assert second.containers[0].lines[0].get_xdata().tolist() == [0.25, 0.5, 0.75]
     title = figure.get_suptitle()
-    assert title.startswith("one, 10 texts") and "attention costs 0.50, at random 0.25" in title
+    assert (
+        title.startswith("one, 10 texts")
+        and "costs 0.50 of the probability, random words 0.25" in title
+    )
     with pytest.raises(ValueError, match="'three' has no record of faithfulness; there are: one"):
         report.faithfulness_figure("three", RECORDS)
 

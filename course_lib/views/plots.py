@@ -173,7 +173,7 @@ def means_with_intervals(
         axis.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
         axis.set_title(name)
     axes[0, 0].set_yticks(range(len(rows)), rows)
-    axes[0, -1].legend(fontsize=9)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
 

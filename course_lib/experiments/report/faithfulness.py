@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from course_lib.experiments import faithfulness_record
 from course_lib.experiments.faithfulness_record import (
     ATTENTION,
-    LEFT_OUT,
     MEASURES,
     RANDOM,
     REMOVALS,
@@ -18,7 +17,7 @@ from course_lib.views import plots
 
 Records = dict[str, dict[str, Any]]
 NONE_YET = "No network has been tested yet: `attention-course faithfulness NAME` does it."
-BETTER = {"comprehensiveness": "more is better", "sufficiency": "less is better"}
+BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is better"}
 
 
 def faithfulness_records(folder: Path | None = None) -> Records:
@@ -33,7 +32,7 @@ def faithfulness_records(folder: Path | None = None) -> Records:
 def faithfulness_table(removal: str = "deletion", records: Records | None = None) -> str:
     """Every ranking of every network as a markdown table: the AOPC of comprehensiveness and
     sufficiency with their 95 % intervals, by how much they exceed the random ranking's, normalised,
-    and the share of words removed until the decision flips.
+    and the share of words removed until the decision flips; the most comprehensive ranking first.
 
     Words are removed by ``"deletion"`` or ``"masking"``, else ``ValueError``. Instead of a table, a
     sentence where nothing is recorded.
@@ -50,7 +49,7 @@ def faithfulness_table(removal: str = "deletion", records: Records | None = None
     ]
     for name, record in records.items():
         found = record["removals"][removal]
-        for ranking in found["words_to_flip"]:
+        for ranking in _ranked(found):
             cells = []
             for measure in MEASURES:
                 figures = found[measure]["rankings"][ranking]
@@ -93,7 +92,7 @@ def faithfulness_figure(name: str, records: Records | None = None) -> Figure:
         )
     removals, texts = records[name]["removals"], records[name]["texts"]
     panels = {
-        f"{measure} (AOPC): {BETTER[measure]}": {
+        f"{measure}, {BETTER[measure]}": {
             f"by {removal}": {
                 ranking: tuple(figures["aopc"][part] for part in ("mean", "low", "high"))
                 for ranking, figures in removals[removal][measure]["rankings"].items()
@@ -102,18 +101,20 @@ def faithfulness_figure(name: str, records: Records | None = None) -> Figure:
         }
         for measure in MEASURES
     }
-    first = next(iter(next(iter(panels.values())).values()))
-    rows = sorted(first, key=lambda ranking: -first[ranking][0])
-    costs = ", ".join(
-        f"{words} {first[ranking][0]:.2f}"
-        for words, ranking in (
-            ("by attention costs", ATTENTION),
-            ("at random", RANDOM),
-            ("by leave-one-out", LEFT_OUT),
-        )
+    rows = _ranked(removals["deletion"])
+    costs = removals["deletion"]["comprehensiveness"]["rankings"]
+    attention, random = (costs[ranking]["aopc"]["mean"] for ranking in (ATTENTION, RANDOM))
+    title = (
+        f"{name}, {texts} texts: deleting the words that attention ranks first\n"
+        f"costs {attention:.2f} of the probability, random words {random:.2f}"
     )
-    title = f"{name}, {texts} texts: removing words {costs}"
-    return plots.means_with_intervals(panels, rows, "loss of probability, mean and 95 %", title)
+    return plots.means_with_intervals(panels, rows, "AOPC: mean, 95 % interval", title)
+
+
+def _ranked(found: dict[str, Any]) -> list[str]:
+    """The rankings of a record's part of one removal, the most comprehensive first."""
+    rankings = found["comprehensiveness"]["rankings"]
+    return sorted(rankings, key=lambda ranking: -rankings[ranking]["aopc"]["mean"])
 
 
 def _cell(mean: dict[str, Any] | None) -> str:
