@@ -22,6 +22,7 @@ from course_lib.experiments.records import StaleRun, load_records
 from course_lib.experiments.run import train
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.weights import publish_weights
+from course_lib.faithfulness import agreement
 from course_lib.files import DataError
 
 TEXTS, SLOW = 4, 2
@@ -40,6 +41,7 @@ def name(request, tmp_path_factory):
         patch.setattr(records, "RUNS", place / "runs")
         patch.setattr(records, "RESULTS", place / "results")
         patch.setattr(faithfulness_record, "SLOW_TEXTS", SLOW)
+        patch.setattr(agreement, "DRAWS", 100)
         train(spec, records.RUNS / spec.id)
         publish_weights(records.RUNS / spec.id)
         yield spec.id

@@ -96,6 +96,7 @@ def record_faithfulness(
     Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean stands with its
     interval and the number of texts behind it; it is None where no text has a value.
     """
+    environment = describe_environment(torch.device("cpu"), use_threads(None))
     start, model, documents = time.perf_counter(), trial.model, trial.documents
     say("rankings")
     rankings = _rankings(trial)
@@ -121,7 +122,7 @@ def record_faithfulness(
         "sample": trial.digest,
         "data": trial.run.record["data"]["content"],
         "weights": trial.run.record[DIGEST],
-        "environment": describe_environment(torch.device("cpu"), use_threads(None)),
+        "environment": environment,
         "seconds": round(time.perf_counter() - start, 1),
         "shares": list(faithfulness.SHARES),
         "removals": removals,
