@@ -320,6 +320,11 @@ COMMANDS = {
         "copy the networks of finished runs to results/weights, small enough to be committed",
         "weights runs/agt-sst5-room-s0", "experiments", *_of("experiments.weights"),
     ),
+    "faithfulness": Command(
+        "test whether the attention of recorded networks says what they use, and record it",
+        "faithfulness han-imdb-room-s0 --texts 100", "course",
+        *_of("experiments.faithfulness_record"),
+    ),
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from recorded import FROZEN, spec_of, tiny_vectors
 from safetensors.torch import load_file, save_file
 
 from course_lib import cli
 from course_lib.data import catalog
-from course_lib.data.cards import Card, Download, Source
-from course_lib.data.corpus import load_corpus
 from course_lib.data.text import TokenisedText
 from course_lib.experiments import records, run, weights
 from course_lib.experiments.model_card import DIGEST
@@ -32,42 +31,12 @@ from course_lib.experiments.weights import (
 from course_lib.explore import explore_text, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
 
-TEXT = {
-    "text.vectors": "tiny.8d",
-    "text.vocabulary_from": "vectors",
-    "text.without_vector": "zero",
-    "training.epochs": 1,
-}
-FROZEN = {
-    "han": {"training.embedding_rate": 0, "model.hidden": 4},
-    "sanet": {"training.embedding_rate": 0, "model.hidden": 8},
-    "iram": {"model.frozen": True, "model.ngrams": 40},
-    "agt": {"model.frozen": True},
-    "bilstm": {"training.embedding_rate": 0},
-}
 OURS = TokenisedText(["A", "tender", "film", ".", "The", "acting", "is", "dull"], [4, 4])
-
-
-def spec_of(system, **changes):
-    overrides = TEXT | FROZEN.get(system, {}) | changes
-    return RunSpec(system, "toy", "small", overrides, device="cpu", threads=1)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def tiny(tmp_path_factory):
-    """Vectors in the catalog, committed like ours: some of the toy's words, in lower case."""
-    rows = load_corpus("toy").splits["train"]
-    words = sorted({word.lower() for tokens in rows["tokens"] for word in tokens})[::2]
-    path = tmp_path_factory.mktemp("vectors") / "tiny.npz"
-    vectors = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
-    np.savez(path, words=np.array(words), vectors=vectors)
-    digest = f"sha256:{file_digest(path)}"
-    file = Download(path.name, digest, path.stat().st_size, committed=str(path))
-    source = Source("this repository", (file,))
-    card = Card("tiny.8d", "Tiny vectors", "", "Terms of tiny.", "Tiny (2000).", (source,),
-                kind="vectors")  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(catalog.CARDS, card.name, card)
+    with tiny_vectors(tmp_path_factory.mktemp("vectors")) as card:
         yield card
 
 

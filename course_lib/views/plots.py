@@ -147,6 +147,37 @@ def waterfall(chains: dict[str, dict[str, float]], xlabel: str) -> Figure:
     return figure
 
 
+def means_with_intervals(
+    panels: dict[str, dict[str, dict[str, tuple[float, float, float]]]],
+    rows: Sequence[str],
+    xlabel: str,
+    title: str,
+) -> Figure:
+    """Means with the ends of their intervals, a row each: ``panels`` holds, by title, by series and
+    by row, ``(mean, low, high)``. The series of a row lie one below the other."""
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(10, 1.5 + 0.42 * len(rows)), sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axis, (name, by_series) in zip(axes[0], panels.items(), strict=True):
+        axis.axvline(0, color=MUTED, linewidth=0.8)
+        looks = zip(by_series.items(), cycle(((ACCENT, "o"), (SECOND, "s"))))
+        for number, ((series, values), (colour, marker)) in enumerate(looks):
+            means, low, high = np.array([values[row] for row in rows]).T
+            at = np.arange(len(rows)) + 0.3 * (number - (len(by_series) - 1) / 2)
+            axis.errorbar(
+                means, at, xerr=np.abs([means - low, high - means]), fmt=marker, color=colour,
+                capsize=3, markersize=5, label=series,
+            )  # fmt: skip
+        axis.grid(axis="y", linewidth=0.5)
+        axis.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
+        axis.set_title(name)
+    axes[0, 0].set_yticks(range(len(rows)), rows)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    return figure
+
+
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))

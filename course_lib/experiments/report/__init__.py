@@ -28,6 +28,10 @@ __all__, __getattr__ = front(
         "contrasts_table": "differences",  # differences between two models of ours, with intervals
         "difference": "differences",  # mean accuracy of runs minus that of others
         "papers_table": "differences",  # our accuracies beside the papers', with differences
+        "agreement_table": "faithfulness",  # Kendall's τ of attention, gradients, leave-one-out
+        "faithfulness_figure": "faithfulness",  # what removing words costs, by every ranking
+        "faithfulness_records": "faithfulness",  # the committed records, by their network's id
+        "faithfulness_table": "faithfulness",  # that with limits and words to flip, in numbers
         "freeze_table": "freeze",  # whether the learned attention is used: beside frozen ones
         "mcnemar": "paired",  # whether two models are right equally often on the same texts
         "paired_bootstrap": "paired",  # interval of their difference, over texts and seeds
