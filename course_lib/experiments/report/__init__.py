@@ -48,7 +48,6 @@ __all__, __getattr__ = front(
         "made_from": "records",  # how many seeds, and whether of a subset, in words
         "seeds_of": "records",  # the records of a preset on a dataset, one per seed
         "spread": "records",  # mean ± standard deviation over seeds
-        "with_other_vectors": "records",  # those of a preset with vectors of another name
         "standard_error": "records",  # of an accuracy on the complete test set
         "AGT_MODELS": "sst",  # AGT's rows: system and preset by name
         "IRAM_MODELS": "sst",  # IRAM's rows: system and preset by name
