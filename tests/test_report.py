@@ -253,6 +253,21 @@ def test_room_editions_stand_beside_tfidf_on_the_same_texts_and_missing_ones_are
     assert "optimistic" in rows[-1]
 
 
+def test_claims_are_read_from_records_and_refused_where_they_no_longer_hold():
+    without = [record for record in load_records() if record["id"] != "agt-sst5-room-s0"]
+    with pytest.raises(ValueError, match="room edition of agt"):
+        report.claims_table(without)
+    records = load_records()
+    rows = report.claims_table(records).split("\n")[2:]
+    assert {row.split(" | ")[0] for row in rows} == {"| 03", "| 04", "| 05", "| 06"}
+    assert all("changed" in row or "stands" in row for row in rows)
+    for record in records:
+        if record["id"] == "sanet-imdb-room-s0":
+            record["attention"]["trained"]["diagonality 3"] += 0.1
+    with pytest.raises(ValueError, match="no longer say that SANet has no band"):
+        report.claims_table(records)
+
+
 def test_seeds_subset_and_bfloat16_are_named():
     group = [record(0, 0.85), record(1, 0.87)]
     assert report.made_from(group) == "(2 seeds)"

@@ -13,6 +13,7 @@ __all__, __getattr__ = front(
         "STEPS": "changes",  # from the first record to the last, one change after the other
         "waterfall_figure": "changes",  # what each of these changes bought, as bars
         "single_changes": "apart",  # pairs of runs that differ in one setting
+        "claims_table": "claims",  # which claims of the lessons newer records have changed
         "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
         "phrases": "composition",  # the phrases of one document, layer by layer

@@ -10,11 +10,12 @@ from course_lib.experiments.records import load_records
 from course_lib.experiments.report.differences import MODELS, PAIRS, PAPERS, difference
 from course_lib.experiments.report.records import (
     accuracy_of,
+    holds,
     made_from,
     runs_of,
     seeds_of,
     spread,
-    with_other_vectors,
+    with_film_vectors,
 )
 from course_lib.experiments.report.sweeps import steps_sweep
 from course_lib.files import REPOSITORY, atomic_path
@@ -44,7 +45,8 @@ def short_table(records: list[dict[str, Any]] | None = None) -> str:
     lines = ["| network and text | paper | ours | TF-IDF |", "|---|---:|---:|---:|"]
     rows = [(*row, runs_of(records, MODELS[row[1]], row[2])) for row in ROWS]
     for title, model, system, preset, dataset in FILM_ROWS:
-        group = _with_film_vectors(records, system, preset, dataset)
+        of_preset = seeds_of if preset == "room" else with_film_vectors
+        group = of_preset(records, system, preset, dataset)
         rows.append((f"{title}, film vectors", model, dataset, group))
     for title, model, dataset, ours in rows:
         paper = PAPERS.get(model, {}).get(dataset)
@@ -55,17 +57,6 @@ def short_table(records: list[dict[str, Any]] | None = None) -> str:
         lines.append(f"| {title} | {' | '.join(cells)} |")
     alone = re.compile(r" \(1 seed(?:, (subset))?\) ")
     return alone.sub(lambda match: f" ({match[1]}) " if match[1] else " ", "\n".join(lines))
-
-
-def _with_film_vectors(
-    records: list[dict[str, Any]], system: str, preset: str, dataset: str
-) -> list[dict[str, Any]]:
-    """The runs of a room edition, or of another preset with film vectors: most seeds first."""
-    if preset == "room":
-        return seeds_of(records, system, preset, dataset)
-    groups = with_other_vectors(records, system, preset, dataset).items()
-    film = [group for changes, group in groups if "imdb-cbow" in changes]
-    return max(film, key=len, default=[])
 
 
 def findings(records: list[dict[str, Any]] | None = None) -> str:
@@ -80,9 +71,9 @@ def findings(records: list[dict[str, Any]] | None = None) -> str:
 def _simple(records: list[dict[str, Any]]) -> str:
     han, words = (runs_of(records, MODELS[name], "imdb") for name in ("HAN, 25 × 50", PAIRS))
     gap = difference(han, words)
-    _holds(gap.reading == "not told apart", "HAN and TF-IDF are level on IMDb")
+    holds(gap.reading == "not told apart", "HAN and TF-IDF are level on IMDb")
     film = difference(seeds_of(records, "han", "room", "imdb"), words)
-    _holds(film.reading == "better, of one seed", "HAN with film vectors is ahead of TF-IDF")
+    holds(film.reading == "better, of one seed", "HAN with film vectors is ahead of TF-IDF")
     ours, simple = (100 * statistics.mean(map(accuracy_of, group)) for group in (han, words))
     low, high = (100 * bound for bound in film.interval)
     return (
@@ -101,7 +92,7 @@ def _untrained(records: list[dict[str, Any]]) -> str:
         for state in ("trained", "untrained")
     )
     uniform = 100 * group[0]["attention"]["trained"][f"uniform {name}"]
-    _holds(abs(trained - uniform) < 2 and untrained > trained, "the band of AG is that of chance")
+    holds(abs(trained - uniform) < 2 and untrained > trained, "the band of AG is that of chance")
     return (
         f"**A pattern can be there before training.** On news items SANet puts {trained:.0f} % of "
         f"its attention within three words of the word that attends. Untrained it puts "
@@ -112,17 +103,12 @@ def _untrained(records: list[dict[str, Any]]) -> str:
 def _passes_on(records: list[dict[str, Any]]) -> str:
     (record,) = steps_sweep(0.1, ("iram", "vanilla"), "sst2", records)[3]
     share = 100 * record["attention"]["trained"]["summary share, step 3"]
-    _holds(share > 90, "IRAM's third step passes on what a step before found")
+    holds(share > 90, "IRAM's third step passes on what a step before found")
     return (
         "**A penalty can be met by a trick.** IRAM is penalised when its steps look at the same "
         "words. With a strong penalty the third step no longer looks at words: "
         f"{share:.1f} % of its attention goes to what the steps before have written."
     )
-
-
-def _holds(claim: bool, words: str) -> None:
-    if not claim:
-        raise ValueError(f"the records no longer say that {words}: write the README's finding anew")
 
 
 TABLES: dict[str, Callable[[], str]] = {"findings": findings, "papers": short_table}
