@@ -234,12 +234,12 @@ def test_the_data_are_prepared_with_one_line_each_in_a_log(preparation):
     with redirect_stderr(io.StringIO()) as log:
         assert cli.main(["data"]) == 0
     lines = log.getvalue().splitlines()
-    assert lines[0] == "preparing imdb …" and lines[-1] == "preparing glove.6B.50d …"
+    assert lines[0] == "preparing imdb …" and lines[-1] == "preparing reviews.100d …"
     place = lines.index("preparing sst2 …")
     assert lines[place + 1 : place + 3] == [
         "sst2 cannot be had", "The lessons use movies2 instead."
     ]  # fmt: skip
-    assert len(lines) == 8 + 2 and "%" not in log.getvalue()
+    assert len(lines) == 9 + 2 and "%" not in log.getvalue()
 
 
 HERE = watching.Expected({"a": 10.0, "b": 20.0, "c": 30.0}, here=True)
