@@ -23,6 +23,7 @@ families = pytest.mark.parametrize("family", FAMILIES)
 NO_ATTENTION = {
     "sanet": {"model.attention": False},
     "iram": {"model.steps": 0, "model.penalty": 0.0},
+    "agt": {"model.attention": False},
 }
 
 
@@ -225,7 +226,7 @@ def test_steps_see_words_and_earlier_summaries_and_the_last_one_ranks_the_words(
 def test_a_baseline_has_no_attention_to_replace(family):
     model = DocumentModel(untrained(family, **NO_ATTENTION[family]))
     documents = texts(family)[:2]
-    assert "attention" not in model.attention(documents)
+    assert "attention" not in model.attention(documents) and model.attention([]) == {}
     with pytest.raises(ValueError, match="no attention"):
         model.attended(documents[0])
     with pytest.raises(ValueError, match="no attention"):

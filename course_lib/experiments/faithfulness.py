@@ -87,7 +87,8 @@ class DocumentModel:
             return [{name: part[n] for name, part in parts.items()} for n in range(len(some))]
 
         per_document = self._in_batches(documents, found, "attention")
-        return {name: [one[name] for one in per_document] for name in per_document[0]}
+        names = per_document[0] if per_document else ()
+        return {name: [one[name] for one in per_document] for name in names}
 
     def attended(self, document: Document) -> Attended:
         """A document's attention and the network with that attention given.
@@ -98,7 +99,7 @@ class DocumentModel:
         """
         model, (tokens, mask) = self._model(), self._batch([document])
         with torch.inference_mode():
-            own = _own_attention(self.system.forward(tokens, mask))
+            own = self._own_attention(tokens, mask)
         given = own[0] if isinstance(own, tuple) else own
         at_once = max(1, WORDS_AT_ONCE // mask.numel())
 
@@ -132,6 +133,16 @@ class DocumentModel:
         batch = encoded.batch(np.arange(len(texts)))
         return batch.to(next(self.system.model.parameters()).device)[:2]
 
+    def _own_attention(self, tokens: Tensor, mask: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """The network's attention, in the form in which it takes one; ``ValueError`` for none."""
+        output = self.system.forward(tokens, mask)
+        if hasattr(output, "word_attention"):
+            return output.word_attention, output.sentence_attention
+        weighs_alike = getattr(self.system.settings.model, "attention", True) is False  # AGT's mean
+        if output.attention is None or weighs_alike:
+            raise ValueError("this network has no attention")
+        return output.attention
+
     def _in_batches(self, documents: Sequence[Document], found: Any, what: str) -> list[Any]:
         """``found(documents, places)`` of each batch, in the order of the documents."""
         lengths = np.array([len(words_of(document)) for document in documents])
@@ -153,7 +164,7 @@ class DocumentModel:
         with scaled_vectors(model, scale) as seen, torch.backends.cudnn.flags(enabled=False):
             if detached:
                 with torch.no_grad():
-                    options["attention"] = _own_attention(self.system.forward(tokens, mask))
+                    options["attention"] = self._own_attention(tokens, mask)
             logits = model(tokens, mask, **options).logits
             chosen = torch.from_numpy(classes).to(mask.device).unsqueeze(1)
             others = logits.scatter(1, chosen, -torch.inf).logsumexp(1)
@@ -188,15 +199,6 @@ def scaled_vectors(model: nn.Module, scale: float) -> Iterator[list[tuple[Tensor
         yield seen
     finally:
         handle.remove()
-
-
-def _own_attention(output: Any) -> Tensor | tuple[Tensor, Tensor]:
-    """The attention of an output, in the form in which the network takes it."""
-    if hasattr(output, "word_attention"):
-        return output.word_attention, output.sentence_attention
-    if output.attention is None:
-        raise ValueError("this network has no attention")
-    return output.attention
 
 
 def _places(attention: Tensor, mask: Tensor) -> Tensor:
