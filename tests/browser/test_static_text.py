@@ -106,8 +106,10 @@ def test_what_was_not_read_is_folded_and_never_markup(open_static):
     before = frame.page.locator("iframe").bounding_box()["height"]
     for _ in range(2):  # the words, then the line
         frame.page.keyboard.press("Tab")
+    assert line.evaluate("line => line === document.activeElement")
     frame.page.keyboard.press("Enter")
-    frame.page.wait_for_timeout(200)
+    frame.locator(".rest p").wait_for(state="visible")
     assert frame.locator(".rest p").inner_text() == " ".join(rest)
-    assert frame.page.locator("iframe").bounding_box()["height"] > before
+    grown = "before => document.querySelector('iframe').getBoundingClientRect().height > before"
+    frame.page.wait_for_function(grown, arg=before)
     assert frame.locator("img").count() == 0
