@@ -22,7 +22,7 @@ def took(seconds, spec=SPEC, epochs=2, rows=540):
         "spec": asdict(spec),
         "settings": asdict(spec.settings()),
         "seconds": seconds,
-        "epochs": [{}] * epochs,
+        "epochs": [{"seconds": seconds / epochs}] * epochs,
         "sizes": {"train": rows},
     }
 
@@ -32,6 +32,11 @@ def test_another_seed_of_the_same_settings_tells_how_long_a_run_takes():
     finished.append(took(90, replace(SPEC, overrides={"training.learning_rate": 0.5})))
     finished.append(took(70, replace(SPEC, limit=100)))
     assert expected_seconds(SPEC, finished) == 11
+
+
+def test_a_resumed_run_took_as_long_as_its_epochs():
+    resumed = took(100) | {"seconds": 7}
+    assert expected_seconds(SPEC, [resumed]) == 100
 
 
 def test_more_epochs_and_longer_texts_take_longer_at_the_same_rate():

@@ -80,7 +80,7 @@ def expected_seconds(spec: RunSpec, finished: list[dict[str, Any]]) -> float | N
     """
     settings = asdict(spec.settings())
     alike = [record for record in finished if record["spec"]["system"] == spec.system]
-    same = [record["seconds"] for record in alike if _is_seed_of(record, spec, settings)]
+    same = [_seconds(record) for record in alike if _is_seed_of(record, spec, settings)]
     if same:
         return median(same)
     twins = [record for record in alike if _sizes(record) == _sizes({"settings": settings})]
@@ -165,7 +165,13 @@ def _rate(record: dict[str, Any]) -> float:
     """Words a second of a recorded run, all that it did beside training included."""
     words = min(words_per_text(record["spec"]["dataset"]), _cut(record["settings"]["text"]))
     rows = record["sizes"]["train"] * len(record.get("epochs", [0]))
-    return rows * words / record["seconds"]
+    return rows * words / _seconds(record)
+
+
+def _seconds(record: dict[str, Any]) -> float:
+    """What a run took. One that was resumed notes the time since then alone, and that of all its
+    epochs."""
+    return max(record["seconds"], sum(epoch["seconds"] for epoch in record.get("epochs", [])))
 
 
 def _cut(text: dict[str, Any]) -> float:
