@@ -35,6 +35,8 @@ FILM_ROWS = (
     ("HAN, IMDb, 25 × 50", "HAN, 25 × 50", "han", "room", "imdb"),
     ("SANet base, IMDb", "SANet base", "sanet", "room", "imdb"),
     ("IRAM vanilla, SST-2", "IRAM vanilla", "iram", "vanilla", "sst2"),
+    ("IRAM full, SST-2", "IRAM full", "iram", "full", "sst2"),
+    ("IRAM vanilla, IMDb, 400 words", "IRAM vanilla", "iram", "room", "imdb"),
     ("AGT, SST-5", "AGT", "agt", "paper", "sst5"),
 )
 
