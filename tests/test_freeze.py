@@ -29,6 +29,7 @@ SCORERS = {  # by the beginnings of their parameters' names
     "iram": {"steps.attend", "steps.controller", "refine_query", "encoder.layers.1"},
     "agt": {"attention"},
     "bilstm": {"pooling"},
+    "context_han": {"words.pooling.0", "words.pooling.1", "sentences.pooling"},
 }
 MORE = {  # so that every kind of scorer occurs
     "sanet": {"model.blocks": 2},
@@ -64,7 +65,7 @@ def scores_of(name):
 
 def attentions(name, output, mask):
     """What a network shows of its attention, each beside where it may go."""
-    if name == "han":
+    if name in ("han", "context_han"):
         return [(output.word_attention, mask), (output.sentence_attention, mask.any(2))]
     if name == "sanet":
         pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
@@ -81,7 +82,7 @@ def test_scorers_are_what_no_longer_matters_once_attention_is_given(name):
     system, rows = built(name)
     model, (tokens, mask) = system.model.eval(), some_texts(system, rows)
     there = [torch.ones_like(a) for a, _ in attentions(name, system.forward(tokens, mask), mask)]
-    given = tuple(there) if name == "han" else there[0]
+    given = tuple(there) if name in ("han", "context_han") else there[0]
     model(tokens, mask, attention=given).logits.square().sum().backward()
     idle = {n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()}
     assert idle == {n for n, _ in model.named_parameters() if n.startswith(scores_of(name))}

@@ -50,7 +50,10 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
     [
         ("a: [{hidden: 3}]", "group 'a', entry 1: no 'hidden'; there are: system, dataset"),
         (f"a: [{SMALL}, {{seed: 3}}]", "group 'a', entry 2: no 'seed'"),
-        ("a: [{system: hna}]", "group 'a', entry 1: no system 'hna'; there are: agt, bilstm, han"),
+        (
+            "a: [{system: hna}]",
+            "group 'a', entry 1: no system 'hna'; there are: agt, bilstm, context_han",
+        ),
         (
             "a: [{overrides: {hidden: 1}}]",
             "entry 1: no setting 'hidden'; do you mean model.hidden?",

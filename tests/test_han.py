@@ -114,17 +114,22 @@ def numpy_gru(weights, x):
     return np.array(states)
 
 
-def numpy_encoder(state, floor, x):
-    """Both directions, then attention: the pooled vector and the mean weight over the hops."""
+def numpy_states(state, floor, x):
+    """The states of both directions, side by side."""
     names = [
         f"{floor}.gru.gru.{kind}_l0" for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     ]
-    h = np.hstack(
+    return np.hstack(
         [
             numpy_gru([state[name] for name in names], x),
             numpy_gru([state[name + "_reverse"] for name in names], x[::-1])[::-1],
         ]
     )
+
+
+def numpy_encoder(state, floor, x):
+    """Both directions, then attention: the pooled vector and the mean weight over the hops."""
+    h = numpy_states(state, floor, x)
     u = np.tanh(
         h @ state[f"{floor}.pooling.projection.weight"].T
         + state[f"{floor}.pooling.projection.bias"]

@@ -24,6 +24,8 @@ __all__, __getattr__ = front(
         "LSTMLayer": "iram",  # a bidirectional LSTM layer that padding cannot change
         "RecursiveAttention": "iram",  # steps of attention whose summaries rejoin the sequence
         "step_penalty": "iram",  # how much the steps attend to the same
+        "ContextHAN": "context_han",  # a HAN whose word attention knows the other sentences
+        "ContextHANConfig": "context_han",  # its sizes and variants
         "SANet": "sanet",  # self-attention network
         "SANetConfig": "sanet",  # its sizes
         "SelfAttention": "sanet",  # one head, unscaled, one matrix for queries and keys

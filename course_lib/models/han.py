@@ -102,7 +102,7 @@ class HAN(nn.Module):
         of_words, of_sentences = attention or (None, None)
         if of_words is not None:
             of_words = renormalised(of_words, mask)[real]
-        s, alpha = self.words(self.embedding(tokens[real]), mask[real], of_words)
+        s, alpha = self.encode_sentences(tokens, mask, of_words)
         word_attention = alpha.new_zeros(mask.shape)
         word_attention[real] = alpha.mean(1)
 
@@ -120,6 +120,14 @@ class HAN(nn.Module):
         if self.config.penalty:
             penalty = self.config.penalty * redundancy(alpha, beta, real)
         return HANOutput(logits, word_attention, sentence_attention, penalty)
+
+    def encode_sentences(
+        self, tokens: Tensor, mask: Tensor, attention: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Vectors of all real sentences, one document after the other, ``(real, width)``, and
+        attention ``(real, hops, words)``, which a given one ``(real, words)`` replaces."""
+        real = mask.any(2)
+        return self.words(self.embedding(tokens[real]), mask[real], attention)
 
 
 def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:

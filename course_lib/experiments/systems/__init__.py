@@ -3,6 +3,7 @@ drawings of it are further work in `report/` and `views/`."""
 
 from course_lib.experiments.systems.agt import AGTSystem
 from course_lib.experiments.systems.bilstm import BiLSTMSystem
+from course_lib.experiments.systems.context_han import ContextHANSystem
 from course_lib.experiments.systems.han import HANSystem
 from course_lib.experiments.systems.iram import IRAMSystem
 from course_lib.experiments.systems.network import Network
@@ -15,6 +16,7 @@ __all__ = ["SYSTEMS", "Look", "Network", "System", "TfidfSystem"]
 SYSTEMS: dict[str, type] = {
     "agt": AGTSystem,
     "bilstm": BiLSTMSystem,
+    "context_han": ContextHANSystem,
     "han": HANSystem,
     "iram": IRAMSystem,
     "sanet": SANetSystem,
