@@ -11,7 +11,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import asdict
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ from course_lib.experiments.systems import Network
 from course_lib.experiments.weights import EMBEDDING
 from course_lib.files import DataError
 
-ROOM = ("han-imdb-room-s0",)
-NAMES = {"han": "HAN"}
+ROOM = ("han-imdb-room-s0", "sanet-ag_news-room-s0", "iram-sst2-room-s0", "agt-sst5-room-s0")
+NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
 LARGE = 4096  # numbers of a matrix that is worth a byte each
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
@@ -164,9 +164,8 @@ def front_coded(words: Sequence[str]) -> tuple[bytes, str]:
     each, one a line. Shared characters are of the basic plane, one unit each in JavaScript."""
     shared, endings = bytearray(), []
     for before, word in zip(["", *words], words):
-        prefix = commonprefix([before, word])[:LONGEST]
-        plane = next((i for i, character in enumerate(prefix) if character > "\uffff"), LONGEST)
-        shared.append(len(prefix[:plane]))
+        pairs = takewhile(lambda pair: pair[0] == pair[1] <= "\uffff", zip(before, word))
+        shared.append(min(LONGEST, sum(1 for _ in pairs)))
         endings.append(word[shared[-1] :])
     return bytes(shared), "\n".join(endings)
 

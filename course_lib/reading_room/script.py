@@ -10,6 +10,9 @@ FOLDER = Path(__file__).with_name("engine")
 PARTS = (
     "layers",  # what every network is built from
     "han",  # the networks, one function each
+    "sanet",
+    "iram",
+    "agt",
     "importance",  # attention reduced to words
     "ranks",  # whether two rankings agree
     "tokens",  # words as NLTK's Treebank tokeniser splits them

@@ -1,10 +1,13 @@
 // A text as the networks read it, and what each of them makes of it.
 
+import { agt } from "./agt.js";
 import { han } from "./han.js";
-import { hanWords } from "./importance.js";
+import { agtWords, hanWords, iramWords, pooledRollout } from "./importance.js";
+import { iram } from "./iram.js";
 import { softmax } from "./layers.js";
-import { clean } from "./tokens.js";
+import { sanet } from "./sanet.js";
 import { tokenise } from "./sentences.js";
+import { clean } from "./tokens.js";
 
 /**
  * What a family of networks sees in a document: its logits, its attention by name, and one weight
@@ -23,9 +26,39 @@ const FAMILIES = {
       word: hanWords(words, beta),
     };
   },
+  sanet(model, [words], uniform) {
+    const { logits, blocks, pooled } = sanet(model.weights, model.config, words, uniform);
+    const named = blocks.map((weights, i) => [
+      `block ${i + 1}`,
+      { labels: null, weights, extra: [], of: "words" },
+    ]);
+    const shares = { labels: [""], weights: [pooled], extra: [], of: "words" };
+    return {
+      logits,
+      attention: { ...Object.fromEntries(named), pooled: shares },
+      word: pooledRollout(blocks, pooled),
+    };
+  },
+  iram(model, [words], uniform) {
+    const { logits, steps } = iram(model.weights, model.config, words, uniform);
+    const labels = steps.map((_, i) => `step ${i + 1}`);
+    const extra = steps.slice(1).map((_, i) => `summary ${i + 1}`);
+    return {
+      logits,
+      attention: { steps: { labels, weights: steps, extra, of: "words" } },
+      word: iramWords(steps, words.length),
+    };
+  },
+  agt(model, [words], uniform) {
+    const { logits, d, gates } = agt(model.weights, model.config, words, uniform);
+    const labels = d.map((_, l) => `layer ${l}`);
+    return {
+      logits,
+      attention: { layers: { labels, weights: d, extra: [], of: "words" } },
+      word: agtWords(d, gates, model.config.hidden),
+    };
+  },
 };
-
-export const FAMILY_NAMES = Object.keys(FAMILIES);
 
 /** Sentences of tokens as typed: cleaned, split by Punkt, then into words. */
 export function documentOf(text, punkt) {
