@@ -12,6 +12,8 @@ __all__, __getattr__ = front(
         "ROOM": "pack",  # the ids of the recorded networks that the page shows
         "open_runs": "pack",  # recorded networks by id, and runs by folder
         "bundle": "pack",  # runs as the one string that the engine loads
+        "write_page": "page.build",  # the page as one file, with recorded networks and your runs
+        "EXAMPLES": "page.examples",  # the six texts that it begins with
         "engine": "script",  # the engine as one script, for a worker
     },
 )
