@@ -53,34 +53,16 @@ def write_page(folders: Sequence[Path] = (), target: Path = PAGE) -> Path:
     """
     own = {run.record["id"]: run for run in open_runs(folders)}
     runs = {run.record["id"]: run for run in open_runs(RECORDED)} | own
-    packed = bundle([*runs.values()])
-    told = _told(runs, own)
-    script, style = _script(), _style()
-    page = (
-        _templates()
-        .get_template("page.html.j2")
-        .render(
-            told=told,
-            facts=_data(told),
-            engine=_data(engine()),
-            bundle=packed,
-            script=script,
-            style=style,
-            policy=_policy(script, style),
-            step=_step,
-            percent=_percent,
-        )
-    )
     with atomic_path(target) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_text(page(runs, EXAMPLES, own), encoding="utf-8")
     return target
 
 
-def _told(runs: dict[str, Run], own: Iterable[str]) -> dict[str, Any]:
-    """All that the page's script and template are told, as JSON can hold it."""
-    return {
+def page(runs: dict[str, Run], examples: Sequence[Example], own: Iterable[str] = ()) -> str:
+    """The page with these runs by id, whose examples all runs of your ``own`` read, too."""
+    told = {
         "models": [facts(run) for run in runs.values()],
-        "examples": [_example(example, runs, own) for example in EXAMPLES],
+        "examples": [_example(example, runs, own) for example in examples],
         "colours": {
             "theme": THEME,
             "dark": DARK_THEME,
@@ -90,6 +72,22 @@ def _told(runs: dict[str, Run], own: Iterable[str]) -> dict[str, Any]:
         },
         "clip": CLIP,
     }
+    script, style = _script(), _style()
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            told=told,
+            facts=_data(told),
+            engine=_data(engine()),
+            bundle=bundle([*runs.values()]),
+            script=script,
+            style=style,
+            policy=_policy(script, style),
+            step=_step,
+            percent=_percent,
+        )
+    )
 
 
 def _example(example: Example, runs: dict[str, Run], own: Iterable[str]) -> dict[str, Any]:

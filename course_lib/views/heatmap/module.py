@@ -20,9 +20,7 @@ PARTS = (
     "text",
     "entry",  # live and static
 )
-IMPORTS = re.compile(
-    r'\A((?://[^\n]*\n|\n)*)(?:import \{[^}]*\} from "\.[\w./]+\.js";\n)*'  # after a first comment
-)
+IMPORTS = re.compile(r'\A(?:import \{[^}]*\} from "\.[\w./]+\.js";\n)*')
 
 
 @cache
@@ -36,4 +34,4 @@ def joined(parts: Sequence[str]) -> str:
 
     Nothing else is touched, so that comments, strings and regular expressions may hold anything.
     """
-    return "\n".join(IMPORTS.sub(r"\1", part) for part in parts)
+    return "\n".join(IMPORTS.sub("", part) for part in parts)

@@ -165,7 +165,7 @@ function start() {
   addEventListener("hashchange", go);
   go();
   live.hidden = false;
-  document.getElementById("static").hidden = true;
+  document.getElementById("static").remove();
   const [program, bundle] = ["engine", "bundle"].map((id) => document.getElementById(id).textContent);
   room.open(openDesk(JSON.parse(program), bundle));
 }
