@@ -51,7 +51,7 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     parts = Parts(exact)
     tables = Tables(parts)
     models = [_model(run, parts, tables) for run in runs]
-    made_up = all(run.system.made_up for run in runs)
+    made_up = bool(runs) and all(run.system.made_up for run in runs)
     splitter = untrained_punkt() if made_up else trained_punkt(fetch_punkt())
     header = {"tables": tables.stored, "models": models, "punkt": _punkt(splitter, parts)}
     text = json.dumps(header, ensure_ascii=False).encode()
