@@ -31,7 +31,7 @@ from course_lib.files import DataError
 
 ROOM = ("han-imdb-room-s0", "sanet-ag_news-room-s0", "iram-sst2-room-s0", "agt-sst5-room-s0")
 NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
-LARGE = 4096  # numbers of a matrix that is worth a byte each
+LARGE = 30_000  # numbers of a matrix that is worth a byte each; smaller ones cost little in two
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
 
