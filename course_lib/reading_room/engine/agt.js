@@ -1,6 +1,3 @@
-// Attention-gated transformation network (Guo 2017), as models/agt.py states it in PyTorch, with the
-// numbers that it gives the equations.
-
 import {
   add,
   dot,
@@ -13,6 +10,9 @@ import {
   tanh,
   weightedSum,
 } from "./layers.js";
+
+// Attention-gated transformation network (Guo 2017), as models/agt.py states it in PyTorch, with the
+// numbers that it gives the equations.
 
 const rowOf = ({ columns, data }, row) => data.subarray(row * columns, (row + 1) * columns);
 
