@@ -31,7 +31,7 @@ from course_lib.files import DataError
 
 ROOM = ("han-imdb-room-s0", "sanet-ag_news-room-s0", "iram-sst2-room-s0", "agt-sst5-room-s0")
 NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
-LARGE = 4096  # numbers of a matrix that is worth a byte each
+LARGE = 30_000  # numbers of a matrix that is worth a byte each; smaller ones cost little in two
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
 
@@ -51,9 +51,10 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     parts = Parts(exact)
     tables = Tables(parts)
     models = [_model(run, parts, tables) for run in runs]
-    made_up = all(run.system.made_up for run in runs)
+    made_up = bool(runs) and all(run.system.made_up for run in runs)
     splitter = untrained_punkt() if made_up else trained_punkt(fetch_punkt())
-    header = {"tables": tables.stored, "models": models, "punkt": _punkt(splitter, parts)}
+    punkt = json.dumps(punkt_parameters(splitter), ensure_ascii=False).encode()
+    header = {"tables": tables.stored, "models": models, "punkt": parts.text(punkt)}
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 4)
     whole = struct.pack("<I", len(text)) + text + bytes(parts.data)
@@ -220,13 +221,13 @@ def attention_names(run: Run) -> list[str]:
     }[run.record["spec"]["system"]]
 
 
-def _punkt(splitter: PunktSentenceTokenizer, parts: Parts) -> dict[str, int]:
-    """How texts are split into sentences."""
+def punkt_parameters(splitter: PunktSentenceTokenizer) -> dict[str, list]:
+    """How a splitter splits: abbreviations, collocations (two words with a blank), words that begin
+    sentences, and the orthographic context of each word in NLTK's bits."""
     parameters = splitter._params
-    stored = {
+    return {
         "abbreviations": sorted(parameters.abbrev_types),
         "collocations": sorted(" ".join(pair) for pair in parameters.collocations),
         "starters": sorted(parameters.sent_starters),
         "context": sorted(parameters.ortho_context.items()),
     }
-    return parts.text(json.dumps(stored, ensure_ascii=False).encode())

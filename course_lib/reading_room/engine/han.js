@@ -1,6 +1,6 @@
-// Hierarchical attention network (Yang et al. 2016), as models/han.py states it in PyTorch.
-
 import { bidirectionalGRU, dot, even, linear, partOf, softmax, tanh, weightedSum } from "./layers.js";
+
+// Hierarchical attention network (Yang et al. 2016), as models/han.py states it in PyTorch.
 
 /** α_i = softmax_i(u_i · c) with u_i = tanh(W h_i + b), the mean over the context vectors c. */
 function attentionPooling(w, h, uniform) {

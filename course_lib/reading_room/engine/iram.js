@@ -1,6 +1,3 @@
-// Iterative recursive attention model (Tutek and Šnajder 2018), as models/iram.py states it in
-// PyTorch.
-
 import {
   bidirectionalLSTM,
   dot,
@@ -14,6 +11,9 @@ import {
   timesMatrix,
   weightedSum,
 } from "./layers.js";
+
+// Iterative recursive attention model (Tutek and Šnajder 2018), as models/iram.py states it in
+// PyTorch.
 
 const CLASSIFIER = 200; // the width of the classifier's maxout layers
 

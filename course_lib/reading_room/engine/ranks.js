@@ -20,3 +20,10 @@ export function rankCorrelation() {
     },
   };
 }
+
+/** Kendall's τ-b of all pairs. */
+export function kendall(pairs) {
+  const found = rankCorrelation();
+  for (const [first, second] of pairs) found.add(first, second);
+  return found.value();
+}

@@ -1,5 +1,3 @@
-// A text as the networks read it, and what each of them makes of it.
-
 import { agt } from "./agt.js";
 import { han } from "./han.js";
 import { agtWords, hanWords, iramWords, pooledRollout } from "./importance.js";
@@ -8,6 +6,8 @@ import { softmax } from "./layers.js";
 import { sanet } from "./sanet.js";
 import { tokenise } from "./sentences.js";
 import { clean } from "./tokens.js";
+
+// A text as the networks read it, and what each of them makes of it.
 
 /**
  * What a family of networks sees in a document: its logits, its attention by name, and one weight

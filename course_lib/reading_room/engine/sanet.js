@@ -1,6 +1,3 @@
-// Self-attention network (Letarte et al. 2018, without equation numbers), as models/sanet.py states
-// it in PyTorch.
-
 import {
   add,
   dot,
@@ -13,6 +10,9 @@ import {
   softmax,
   weightedSum,
 } from "./layers.js";
+
+// Self-attention network (Letarte et al. 2018, without equation numbers), as models/sanet.py states
+// it in PyTorch.
 
 /** softmax(X W_QK Xᵀ) X W_V: what each word attends to, and the mixture of values it gets. */
 function selfAttention(w, config, x, uniform) {

@@ -1,8 +1,8 @@
+import { PYTHON_SPACE, SPACE, WORD, split, words } from "./tokens.js";
+
 // Sentences as NLTK's Punkt splits them (Kiss and Strunk 2006), given its parameters: the known
 // abbreviations, collocations, frequent beginnings of sentences, and in which letters, and where in
 // a sentence, each word was seen.
-
-import { PYTHON_SPACE, SPACE, WORD, split, words } from "./tokens.js";
 
 const MIDDLE_UPPER = 1 << 2;
 const UPPER = (1 << 1) + MIDDLE_UPPER + (1 << 3); // anywhere in upper case
@@ -19,7 +19,7 @@ const TOKEN = new RegExp(
   "gu",
 );
 const POSSIBLE_END = new RegExp(`[.?!](?=(${NO_WORD}|${GAP}+(${VISIBLE}+)))`, "gu");
-const CLOSING = new RegExp(`^["')\\]}‘’“”«»]+?(?:${GAP}+|(?=--)|(?=\\n)|$)`, "u");
+const CLOSING = new RegExp(`^["')\\]}‘’“”«»]+?(?:${GAP}+|(?=--)|$)`, "u");
 const TRAILING = new RegExp(`[${PYTHON_SPACE}]+$`, "u");
 const LETTER = `(?:(?!\\p{Nd})[${WORD}])`;
 const INITIAL = new RegExp(`^${LETTER}\\.$`, "u");

@@ -1,6 +1,6 @@
-// What pack.py packs, unpacked: a header that says where everything is, then numbers and words.
-
 import { dot } from "./layers.js";
+
+// What pack.py packs, unpacked: a header that says where everything is, then numbers and words.
 
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,3 +1,7 @@
+import { answer, documentOf, reading } from "./reading.js";
+import { rankCorrelation } from "./ranks.js";
+import { unpack } from "./weights.js";
+
 // The engine's conversation with a page, in a worker. Every message is an object with a `type`:
 //
 //   → {type: "load", bundle}              ← {type: "ready", models: [facts]}
@@ -10,10 +14,6 @@
 // `erased` holds places among all tokens of the text, `removal` is "delete" or "mask", `models` the
 // ids of those that are asked (all, if it is missing). A message with another id ends the work on
 // earlier ones.
-
-import { answer, documentOf, reading } from "./reading.js";
-import { rankCorrelation } from "./ranks.js";
-import { unpack } from "./weights.js";
 
 const PATIENCE = 12; // milliseconds of work before messages are looked at again
 const FACTS = ["id", "title", "system", "dataset", "classes", "accuracy", "record", "vectors"];
