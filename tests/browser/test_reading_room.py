@@ -3,6 +3,7 @@
 import functools
 import http.server
 import json
+import re
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from course_lib.reading_room.page.build import page as page_of
 from course_lib.reading_room.page.examples import EXAMPLES
 
 CLASSES = ("negative", "<img src=x onerror=alert(4)>")
+SETTLED = re.compile("The networks are ready|Read in")
 IDS = ("han", "sanet", "iram", "agt")
 
 
@@ -60,13 +62,13 @@ def open_room(browser, room_file):
             viewport={"width": width, "height": 900}, offline=address is None,
             java_script_enabled=scripts, accept_downloads=True, **options,
         )  # fmt: skip
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(20_000)
         watched, told = Watched(context.new_page()), []
         watched.page.on("console", lambda message: told.append(message.text))
         opened.append((context, watched, told))
         watched.page.goto((address or room_file.as_uri()) + fragment)
         if scripts:
-            watched.page.get_by_text("The networks are ready").wait_for()
+            watched.page.get_by_text(SETTLED).wait_for()
         return watched.page
 
     yield open_one
@@ -80,19 +82,34 @@ def card(page, name):
     return page.locator(f"section.card[aria-label^={name}]")
 
 
+def words(page, name):
+    """The words that a reader shows, tinted."""
+    return card(page, name).locator(".view").first.locator(".word")
+
+
 def answers(page):
     """What every card's first bar says."""
-    return page.locator("section.card:visible tbody tr:first-child td:nth-child(3)").all_inner_texts()
+    return page.locator(
+        "section.card:visible tbody tr:first-child td:nth-child(3)"
+    ).all_inner_texts()
 
 
 def address_of(text, **further):
     return "#" + urlencode({"text": text} | further)
 
 
+@contextmanager
+def reading(page):
+    """Whatever is done within is followed by a reading, which this waits for."""
+    page.evaluate("document.querySelector('p.small[role=status]').textContent = ''")
+    yield
+    page.get_by_text("Read in").wait_for()
+
+
 def read(page, text):
     """Type a text and wait until all four have read it."""
-    page.get_by_label("Your text").fill(text)
-    page.get_by_text("Read in").wait_for()
+    with reading(page):
+        page.get_by_label("Your text").fill(text)
 
 
 def test_the_examples_are_readable_without_javascript(open_room):
@@ -123,11 +140,11 @@ def test_the_first_example_is_there_before_any_weights(browser, room_file, tmp_p
 def test_a_click_erases_a_word_for_all_and_another_puts_it_back(open_room):
     page = open_room()
     before = answers(page)
-    word = card(page, "HAN").get_by_role("option").nth(3)
-    word.click()
-    page.get_by_text("Read in").wait_for()
+    word = words(page, "HAN").nth(3)
+    with reading(page):
+        word.click()
     for name in ("HAN", "SANet", "IRAM", "AGT"):
-        label = card(page, name).get_by_role("option").nth(3).get_attribute("aria-label")
+        label = words(page, name).nth(3).get_attribute("aria-label")
         assert label == "not: erased, unknown" or label == "not: erased"
     page.wait_for_url("**out=3**")
     word.click()
@@ -137,9 +154,9 @@ def test_a_click_erases_a_word_for_all_and_another_puts_it_back(open_room):
 
 def test_masking_keeps_the_place_that_deletion_takes(open_room):
     page = open_room(address_of("a good film", out="1"))
-    page.get_by_label("the unknown word").click()
-    page.get_by_text("Read in").wait_for()
-    label = card(page, "HAN").get_by_role("option").nth(1).get_attribute("aria-label")
+    with reading(page):
+        page.get_by_label("the unknown word").click()
+    label = words(page, "HAN").nth(1).get_attribute("aria-label")
     assert "weight" in label and "erased" in label
     page.wait_for_url("**by=mask**")
 
@@ -158,8 +175,8 @@ def test_the_keyboard_alone_erases_moves_and_keeps_the_focus(open_room):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     assert page.evaluate(focused) == "is"
-    page.keyboard.press("Enter")
-    page.get_by_text("Read in").wait_for()
+    with reading(page):
+        page.keyboard.press("Enter")
     assert page.evaluate(focused) == "is"
     label = "document.activeElement.shadowRoot.activeElement.getAttribute('aria-label')"
     assert "erased" in page.evaluate(label)
@@ -174,7 +191,7 @@ def test_leave_one_out_grows_until_its_rank_correlation_is_whole(open_room):
         " && !one.textContent.includes('so far'))"
     )
     assert "leave-one-out" in tau.inner_text()
-    assert "without it" in card(page, "AGT").get_by_role("option").nth(1).get_attribute("aria-label")
+    assert "without it" in words(page, "AGT").nth(1).get_attribute("aria-label")
 
 
 def test_a_new_text_ends_the_work_on_the_old_one(open_room):
@@ -190,12 +207,10 @@ def test_a_new_text_ends_the_work_on_the_old_one(open_room):
 
 def test_uniform_attention_gives_every_word_the_same(open_room):
     page = open_room(address_of("a good film"))
-    page.get_by_label("uniform attention").click()
-    page.get_by_text("Read in").wait_for()
+    with reading(page):
+        page.get_by_label("uniform attention").click()
     for name in ("IRAM", "AGT"):
-        labels = [
-            word.get_attribute("aria-label") for word in card(page, name).get_by_role("option").all()
-        ]
+        labels = [word.get_attribute("aria-label") for word in words(page, name).all()]
         assert all("1.00× uniform" in label for label in labels)
 
 
@@ -227,7 +242,8 @@ def test_the_address_brings_everything_back(open_room):
 ADDRESSES = [
     *("#" + urlencode({"text": text, "pin": urlencode({"text": text})}) for text in HOSTILE),
     "#text=%3Csvg+onload%3Dalert(5)%3E&readers=%3Cscript%3E&out=-1.999999.x&tint=%22&by=javascript:",
-    "#example=__proto__&text=a", "#example=constructor", "#%E0%A4%A&text=%FF", "#text=a&out=" + "1." * 9,
+    "#example=__proto__&text=a", "#example=constructor", "#%E0%A4%A&text=%FF",
+    "#text=a&out=" + "1." * 9,
 ]  # fmt: skip
 
 
@@ -242,7 +258,7 @@ def test_an_address_injects_nothing(open_room, fragment):
 def test_hostile_tokens_are_shown_as_text(open_room):
     page = open_room()
     read(page, " ".join(HOSTILE[:5]))
-    shown = " ".join(card(page, "HAN").get_by_role("option").all_text_contents())
+    shown = " ".join(words(page, "HAN").all_text_contents())
     assert "onerror=alert" in shown.replace(" ", "") and "script" in shown
     assert page.locator("main :is(img, iframe, svg, object, script)").count() == 0
     assert CLASSES[1] in card(page, "AGT").inner_text()
@@ -250,14 +266,21 @@ def test_hostile_tokens_are_shown_as_text(open_room):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "film", "qqq zzz xxx", "a good film . " * 500, "👩‍👩‍👧‍👦🎬 🎬!", "שלום עולם, סרט טוב", "\n\n\t", "\ud83d"],
+    [
+        "",
+        "film",
+        "qqq zzz xxx",
+        "a good film . " * 500,
+        "👩‍👩‍👧‍👦🎬 🎬!",
+        "שלום עולם, סרט טוב",
+        "\n\n\t",
+        "\ud83d",
+    ],
     ids=["empty", "one", "unknown", "2000 words", "emoji", "right to left", "blank", "half a pair"],
 )
 def test_any_text_gets_an_answer(open_room, text):
     page = open_room()
-    page.get_by_label("Your text").fill("x")
-    page.get_by_text("Read in").wait_for()
-    page.evaluate("document.querySelector('[role=status].small').textContent = ''")
+    read(page, "x")
     read(page, text)
     assert all(answer.endswith("%") for answer in answers(page)) and len(answers(page)) == 4
 
@@ -288,7 +311,9 @@ def test_the_rows_are_drawn_when_they_are_opened(open_room):
     han = card(page, "HAN")
     assert han.locator("canvas").count() == 0
     han.get_by_text("Where it looks").click()
-    assert han.get_by_role("application").get_attribute("aria-label").startswith("Attention heatmap")
+    assert (
+        han.get_by_role("application").get_attribute("aria-label").startswith("Attention heatmap")
+    )
     han.get_by_label("Which attention").select_option("sentences")
     assert han.locator("canvas").count() == 2
 

@@ -21,7 +21,8 @@ from matplotlib.colors import to_hex
 from course_lib.experiments import Run
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.reading_room.pack import bundle, open_runs
-from course_lib.reading_room.page.examples import EXAMPLES, RECORDED, Example, facts, reading
+from course_lib.reading_room.page.examples import EXAMPLES, RECORDED, Example
+from course_lib.reading_room.page.readings import facts, reading
 from course_lib.reading_room.script import FOLDER as ENGINE
 from course_lib.reading_room.script import engine
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, SIGNED, THEME, TINTS_HEX

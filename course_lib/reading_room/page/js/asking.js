@@ -9,7 +9,7 @@ export function openDesk(program, bundle) {
     worker.onerror = (event) => reject(new Error(event.message || "the worker did not start"));
     worker.onmessage = ({ data }) => {
       if (data.type === "ready") resolve(data.models);
-      else if (data.type === "error" && data.id === undefined) reject(new Error(data.message));
+      else if (data.type === "error" && data.id === null) reject(new Error(data.message));
       else if (data.id === number) current.hear(data);
     };
   });

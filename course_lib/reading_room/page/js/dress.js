@@ -1,6 +1,6 @@
 import { tint } from "../../../views/heatmap/js/colours.js";
 import { timesUniform, wordFact } from "../../../views/heatmap/js/numbers.js";
-import { rankCorrelation } from "../../engine/ranks.js";
+import { kendall } from "../../engine/ranks.js";
 
 // A reading as the course's views draw it: words with a colour each, and a matrix. Needs no page.
 
@@ -31,7 +31,8 @@ export function answerOf(model, reading) {
 }
 
 function dropFact(drop) {
-  return drop === undefined ? "not yet left out" : `the answer loses ${signed(drop)} without it`;
+  if (drop === undefined) return "not yet left out";
+  return `the answer ${drop < 0 ? "gains" : "loses"} ${Math.abs(drop).toFixed(2)} without it`;
 }
 
 function dropColour(colours, drop) {
@@ -69,9 +70,8 @@ export function agreement({ reading, asked }, drops) {
   const { read } = wordsOf(reading);
   const places = [...read.keys()].filter((i) => read[i] && !asked.erased.includes(i));
   const left = places.filter((i) => drops[i] !== undefined);
-  const ranks = rankCorrelation();
-  left.forEach((i) => ranks.add(reading.word[i], drops[i]));
-  return { tau: ranks.value(), done: left.length, all: places.length };
+  const tau = kendall(left.map((i) => [reading.word[i], drops[i]]));
+  return { tau, done: left.length, all: places.length };
 }
 
 /** What `mountHeatmap` takes for one attention of a reading: [spec, codes]. */
