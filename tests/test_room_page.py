@@ -121,6 +121,8 @@ def test_the_policy_names_the_script_and_the_styles_by_their_digests():
 def test_every_part_of_the_page_is_joined_once_and_no_name_is_defined_twice():
     parts = {path.stem for path in (build._HERE / "js").glob("*.js")}
     assert sorted(build.PARTS) == sorted(parts)
+    sources = [(build._HERE / "js" / f"{part}.js").read_text(encoding="utf-8") for part in parts]
+    assert not any(re.search(r"^import \{[^}]* as ", each, re.MULTILINE) for each in sources)
     script = build._script()
     defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
     names = defined.findall(script)

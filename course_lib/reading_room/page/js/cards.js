@@ -92,8 +92,8 @@ function drawBars(table, model, reading, pinned) {
 function tauText(shown, drops) {
   const { tau, done, all } = agreement(shown, drops);
   if (!done || !all) return "";
-  const value = tau === null ? "no order to compare" : `τ\u00a0=\u00a0${tau.toFixed(2).replace("-", "−")}`;
-  return `Agrees with leave-one-out: ${value}${done < all ? `, ${done} of ${all} words so far` : ""}`;
+  const value = tau === null ? "no order to compare" : tau.toFixed(2).replace("-", "−");
+  return `τ with leave-one-out: ${value}${done < all ? `, ${done} of ${all} words so far` : ""}`;
 }
 
 /** The heatmap of a reading's rows, drawn when its fold is open. */

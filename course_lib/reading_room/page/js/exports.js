@@ -38,7 +38,7 @@ function exportedReader(page, room, [model, shown, drops]) {
     const { colour, fact, marks } = dress[i][j];
     const word = element(marks.includes("erased") ? "s" : "span", token);
     word.title = [fact, ...marks].filter(Boolean).join(", ");
-    if (colour) word.setAttribute("style", `background:${colour}`);
+    word.style.background = colour;
     words.append(word, " ");
   }));
   const chances = model.classes.map((name, i) => `${name} ${shown.reading.probabilities[i].toFixed(3)}`);
@@ -58,7 +58,6 @@ export function asHtml(room) {
   const charset = page.createElement("meta");
   charset.setAttribute("charset", "utf-8");
   page.head.prepend(charset, policy);
-  page.head.append(Object.assign(page.createElement("style"), { textContent: STYLES }));
   const tint = room.state.tint === "drops"
     ? "The tint of a word is what the answer loses without it." : "The tint of a word is its attention.";
   const how = howRead(room.state.asked);
@@ -66,5 +65,7 @@ export function asHtml(room) {
     Object.assign(page.createElement("h1"), { textContent: "A reading" }),
     Object.assign(page.createElement("p"), { textContent: `${tint}${how && ` (${how})`}` }),
     ...shownReaders(room).flatMap((reader) => exportedReader(page, room, reader)));
-  return `<!DOCTYPE html>\n${page.documentElement.outerHTML}`;
+  // this page's policy would refuse the style sheet as an element; the head holds nothing but ours
+  const whole = page.documentElement.outerHTML.replace("</head>", `<style>${STYLES}</style></head>`);
+  return `<!DOCTYPE html>\n${whole}`;
 }

@@ -1,5 +1,5 @@
 import { make } from "../../../views/heatmap/js/elements.js";
-import { shown as shortForm } from "../../../views/heatmap/js/numbers.js";
+import { shown } from "../../../views/heatmap/js/numbers.js";
 import { FONT } from "../../../views/heatmap/js/style.js";
 import { answerOf, dressReading, mostLikely } from "./dress.js";
 import { shownReaders } from "./exports.js";
@@ -14,7 +14,7 @@ function layWords(ink, reading, dress, top) {
   const placed = [];
   let [x, y] = [MARGIN, top];
   reading.tokens.forEach((sentence, i) => sentence.forEach((token, j) => {
-    const text = shortForm(token, 40);
+    const text = shown(token, 40);
     const width = ink.measureText(text).width + 8;
     if (x + width > WIDTH - MARGIN && x > MARGIN) [x, y] = [MARGIN, y + LINE];
     placed.push({ text, dress: dress[i][j], x, y, width });
@@ -37,7 +37,7 @@ function drawChances(ink, model, reading, top) {
   model.classes.forEach((name, i) => {
     const y = top + i * 20;
     ink.fillStyle = "#1d2433";
-    ink.fillText(shortForm(name, 20), MARGIN, y + 13);
+    ink.fillText(shown(name, 20), MARGIN, y + 13);
     ink.fillStyle = i === best ? "#0b6e8a" : "#9aa5b5";
     ink.fillRect(MARGIN + 130, y + 3, 300 * reading.probabilities[i], 12);
     ink.fillText(`${(100 * reading.probabilities[i]).toFixed(0)} %`, MARGIN + 440, y + 13);

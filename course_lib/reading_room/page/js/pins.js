@@ -30,6 +30,7 @@ function pinnedCell(model, pin, now) {
 export function drawPins(place, room, act) {
   const { pins, shown } = room;
   place.hidden = !pins.length;
+  if (!pins.length) return place.replaceChildren();
   const models = room.models.filter(({ id }) => room.state.readers.includes(id));
   const head = ["Pinned text", ...models.map(({ title }) => title), ""].map((text) =>
     make("th", { scope: "col", textContent: text }));
