@@ -2,7 +2,7 @@
 
 ``tokens`` compares the tokens and sentences of all test halves; ``networks`` compares logits and
 attention in float32, and then all test predictions with the weights as they are shipped. Both need
-Node and write ``results/reading_room/``.
+Node and write ``results/reading_room/``, a record for the tokens and one for each network.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,23 +47,32 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=500, help="a network, in float32 (500)")
     parser.add_argument("--most", type=int, default=None, help="test texts of a corpus (all)")
     chosen = parser.parse_args()
-    threads = use_threads(1)
+    environment = describe_environment(torch.device("cpu"), use_threads(1)) | {"node": node()}
     datasets.disable_progress_bars()
-    start = time.perf_counter()
     if chosen.what == "tokens":
-        figures = {name: compare_tokens(load_corpus(name), chosen.most) for name in chosen.corpora}
-    else:
-        runs = open_runs(chosen.models)
-        figures = {
-            run.record["id"]: compare_network(run, chosen.texts, chosen.most) for run in runs
-        }
+        corpora = map(load_corpus, chosen.corpora)
+        record(
+            "tokens",
+            environment,
+            lambda: {c.card.name: compare_tokens(c, chosen.most) for c in corpora},
+        )
+        return
+    for name in chosen.models:
+        (run,) = open_runs([name])
+        record(name, environment, lambda run=run: compare_network(run, chosen.texts, chosen.most))
+
+
+def record(name: str, environment: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> None:
+    """Leave ``results/reading_room/NAME.json``: what ``compare`` finds, and what a rerun needs."""
+    start = time.perf_counter()
+    figures = compare()
     result = {
         "command": " ".join(["python", "benchmarks/reading_room.py", *sys.argv[1:]]),
-        "environment": describe_environment(torch.device("cpu"), threads) | {"node": node()},
+        "environment": environment,
         "seconds": round(time.perf_counter() - start, 1),
         "figures": figures,
     }
-    write_json(RESULTS / "reading_room" / f"{chosen.what}.json", result)
+    write_json(RESULTS / "reading_room" / f"{name}.json", result)
     print(json.dumps(figures, indent=1))
 
 

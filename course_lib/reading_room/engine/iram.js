@@ -33,13 +33,14 @@ function recursiveAttention(w, config, h, q, uniform) {
   const names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"];
   const controller = names.map((name) => w[`controller.${name}`]);
   const nothing = h.length === 0; // then there is no summary to attend to, either
+  const columns = h.length + config.steps - 1;
   const rows = [];
   let s;
   for (let step = 0; step < config.steps; step++) {
     const query = timesMatrix(q, attend);
     const a = uniform ? even(h.length) : softmax(h.map((state) => dot(query, state))); // (1)
     s = highway(refine, weightedSum(a, h, config.hidden)); // (2): ŝ = Σ a_i h_i; s = Highway(ŝ)
-    rows.push([...a, ...new Array(config.steps - 1 - step).fill(0)]); // (4)
+    rows.push([...a, ...new Array(columns - a.length).fill(0)]); // (4): a row of A
     if (step + 1 === config.steps) break;
     if (!nothing) h = [...h, s];
     q = gruStep(controller, s, q); // q ← GRUCell(s, q)

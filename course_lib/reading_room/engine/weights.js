@@ -44,13 +44,13 @@ function tensor(buffer, { shape, kind, at, scale }) {
 }
 
 /** Words of which each says how many of its first characters it shares with the one before. */
-function unfolded(shared, endings) {
+export function unfolded(shared, endings) {
   let word = "";
   return endings.split("\n").map((ending, i) => (word = word.slice(0, shared[i]) + ending));
 }
 
 /** A token in lower case as the vocabulary's is, character by character. */
-function lowered(token) {
+export function lowered(token) {
   return Array.from(token, (c) => String.fromCodePoint(c.toLowerCase().codePointAt(0))).join("");
 }
 
