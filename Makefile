@@ -10,7 +10,7 @@ READY := $(ENVIRONMENT)/.ready
 GROUP ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab progress test data experiments report notebooks students bench clean
+.PHONY: help course lab progress test data experiments report room notebooks students bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
@@ -44,6 +44,9 @@ experiments: $(READY)  ## what is missing of a group of notebooks/experiments/gr
 
 report: $(READY)  ## the README's tables and the report of all papers, from the records in results/
 	$(COMMAND) report
+
+room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs of your own)
+	$(COMMAND) room $(RUNS)
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(COMMAND) notebooks

@@ -325,6 +325,10 @@ COMMANDS = {
         "faithfulness han-imdb-room-s0 --texts 100", "course",
         *_of("experiments.faithfulness_record"),
     ),
+    "room": Command(
+        "write the reading room, one page in which recorded networks and your runs read a text",
+        "room runs/han-imdb-small-s0 --to room.html", "course", *_of("reading_room.page.build"),
+    ),
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import os
+import re
+import shutil
 import socket
 import subprocess
 import tarfile
@@ -13,6 +15,7 @@ from pathlib import Path
 import pooch
 import pytest
 from hypothesis import settings
+from javascript import OLDEST, Engine
 
 from course_lib.data.cards import Download
 from course_lib.files import data_root
@@ -57,6 +60,39 @@ def missing():
         pytest.skip(f"{what}: the views are not tested with it")
 
     return skip
+
+
+@pytest.fixture(scope="session")
+def node_program(missing):
+    """Where node is."""
+    program = shutil.which("node")
+    if program is None:
+        missing("node is not installed")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    if int(re.match(r"v(\d+)", version)[1]) < OLDEST:
+        missing(f"node {version.strip()} is older than {OLDEST}")
+    return program
+
+
+@pytest.fixture(scope="session")
+def node(node_program):
+    """``node(arguments)`` runs node and hands back what it printed and its exit status."""
+
+    def run(*arguments, **variables):
+        return subprocess.run(
+            [node_program, *map(str, arguments)], env=os.environ | variables, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def engine(node_program):
+    """``engine(part, function, *arguments)``: what the reading room's engine answers."""
+    engine = Engine(node_program)
+    yield engine
+    engine.close()
 
 
 @pytest.fixture

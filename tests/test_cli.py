@@ -26,7 +26,7 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
-        "compact", "run", "grid", "weights", "faithfulness", "report", "museum", "controls",
+        "compact", "run", "grid", "weights", "faithfulness", "room", "report", "museum", "controls",
         "migrate",
     ]  # fmt: skip
 

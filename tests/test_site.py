@@ -449,3 +449,18 @@ def test_other_forms_of_an_output_are_left_out(kind, tmp_path):
     output = new_output("display_data", {kind: "<svg onload=alert(1)>", "text/plain": "words"})
     main = str(page_of(tmp_path, new_code_cell("x", outputs=[output])).find("main"))
     assert "alert(1)" not in main and "words" in main
+
+
+def test_pages_link_to_the_reading_room_where_there_is_one(tmp_path):
+    source = write(notebook(new_markdown_cell("# 06 · AGT")), tmp_path / "made.ipynb")
+    for stem, address in {
+        "06_agt_compositionality": "reading_room.html#example=order",
+        "report": "reading_room.html",
+    }.items():
+        path = tmp_path / f"{stem}.html"
+        (tmp_path / "reading_room.html").unlink(missing_ok=True)
+        site.export_html(source, path)
+        assert "reading room" not in path.read_text(encoding="utf-8")
+        (tmp_path / "reading_room.html").touch()
+        site.export_html(source, path)
+        assert f'href="{address}">The reading room' in path.read_text(encoding="utf-8")

@@ -2,52 +2,19 @@
 
 import base64
 import json
-import os
 import re
-import shutil
-import subprocess
 from itertools import chain
 
 import numpy as np
 import pytest
+from javascript import TESTS, passed
 
-from course_lib.files import REPOSITORY
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
 from course_lib.views.heatmap.module import ARITHMETIC, FOLDER, PARTS, joined, module
 from course_lib.views.heatmap.widget import COARSER
 
-TESTS = REPOSITORY / "tests/js"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const) (\w+)", re.MULTILINE)
-OLDEST = 18  # the first node whose own runner and DecompressionStream are there
-
-
-@pytest.fixture(scope="session")
-def node(missing):
-    """``node(arguments)`` runs node and hands back what it printed and its exit status."""
-    program = shutil.which("node")
-    if program is None:
-        missing("node is not installed")
-    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
-    if int(re.match(r"v(\d+)", version)[1]) < OLDEST:
-        missing(f"node {version.strip()} is older than {OLDEST}")
-
-    def run(*arguments, **variables):
-        return subprocess.run(
-            [program, *map(str, arguments)], env=os.environ | variables, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
-        )  # fmt: skip
-
-    return run
-
-
-def passed(node, path, **variables):
-    """How many tests of a file passed; fails with node's output unless all did."""
-    done = node("--test", "--test-reporter=tap", path, **variables)
-    counts = {name: int(count) for name, count in re.findall(r"^# (\w+) (\d+)$", done.stdout, re.M)}
-    if done.returncode or counts.get("pass") != counts.get("tests"):
-        pytest.fail(f"{path.name} under node:\n{done.stdout}", pytrace=False)
-    return counts["pass"]
 
 
 @pytest.mark.parametrize("part", ARITHMETIC)

@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader
 from PIL import Image
 
 from course_lib.files import REPOSITORY, atomic_path
+from course_lib.reading_room import EXAMPLES
 from course_lib.teaching.contents import Entry, read_entry
 from course_lib.teaching.lessons import (
     EXECUTED,
@@ -35,6 +36,7 @@ from course_lib.teaching.site.hero import hero
 from course_lib.teaching.site.prose import Outline, plain_text
 
 SITE = REPOSITORY / "site"
+ROOM = "reading_room.html"  # made by `attention-course room`; the site works without it
 COVER = (480, 320)  # pixels of a picture on the index, at most
 _HERE = Path(__file__).parent
 _ASSETS = _HERE / "assets"
@@ -199,8 +201,17 @@ def _write_search(sections: Iterable[dict[str, str]]) -> None:
 
 def _write(target: Path, template: str, **values: Any) -> None:
     with atomic_path(target) as temporary:
-        page = _templates().get_template(template).render(**_kept(), **values)
+        room = _room(target)
+        page = _templates().get_template(template).render(room=room, **_kept(), **values)
         temporary.write_text(page, encoding="utf-8")
+
+
+def _room(page: Path) -> str:
+    """Where a page links to the reading room, at its lesson's example; empty without a room."""
+    if not page.with_name(ROOM).exists():
+        return ""
+    name = next((example.name for example in EXAMPLES if page.stem in example.lessons), None)
+    return f"{ROOM}#example={name}" if name else ROOM
 
 
 @cache

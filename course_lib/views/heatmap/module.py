@@ -20,7 +20,7 @@ PARTS = (
     "text",
     "entry",  # live and static
 )
-IMPORTS = re.compile(r'\A(?:import \{[^}]*\} from "\./\w+\.js";\n)*')
+IMPORTS = re.compile(r'\A(?:import \{[^}]*\} from "\.[\w./]+\.js";\n)*')
 
 
 @cache

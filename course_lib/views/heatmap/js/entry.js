@@ -11,14 +11,14 @@ import { mountText } from "./text.js";
 // data (tokens, titles, names) reaches the page through `textContent` or a canvas only, never as HTML.
 
 /** Draws into `root`, in the colours that the element around it wears. */
-function mount(root, model, codes, listen) {
+export function mount(root, model, codes, listen) {
   root.append(make("style", { textContent: STYLE }));
   if (model.get("spec").kind === "text") return mountText(root, model, listen);
   return mountHeatmap(root, model, codes, listen);
 }
 
 /** Sets a theme's colours on an element; what lies on the map of weights keeps the light ones. */
-function wear(element, { theme, dark }, isDark) {
+export function wear(element, { theme, dark }, isDark) {
   for (const [name, colour] of Object.entries(isDark ? dark : theme))
     element.style.setProperty(`--${name}`, colour);
   for (const [name, colour] of Object.entries(theme))

@@ -5,18 +5,33 @@ import { make, pin, ramp } from "./elements.js";
 
 const UNITS = { sentence: "Sentence", text: "Text" }; // what each row of words is called
 
+/** What is told of a word (`fact`), its `colour` and its `marks`: by its weight, unless `spec.dress`
+ *  says it word by word. */
+function dressOf(spec, sentence, place) {
+  if (spec.dress) return spec.dress[sentence][place];
+  if (!spec.weights) return { fact: "", colour: "", marks: [] };
+  const [weight, count] = [spec.weights[sentence][place], spec.sentences[sentence].length];
+  return { fact: wordFact(weight, count), colour: tint(spec, timesUniform(weight, count)), marks: [] };
+}
+
+function dressWord(spec, entry) {
+  const { fact, colour, marks } = dressOf(spec, entry.sentence, entry.place);
+  const { option } = entry;
+  entry.fact = [fact, ...marks].filter(Boolean).join(", ");
+  option.setAttribute("aria-label", [option.textContent, entry.fact].filter(Boolean).join(": "));
+  option.className = ["word", ...marks].join(" ");
+  option.style.background = colour;
+}
+
 function wordOption(view, sentence, place) {
   const { spec } = view;
-  const words = spec.sentences[sentence];
-  const weight = spec.weights?.[sentence][place];
-  const text = shown(words[place], 80);
-  const fact = spec.weights ? wordFact(weight, words.length) : "";
   const option = make("span", {
-    class: "word", role: "option", tabIndex: -1, "aria-label": fact ? `${text}: ${fact}` : text,
-    "aria-selected": "false", dir: "auto", textContent: text,
+    role: "option", tabIndex: -1, "aria-selected": "false", dir: "auto",
+    textContent: shown(spec.sentences[sentence][place], 80),
   });
-  if (fact) option.style.background = tint(spec, timesUniform(weight, words.length));
-  view.options.push({ option, sentence, place, fact });
+  const entry = { option, sentence, place, fact: "" };
+  dressWord(spec, entry);
+  view.options.push(entry);
   return option;
 }
 
@@ -34,7 +49,7 @@ function sentenceRow(view, sentence) {
     margin.append(make("span", { class: "chip" }, `${(100 * share).toFixed(1)}%`, bar));
   }
   const words = make("div", {
-    class: spec.weights ? "words tinted" : "words", role: "group",
+    class: spec.weights || spec.dress ? "words tinted" : "words", role: "group",
     "aria-label": `${UNITS[spec.unit]} ${sentence + 1}`,
   });
   spec.sentences[sentence].forEach((_, place) => words.append(wordOption(view, sentence, place), " "));
@@ -144,6 +159,7 @@ export function mountText(root, model, listen) {
       option.setAttribute("aria-selected", String(sameCell(selected, [sentence, place])));
   };
   listen("change:selected", select);
+  listen("change:dress", () => view.options.forEach((entry) => dressWord(spec, entry)));
   listenToWords(view, list, model);
   giveTabStop(view, 0, false);
   select();

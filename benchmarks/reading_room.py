@@ -1,0 +1,185 @@
+"""The reading room's engine beside what it states again: NLTK's tokens, and PyTorch's networks.
+
+``tokens`` compares the tokens and sentences of all test halves; ``networks`` compares logits and
+attention in float32, and then all test predictions with the weights as they are shipped. Both need
+Node and write ``results/reading_room/``, a record for the tokens and one for each network.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.encoding import encode_sentences
+from course_lib.data.text import WORDS, fetch_punkt, trained_punkt
+from course_lib.experiments.model_card import DIGEST
+from course_lib.experiments.records import RESULTS, describe_environment, write_json
+from course_lib.experiments.run import Run
+from course_lib.experiments.systems.system import as_tokens
+from course_lib.files import data_root
+from course_lib.reading_room import ROOM, bundle, open_runs
+from course_lib.training.devices import use_threads
+
+DRIVER = Path(__file__).with_suffix(".mjs")
+CORPORA = (
+    *("imdb", "ag_news", "amazon_full", "huffpost", "movies2", "movies5"),
+    *("sst2", "sst5"),  # tokens joined by blanks, tokenised again here
+)
+
+
+def main() -> None:
+    """Compare and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("tokens", "networks"))
+    parser.add_argument("--corpora", nargs="*", default=CORPORA, help="for tokens (all of them)")
+    parser.add_argument("--models", nargs="*", default=ROOM, help="for networks (the room's)")
+    parser.add_argument("--texts", type=int, default=500, help="a network, in float32 (500)")
+    parser.add_argument("--most", type=int, default=None, help="test texts of a corpus (all)")
+    chosen = parser.parse_args()
+    environment = describe_environment(torch.device("cpu"), use_threads(1)) | {"node": node()}
+    datasets.disable_progress_bars()
+    if chosen.what == "tokens":
+        corpora = map(load_corpus, chosen.corpora)
+        record(
+            "tokens",
+            environment,
+            lambda: {c.card.name: compare_tokens(c, chosen.most) for c in corpora},
+        )
+        return
+    for name in chosen.models:
+        (run,) = open_runs([name])
+        record(name, environment, lambda run=run: compare_network(run, chosen.texts, chosen.most))
+
+
+def record(name: str, environment: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> None:
+    """Leave ``results/reading_room/NAME.json``: what ``compare`` finds, and what a rerun needs."""
+    start = time.perf_counter()
+    figures = compare()
+    result = {
+        "command": " ".join(["python", "benchmarks/reading_room.py", *sys.argv[1:]]),
+        "environment": environment,
+        "seconds": round(time.perf_counter() - start, 1),
+        "figures": figures,
+    }
+    write_json(RESULTS / "reading_room" / f"{name}.json", result)
+    print(json.dumps(figures, indent=1))
+
+
+def node() -> str:
+    """Node's version."""
+    return subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def asked(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The engine's answers, in order."""
+    with tempfile.TemporaryDirectory(dir=data_root()) as folder:
+        place, lines = Path(folder) / "bundle", Path(folder) / "questions"
+        place.write_text(packed)
+        with lines.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(question) + "\n" for question in questions)
+        with (
+            lines.open("rb") as file,
+            subprocess.Popen(
+                ["node", str(DRIVER), str(place)], stdin=file, stdout=subprocess.PIPE
+            ) as process,
+        ):
+            yield from map(json.loads, process.stdout)
+        if process.returncode:
+            raise SystemExit(f"node ended with status {process.returncode}")
+
+
+def of_test_half(corpus: Corpus, most: int | None) -> datasets.Dataset:
+    """The first ``most`` rows of the test half, which is in an order fixed for good."""
+    rows = corpus.splits["test"]
+    return rows.select(range(min(len(rows), most or len(rows))))
+
+
+def compare_tokens(corpus: Corpus, most: int | None) -> dict[str, Any]:
+    """How many texts have other tokens, given the same sentences, and how many other sentences."""
+    splitter = trained_punkt(fetch_punkt())
+    texts = of_test_half(corpus, most)["text"]
+    expected = [splitter.tokenize(text) for text in tqdm(texts, desc=f"{corpus.card.name}: Punkt")]
+    questions = ({"text": text, "given": given} for text, given in zip(texts, expected))
+    answers = asked(bundle([]), questions)
+    keys = ("texts", "texts with other tokens", "texts split otherwise", "sentences")
+    counts = dict.fromkeys((*keys, "sentences missing"), 0)
+    for given, answer in zip(tqdm(expected, desc=f"{corpus.card.name}: tokens"), answers):
+        counts["texts"] += 1
+        words = [WORDS.tokenize(sentence) for sentence in given]
+        counts["texts with other tokens"] += answer["words"] != words
+        counts["texts split otherwise"] += answer["sentences"] != given
+        counts["sentences"] += len(given)
+        counts["sentences missing"] += len(set(given) - set(answer["sentences"]))
+    return counts | {"data": corpus.provenance.content}
+
+
+def compare_network(run: Run, texts: int, most: int | None) -> dict[str, Any]:
+    """The largest differences in float32, and the predictions with the shipped weights."""
+    rows = of_test_half(run.corpus, most)
+    chosen = np.random.default_rng(0).permutation(len(rows))[:texts]
+    sample = rows.select(np.sort(chosen))
+    exact = list(asked(bundle([run], exact=True), questions_of(run, sample, whole=True)))
+    differences = [difference(run, row, answer) for row, answer in zip(sample, exact)]
+    largest = {key: max(one[key] for one in differences) for key in differences[0]}
+    shipped = asked(bundle([run]), questions_of(run, rows, whole=False))
+    logits = np.array([answer["logits"] for answer in tqdm(shipped, total=len(rows))])
+    expected = run.system.look(rows, attention=False).predictions
+    theirs, labels = expected.probabilities.argmax(1).numpy(), expected.labels.numpy()
+    ours = logits.argmax(1)
+    return {
+        "texts in float32": len(sample),
+        "largest difference in float32": largest,
+        "texts as shipped": len(rows),
+        "same predictions": float((ours == theirs).mean()),
+        "accuracy": float((ours == labels).mean()),
+        "accuracy in PyTorch": float((theirs == labels).mean()),
+        "data": run.corpus.provenance.content,
+        "weights": run.record[DIGEST],
+    }
+
+
+def questions_of(run: Run, rows: datasets.Dataset, whole: bool) -> Iterator[dict[str, Any]]:
+    """What to ask the engine about rows of a corpus, whose tokens are given."""
+    for row in rows.select_columns(["tokens", "sentence_lengths"]):
+        ends = np.cumsum(row["sentence_lengths"], dtype=int)
+        tokens = [row["tokens"][a:b] for a, b in zip([0, *ends[:-1]], ends)]
+        yield {"model": run.record["id"], "tokens": tokens, "whole": whole}
+
+
+@torch.inference_mode()
+def difference(run: Run, row: dict[str, Any], answer: dict[str, Any]) -> dict[str, float]:
+    """How far the engine's logits, attention and importance of words are from PyTorch's."""
+    system = run.system
+    kept = system.cut(as_tokens(row))
+    batch = encode_sentences([kept], system.vocabulary, flat=not system.reads_sentences)
+    tokens, mask = batch.batch(np.arange(1))[:2]
+    output = system.forward(tokens, mask)
+    words = tuple(word for sentence in kept for word in sentence)
+    views = system.views(output, words, tuple(map(len, kept)))
+    word = system.word_attention(output, mask)["attention"][mask]
+    return {
+        "logits": furthest(answer["logits"], output.logits[0]),
+        "attention": max(furthest(answer["attention"][n], v.weights) for n, v in views.items()),
+        "importance of words": furthest(answer["word"], word),
+    }
+
+
+def furthest(ours: Sequence[Any], theirs: Any) -> float:
+    """The largest difference of two arrays; further sentences, which no network reads, have 0."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    return float(np.abs(ours[..., : theirs.shape[-1]] - theirs).max())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+import { answer, documentOf, reading } from "./reading.js";
+import { rankCorrelation } from "./ranks.js";
+import { unpack } from "./weights.js";
+
+// The engine's conversation with a page, in a worker. Every message is an object with a `type`:
+//
+//   → {type: "load", bundle}              ← {type: "ready", models: [facts]}
+//   → {type: "read", id, text, erased, removal, uniform, models}
+//                                         ← {type: "reading", id, model, …, milliseconds} per model
+//   → {type: "leave_one_out", the same}   ← {type: "partial", id, model, index, drop, tau} per word,
+//                                           {type: "done", id, model, tau} per model
+//   ← {type: "error", id, message}
+//
+// `erased` holds places among all tokens of the text, `removal` is "delete" or "mask", `models` the
+// ids of those that are asked (all, if it is missing). A message with another id ends the work on
+// earlier ones.
+
+const PATIENCE = 12; // milliseconds of work before messages are looked at again
+const FACTS = ["id", "title", "system", "dataset", "classes", "accuracy", "record", "vectors"];
+const FURTHER = ["attentions", "note"];
+
+function optionsOf({ erased = [], removal = "delete", uniform = false }) {
+  if (!["delete", "mask"].includes(removal))
+    throw new Error(`removal takes "delete" or "mask", got ${JSON.stringify(removal)}`);
+  return { erased: new Set(erased), removal, uniform };
+}
+
+/** Answers messages through `post`; `handle` takes them. */
+export function conversation(post) {
+  let engine = null;
+  let latest = null;
+  let worked = 0;
+
+  /** Lets a newer message in, now and then; false if there was one and this work is over. */
+  async function goesOn(id) {
+    if (performance.now() - worked > PATIENCE) {
+      await new Promise((resume) => setTimeout(resume));
+      worked = performance.now();
+    }
+    return latest === id;
+  }
+
+  function chosen(ids) {
+    if (!engine) throw new Error("no bundle is loaded");
+    for (const id of ids ?? [])
+      if (!engine.models.some((model) => model.id === id)) throw new Error(`no model ${id}`);
+    return engine.models.filter(({ id }) => !ids || ids.includes(id));
+  }
+
+  async function load({ bundle }) {
+    engine = await unpack(bundle);
+    const facts = (model) =>
+      Object.fromEntries([...FACTS, ...FURTHER].map((name) => [name, model[name]]));
+    post({ type: "ready", models: engine.models.map(facts) });
+  }
+
+  async function read({ id, text, models, ...rest }) {
+    const [asked, options] = [chosen(models), optionsOf(rest)];
+    const sentences = documentOf(text, engine.punkt);
+    for (const model of asked) {
+      if (!(await goesOn(id))) return;
+      const start = performance.now();
+      const found = reading(model, sentences, options);
+      const milliseconds = performance.now() - start;
+      post({ type: "reading", id, model: model.id, ...found, milliseconds });
+    }
+  }
+
+  /** What the predicted class loses without each word that is still there. */
+  async function leaveOneOut({ id, text, models, ...rest }) {
+    const [asked, options] = [chosen(models), optionsOf(rest)];
+    const sentences = documentOf(text, engine.punkt);
+    for (const model of asked) {
+      const { probabilities, word, places } = answer(model, sentences, options);
+      const predicted = probabilities.indexOf(Math.max(...probabilities));
+      const agreement = rankCorrelation();
+      for (const [i, index] of places.entries()) {
+        if (options.erased.has(index)) continue;
+        if (!(await goesOn(id))) return;
+        const erased = new Set([...options.erased, index]);
+        const without = answer(model, sentences, { ...options, erased }).probabilities;
+        const drop = probabilities[predicted] - without[predicted];
+        agreement.add(word[i], drop);
+        post({ type: "partial", id, model: model.id, index, drop, tau: agreement.value() });
+      }
+      if (!(await goesOn(id))) return;
+      post({ type: "done", id, model: model.id, tau: agreement.value() });
+    }
+  }
+
+  const answers = { load, read, leave_one_out: leaveOneOut };
+
+  return async function handle(message) {
+    const { type, id = null } = message;
+    latest = id;
+    try {
+      if (!Object.hasOwn(answers, type)) throw new Error(`no message ${JSON.stringify(type)}`);
+      await answers[type](message);
+    } catch (error) {
+      post({ type: "error", id, message: String(error?.message ?? error) });
+    }
+  };
+}
+
+if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
+  const handle = conversation((message) => self.postMessage(message));
+  self.onmessage = (event) => handle(event.data);
+}

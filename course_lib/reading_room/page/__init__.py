@@ -1,0 +1,1 @@
+"""What a reader of the reading room sees: one page, made of a template, styles and scripts."""

@@ -1,0 +1,80 @@
+"""The six texts that the page begins with."""
+
+from dataclasses import dataclass
+
+HAN, IRAM, AGT = "han-imdb-room-s0", "iram-sst2-room-s0", "agt-sst5-room-s0"
+FILMS, NEWS = "sanet-imdb-room-s0", "sanet-ag_news-room-s0"
+READERS = (HAN, FILMS, IRAM, AGT)
+RECORDED = (HAN, FILMS, NEWS, IRAM, AGT)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text of ours: its ``name`` in addresses, a ``title``, what to ``watch``, who reads it.
+
+    ``beside`` is a second text to compare it with; ``lessons`` are those whose head links here.
+    """
+
+    name: str
+    title: str
+    text: str
+    watch: str
+    readers: tuple[str, ...] = READERS
+    beside: str = ""
+    lessons: tuple[str, ...] = ()
+
+
+EXAMPLES = (
+    Example(
+        "negation",
+        "Negation",
+        "This film is not bad at all.",
+        "The sentence is mild praise. HAN and SANet answer “negative” because of “bad”. Erase "
+        "“not” and see whether they notice. Then erase “bad”.",
+        lessons=("00_start_here", "02_attention"),
+    ),
+    Example(
+        "irony",
+        "Irony",
+        "Oh great, another two hours of my life I will never get back.",
+        "HAN and SANet take “great” at its word. IRAM attends most to “never”. Switch the tint to "
+        "leave-one-out and see which words each answer needs.",
+        lessons=("05_iram_regularization",),
+    ),
+    Example(
+        "order",
+        "The order swapped",
+        "The beginning is dull, but the ending is wonderful.",
+        "The pinned text has the two halves the other way round. AGT gives both exactly the same "
+        "probabilities, because nothing in it knows where a word stands. The others change.",
+        beside="The ending is wonderful, but the beginning is dull.",
+        lessons=("06_agt_compositionality",),
+    ),
+    Example(
+        "two-facts",
+        "Two facts",
+        "The music is beautiful and the story is a mess.",
+        "One fact speaks for the film, one against it. All four attend most to “beautiful” and "
+        "“mess”, but the answers of HAN and IRAM hang on “mess” alone. Erase each in turn.",
+        lessons=("08_when_it_does_not_come_out",),
+    ),
+    Example(
+        "topics",
+        "Topic words",
+        "The striker scored twice before shares in the club fell on Wall Street.",
+        "SANet was trained on news here and has to choose between sport and business. Its "
+        "attention is highest on “shares”, and its answer is the other topic.",
+        readers=(NEWS, HAN, IRAM, AGT),
+        lessons=("04_sanet_zhang",),
+    ),
+    Example(
+        "review",
+        "A review of four sentences",
+        "I went in without hope. The first hour is slow and the jokes are stale. Then the two "
+        "sisters meet, and every scene between them is warm, funny and true. I left the cinema "
+        "happy.",
+        "HAN reads sentence by sentence and weighs the sentences, too: open its rows. It answers "
+        "“negative” to a review that ends well.",
+        lessons=("03_han_imdb",),
+    ),
+)

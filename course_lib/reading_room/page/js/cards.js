@@ -1,0 +1,205 @@
+import { labelled, make, ramp } from "../../../views/heatmap/js/elements.js";
+import { STYLE } from "../../../views/heatmap/js/style.js";
+import { mount, wear } from "../../../views/heatmap/js/entry.js";
+import {
+  MOST_DROP, agreement, answerOf, dressReading, matrixOf, mostLikely, signed, wordsOf,
+} from "./dress.js";
+
+// A reader's card: probabilities, tinted words, rows of attention, and where the weights come from.
+
+const night = matchMedia("(prefers-color-scheme: dark)");
+
+/** An element with a shadow root that wears the course's colours, by day and by night. */
+function viewHost(colours) {
+  const host = make("div", { class: "view" });
+  const dressUp = () => wear(host, colours, night.matches);
+  night.addEventListener("change", dressUp);
+  dressUp();
+  return { host, root: host.attachShadow({ mode: "open" }) };
+}
+
+/** What the views ask of a model: traits in a plain object. `onWord` is told of a word that was
+ *  clicked, or on which Enter was pressed. */
+function viewModel(traits, onWord) {
+  const heard = {};
+  const tell = (name) => (heard[`change:${name}`] ?? []).forEach((run) => run());
+  return {
+    get: (name) => traits[name] ?? null,
+    set: (name, value) => {
+      if (name === "selected" && onWord) return onWord(value);
+      traits[name] = value;
+      tell(name);
+    },
+    save_changes() {},
+    on: (event, run) => (heard[event] ??= []).push(run),
+    tell,
+  };
+}
+
+/** Tinted words that can be drawn again in place, so that the focus stays where it is. */
+function wordsView(room, onWord) {
+  const { host, root } = viewHost(room.told.colours);
+  let drawn = null;
+  function draw(shown, drops) {
+    const dress = dressReading(shown, drops, room.state.tint, room.told)
+      .filter((sentence) => sentence.length);
+    const text = JSON.stringify(shown.reading.tokens);
+    if (drawn?.text === text) {
+      drawn.spec.dress = dress;
+      return drawn.model.tell("dress");
+    }
+    const sentences = shown.reading.tokens.filter((sentence) => sentence.length);
+    root.replaceChildren();
+    if (!sentences.length) {
+      drawn = null;
+      return root.append(make("p", { textContent: "No words to read." }));
+    }
+    const spec = { kind: "text", title: "", sentences, unit: "sentence", dress };
+    const model = viewModel({ spec }, onWord && (([sentence, place]) =>
+      onWord(sentences.slice(0, sentence).flat().length + place)));
+    mount(root, model, null, model.on);
+    drawn = { text, spec, model };
+  }
+  return { host, draw };
+}
+
+function barRow(name, share, pinned) {
+  const bar = make("i");
+  bar.style.width = `${100 * share}%`;
+  const cell = make("td", { class: "bar" }, bar);
+  const change = make("td", { class: "change" });
+  if (pinned !== undefined) {
+    const tick = make("b");
+    tick.style.left = `${100 * pinned}%`;
+    cell.append(tick);
+    change.textContent = signed(share - pinned);
+  }
+  return make("tr", {}, make("th", { scope: "row", dir: "auto", textContent: name }), cell,
+    make("td", { textContent: `${(100 * share).toFixed(0)} %` }), change);
+}
+
+function drawBars(table, model, reading, pinned) {
+  const rows = model.classes.map((name, i) =>
+    barRow(name, reading.probabilities[i], pinned?.probabilities[i]));
+  rows[mostLikely(reading.probabilities)].className = "most";
+  const columns = ["Class", "Bar", "Probability", "Change since pinned"].map((text) =>
+    make("th", { scope: "col", textContent: text }));
+  table.replaceChildren(
+    make("caption", { class: "heard", textContent: `${model.title} says ${answerOf(model, reading)}` }),
+    make("thead", { class: "heard" }, make("tr", {}, ...columns)), make("tbody", {}, ...rows));
+}
+
+function tauText(shown, drops) {
+  const { tau, done, all } = agreement(shown, drops);
+  if (!done || !all) return "";
+  const value = tau === null ? "no order to compare" : tau.toFixed(2).replace("-", "−");
+  return `τ with leave-one-out: ${value}${done < all ? `, ${done} of ${all} words so far` : ""}`;
+}
+
+/** The heatmap of a reading's rows, drawn when its fold is open. */
+function rowsFold(room) {
+  const choice = make("select", { "aria-label": "Which attention" });
+  const place = make("div");
+  const fold = make("details", { class: "rows" },
+    make("summary", { textContent: "Where it looks, row by row" }),
+    make("p", { class: "choice" }, labelled("Show ", choice)), place);
+  let [reading, end] = [null, null];
+  function draw() {
+    end?.();
+    end = null;
+    place.replaceChildren();
+    if (!fold.open || !reading || !choice.value) return;
+    const { host, root } = viewHost(room.told.colours);
+    place.append(host);
+    const [spec, codes] = matrixOf(reading, choice.value, room.told.colours);
+    const traits = { spec, step: 0, zoom: 1, scale: "linear", most: spec.peak, normalise: false };
+    const model = viewModel(traits);
+    end = mount(root, model, codes, model.on);
+  }
+  fold.addEventListener("toggle", draw);
+  choice.addEventListener("change", draw);
+  function show(next) {
+    const drawable = Object.entries(next.attention).filter(([, { weights }]) => weights[0]?.length);
+    const names = drawable.map(([name]) => name);
+    if (String(names) !== String([...choice.options].map((option) => option.value)))
+      choice.replaceChildren(...names.map((name) => new Option(name, name)));
+    fold.hidden = !names.length;
+    choice.closest("p").hidden = names.length < 2;
+    const changed = reading !== next;
+    reading = next;
+    if (changed) draw();
+  }
+  return { fold, show };
+}
+
+function aboutFold(model) {
+  const facts = [
+    ["Learned from", model.data],
+    ["Right on the test texts", model.accuracy === null || model.accuracy === undefined
+      ? "not measured" : `${(100 * model.accuracy).toFixed(1)} %`],
+    ["Word vectors", model.vectors], ["Record", model.record], ["Note", model.note],
+  ].filter(([, text]) => text);
+  const terms = facts.flatMap(([name, text]) =>
+    [make("dt", { textContent: name }), make("dd", { textContent: text })]);
+  return make("details", { class: "about" },
+    make("summary", { textContent: "About these weights" }), make("dl", {}, ...terms));
+}
+
+function unreadText(reading) {
+  const { tokens, known, read } = wordsOf(reading);
+  const beyond = read.filter((one) => !one).length;
+  const unknown = known.filter((one, i) => !one && read[i]).length;
+  return [
+    unknown && `${unknown} of ${tokens.length} words unknown (dotted)`,
+    beyond && `${beyond} not read`,
+  ].filter(Boolean).join("; ");
+}
+
+/** A reader's card; `draw(shown, drops, pinned)` shows a reading, and the pinned one beside it. */
+export function makeCard(room, model, onWord) {
+  const bars = make("table", { class: "bars" });
+  const words = wordsView(room, onWord);
+  const before = wordsView(room, null);
+  const [tau, told] = [make("p", { class: "small tau" }), make("p", { class: "small" })];
+  const rows = rowsFold(room);
+  const pinnedPart = make("div", { class: "pinned", hidden: true },
+    make("p", { class: "small", textContent: "Pinned, with its probabilities marked above:" }), before.host);
+  const name = make("h3", {}, `${model.title} `, make("span", { textContent: model.dataset }));
+  const body = make("div", { hidden: true },
+    bars, words.host, tau, told, pinnedPart, rows.fold);
+  const waiting = make("p", { class: "small", textContent: "Waiting for its weights …" });
+  const element = make("section", { class: "card", "aria-label": `${model.title}, ${model.dataset}` },
+    name, waiting, body, aboutFold(model));
+  function draw(shown, drops, pinned) {
+    [body.hidden, waiting.hidden] = [!shown, Boolean(shown)];
+    if (!shown) return;
+    drawBars(bars, model, shown.reading, pinned?.reading);
+    words.draw(shown, drops);
+    tau.textContent = tauText(shown, drops);
+    told.textContent = unreadText(shown.reading);
+    rows.show(shown.reading);
+    pinnedPart.hidden = !pinned;
+    if (pinned) before.draw(pinned, pinned.reading.drops ?? []);
+  }
+  return { element, draw };
+}
+
+/** The scale of the tints, for all cards. */
+export function makeLegend(room) {
+  const { host, root } = viewHost(room.told.colours);
+  const box = make("div", { class: "legend" });
+  root.append(make("style", { textContent: STYLE }), make("figure", {}, box));
+  function draw() {
+    const { colours, clip } = room.told;
+    const drops = room.state.tint === "drops";
+    const marks = drops ? [-1, -0.5, 0, 0.5, 1] : [0, 1, 2, 3, 4];
+    const ticks = drops
+      ? marks.map((share) => [share ? signed(share * MOST_DROP) : "0", (share + 1) / 2])
+      : marks.map((times) => [times === clip ? `≥ ${clip}` : String(times), times / clip]);
+    const name = drops
+      ? "what the answer's probability loses without the word"
+      : "times the weight of uniform attention";
+    box.replaceChildren(...ramp(drops ? colours.signed : colours.tints, ticks), name);
+  }
+  return { host, draw };
+}

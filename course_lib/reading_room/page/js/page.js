@@ -1,0 +1,173 @@
+import { make } from "../../../views/heatmap/js/elements.js";
+import { openDesk } from "./asking.js";
+import { makeCard, makeLegend } from "./cards.js";
+import { asHtml, asJson, save } from "./exports.js";
+import { asPicture } from "./picture.js";
+import { drawPins } from "./pins.js";
+import { makeRoom } from "./room.js";
+import { MOST_PINS, ofExample, question, readAddress, withWord } from "./state.js";
+import { makeTour } from "./tour.js";
+
+// The controls of the room, and how they follow its state.
+
+const QUIET = 150; // milliseconds without a key before a text is read
+
+function pushButton(text, run, properties = {}) {
+  const made = make("button", { type: "button", textContent: text, ...properties });
+  made.addEventListener("click", run);
+  return made;
+}
+
+/** A group of inputs with one name; `run` is told of the one that was chosen. */
+function inputGroup(id, legend, type, choices, run) {
+  const inputs = choices.map(([value, text]) => {
+    const input = make("input", { type, name: id, value });
+    input.addEventListener("change", () => run(input));
+    return [input, make("label", {}, input, ` ${text}`)];
+  });
+  const group = make("fieldset", { id }, make("legend", { textContent: legend }),
+    ...inputs.map(([, label]) => label));
+  const check = (values) => inputs.forEach(([input]) => (input.checked = values.includes(input.value)));
+  return { group, check };
+}
+
+function textBox(room) {
+  const box = make("textarea", {
+    id: "text", rows: 3, maxLength: 20_000, dir: "auto", spellcheck: false, autocomplete: "off",
+  });
+  let typing = 0;
+  box.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => {
+      const { removal, uniform } = room.state.asked;
+      room.change({ asked: question(box.value, [], removal, uniform) });
+    }, QUIET);
+  });
+  return box;
+}
+
+function makeControls(room, tour) {
+  const removal = inputGroup("removal", "Erase a word by", "radio",
+    [["delete", "deletion"], ["mask", "the unknown word"]], ({ value }) => room.ask({ removal: value }));
+  const tint = inputGroup("tint", "Tint", "radio",
+    [["attention", "attention"], ["drops", "leave-one-out"]],
+    ({ value }) => room.change({ tint: value }, room.example));
+  const readers = inputGroup("reader", "Readers", "checkbox",
+    room.models.map(({ id, title, dataset }) => [id, `${title}, ${dataset}`]), ({ value, checked }) => {
+      const others = room.state.readers.filter((id) => id !== value);
+      const chosen = checked ? [...others, value] : others;
+      const order = room.models.map(({ id }) => id).filter((id) => chosen.includes(id));
+      room.change({ readers: order.length ? order : room.state.readers }, room.example);
+    });
+  const uniform = make("input", { type: "checkbox" });
+  uniform.addEventListener("change", () => room.ask({ uniform: uniform.checked }));
+  const restore = pushButton("Put all words back", () => room.ask({ erased: [] }));
+  const pin = pushButton("Pin this reading", () => room.pin());
+  const files = make("span", { class: "files", role: "group", "aria-label": "Save" }, "Save as ",
+    pushButton("PNG", async () => save("reading.png", "image/png", await asPicture(room))), " ",
+    pushButton("HTML", () => save("reading.html", "text/html", asHtml(room))), " ",
+    pushButton("JSON", () => save("reading.json", "application/json", asJson(room))));
+  const bar = make("div", { class: "controls" }, tint.group, removal.group,
+    make("p", { id: "uniform" }, make("label", {}, uniform, " uniform attention")), readers.group,
+    make("p", { class: "buttons" }, restore, " ", pin, " ", files, " ",
+      pushButton("Guided tour", () => tour.start())));
+  function draw() {
+    const { asked, tint: kind, readers: chosen } = room.state;
+    removal.check([asked.removal]);
+    tint.check([kind]);
+    readers.check(chosen);
+    uniform.checked = asked.uniform;
+    restore.disabled = !asked.erased.length;
+    pin.disabled = room.pins.length >= MOST_PINS;
+  }
+  return { bar, draw };
+}
+
+function makeExamples(room) {
+  const watch = make("p", { class: "watch", role: "status" });
+  const buttons = room.told.examples.map((example) => [example.name, pushButton(
+    example.title, () => room.goTo(ofExample(example), example.name))]);
+  const group = make("div", { class: "examples", role: "group", "aria-label": "Examples" },
+    ...buttons.map(([, button]) => button));
+  function draw() {
+    for (const [name, button] of buttons)
+      button.setAttribute("aria-pressed", String(name === room.example));
+    watch.textContent = room.told.examples.find(({ name }) => name === room.example)?.watch ?? "";
+  }
+  return { group, watch, draw };
+}
+
+/** What the tour and the pins may do to the room. */
+function actionsOf(room, box) {
+  const named = (name) => room.told.examples.find((example) => example.name === name);
+  return {
+    example: (name) => room.goTo(ofExample(named(name)), name),
+    erase: (index) => room.change({ asked: withWord(room.state.asked, index) }, room.example),
+    pin: () => room.pin(),
+    tint: (tint) => room.change({ tint }, room.example),
+    uniform: (uniform) => room.ask({ uniform }),
+    done: () => box.focus(),
+    show: ({ asked }) => room.change({ asked }),
+    compare: (pin) => {
+      room.pins = [...room.pins.filter((one) => one !== pin), pin];
+      room.change({}, room.example);
+    },
+    remove: (pin) => {
+      room.pins = room.pins.filter((one) => one !== pin);
+      room.change({}, room.example);
+      box.focus();
+    },
+  };
+}
+
+function start() {
+  const told = JSON.parse(document.getElementById("told").textContent);
+  const parts = { cards: new Map() };
+  const status = make("p", { class: "small", role: "status" });
+  const drawCard = (id) => {
+    const pin = room.pins.at(-1);
+    const reading = pin?.readings.get(id);
+    parts.cards.get(id)?.draw(room.shown.get(id), room.drops.get(id) ?? [],
+      reading && { asked: pin.asked, reading });
+  };
+  const draw = () => {
+    if (box.value !== room.state.asked.text) box.value = room.state.asked.text;
+    examples.draw();
+    controls.draw();
+    legend.draw();
+    for (const [id, { element }] of parts.cards) element.hidden = !room.state.readers.includes(id);
+    room.state.readers.forEach(drawCard);
+    drawPins(pins, room, actions);
+  };
+  const room = makeRoom(told, { draw, drawCard, say: (text) => (status.textContent = text) });
+  const [box, examples, legend] = [textBox(room), makeExamples(room), makeLegend(room)];
+  const actions = actionsOf(room, box);
+  const tour = makeTour(actions);
+  const controls = makeControls(room, tour);
+  const pins = make("section", { id: "pins", "aria-label": "Pinned readings" });
+  const cards = make("div", { id: "cards", class: "cards" });
+  for (const model of told.models) {
+    const card = makeCard(room, model, actions.erase);
+    parts.cards.set(model.id, card);
+    cards.append(card.element);
+  }
+  const live = document.getElementById("live");
+  live.append(tour.panel, examples.group, examples.watch,
+    make("label", { htmlFor: "text", class: "boxname", textContent: "Your text" }), box,
+    controls.bar, status, legend.host, cards, pins);
+  const go = () => {
+    const usual = ofExample(told.examples[0]);
+    const known = told.models.map(({ id }) => id);
+    const state = readAddress(location.hash, usual, known, told.examples);
+    const named = told.examples.find(({ texts }) => texts[0] === state.asked.text);
+    return room.goTo(state, named?.name);
+  };
+  addEventListener("hashchange", go);
+  go();
+  live.hidden = false;
+  document.getElementById("static").remove();
+  const [program, bundle] = ["engine", "bundle"].map((id) => document.getElementById(id).textContent);
+  room.open(openDesk(JSON.parse(program), bundle));
+}
+
+start();

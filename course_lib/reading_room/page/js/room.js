@@ -1,0 +1,136 @@
+import { agreement } from "./dress.js";
+import { ofExample, question, sameQuestion, writeAddress } from "./state.js";
+
+// What is asked, and what the networks have said of it. Everything follows from a change of the state.
+
+/** The room. `draw` shows all of it, `drawCard(id)` one reader, `say(text)` how it stands. */
+export function makeRoom(told, { draw, drawCard, say }) {
+  const room = {
+    told, models: told.models, example: null, pins: [], desk: null,
+    state: ofExample(told.examples[0]),
+    shown: new Map(), // by reader: { asked, reading }
+    drops: new Map(), // by reader: what each word left out changed
+  };
+  let turn = 0;
+  let addressing = 0;
+  const chosen = () => room.state.readers.filter((id) => room.models.some((one) => one.id === id));
+
+  /** What is known of a question without asking: since the page was made, or from a pin. */
+  function readBefore(asked, id) {
+    for (const { texts, readings } of told.examples) {
+      const place = texts.findIndex((text) => sameQuestion(question(text), asked));
+      if (place >= 0 && readings[place][id]) return readings[place][id];
+    }
+    return room.pins.find((pin) => sameQuestion(pin.asked, asked))?.readings.get(id);
+  }
+
+  function take(id, asked, reading) {
+    room.shown.set(id, { asked, reading });
+    room.drops.set(id, [...(reading.drops ?? [])]);
+    drawCard(id);
+  }
+
+  function takeKnown() {
+    const { asked } = room.state;
+    for (const id of chosen()) {
+      const before = readBefore(asked, id);
+      if (before && room.shown.get(id)?.reading !== before) take(id, asked, before);
+    }
+    for (const pin of room.pins)
+      for (const id of chosen()) {
+        const before = readBefore(pin.asked, id);
+        if (before) pin.readings.set(id, before);
+      }
+  }
+
+  /** Asks the networks for what is not known yet; a later call ends this one. */
+  async function answer() {
+    turn += 1;
+    const own = turn;
+    const current = () => own === turn;
+    takeKnown();
+    draw();
+    if (!room.desk) return;
+    try {
+      await room.desk.ready;
+      if (current() && (await readNow(current)) && (await readPins(current))) await leaveOut(current);
+    } catch (error) {
+      if (current()) say(`The networks stopped: ${error.message}`);
+    }
+  }
+
+  async function readNow(current) {
+    const { asked } = room.state;
+    const missing = chosen().filter((id) =>
+      !room.shown.has(id) || !sameQuestion(room.shown.get(id).asked, asked));
+    if (!missing.length) return true;
+    const start = performance.now();
+    const hear = (data) => current() && take(data.model, asked, data);
+    if (!(await room.desk.read(asked, missing, hear)) || !current()) return false;
+    say(`Read in ${Math.round(performance.now() - start)} ms.`);
+    return true;
+  }
+
+  async function readPins(current) {
+    for (const pin of room.pins) {
+      const missing = chosen().filter((id) => !pin.readings.has(id));
+      const keep = (data) => pin.readings.set(data.model, data);
+      if (missing.length && !(await room.desk.read(pin.asked, missing, keep))) return false;
+      if (!current()) return false;
+    }
+    if (room.pins.length) draw();
+    return true;
+  }
+
+  /** Leaves out word after word in the background, and draws the numbers as they come. */
+  async function leaveOut(current) {
+    if (room.state.tint !== "drops") return;
+    const open = chosen().filter((id) => {
+      const { done, all } = agreement(room.shown.get(id), room.drops.get(id));
+      return done < all;
+    });
+    if (!open.length) return;
+    const drawOpen = () => current() && open.forEach(drawCard);
+    let due = 0;
+    const hear = ({ type, model, index, drop }) => {
+      if (!current() || type !== "partial") return;
+      room.drops.get(model)[index] = drop;
+      due ||= setTimeout(() => ((due = 0), drawOpen()), 120);
+    };
+    await room.desk.leaveOneOut(room.state.asked, open, hear);
+    drawOpen();
+  }
+
+  function putAddress() {
+    const pins = room.pins.map(({ asked }) => asked);
+    history.replaceState(null, "", `#${writeAddress({ ...room.state, pins })}`);
+  }
+
+  /** Changes the state; `example` is the name of the one that is shown, if it is one. */
+  room.change = (changes, example = null) => {
+    room.state = { ...room.state, ...changes };
+    room.example = example;
+    clearTimeout(addressing);
+    addressing = setTimeout(putAddress, 300);
+    return answer();
+  };
+  room.ask = (changes) => room.change({ asked: { ...room.state.asked, ...changes } });
+  room.goTo = ({ asked, tint, readers, pins }, example = null) => {
+    room.pins = pins.map((pin) => ({ asked: pin, readings: new Map() }));
+    return room.change({ asked, tint, readers }, example);
+  };
+  room.pin = () => {
+    const { asked } = room.state;
+    const read = [...room.shown].filter(([, shown]) => sameQuestion(shown.asked, asked));
+    const readings = new Map(read.map(([id, { reading }]) => [id, reading]));
+    room.pins = [...room.pins.filter((pin) => !sameQuestion(pin.asked, asked)), { asked, readings }];
+    return room.change({}, room.example);
+  };
+  room.open = (desk) => {
+    room.desk = desk;
+    say("The networks are being unpacked …");
+    desk.ready.then(() => say("The networks are ready. Type, or click a word."), () => {});
+    return answer();
+  };
+  return room;
+}

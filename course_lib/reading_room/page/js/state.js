@@ -1,0 +1,68 @@
+// What the address says of a room, and nothing else that it might try to say. Needs no page.
+
+const LONGEST = 20_000; // characters of a text
+const MOST_ERASED = 5_000;
+export const MOST_PINS = 4;
+
+/** What networks are asked to read: a text, the words taken out of it, by number, and how. */
+export function question(text, erased = [], removal = "delete", uniform = false) {
+  return { text, erased, removal, uniform };
+}
+
+export function sameQuestion(one, other) {
+  return one.text === other.text && one.removal === other.removal && one.uniform === other.uniform &&
+    String(one.erased) === String(other.erased);
+}
+
+/** The question with a word taken out, or put back. */
+export function withWord(asked, index) {
+  const gone = asked.erased.includes(index);
+  const erased = gone ? asked.erased.filter((i) => i !== index) : [...asked.erased, index];
+  return { ...asked, erased: erased.sort((a, b) => a - b) };
+}
+
+function writeQuestion({ text, erased, removal, uniform }) {
+  const words = new URLSearchParams({ text });
+  if (erased.length) words.set("out", erased.join("."));
+  if (removal === "mask") words.set("by", "mask");
+  if (uniform) words.set("uniform", "1");
+  return words;
+}
+
+function readQuestion(words) {
+  const numbers = (words.get("out") ?? "").split(".").filter((part) => /^\d{1,5}$/.test(part));
+  const erased = [...new Set(numbers.slice(0, MOST_ERASED).map(Number))].sort((a, b) => a - b);
+  const removal = words.get("by") === "mask" ? "mask" : "delete";
+  const text = (words.get("text") ?? "").slice(0, LONGEST);
+  return question(text, erased, removal, words.get("uniform") === "1");
+}
+
+/** The part of the address behind `#` for a state: `asked`, `tint`, `readers`, `pins`. */
+export function writeAddress({ asked, tint, readers, pins }) {
+  const words = writeQuestion(asked);
+  if (tint === "drops") words.set("tint", "drops");
+  words.set("readers", readers.join("."));
+  pins.forEach((pin) => words.append("pin", String(writeQuestion(pin))));
+  return String(words);
+}
+
+/** The state that such a part stands for. What it leaves out, or nobody knows, is as in `usual`. */
+export function readAddress(fragment, usual, known, examples) {
+  const words = new URLSearchParams(fragment.replace(/^#/, ""));
+  const example = examples.find(({ name }) => name === words.get("example"));
+  if (example) return ofExample(example);
+  if (!words.has("text")) return usual;
+  const named = (words.get("readers") ?? "").split(".").filter((id) => known.includes(id));
+  return {
+    asked: readQuestion(words),
+    tint: words.get("tint") === "drops" ? "drops" : "attention",
+    readers: named.length ? [...new Set(named)] : usual.readers,
+    pins: words.getAll("pin").slice(0, MOST_PINS).map((pin) => readQuestion(new URLSearchParams(pin))),
+  };
+}
+
+export function ofExample({ texts, readers }) {
+  const [text, ...beside] = texts;
+  const pins = beside.map((other) => question(other));
+  return { asked: question(text), tint: "attention", readers: [...readers], pins };
+}

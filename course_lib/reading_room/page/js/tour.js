@@ -1,0 +1,56 @@
+import { make } from "../../../views/heatmap/js/elements.js";
+
+// Five steps through the page. Each shows something, and says what to look at.
+
+const STEPS = [
+  ["#cards", "The tint", "Four networks read one sentence. The darker a word, the more attention a network pays it. The bars say what the network answers. Do the dark words look like reasons?",
+    (act) => act.example("negation")],
+  ["#cards", "Take a word away", "“not” is now erased. If it had mattered, the answers would have moved. Click any word, or press Enter on it, to erase it or put it back.",
+    (act) => (act.example("negation"), act.pin(), act.erase(3))],
+  ["#tint", "Attention beside need", "The tint now shows leave-one-out: what the answer loses without each word. τ compares the order of words by attention with their order by need. 1 is full agreement, 0 is none.",
+    (act) => (act.example("irony"), act.tint("drops"))],
+  ["#uniform", "Without any attention", "Every word now has the same weight, in networks that were trained to weigh them. Where the answers hardly move, the attention was not what carried them.",
+    (act) => (act.example("two-facts"), act.pin(), act.uniform(true))],
+  ["#pins", "Pin and compare", "The pinned text has the two halves in another order. AGT cannot tell them apart. Now type a text of your own, pin it, and change one thing at a time.",
+    (act) => act.example("order")],
+];
+
+/** The tour's panel; `act` does what a reader could do. */
+export function makeTour(act) {
+  const panel = make("section", { class: "tour", hidden: true, "aria-label": "Guided tour" });
+  let step = 0;
+  let marked = null;
+  const mark = (selector) => {
+    marked?.classList.remove("pointed");
+    marked = selector ? document.querySelector(selector) : null;
+    marked?.classList.add("pointed");
+  };
+  function end() {
+    panel.hidden = true;
+    mark(null);
+    act.done();
+  }
+  function show(number) {
+    step = number;
+    const [selector, title, text, run] = STEPS[step];
+    const heading = make("h2", { tabIndex: -1, textContent: `${step + 1} of ${STEPS.length}: ${title}` });
+    const button = (name, action) => {
+      const made = make("button", { type: "button", textContent: name });
+      made.addEventListener("click", action);
+      return made;
+    };
+    const buttons = [
+      ...(step ? [button("Back", () => show(step - 1))] : []),
+      step < STEPS.length - 1 ? button("Next", () => show(step + 1)) : button("Done", end),
+      ...(step < STEPS.length - 1 ? [button("End the tour", end)] : []),
+    ];
+    panel.replaceChildren(heading, make("p", { textContent: text }),
+      make("p", { class: "buttons" }, ...buttons));
+    panel.hidden = false;
+    run(act);
+    mark(selector);
+    heading.focus();
+  }
+  panel.addEventListener("keydown", (event) => event.key === "Escape" && end());
+  return { panel, start: () => show(0) };
+}

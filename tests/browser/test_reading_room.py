@@ -1,0 +1,383 @@
+"""The reading room in Chromium: small networks, never trained, and everything a reader can do."""
+
+import functools
+import http.server
+import json
+import re
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from lab import Watched
+from probes import HOSTILE
+from recorded import spec_of, tiny_vectors
+
+from course_lib.experiments import SYSTEMS, Run
+from course_lib.reading_room.page.build import page as page_of
+from course_lib.reading_room.page.examples import EXAMPLES
+
+CLASSES = ("negative", "<img src=x onerror=alert(4)>")
+SETTLED = re.compile("The networks are ready|Read in")
+IDS = ("han", "sanet", "iram", "agt")
+
+
+def small_run(system):
+    """A network that was never trained, whose record says what the page tells of it."""
+    changes = {"model.ngrams": 0} if system == "iram" else {}
+    settings = spec_of(system, **changes).settings()
+    network = SYSTEMS[system](settings, CLASSES, made_up=True)
+    network.build({}, 0)
+    network.model.eval()
+    record = {
+        "id": system,
+        "spec": {"system": system, "dataset": "toy"},
+        "data": {"subset": True, "source": "generated"},
+        "test": {"accuracy": 0.5},
+    }
+    return Run(record, network)
+
+
+@pytest.fixture(scope="module")
+def room_file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("room")
+    with tiny_vectors(folder):
+        runs = {name: small_run(name) for name in IDS}
+        examples = [replace(example, readers=IDS) for example in EXAMPLES]
+        path = folder / "reading_room.html"
+        path.write_text(page_of(runs, examples), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def open_room(browser, room_file):
+    """``open_room(fragment)``: the page from its file, its networks ready, without a network."""
+    opened = []
+
+    def open_one(fragment="", width=1280, scripts=True, address=None, **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, offline=address is None,
+            java_script_enabled=scripts, accept_downloads=True, **options,
+        )  # fmt: skip
+        context.set_default_timeout(20_000)
+        watched, told = Watched(context.new_page()), []
+        watched.page.on("console", lambda message: told.append(message.text))
+        opened.append((context, watched, told))
+        watched.page.goto((address or room_file.as_uri()) + fragment)
+        if scripts:
+            watched.page.get_by_text(SETTLED).wait_for()
+        return watched.page
+
+    yield open_one
+    for context, watched, told in opened:
+        assert watched.wrong == [] and told == []
+        assert len({url for url in watched.asked if not url.startswith("blob:")}) == 1
+        context.close()
+
+
+def card(page, name):
+    return page.locator(f"section.card[aria-label^={name}]")
+
+
+def words(page, name):
+    """The words that a reader shows, tinted."""
+    return card(page, name).locator(".view").first.locator(".word")
+
+
+def answers(page):
+    """What every card's first bar says."""
+    return page.locator(
+        "section.card:visible tbody tr:first-child td:nth-child(3)"
+    ).all_inner_texts()
+
+
+def address_of(text, **further):
+    return "#" + urlencode({"text": text} | further)
+
+
+@contextmanager
+def reading(page):
+    """Whatever is done within is followed by a reading, which this waits for."""
+    page.evaluate("document.querySelector('p.small[role=status]').textContent = ''")
+    yield
+    page.get_by_text("Read in").wait_for()
+
+
+def read(page, text):
+    """Type a text and wait until all four have read it."""
+    with reading(page):
+        page.get_by_label("Your text").fill(text)
+
+
+def test_the_examples_are_readable_without_javascript(open_room):
+    page = open_room(scripts=False)
+    articles = page.locator("article")
+    assert articles.count() == 6
+    for article, example in zip(articles.all(), EXAMPLES, strict=True):
+        assert article.is_visible() and example.title in article.inner_text()
+        assert article.locator(".card").count() == (8 if example.beside else 4)
+        tinted = article.locator(".tinted").first.locator("span").all_inner_texts()
+        assert "".join(tinted) == example.text.replace(" ", "")
+    assert page.get_by_label("Your text").count() == 0
+
+
+def test_the_first_example_is_there_before_any_weights(browser, room_file, tmp_path):
+    text = room_file.read_text(encoding="utf-8")
+    start, end = text.index('id="bundle">') + len('id="bundle">'), text.rindex("</script>\n<script")
+    path = tmp_path / "without.html"
+    path.write_text(text[:start] + text[end:], encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert len(answers(page)) == 4
+    assert "τ" in card(page, "HAN").inner_text()
+    page.get_by_text("The networks stopped").wait_for()
+    page.close()
+
+
+def test_a_click_erases_a_word_for_all_and_another_puts_it_back(open_room):
+    page = open_room()
+    before = answers(page)
+    word = words(page, "HAN").nth(3)
+    with reading(page):
+        word.click()
+    for name in ("HAN", "SANet", "IRAM", "AGT"):
+        label = words(page, name).nth(3).get_attribute("aria-label")
+        assert label == "not: erased, unknown" or label == "not: erased"
+    page.wait_for_url("**out=3**")
+    word.click()
+    page.wait_for_url(lambda url: "out=" not in url)
+    assert answers(page) == before
+
+
+def test_masking_keeps_the_place_that_deletion_takes(open_room):
+    page = open_room(address_of("a good film", out="1"))
+    with reading(page):
+        page.get_by_label("the unknown word").click()
+    label = words(page, "HAN").nth(1).get_attribute("aria-label")
+    assert "weight" in label and "erased" in label
+    page.wait_for_url("**by=mask**")
+
+
+def test_the_keyboard_alone_erases_moves_and_keeps_the_focus(open_room):
+    page = open_room()
+    page.get_by_label("Your text").focus()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        role = page.evaluate(
+            "(document.activeElement.shadowRoot?.activeElement ?? document.activeElement).role"
+        )
+        if role == "option":
+            break
+    focused = "document.activeElement.shadowRoot.activeElement.textContent"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == "is"
+    with reading(page):
+        page.keyboard.press("Enter")
+    assert page.evaluate(focused) == "is"
+    label = "document.activeElement.shadowRoot.activeElement.getAttribute('aria-label')"
+    assert "erased" in page.evaluate(label)
+
+
+def test_leave_one_out_grows_until_its_rank_correlation_is_whole(open_room):
+    page = open_room(address_of("a good film and a bad one", tint="drops"))
+    tau = card(page, "AGT").locator(".tau")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.card:not([hidden]) .tau')].every((one) =>"
+        " one.textContent && !one.textContent.includes('so far'))"
+    )
+    assert "leave-one-out" in tau.inner_text()
+    assert "without it" in words(page, "AGT").nth(1).get_attribute("aria-label")
+
+
+def test_a_new_text_ends_the_work_on_the_old_one(open_room):
+    page = open_room(address_of("word " * 300, tint="drops"))
+    page.wait_for_timeout(200)
+    page.get_by_label("Your text").fill("a film")
+    page.wait_for_function(
+        "() => document.querySelectorAll('.card:not([hidden]) tbody').length === 4"
+    )
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.card:not([hidden])')].every((card) =>"
+        " card.querySelector('.view').shadowRoot.querySelectorAll('.word').length === 2)"
+    )
+
+
+def test_uniform_attention_gives_every_word_the_same(open_room):
+    page = open_room(address_of("a good film"))
+    with reading(page):
+        page.get_by_label("uniform attention").click()
+    for name in ("IRAM", "AGT"):
+        labels = [word.get_attribute("aria-label") for word in words(page, name).all()]
+        assert all("1.00× uniform" in label for label in labels)
+
+
+def test_a_pin_shows_both_readings_and_the_differences(open_room):
+    page = open_room(address_of("a good film"))
+    page.get_by_role("button", name="Pin this reading").click()
+    read(page, "a bad film")
+    row = page.locator("table.pins tbody tr")
+    assert "a good film" in row.inner_text() and row.locator("td span").count() == 4
+    han = card(page, "HAN")
+    assert han.locator(".pinned").is_visible() and han.locator(".change").first.inner_text() != ""
+    page.wait_for_url("**pin=**")
+    page.get_by_role("button", name="Go back to pinned text 1").click()
+    page.wait_for_function("() => document.getElementById('text').value === 'a good film'")
+    page.get_by_role("button", name="Unpin").click()
+    assert page.locator("table.pins").count() == 0
+
+
+def test_the_address_brings_everything_back(open_room):
+    page = open_room(address_of("one film", out="0", tint="drops", readers="agt.han",
+                                pin=urlencode({"text": "another film"})))  # fmt: skip
+    assert page.get_by_label("Your text").input_value() == "one film"
+    assert len(answers(page)) == 2
+    assert "another film" in page.locator("table.pins tbody").inner_text()
+    assert page.get_by_label("leave-one-out").is_checked()
+    page.wait_for_function("() => document.querySelectorAll('table.pins td span').length === 2")
+
+
+ADDRESSES = [
+    *("#" + urlencode({"text": text, "pin": urlencode({"text": text})}) for text in HOSTILE),
+    "#text=%3Csvg+onload%3Dalert(5)%3E&readers=%3Cscript%3E&out=-1.999999.x&tint=%22&by=javascript:",
+    "#example=__proto__&text=a", "#example=constructor", "#%E0%A4%A&text=%FF",
+    "#text=a&out=" + "1." * 9,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fragment", ADDRESSES)
+def test_an_address_injects_nothing(open_room, fragment):
+    page = open_room(fragment)
+    page.wait_for_timeout(300)
+    assert page.locator("main :is(img, iframe, svg, object, script, a)").count() == 0
+    assert page.evaluate("document.querySelectorAll('script').length") == 4
+
+
+def test_hostile_tokens_are_shown_as_text(open_room):
+    page = open_room()
+    read(page, " ".join(HOSTILE[:5]))
+    shown = " ".join(words(page, "HAN").all_text_contents())
+    assert "onerror=alert" in shown.replace(" ", "") and "script" in shown
+    assert page.locator("main :is(img, iframe, svg, object, script)").count() == 0
+    assert CLASSES[1] in card(page, "AGT").inner_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "film",
+        "qqq zzz xxx",
+        "a good film . " * 500,
+        "👩‍👩‍👧‍👦🎬 🎬!",
+        "שלום עולם, סרט טוב",
+        "\n\n\t",
+        "\ud83d",
+    ],
+    ids=["empty", "one", "unknown", "2000 words", "emoji", "right to left", "blank", "half a pair"],
+)
+def test_any_text_gets_an_answer(open_room, text):
+    page = open_room()
+    read(page, "x")
+    read(page, text)
+    assert all(answer.endswith("%") for answer in answers(page)) and len(answers(page)) == 4
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_is_wider_than_the_screen(open_room, width):
+    page = open_room("#example=order", width=width)
+    read(page, "x" * 300 + " " + " ".join(HOSTILE))
+    for fold in page.locator("details.rows summary").all():
+        fold.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_room, scheme):
+    page = open_room("#example=order", color_scheme=scheme)
+    page.get_by_role("button", name="Guided tour").click()
+    for fold in page.locator("details summary").all():
+        if fold.is_visible():
+            fold.click()
+    found = Axe().run(page).response["violations"]
+    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == []
+
+
+def test_the_rows_are_drawn_when_they_are_opened(open_room):
+    page = open_room()
+    han = card(page, "HAN")
+    assert han.locator("canvas").count() == 0
+    han.get_by_text("Where it looks").click()
+    assert (
+        han.get_by_role("application").get_attribute("aria-label").startswith("Attention heatmap")
+    )
+    han.get_by_label("Which attention").select_option("sentences")
+    assert han.locator("canvas").count() == 2
+
+
+def test_the_tour_has_five_steps_and_ends(open_room):
+    page = open_room()
+    page.get_by_role("button", name="Guided tour").click()
+    tour = page.get_by_role("region", name="Guided tour")
+    for step in range(1, 6):
+        assert tour.get_by_role("heading").inner_text().startswith(f"{step} of 5")
+        assert page.evaluate("document.activeElement.tagName") == "H2"
+        assert page.locator(".pointed").is_visible()
+        page.wait_for_timeout(100)
+        page.keyboard.press("Tab")
+        if step > 1:
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+    assert not tour.is_visible() and page.locator(".pointed").count() == 0
+
+
+def test_what_is_saved_holds_the_reading(open_room, browser, tmp_path):
+    page = open_room(address_of(f"good {HOSTILE[1]}", out="0"))
+    files = {}
+    for name in ("PNG", "HTML", "JSON"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name, exact=True).click()
+        files[name] = tmp_path / download.value.suggested_filename
+        download.value.save_as(files[name])
+    assert files["PNG"].read_bytes().startswith(b"\x89PNG") and files["PNG"].stat().st_size > 5000
+    kept = json.loads(files["JSON"].read_text(encoding="utf-8"))["readings"]
+    assert [one["reader"]["record"] for one in kept] == list(IDS)
+    assert kept[0]["erased"] == [0] and abs(sum(kept[0]["probabilities"]) - 1) < 1e-5
+    saved = Watched(browser.new_page())
+    saved.page.goto(files["HTML"].as_uri())
+    assert "onerror=alert" in saved.page.locator("body").inner_text().replace(" ", "")
+    assert saved.page.locator("img, script").count() == 0 and saved.wrong == []
+    colour = "getComputedStyle(document.querySelector('span')).backgroundColor"
+    assert saved.page.evaluate(colour) not in ("rgba(0, 0, 0, 0)", "rgb(255, 255, 255)")
+    assert saved.page.locator("h2").count() == 4 and saved.page.locator("s").count() == 4
+    saved.page.close()
+
+
+@contextmanager
+def served(folder: Path):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_over_http_it_asks_for_nothing_but_itself(open_room, room_file):
+    with served(room_file.parent) as address:
+        page = open_room(address=f"{address}/{room_file.name}")
+        read(page, "a good film")
+        assert len(answers(page)) == 4
+
+
+def test_motion_is_reduced_where_a_reader_asks_for_that(open_room):
+    page = open_room(reduced_motion="reduce")
+    style = "getComputedStyle(document.querySelector('.bar i')).transitionDuration"
+    assert page.evaluate(style) == "0s"

@@ -1,0 +1,384 @@
+"""What the reading room packs, and how its worker answers a page, in node instead of a browser."""
+
+import base64
+import gzip
+import json
+import re
+import struct
+import subprocess
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from test_room_networks import near, spread_out
+
+from course_lib.data.text import TokenisedText
+from course_lib.data.vectors import all_but_the_top, common_part
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.experiments.compact_vectors import COMPACT
+from course_lib.experiments.faithfulness import DocumentModel
+from course_lib.experiments.run import Run
+from course_lib.experiments.systems import SYSTEMS
+from course_lib.faithfulness import kendall, leave_one_out
+from course_lib.files import REPOSITORY, DataError
+from course_lib.reading_room import bundle
+from course_lib.reading_room import engine as script
+from course_lib.reading_room.pack import front_coded
+from course_lib.reading_room.script import FOLDER, paths
+
+WORDS = ("the", "film", "was", "not", "good", "bad", "I", "liked", ".", "it", "😀", "שלום")
+FAMILIES = ("han", "sanet", "iram", "agt")
+TEXT = "The film was not good. I liked it, mostly. Zzz 😀 שלום!"
+SMALL = {"han": {"hops": 2}, "sanet": {"blocks": 2}, "iram": {"context_layers": 2}, "agt": {}}
+
+
+def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text):
+    """A network with random weights as a finished run of the toy corpus."""
+    kind = SYSTEMS[name]
+    settings = kind.presets["small"]
+    settings = replace(
+        settings,
+        model=replace(settings.model, **(SMALL[name] if model is None else model)),
+        text=replace(settings.text, **text),
+    )
+    made = kind(settings, ("negative", "positive"), made_up=True)
+    made.vocabulary = vocabulary or Vocabulary(WORDS, folded=True)
+    if vectors is None:
+        vectors = torch.randn(len(made.vocabulary), 6, generator=torch.Generator().manual_seed(1))
+    made.model = made.network(vectors)
+    spread_out(made.model)
+    made.model.embedding.weight.data.copy_(vectors)
+    record = {
+        "id": f"{name}-toy", "spec": {"system": system or name, "dataset": "toy"},
+        "data": {"source": "generated", "subset": False}, "test": {"accuracy": 0.75},
+    }  # fmt: skip
+    return Run(record, made)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    cuts = {"sanet": {"max_tokens": 400}}
+    return [run_of(name, **cuts.get(name, {})) for name in FAMILIES]
+
+
+@pytest.fixture
+def talk(node_program, tmp_path):
+    """``talk(bundle, messages)``: what the worker posts."""
+
+    def answered(packed, *messages):
+        path = tmp_path / "bundle"
+        path.write_text(packed)
+        lines = "".join(json.dumps(message) + "\n" for message in messages)
+        done = subprocess.run(
+            [node_program, str(REPOSITORY / "tests/js/conversation.mjs"), str(path)],
+            input=lines, capture_output=True, text=True, encoding="utf-8", timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return answered
+
+
+LOAD = {"type": "load"}
+
+
+def read(text, id=1, **options):
+    return {"type": "read", "id": id, "text": text, **options}
+
+
+def by_model(posted, id=1):
+    return {one["model"]: one for one in posted if one["type"] == "reading" and one["id"] == id}
+
+
+def unpacked(packed):
+    """The header of a bundle."""
+    whole = gzip.decompress(base64.b64decode(packed))
+    (length,) = struct.unpack_from("<I", whole)
+    return json.loads(whole[4 : 4 + length])
+
+
+def test_every_family_reads_a_typed_text_as_pytorch_does(runs, talk):
+    posted = talk(bundle(runs, exact=True), LOAD, read(TEXT))
+    ready, *readings = posted
+    assert [one["id"] for one in ready["models"]] == [f"{name}-toy" for name in FAMILIES]
+    assert ready["models"][0]["accuracy"] == 0.75
+    assert ready["models"][0]["classes"] == ["negative", "positive"]
+    for run, found, facts in zip(runs, readings, ready["models"], strict=True):
+        expected = run.system.read(TEXT)
+        assert [word for sentence in found["tokens"] for word in sentence] == list(expected.tokens)
+        assert list(map(len, found["tokens"])) == list(expected.sentence_lengths)
+        known = [word.lower() in WORDS or word in WORDS for word in expected.tokens]
+        assert [flag for sentence in found["known"] for flag in sentence] == known
+        near(found["probabilities"], expected.probabilities)
+        assert facts["attentions"] == list(found["attention"]) == list(expected.attention)
+        for name, attention in expected.attention.items():
+            ours = found["attention"][name]
+            near(ours["weights"], attention.weights)
+            assert (ours["rows"], ours["of"]) == (list(attention.rows), attention.over)
+            assert ours["extra"] == list(attention.extra)
+        assert sum(found["word"]) == pytest.approx(1)
+
+
+def test_the_shipped_form_is_near(runs, talk):
+    exact, shipped = (
+        by_model(talk(bundle(runs, exact=exact), LOAD, read(TEXT))) for exact in (True, False)
+    )
+    for name, one in exact.items():
+        difference = np.abs(np.subtract(one["probabilities"], shipped[name]["probabilities"]))
+        assert 0 < difference.max() < 0.02, name
+
+
+def test_large_matrices_take_a_byte_a_number_and_are_half_a_step_off_at_most(engine):
+    run = run_of("agt", model={"hidden": 200, "layers": 2})
+    header = unpacked(bundle([run]))
+    kinds = {name: one["kind"] for name, one in header["models"][0]["weights"].items()}
+    assert kinds["attention.weight"] == "int8"
+    assert kinds["classifier.4.weight"] == "float16"
+    for bits, value in ((0x3C00, 1), (0xC000, -2), (0x0001, 2**-24), (0x7BFF, 65504), (0, 0)):
+        assert engine("weights", "fromHalf", bits) == value
+
+
+EDGES = {
+    "empty": "",
+    "blank": " \n\t ",
+    "one token": "film",
+    "all unknown": "zzz yyy xxx",
+    "long": "the film was good . " * 400,
+    "right to left": "שלום עולם. مرحبا بالعالم!",
+    "emoji": "😀👩‍👩‍👧🏽 😀!",
+    "markup": "<script>alert('x')</script> & \"</textarea>\"",
+    "lone surrogate": "a \ud800 b",
+}
+
+
+def test_any_text_is_answered(runs, talk):
+    messages = [read(text, id=name) for name, text in EDGES.items()]
+    posted = talk(bundle(runs), LOAD, *messages)
+    assert [one for one in posted if one["type"] == "error"] == []
+    for name in EDGES:
+        found = by_model(posted, id=name)
+        assert len(found) == len(FAMILIES)
+        for reading in found.values():
+            assert sum(reading["probabilities"]) == pytest.approx(1)
+            rows = [row for one in reading["attention"].values() for row in one["weights"]]
+            for row in [*rows, reading["word"]]:
+                assert None not in row, "no number is missing"
+                assert sum(row) == pytest.approx(round(sum(row)))  # HAN: 1 in every sentence
+            assert (sum(reading["word"]) == 0) == (reading["tokens"] == [])
+
+
+def test_what_a_network_does_not_read_is_told(talk):
+    han = run_of("han", max_sentences=2, max_words=3)
+    sanet = run_of("sanet", max_tokens=4)
+    text = "The film was bad. It was. I liked it."
+    found = by_model(talk(bundle([han, sanet], exact=True), LOAD, read(text)))
+    assert found["han-toy"]["read"] == [[True] * 3 + [False] * 2, [True] * 3, [False] * 4]
+    assert found["sanet-toy"]["read"] == [[True] * 4 + [False], [False] * 3, [False] * 4]
+    for run in (han, sanet):
+        expected = run.system.read(text)
+        near(found[run.record["id"]]["probabilities"], expected.probabilities)
+        assert len(found[run.record["id"]]["word"]) == 12
+
+
+@pytest.mark.parametrize("removal", ["delete", "mask"])
+def test_erased_words(runs, talk, removal):
+    tokens = ["the", "film", "was", "not", "good"]
+    left = (
+        [w for w in tokens if w != "not"] if removal == "delete" else [*tokens[:3], "zzz", "good"]
+    )
+    message = read(" ".join(tokens), erased=[3], removal=removal)
+    found = by_model(talk(bundle(runs, exact=True), LOAD, message))
+    for run in runs:
+        reading = found[run.record["id"]]
+        expected = run.system.read(TokenisedText(left, [len(left)]))
+        near(reading["probabilities"], expected.probabilities)
+        assert reading["tokens"] == [tokens]
+        assert (reading["word"][3] == 0) == (removal == "delete")
+    block = found["sanet-toy"]["attention"]["block 1"]
+    assert block["rows"] == (left if removal == "delete" else tokens)
+    assert block["at"] == ([0, 1, 2, 4] if removal == "delete" else [0, 1, 2, 3, 4])
+
+
+def test_words_are_erased_from_what_was_read_and_none_comes_in_for_them(talk):
+    run = run_of("sanet", max_tokens=2)
+    found = by_model(talk(bundle([run], exact=True), LOAD, read("the film was", erased=[0])))
+    expected = run.system.read(TokenisedText(["film"], [1]))
+    near(found["sanet-toy"]["probabilities"], expected.probabilities)
+
+
+def test_uniform_attention(runs, talk):
+    found = by_model(talk(bundle(runs), LOAD, read("the film was good", uniform=True)))
+    assert found["han-toy"]["attention"]["words"]["weights"] == [[0.25] * 4]
+    assert found["agt-toy"]["attention"]["layers"]["weights"] == [[0.25] * 4] * 4
+    assert found["sanet-toy"]["attention"]["block 2"]["weights"] == [[0.25] * 4] * 4
+    near(found["iram-toy"]["attention"]["steps"]["weights"][2], [1 / 6] * 6)
+
+
+@pytest.mark.parametrize("removal", ["delete", "mask"])
+def test_leave_one_out_is_the_librarys(runs, talk, removal):
+    message = read("The film was not good.") | {"type": "leave_one_out", "removal": removal}
+    posted = talk(bundle(runs, exact=True), LOAD, message)
+    for run in runs:
+        own = [one for one in posted if one.get("model") == run.record["id"]]
+        partial, done = own[:-1], own[-1]
+        model = DocumentModel(run.system)
+        words = ["The", "film", "was", "not", "good", "."]
+        document = [words] if run.system.reads_sentences else words
+        (expected,) = leave_one_out(model, [document], "zzz" if removal == "mask" else None)
+        assert [one["index"] for one in partial] == list(range(6))
+        near([one["drop"] for one in partial], expected)
+        weights = model.attention([document])["attention"]
+        assert done["type"] == "done"
+        assert done["tau"] == pytest.approx(kendall(weights, [expected])[0], abs=1e-9)
+        assert partial[-1]["tau"] == done["tau"]
+
+
+def test_leave_one_out_passes_over_what_is_erased_already(runs, talk):
+    message = {"type": "leave_one_out", "id": 1, "text": "the film was", "erased": [1]}
+    for removal in ("delete", "mask"):
+        posted = talk(bundle(runs[:1]), LOAD, message | {"removal": removal})
+        assert [one["index"] for one in posted if one["type"] == "partial"] == [0, 2]
+
+
+def test_a_newer_message_ends_the_work_on_an_older_one(runs, talk):
+    long = {"type": "leave_one_out", "id": 1, "text": "the film was good " * 60}
+    posted = talk(bundle(runs), LOAD, [long, read("the film", id=2)])
+    assert len(by_model(posted, id=2)) == len(FAMILIES)
+    assert not any(one["type"] == "done" for one in posted)
+    assert sum(one["type"] == "partial" for one in posted) < 200
+    same = talk(bundle(runs), LOAD, [long | {"text": "the film"}, read("the film", id=1)])
+    assert sum(one["type"] == "done" for one in same) == len(FAMILIES)
+
+
+def test_only_the_models_asked_for_answer(runs, talk):
+    posted = talk(bundle(runs), LOAD, read("the film", models=["agt-toy"]))
+    assert list(by_model(posted)) == ["agt-toy"]
+
+
+@pytest.mark.parametrize(
+    "message, told",
+    [
+        (read("a", models=["nobody"]), "no model nobody"),
+        (read("a", removal="burn"), 'removal takes "delete" or "mask", got "burn"'),
+        ({"type": "toString", "id": 1}, 'no message "toString"'),
+        (LOAD | {"bundle": "bm8="}, ""),
+        (LOAD | {"bundle": "%"}, ""),
+    ],
+    ids=["model", "removal", "message", "no bundle", "no base64"],
+)
+def test_a_mistake_is_one_message(runs, talk, message, told):
+    *_, last = talk(bundle(runs[:1]), LOAD, message)
+    assert last["type"] == "error" and told in last["message"] and last["message"]
+    assert last["id"] == message.get("id")
+
+
+def test_nothing_is_read_before_a_bundle(runs, talk):
+    (only,) = talk(bundle(runs[:1]), read("a"))
+    assert (only["type"], only["message"]) == ("error", "no bundle is loaded")
+
+
+def test_the_committed_vectors_are_there_once(talk):
+    with np.load(COMPACT) as file:
+        words = tuple(file["words"].tolist())
+        vectors = (file["vectors"] * file["scale"][:, None]).astype(np.float32)
+    plain = torch.nn.functional.pad(torch.from_numpy(vectors), (0, 0, 2, 0))
+    standard = all_but_the_top(vectors, common_part(vectors))
+    standard = torch.nn.functional.pad(torch.from_numpy(standard), (0, 0, 2, 0))
+    vocabulary = Vocabulary(words, folded=True)
+    runs = [run_of("agt", vocabulary, plain), run_of("iram", vocabulary, standard)]
+    packed = bundle(runs, exact=True)
+    header = unpacked(packed)
+    assert len(header["tables"]) == 1
+    assert [model["common"] is None for model in header["models"]] == [True, False]
+    found = by_model(talk(packed, LOAD, read(TEXT)))
+    for run in runs:
+        near(found[run.record["id"]]["probabilities"], run.system.read(TEXT).probabilities, 1e-4)
+
+
+def test_words_of_ones_own_vocabulary_keep_their_case(talk):
+    run = run_of("agt", Vocabulary(("The", "the", "Σas"), folded=False))
+    found = by_model(talk(bundle([run], exact=True), LOAD, read("The THE the Σas σas")))
+    assert found["agt-toy"]["known"] == [[True, False, True, True, False]]
+
+
+words = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"),
+                         min_size=1, max_size=6), min_size=1, unique=True)  # fmt: skip
+
+
+@given(words)
+@example(["a" * 300, "a" * 300 + "b", "a😀", "a😀b", "a😁"])
+def test_words_are_front_coded_and_back(engine, words):
+    shared, endings = front_coded(sorted(words))
+    assert engine("weights", "unfolded", list(shared), endings) == sorted(words)
+
+
+def test_words_fold_as_the_vocabulary_folds(engine):
+    for word in ("İstanbul", "ΑΣ", "ǅ", "STRASSE", "ẞ", "𐐀", "É"):
+        folded = engine("weights", "lowered", word)
+        assert Vocabulary((folded,), folded=True).encode([word])[0] == 2, word
+
+
+@pytest.mark.parametrize(
+    "run, told",
+    [
+        (lambda: run_of("agt", system="tfidf"), "runs HAN, SANet, IRAM, AGT, and this is tfidf"),
+        (lambda: run_of("sanet", model={"attention": False}), "this network has none"),
+        (lambda: run_of("agt", model={"attention": False, "layers": 1}), "this network has none"),
+        (lambda: run_of("iram", model={"steps": 0}), "this network has none"),
+        (lambda: run_of("iram", model={"ngrams": 40}), "character n-grams"),
+    ],
+    ids=["system", "baseline", "mean", "steps", "ngrams"],
+)
+def test_what_the_engine_cannot_compute_is_refused(run, told):
+    run = run()
+    with pytest.raises(DataError, match=rf"^{run.record['id']}: .*{told}"):
+        bundle([run])
+
+
+def test_a_bundle_is_the_same_bytes_again(runs):
+    assert bundle(runs) == bundle(runs)
+
+
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+
+
+def test_every_part_of_the_engine_stands_after_those_it_imports():
+    names = [path.stem for path in paths()]
+    assert sorted(names) == sorted(path.stem for path in FOLDER.glob("*.js"))
+    for path in paths():
+        for _, other in IMPORT.findall(path.read_text(encoding="utf-8")):
+            assert names.index(other) < names.index(path.stem)
+
+
+WORKER = """
+const {{ readFileSync }} = require("fs");
+class WorkerGlobalScope {{}}
+const posted = [];
+const self = Object.assign(new WorkerGlobalScope(), {{ postMessage: (one) => posted.push(one) }});
+const own = {{ self, WorkerGlobalScope, performance, setTimeout, atob, TextDecoder }};
+const web = {{ Blob, Response, DecompressionStream }};
+require("vm").runInNewContext(readFileSync({script}, "utf8"), {{ ...own, ...web }});
+(async () => {{
+  await self.onmessage({{ data: {{ type: "load", bundle: readFileSync({bundle}, "utf8") }} }});
+  await self.onmessage({{ data: {{ type: "read", id: 1, text: "the film" }} }});
+  console.log(posted.map(({{ type }}) => type).join(" "));
+}})();
+"""
+
+
+def test_the_engine_is_one_script_that_answers_in_a_worker(runs, node, tmp_path):
+    whole, packed = tmp_path / "engine.js", tmp_path / "bundle"
+    whole.write_text(script(), encoding="utf-8")
+    packed.write_text(bundle(runs))
+    program = WORKER.format(script=json.dumps(str(whole)), bundle=json.dumps(str(packed)))
+    assert node("--eval", program).stdout.split() == ["ready"] + ["reading"] * len(FAMILIES)
+
+
+def test_no_name_of_the_engine_is_defined_twice():
+    defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+    names = sorted(defined.findall(script()))
+    assert all(a != b for a, b in pairwise(names)) and len(names) > 50

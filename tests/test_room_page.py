@@ -1,0 +1,137 @@
+"""The reading room's page, as far as it needs no browser: what it claims, and what it holds."""
+
+import base64
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+from javascript import TESTS, passed
+
+from course_lib import cli
+from course_lib.data.text import tokenise, untrained_punkt
+from course_lib.experiments import load_recorded
+from course_lib.reading_room import EXAMPLES
+from course_lib.reading_room.page import build
+from course_lib.reading_room.page.examples import AGT, FILMS, HAN, IRAM, NEWS
+from course_lib.reading_room.page.readings import facts, reading
+
+
+@pytest.mark.parametrize("part", ["state", "dress"])
+def test_what_needs_no_page_is_right(node, part):
+    path = TESTS / f"room_{part}.test.mjs"
+    written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))
+    assert passed(node, path) == written > 0
+
+
+@pytest.fixture(scope="module")
+def read():
+    """``read(example, id)``: what a recorded network reads in an example's texts."""
+    runs = {name: load_recorded(name) for name in (HAN, FILMS, NEWS, IRAM, AGT)}
+    texts = {e.name: [e.text, *filter(None, [e.beside])] for e in EXAMPLES}
+
+    def one(name, reader):
+        tokens = [tokenise(text, untrained_punkt()) for text in texts[name]]
+        readings = [reading(runs[reader], text) for text in tokens]
+        return [Read(runs[reader].system.classes, each) for each in readings]
+
+    one.runs = runs
+    return one
+
+
+class Read:
+    """A reading as a claim asks for it."""
+
+    def __init__(self, classes, kept):
+        self.kept, self.words = kept, [word for part in kept["tokens"] for word in part]
+        self.answer = classes[int(np.argmax(kept["probabilities"]))]
+
+    def top(self, count, of="word"):
+        return {self.words[i] for i in np.argsort(self.kept[of])[-count:]}
+
+
+def test_negation_and_irony_are_read_as_the_page_claims(read):
+    for reader in (HAN, FILMS):
+        (one,) = read("negation", reader)
+        assert one.answer == "negative" and one.top(1, "drops") == {"bad"}
+        (one,) = read("irony", reader)
+        assert one.answer == "positive" and one.top(1, "drops") == {"great"}
+    assert read("irony", IRAM)[0].top(1) == {"never"}
+
+
+def test_agt_gives_both_orders_the_same_probabilities_and_the_others_do_not(read):
+    for reader in (HAN, FILMS, IRAM, AGT):
+        one, other = (each.kept["probabilities"] for each in read("order", reader))
+        assert (np.abs(np.subtract(one, other)).max() < 1e-5) == (reader == AGT)
+
+
+def test_two_facts_are_attended_to_and_one_is_needed(read):
+    for reader in (HAN, FILMS, IRAM, AGT):
+        assert read("two-facts", reader)[0].top(2) == {"beautiful", "mess"}
+    for reader in (HAN, IRAM):
+        (one,) = read("two-facts", reader)
+        drops = dict(zip(one.words, one.kept["drops"], strict=True))
+        assert drops["mess"] > 0.5 > 0.1 > abs(drops["beautiful"])
+
+
+def test_topics_and_the_review_are_read_as_the_page_claims(read):
+    (one,) = read("topics", NEWS)
+    assert one.answer == "Sports" and one.top(1) == {"shares"}
+    (one,) = read("review", HAN)
+    assert one.answer == "negative" and len(one.kept["attention"]["sentences"]["weights"][0]) == 4
+
+
+def test_a_reading_has_a_number_for_every_word(read):
+    (one,) = read("review", IRAM)
+    kept, count = one.kept, len(one.words)
+    assert len(kept["word"]) == len(kept["drops"]) == count
+    assert [len(row) for row in kept["attention"]["steps"]["weights"]] == [count + 2] * 3
+    assert [list(map(len, kept[name])) for name in ("known", "read")] == [
+        list(map(len, kept["tokens"]))
+    ] * 2
+    assert -1 <= kept["tau"] <= 1
+
+
+def test_a_text_beyond_the_cut_is_no_example(read):
+    text = tokenise("word " * 2000, untrained_punkt())
+    with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-room-s0"):
+        reading(read.runs[HAN], text)
+
+
+def test_facts_name_record_data_vectors_and_accuracy(read):
+    told = facts(read.runs[NEWS])
+    assert told["record"] == NEWS and told["data"] == "AG News"
+    assert told["vectors"] == "reviews.100d" and 0.87 < told["accuracy"] < 0.88
+
+
+def test_strings_cannot_end_the_element_that_holds_them():
+    value = {"</script><script>": "<!-- \u2028 ' \""}
+    text = build._data(value)
+    assert "<" not in text and json.loads(text) == value
+
+
+def test_the_policy_names_the_script_and_the_styles_by_their_digests():
+    policy = build._policy("one()", "a{}")
+    digest = base64.b64encode(hashlib.sha256(b"one()").digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy and policy.count("'sha256-") == 3
+    assert "unsafe" not in policy and "default-src 'none'" in policy
+
+
+def test_every_part_of_the_page_is_joined_once_and_no_name_is_defined_twice():
+    parts = {path.stem for path in (build._HERE / "js").glob("*.js")}
+    assert sorted(build.PARTS) == sorted(parts)
+    sources = [(build._HERE / "js" / f"{part}.js").read_text(encoding="utf-8") for part in parts]
+    assert not any(re.search(r"^import \{[^}]* as ", each, re.MULTILINE) for each in sources)
+    script = build._script()
+    defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
+    names = defined.findall(script)
+    assert len(names) == len(set(names)) > 100
+    assert "\nimport " not in script and "</script" not in script and "innerHTML" not in script
+
+
+def test_a_folder_without_a_run_is_one_clear_error(tmp_path, capsys):
+    assert cli.main(["room", str(tmp_path / "none"), "--to", str(tmp_path / "room.html")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and "none" in error
+    assert not (tmp_path / "room.html").exists()

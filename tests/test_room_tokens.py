@@ -1,0 +1,150 @@
+"""The reading room's tokens are NLTK's: words, sentences, and the words a vocabulary knows."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+from course_lib.data.corpus import load_corpus
+from course_lib.data.readers import clean
+from course_lib.data.text import WORDS, tokenise, trained_punkt, untrained_punkt
+from course_lib.files import data_root
+from course_lib.reading_room.pack import punkt_parameters
+
+PREPARED = data_root() / "prepared"  # looked up before a fixture hides it
+HOSTILE = (
+    *("", " ", "a", ".", "...", "'", '"', "''", "``", "--", "a--b", "(a)", "[b]{c}<d>", "****"),
+    *(
+        "I can't won't shan't; he's, she'd, we'll, they've, I'm: N'T 'S 'LL O'Neill's",
+        "cannot CANNOT",
+    ),
+    *(
+        "gimme gonna gotta lemme wanna wanna-be d'ye more'n 'tis 'Twas 'tıs GİMME ſ'S",
+        "rock 'n' roll",
+    ),
+    *('He said: "Stop!" (Really?) "\'Twas nothing."', "“curly” ‘quotes’ «chevrons» „low‟", '"'),
+    *("3,5 3:5 a,b a:b ,x x, x: 1,000.50 $3.88 #4 @me 50% A&B;", "U.S. Ph.D. e.g. i.e. Mr. A. B."),
+    *(
+        "End. ",
+        "End.) ",
+        'End."',
+        "End.'",
+        "End.»”’ \t",
+        "two. ends.\n",
+        "a .  b .",
+        "a..b ... c ....",
+    ),
+    *(
+        "x‒y–z—w―v",
+        "tab\tand\nline\r\nbreaks\x0b\x0c",
+        "\x1c\x1d\x1e\x1f\x85\xa0\u2028\u3000",
+        "\ufeff",
+    ),
+    *(
+        "naïve café ÆØÅ straße ΑΣ ΑΣ. İstanbul",
+        "中文。句子！",
+        "שלום עולם. مرحبا بالعالم!",
+        "e\u0301t\u0301'es",
+    ),
+    *(
+        "😀👩‍👩‍👧🏽 wow!!!",
+        "'😀",
+        "a'b'c 'b'",
+        "'s 'll'x 't's",
+        "\u200d'\u200cx",
+        "١٢٣,٤ ٥.",
+        "x²'y",
+    ),
+    *(
+        "<script>alert('x')</script>",
+        "\\d $& $1 \\1 ${x}",
+        "a" * 300 + "." + " " * 30 + "b",
+        "!?" * 40,
+    ),
+    *("'" * 30, '"' * 31, ". " * 30, "-" * 9, "' " * 9, "`" * 5, "-- " * 9, "''" + "``" * 3),
+)
+ALPHABET = ".,:;!?'\"`()[]{}<>-*@#$%&“”‘’«»– \n\tabsntllvermdXSTN19éſıİ中\u0301\u200d😀\x1f\xa0"
+KNOWN = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Cs", "Co")]
+hostile_text = st.one_of(
+    st.text(ALPHABET, max_size=40),
+    st.lists(
+        st.sampled_from(
+            ["can", "not", "'t", "is", "was", "n't", "'ll", " ", " ", ".", "...", ". . .", "Mr.",
+             "A.", "B", "e.g.", "3.", "etc.", "said", "The", "the", "?", "!", '"', "\n", ",", ")"]
+        ), max_size=20,
+    ).map("".join),
+    st.text(st.sampled_from(KNOWN), max_size=12),
+)  # fmt: skip
+PARAMETERS = PunktParameters()
+PARAMETERS.abbrev_types = {"mr", "e.g", "etc", "b"}
+PARAMETERS.collocations = {("##number##", "the"), ("etc", "said")}
+PARAMETERS.sent_starters = {"the", "said"}
+PARAMETERS.ortho_context.update({"the": 2 + 16 + 32, "said": 32, "b": 4, "is": 2 + 32, "was": 8})
+INVENTED = PunktSentenceTokenizer(PARAMETERS)
+
+
+def taught(splitter):
+    """A splitter's parameters as the engine's functions take them."""
+    stored = punkt_parameters(splitter)
+    sets = {name: {"set": stored[name]} for name in ("abbreviations", "collocations", "starters")}
+    return sets | {"context": {"map": stored["context"]}}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_words_of_hostile_texts(engine, text):
+    assert engine("tokens", "words", text) == WORDS.tokenize(text)
+
+
+@settings(max_examples=150)
+@given(hostile_text)
+@example("a,\n")
+@example("x.\n'")
+def test_words_of_any_text(engine, text):
+    assert engine("tokens", "words", text) == WORDS.tokenize(text)
+
+
+@given(hostile_text)
+@example("a<br\x1c/>b <br>c<br\t/ >")
+def test_texts_are_cleaned_alike(engine, text):
+    assert engine("tokens", "clean", text) == clean(text)
+
+
+@pytest.mark.parametrize("splitter", [untrained_punkt(), INVENTED], ids=["untrained", "invented"])
+def test_sentences_of_hostile_texts(engine, splitter):
+    for text in HOSTILE:
+        assert engine("sentences", "sentences", text, taught(splitter)) == splitter.tokenize(text)
+
+
+@settings(max_examples=150)
+@given(hostile_text)
+@example('He met Mr. B. (It was 3. the end.) "Etc." said I. e.g. The end!! No')
+def test_sentences_of_any_text(engine, text):
+    expected = INVENTED.tokenize(text)
+    assert engine("sentences", "sentences", text, taught(INVENTED)) == expected
+
+
+def test_a_sentence_without_a_word_is_dropped(engine):
+    for text in ("", "  ", "a. \x1f. b", ". . ."):
+        tokens, lengths = tokenise(text, untrained_punkt())
+        found = engine("sentences", "tokenise", text, taught(untrained_punkt()))
+        assert [word for sentence in found for word in sentence] == tokens
+        assert list(map(len, found)) == lengths
+
+
+@pytest.mark.parametrize("name", ["imdb", "ag_news", "sst2"])
+def test_tokens_of_real_texts(engine, name, monkeypatch):
+    """A few; benchmarks/reading_room.py compares whole test halves."""
+    folders = list(PREPARED.glob(f"{name}-*")) if (PREPARED / "nltk_data").is_dir() else []
+    if not folders:
+        pytest.skip(f"{name} is not prepared here")
+    monkeypatch.setenv("COURSE_DATA_DIR", str(PREPARED.parent))
+    splitter = trained_punkt(Path(PREPARED / "nltk_data"))
+    parameters = taught(splitter)
+    for text in load_corpus(name).splits["test"][:5]["text"]:
+        sentences = splitter.tokenize(text)
+        assert engine("sentences", "sentences", text, parameters) == sentences
+        for sentence in sentences:
+            assert engine("tokens", "words", sentence) == WORDS.tokenize(sentence)
