@@ -143,12 +143,21 @@ def _from_repository(path: Path) -> Path:
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
+    from course_lib.experiments import own
+
+    parser.add_argument("dataset", nargs="?", help="only this file or folder of your own texts")
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
+    own.add_column_arguments(parser)
 
 
 def _data(options: argparse.Namespace) -> int:
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
+    if options.dataset:
+        from course_lib.experiments import own
+
+        print(own.prepared_texts(options.dataset, options))
+        return 0
     from course_lib.teaching import lessons
 
     with lessons.watched([], "") as progress:
@@ -297,8 +306,8 @@ COMMANDS = {
         "notebooks notebooks/01_gru.ipynb", "course", _notebooks, _some_notebooks,
     ),
     "data": Command(
-        "download and prepare all text and vectors",
-        "data --mirror archives", "course", _data, _data_arguments,
+        "download and prepare all text and vectors, or read a file of your own texts",
+        "data reviews.csv --text review --label stars", "course", _data, _data_arguments,
     ),
     "vectors": Command(
         "train word vectors of our own on film reviews that no run is evaluated on",
