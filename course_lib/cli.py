@@ -321,6 +321,11 @@ COMMANDS = {
         "make one run: train, evaluate, record",
         "run --system han --preset report --seed 0", "course", *_of("experiments.run"),
     ),
+    "predict": Command(
+        "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
+        "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
+        "course", *_of("experiments.predict"),
+    ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments", *_of("experiments.scheduler"),

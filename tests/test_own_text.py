@@ -1,19 +1,16 @@
 """A file of one's own as a dataset: every form gives the same rows, and what is wrong is named."""
 
-import csv
-import io
 import json
 import os
 import subprocess
 import sys
 
 import datasets
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from own_files import ROWS, TINY, UNICODE, delimited, write
 
 from course_lib import cli
-from course_lib.data import own_text, own_texts, tables
+from course_lib.data import own_texts, tables
 from course_lib.data.corpus import load_corpus
 from course_lib.data.own_survey import Columns
 from course_lib.data.own_text import told_of
@@ -27,42 +24,7 @@ from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.views import show_reading
 from course_lib.views.reading_view import page
 
-UNICODE = Columns(tokeniser="unicode")
-WORDS = {"bad": "dull grey boring", "fine": "fair plain usual", "good": "bright tender gripping"}
-ROWS = [
-    (f"Film {n} was {word}, and {other} too. I said so.", label)
-    for n in range(8)
-    for label, words in WORDS.items()
-    for word, other in [(words.split()[n % 3], words.split()[(n + 1) % 3])]
-]
-TINY = {"training.epochs": 1, "model.hidden": 4, "model.attention": 4}
-
-
-def delimited(rows, delimiter=",", heading=("text", "label")):
-    file = io.StringIO()
-    csv.writer(file, delimiter=delimiter).writerows([heading, *rows])
-    return file.getvalue()
-
-
-def write(path, rows=ROWS):
-    """A file of the form that its name says."""
-    texts, labels = zip(*rows)
-    if path.suffix == ".parquet":
-        pq.write_table(pa.table({"text": texts, "label": labels}), path)
-    elif path.suffix == ".jsonl":
-        items = [json.dumps({"label": label, "text": text}) for text, label in rows]
-        path.write_text("\n".join(items) + "\n")
-    else:
-        path.write_text(delimited(rows, "\t" if path.suffix == ".tsv" else ","), encoding="utf-8")
-    return path
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """An empty data folder; the splitter needs no data."""
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(own_text, "fetch_punkt", lambda root: None)
-    return tmp_path / "data"
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def prepared(path, columns=UNICODE):
@@ -121,7 +83,7 @@ def test_the_record_of_the_data_says_how_it_was_read(tmp_path):
     assert str(tmp_path) not in json.dumps([about.files, about.reading, about.dataset])
 
 
-def test_the_name_says_how_it_was_read_and_the_file_is_needed_only_once(tmp_path, cache):
+def test_the_name_says_how_it_was_read_and_the_file_is_needed_only_once(tmp_path, own_cache):
     path = write(tmp_path / "größe (1).csv")
     name = own_texts(path, UNICODE)
     assert name.startswith("größe__1_.csv@") and name != own_texts(path)
@@ -195,13 +157,13 @@ SAID = [
 
 
 @pytest.mark.parametrize(("content", "says"), [case[1:] for case in SAID], ids=[c[0] for c in SAID])
-def test_bad_input_is_one_sentence_with_its_place(content, says, tmp_path, cache):
+def test_bad_input_is_one_sentence_with_its_place(content, says, tmp_path, own_cache):
     path = tmp_path / "a.csv"
     path.write_text(content)
     with pytest.raises(DataError) as error:
         own_texts(path, UNICODE)
     assert says in str(error.value)
-    assert not list(cache.rglob("*.arrow"))
+    assert not list(own_cache.rglob("*.arrow"))
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,13 @@ def recorded_names() -> list[str]:
     return list(_recorded())
 
 
+def any_run(name: str) -> Run:
+    """A finished run by its folder, or a recorded network by its id; raises as ``load_run`` and
+    ``load_recorded``."""
+    folder = Path(name)
+    return load_run(folder) if (folder / "record.json").exists() else load_recorded(name)
+
+
 def _recorded() -> dict[str, dict[str, Any]]:
     """The records of these runs by id."""
     return {record["id"]: record for record in load_records() if DIGEST in record}
