@@ -20,7 +20,11 @@ from xml.etree import ElementTree
 from course_lib.files import REPOSITORY
 
 REFUSED, INTERRUPTED = 2, 130
-NBVAL = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/report.ipynb")
+NBVAL = (
+    "notebooks/[0-9]*.ipynb",
+    "notebooks/experiments/your_own_text.ipynb",
+    "notebooks/experiments/report.ipynb",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
