@@ -347,6 +347,10 @@ COMMANDS = {
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
     ),
+    "doors": Command(
+        "write the badges of README and lessons for the repository-code in CITATION.cff",
+        "doors", "course", *_of("teaching.doors"),
+    ),
     "museum": Command(
         "train every specimen of the bug museum, record the results, and show the wrong measures",
         "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),

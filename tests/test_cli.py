@@ -26,8 +26,8 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
-        "compact", "run", "predict", "grid", "weights", "faithfulness", "report", "museum",
-        "controls", "migrate",
+        "compact", "run", "predict", "grid", "weights", "faithfulness", "report", "doors",
+        "museum", "controls", "migrate",
     ]  # fmt: skip
 
 
