@@ -19,8 +19,9 @@ from course_lib.experiments import grid, records, report
 from course_lib.experiments.run import load_run, train
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
-from course_lib.explore import read_text
+from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
+from course_lib.teaching.sweeping import sweep
 from course_lib.views import show_reading
 from course_lib.views.reading_view import page
 
@@ -122,6 +123,8 @@ def test_markup_is_text(tmp_path):
     run = train(RunSpec("han", name, "small", TINY, device="cpu", threads=1), folder)
     shown = page(show_reading(read_text(run, corpus.splits["test"][0])))
     assert "script" in shown and "<script>alert(" not in shown
+    assert all(f"{name} 0." in shown for name in ("bad", "fine", "good"))
+    sweep(explore_documents(run, corpus.splits["test"]))
 
 
 def test_other_languages_are_told(tmp_path):

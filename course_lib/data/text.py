@@ -27,9 +27,9 @@ TOKENISERS = {
     "unicode": "Unicode words and sentences, without the rules of any language",
     "untrained": "Treebank words, and sentences without a list of abbreviations",
 }
-UNSPACED = r"\d_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 SENTENCE_END = re.compile(
-    r"(?<=[.!?…؟۔])\s+|(?<=[.!?…؟۔][\"'»”’)\]])\s+|(?<=[。！？।॥])(?![」』”’）])|(?<=[。！？][」』”’）])"
+    r"(?<=[.!?…؟۔])\s+|(?<=[.!?…؟۔][\"'»«“”’)\]])\s+|(?<=[。！？।॥])(?![」』”’）])|(?<=[。！？][」』”’）])"
 )
 
 
@@ -93,8 +93,8 @@ def _unicode_words() -> re.Pattern[str]:
         for code in range(sys.maxunicode + 1)
         if unicodedata.category(chr(code)).startswith("M")
     )
-    letter = rf"(?:[^\W{UNSPACED}]|[{marks}])"
-    return re.compile(rf"\d+(?:[.,]\d+)*|{letter}+(?:['’\-]{letter}+)*|[^\s]")
+    word = rf"(?:[^\W{UNSPACED}]|[{marks}])+"
+    return re.compile(rf"\d+(?:[.,]\d+)+|{word}(?:['’\-]{word})*|\S")
 
 
 def unicode_tokens(text: str) -> TokenisedText:
