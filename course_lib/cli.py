@@ -20,7 +20,11 @@ from xml.etree import ElementTree
 from course_lib.files import REPOSITORY
 
 REFUSED, INTERRUPTED = 2, 130
-NBVAL = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/report.ipynb")
+NBVAL = (
+    "notebooks/[0-9]*.ipynb",
+    "notebooks/experiments/your_own_text.ipynb",
+    "notebooks/experiments/report.ipynb",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -143,12 +147,21 @@ def _from_repository(path: Path) -> Path:
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
+    from course_lib.experiments import own
+
+    parser.add_argument("dataset", nargs="?", help="only this file or folder of your own texts")
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
+    own.add_column_arguments(parser)
 
 
 def _data(options: argparse.Namespace) -> int:
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
+    if options.dataset:
+        from course_lib.experiments import own
+
+        print(own.prepared_texts(options.dataset, options))
+        return 0
     from course_lib.teaching import lessons
 
     with lessons.watched([], "") as progress:
@@ -297,8 +310,8 @@ COMMANDS = {
         "notebooks notebooks/01_gru.ipynb", "course", _notebooks, _some_notebooks,
     ),
     "data": Command(
-        "download and prepare all text and vectors",
-        "data --mirror archives", "course", _data, _data_arguments,
+        "download and prepare all text and vectors, or read a file of your own texts",
+        "data reviews.csv --text review --label stars", "course", _data, _data_arguments,
     ),
     "vectors": Command(
         "train word vectors of our own on film reviews that no run is evaluated on",
@@ -311,6 +324,11 @@ COMMANDS = {
     "run": Command(
         "make one run: train, evaluate, record",
         "run --system han --preset report --seed 0", "course", *_of("experiments.run"),
+    ),
+    "predict": Command(
+        "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
+        "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
+        "course", *_of("experiments.predict"),
     ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
@@ -332,6 +350,10 @@ COMMANDS = {
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
+    ),
+    "doors": Command(
+        "write the badges of README and lessons for the repository-code in CITATION.cff",
+        "doors", "course", *_of("teaching.doors"),
     ),
     "museum": Command(
         "train every specimen of the bug museum, record the results, and show the wrong measures",

@@ -36,6 +36,14 @@ def own_data_folder(tmp_path_factory):
         yield
 
 
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """An empty data folder for texts of one's own; the English splitter needs no data there."""
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("course_lib.data.own_text.fetch_punkt", lambda root: None)
+    return tmp_path / "data"
+
+
 @pytest.fixture(scope="session")
 def real_file():
     """The path of a real data file by its name; skips the test where it is not present."""

@@ -26,8 +26,8 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
-        "compact", "run", "grid", "weights", "faithfulness", "room", "report", "museum", "controls",
-        "migrate",
+        "compact", "run", "predict", "grid", "weights", "faithfulness", "room", "report", "doors",
+        "museum", "controls", "migrate",
     ]  # fmt: skip
 
 
@@ -157,8 +157,9 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
     assert (module, profile) == ("pytest", None)
     (module, flag, *notebooks, _report), profile = called[3]
     assert (module, flag, profile) == ("pytest", "--nbval-lax", "smoke")
-    assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 1
-    assert notebooks[-1].endswith("report.ipynb")
+    assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 2
+    names = [Path(notebook).name for notebook in notebooks[-2:]]
+    assert names == ["report.ipynb", "your_own_text.ipynb"]
     *_, empty, first, second, third, last = capsys.readouterr().out.splitlines()
     assert empty == ""
     names = ("ruff check", "ruff format", "tests", "notebooks")

@@ -37,7 +37,7 @@ def untrained(family, **changes):
     be compared with small differences."""
     corpus = load_corpus("toy")
     settings = with_overrides(SYSTEMS[family].presets["small"], changes)
-    system = SYSTEMS[family](settings, corpus.card.classes, made_up=True)
+    system = SYSTEMS[family](settings, corpus.card.classes, "untrained")
     system.build(rows(), seed=0)
     system.model.double().eval()
     return system

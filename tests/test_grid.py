@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from course_lib import cli
+from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
 from course_lib.experiments import grid, records, scheduler
 from course_lib.experiments.records import StaleRun, check_data, load_records, state
@@ -192,7 +193,7 @@ def test_a_changed_preset_makes_its_runs_missing(place, monkeypatch):
 def test_a_subset_counts_until_the_whole_is_prepared(place, monkeypatch):
     """AG News' catalog knows the digest of a subset and none of the whole."""
     spec = replace(SPEC, dataset="ag_news")
-    (subset,) = (source for source in records.CARDS["ag_news"].sources if source.subset)
+    (subset,) = (source for source in CARDS["ag_news"].sources if source.subset)
     made = {"spec": asdict(spec), "data": {"content": subset.content}}
     assert check_data(made, "ag_news", records.RESULTS) is None
     monkeypatch.setattr(records, "prepared_content", lambda name: "f" * 64)
@@ -287,7 +288,7 @@ def test_before_anything_is_prepared_a_record_of_unknown_rows_does_not_count(mon
     made = {"data": {"content": "0" * 64}}
     with pytest.raises(StaleRun, match="other data than imdb"):
         check_data(made, "imdb", records.RESULTS)
-    whole = {"data": {"content": records.CARDS["imdb"].content}}
+    whole = {"data": {"content": CARDS["imdb"].content}}
     assert check_data(whole, "imdb", records.RESULTS) is None
     assert check_data(made, "dbpedia", records.RESULTS) is None  # no digest is known of it
 

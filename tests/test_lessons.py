@@ -299,7 +299,8 @@ def test_normalise_keeps_what_is_ours_and_drops_the_rest():
 
 
 def test_committed_lessons_are_in_normal_form():
-    paths = [*site.pages(), lessons.LESSONS / "experiments" / "run.ipynb"]
+    further = ("run.ipynb", "your_own_text.ipynb")
+    paths = [*site.pages(), *(lessons.LESSONS / "experiments" / name for name in further)]
     assert len(paths) >= 3
     for path in paths:
         stored = nbformat.read(path, as_version=4)

@@ -218,7 +218,7 @@ def quick(system, **overrides):
 def test_a_cut_is_what_is_read():
     han = train(quick("han", text__max_sentences=1, text__max_words=2)).system
     reading = han.read(OURS)
-    words = as_tokens(OURS, made_up=True).tokens
+    words = as_tokens(OURS, "untrained").tokens
     assert reading.tokens == ("A", "tender") and reading.left_out == 7
     assert [*reading.tokens, *reading.rest] == words
     agt = train(quick("agt", text__max_tokens=5)).system
@@ -272,7 +272,7 @@ def test_a_room_edition_reads_the_committed_vectors_as_they_are(name, tmp_path):
     assert torch.equal(table, before) and not table.requires_grad
     assert not table[:2].any() and table[2:].any(1).all()
     system.save(tmp_path)
-    loaded = SYSTEMS[name](spec.settings(), system.classes, made_up=True)
+    loaded = SYSTEMS[name](spec.settings(), system.classes, "untrained")
     loaded.load(tmp_path)
     text = "A Wonderful film, xyzzy!"
     assert np.array_equal(loaded.read(text).probabilities, system.read(text).probabilities)

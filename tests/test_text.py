@@ -8,7 +8,14 @@ from course_lib.data import text as text_module
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.catalog import PUNKT
 from course_lib.data.readers import clean
-from course_lib.data.text import fetch_punkt, tokenise, trained_punkt, untrained_punkt
+from course_lib.data.text import (
+    fetch_punkt,
+    tokenise,
+    tokeniser,
+    trained_punkt,
+    unicode_tokens,
+    untrained_punkt,
+)
 from course_lib.files import DataError
 
 INSIDE = PUNKT.sources[0].member
@@ -133,3 +140,33 @@ def test_real_splitter_knows_english_abbreviations(real_file, tmp_path, monkeypa
         "Mr. Lee met Dr. Smith at 8 p.m. in Washington.",
         "He left.",
     ]
+
+
+UNICODE = {
+    "Don't re-read mp3s; 3.14 of 1,000!": [
+        ["Don't", "re-read", "mp3s", ";", "3.14", "of", "1,000", "!"]
+    ],
+    "„Wie schön.“ Größe zählt … Ende": [
+        ["„", "Wie", "schön", ".", "“"],
+        ["Größe", "zählt", "…"],
+        ["Ende"],
+    ],
+    "यह अच्छी है। हाँ!": [["यह", "अच्छी", "है", "।"], ["हाँ", "!"]],
+    "هل هذا جيد؟ نعم.": [["هل", "هذا", "جيد", "؟"], ["نعم", "."]],
+    "映画は良い。「はい。」終": [
+        ["映", "画", "は", "良", "い", "。"],
+        ["「", "は", "い", "。", "」"],
+        ["終"],
+    ],
+    "Café 👍🏽": [["Café", "👍", "🏽"]],
+    " \n ": [],
+}
+
+
+@pytest.mark.parametrize("text", UNICODE)
+def test_unicode_words_are_whole_in_every_script(text):
+    found = unicode_tokens(text)
+    words = iter(found.tokens)
+    sentences = [[next(words) for _ in range(length)] for length in found.sentence_lengths]
+    assert sentences == UNICODE[text]
+    assert tokeniser("unicode")(text) == found

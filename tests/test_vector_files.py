@@ -10,7 +10,7 @@ import struct
 import numpy as np
 import pytest
 
-from course_lib.data import vector_store
+from course_lib.data import own, vector_store
 from course_lib.data.vector_store import named_vectors, own_vectors
 from course_lib.data.vectors import SideBySide, load_vectors
 from course_lib.data.vocabulary import Vocabulary
@@ -118,7 +118,7 @@ def test_a_file_is_hashed_and_converted_once_and_anew_when_it_changed(put, cache
     first = own_vectors(path, cache)
     monkeypatch.setattr(vector_store, "read_vector_file", None)
     with monkeypatch.context() as patch:
-        patch.setattr(vector_store, "file_digest", None)
+        patch.setattr(own, "file_digest", None)
         assert own_vectors(path, cache) == first
     assert own_vectors(put(TEXT, "copy.txt"), cache) == first.replace("mine", "copy")
     monkeypatch.undo()

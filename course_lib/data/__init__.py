@@ -18,6 +18,9 @@ __all__, __getattr__ = front(
         "prepared_content": "corpus",  # the digest of what is prepared of a corpus, None if nothing
         "load_corpus": "corpus",  # the corpus of that name, fetched and prepared on first use
         "encode_documents": "encoding",  # rows to word ids, cut as asked
+        "Columns": "own_survey",  # how a table of one's own is read: its columns, its tokeniser
+        "own_texts": "own_text",  # the name that settings give labelled texts of one's own
+        "told_of": "own_text",  # what was found in them, in sentences
         "hashed_ngrams": "ngrams",  # the character n-grams of words, as rows of a table
         "TokenisedText": "text",  # the tokens of a text, and how many each sentence holds
         "tokenise": "text",  # a text's sentences and words

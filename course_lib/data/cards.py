@@ -52,7 +52,8 @@ class Card:
     source must lead to it, unless it is a subset; None where nobody could compute it yet.
     ``on_demand`` leaves it out of "prepare everything", for its size; ``stand_in`` names the
     corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
-    joined by blanks, and are not tokenised again. ``kind``: a "corpus", or what reading one needs,
+    joined by blanks, and are not tokenised again. ``tokeniser`` names how texts become words
+    (``text.TOKENISERS``). ``kind``: a "corpus", or what reading one needs,
     word "vectors" or a sentence "splitter". ``of_ngrams``: the vectors are those of character
     n-grams.
     """
@@ -69,6 +70,7 @@ class Card:
     on_demand: bool = False
     stand_in: str | None = None
     tokenised: bool = False
+    tokeniser: str = "english"
     kind: str = "corpus"
     of_ngrams: bool = False
 

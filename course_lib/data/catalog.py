@@ -1,7 +1,10 @@
 """What each dataset is, where it comes from, and how we know that we have the right one."""
 
+from pathlib import Path
+
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.movie_cards import IMDB, IMDB_UNLABELLED, SENTENCE_CARDS
+from course_lib.data.own import OWN, own_card
 from course_lib.data.vector_cards import VECTOR_CARDS
 from course_lib.data.zhang_cards import ZHANG_CARDS
 from course_lib.files import DataError
@@ -11,6 +14,7 @@ TOY = Card(
     title="Made-up reviews",
     task="sentiment of a short generated review",
     classes=("negative", "positive"),
+    tokeniser="untrained",
     sizes={"train": (300, 300), "test": (100, 100)},
     terms="Written for this course (MIT).",
     citation="course_lib.data.toy",
@@ -79,8 +83,11 @@ CARDS = {
 }
 
 
-def card(name: str, kind: str | None = None) -> Card:
-    """The card of that name, and of that ``kind``; ``DataError`` lists the names there are."""
+def card(name: str, kind: str | None = None, root: Path | None = None) -> Card:
+    """The card of that name, and of that ``kind``, in the catalog or of texts of one's own;
+    ``DataError`` lists the names there are."""
+    if kind != "vectors" and OWN.fullmatch(name):
+        return own_card(name, root)
     names = names_of(kind) if kind else list(CARDS)
     if name not in names:
         raise DataError(f"no {kind or 'dataset'} {name!r}; the catalog has: {', '.join(names)}")

@@ -10,7 +10,7 @@ from course_lib.checking import (
     refusal,
 )
 from course_lib.data.catalog import names_of
-from course_lib.data.vector_store import OWN
+from course_lib.data.own import OWN
 from course_lib.data.vocabulary import RESERVED
 
 SPLITS = ("train", "train+validation", "train+validation+test")

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -21,6 +22,7 @@ from tqdm.auto import tqdm
 
 from course_lib.data.cards import Card
 from course_lib.data.catalog import card
+from course_lib.data.own import OWN, read_card, texts_folder, write_card
 from course_lib.data.readers import READERS, Row, check_counts, check_no_more, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import (
@@ -28,6 +30,7 @@ from course_lib.data.text import (
     split_tokens,
     tokenise,
     trained_punkt,
+    unicode_tokens,
     untrained_punkt,
 )
 from course_lib.data.toy import read_toy
@@ -49,6 +52,7 @@ class Provenance:
     """Which source served a corpus, its files' digests, and the digest of its rows in our order.
 
     ``subset`` says that the source holds fewer rows than the dataset: never report it as the whole.
+    ``reading`` says how a file of one's own was read, and what was counted in it.
     """
 
     dataset: str
@@ -56,6 +60,7 @@ class Provenance:
     files: dict[str, str]
     content: str
     subset: bool = False
+    reading: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written, or when the disk has no room for it.
     """
-    entry, folders = card(name, "corpus"), _folders(name, root)
+    entry, folders = card(name, "corpus", root), _folders(name, root)
     for folder in folders.values():
         if folder.exists():
             return open_corpus(folder)
@@ -101,6 +106,8 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
 
 
 def _folders(name: str, root: Path | None = None) -> dict[bool, Path]:
+    if OWN.fullmatch(name):
+        return {False: texts_folder(name, root)}
     prepared = (root or data_root()) / "prepared"
     return {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)}
 
@@ -125,7 +132,9 @@ def open_corpus(folder: Path) -> Corpus:
     try:
         provenance = _provenance(folder)
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
-        corpus = Corpus(card(provenance.dataset, "corpus"), splits, provenance)
+        own = OWN.fullmatch(provenance.dataset)
+        entry = read_card(folder) if own else card(provenance.dataset, "corpus")
+        corpus = Corpus(entry, splits, provenance)
         for split in corpus.card.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
     except DAMAGE as error:
@@ -167,6 +176,8 @@ def prepare(
         splits.save_to_disk(str(temporary / "splits"))
         provenance = asdict(origin) | {"content": content}
         (temporary / "provenance.json").write_text(json.dumps(provenance, indent=1))
+        if OWN.fullmatch(card.name):
+            write_card(card, temporary)
 
 
 def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
@@ -227,6 +238,8 @@ def _tokenise(
     def tokenise_batch(texts: list[str]) -> dict[str, list]:
         if card.tokenised:
             documents = [split_tokens(text) for text in texts]
+        elif card.tokeniser == "unicode":
+            documents = [unicode_tokens(text) for text in texts]
         else:
             splitter = trained_punkt(punkt) if punkt else untrained_punkt()
             documents = [tokenise(text, splitter) for text in texts]

@@ -1,6 +1,10 @@
-"""Sentences and words: NLTK's Punkt splitter and its Treebank word tokens, case kept."""
+"""Sentences and words, case kept: NLTK's Punkt and Treebank, or Unicode words of any language."""
 
+import re
+import sys
+import unicodedata
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +20,17 @@ from course_lib.files import atomic_path, data_root
 
 WORDS = NLTKWordTokenizer()
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
+
+
+TOKENISERS = {
+    "english": "NLTK's English sentences (Punkt) and Treebank words, as the papers",
+    "unicode": "Unicode words and sentences, without the rules of any language",
+    "untrained": "Treebank words, and sentences without a list of abbreviations",
+}
+UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+SENTENCE_END = re.compile(
+    r"(?<=[.!?…؟۔])\s+|(?<=[.!?…؟۔][\"'»«“”’)\]])\s+|(?<=[。！？।॥])(?![」』”’）])|(?<=[。！？][」』”’）])"
+)
 
 
 class TokenisedText(NamedTuple):
@@ -65,6 +80,43 @@ def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
         [word for sentence in sentences for word in sentence],
         [len(sentence) for sentence in sentences],
     )
+
+
+@cache
+def _unicode_words() -> re.Pattern[str]:
+    """Numbers, words with the marks that Python's own class of letters lacks, or one sign each.
+
+    Chinese and Japanese put no blanks between words, so each of their characters is a token.
+    """
+    marks = "".join(
+        re.escape(chr(code))
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)).startswith("M")
+    )
+    word = rf"(?:[^\W{UNSPACED}]|[{marks}])+"
+    return re.compile(rf"\d+(?:[.,]\d+)+|{word}(?:['’\-]{word})*|\S")
+
+
+def unicode_tokens(text: str) -> TokenisedText:
+    """Sentences at their closing signs, and words of any script, without a language's own rules.
+
+    Scripts without blanks between words come as single characters (Chinese, Japanese) or as whole
+    phrases (Thai, Khmer, Lao).
+    """
+    sentences = [_unicode_words().findall(part) for part in SENTENCE_END.split(text)]
+    sentences = [sentence for sentence in sentences if sentence]
+    return TokenisedText(
+        [word for sentence in sentences for word in sentence],
+        [len(sentence) for sentence in sentences],
+    )
+
+
+def tokeniser(name: str) -> Callable[[str], TokenisedText]:
+    """What makes words of a typed text: one of ``TOKENISERS``."""
+    if name == "unicode":
+        return unicode_tokens
+    splitter = untrained_punkt() if name == "untrained" else trained_punkt(fetch_punkt())
+    return lambda text: tokenise(text, splitter)
 
 
 def split_tokens(text: str) -> TokenisedText:

@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -23,14 +22,13 @@ from tqdm.auto import tqdm
 
 from course_lib.data.cards import Card
 from course_lib.data.catalog import names_of
+from course_lib.data.own import OWN, own_name, unchanged_digest
 from course_lib.data.readers import naming
 from course_lib.data.vector_files import Entry, read_vector_file, stream_entries
 from course_lib.data.vocabulary import read_words
-from course_lib.files import DataError, atomic_path, data_root, file_digest
+from course_lib.files import DataError, atomic_path, data_root
 
 FORMAT = 1  # of a converted file of one's own; raise it when reading one changes
-NOT_IN_NAMES = re.compile(r"[^\w.-]")
-OWN = re.compile(r"[\w.-]{1,60}@[0-9a-f]{12}")  # a file's name and the beginning of its sha256
 
 
 @dataclass(frozen=True)
@@ -101,11 +99,14 @@ def own_vectors(path: Path, root: Path | None = None) -> str:
     about = path.stat()
     seen = {"path": str(path.resolve()), "size": about.st_size, "modified": about.st_mtime_ns}
     prepared = (root or data_root()) / "prepared"
-    digest = _digest_noted(prepared, seen) or _digest(*seen.values())
+    digest = _digest_noted(prepared, seen)
+    if digest is None:
+        with naming(path):
+            digest = unchanged_digest(path)
     folder = _own_folder(prepared, digest[:12])
     if not folder.exists():
         convert_file(path, folder, {"sha256": digest, **seen})
-    return f"{NOT_IN_NAMES.sub('_', path.name)[-60:]}@{digest[:12]}"
+    return own_name(path.name, digest)
 
 
 def named_vectors(value: str, base: Path = Path()) -> str:
@@ -159,13 +160,6 @@ def _digest_noted(prepared: Path, seen: dict[str, Any]) -> str | None:
         if seen.items() <= origin.items():
             return origin["sha256"]
     return None
-
-
-@cache
-def _digest(path: str, size: int, modified: int) -> str:
-    """The file's sha256, computed once in a process as long as its size and time stay."""
-    with naming(Path(path)):
-        return file_digest(Path(path))
 
 
 @contextmanager

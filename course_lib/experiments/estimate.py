@@ -7,12 +7,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any, NamedTuple
 
 from course_lib.data.cards import Card, Source
-from course_lib.data.catalog import CARDS, names_of
-from course_lib.data.corpus import prepared_content
+from course_lib.data.catalog import CARDS, card, names_of
+from course_lib.data.corpus import load_corpus, prepared_content
+from course_lib.data.own import OWN
 from course_lib.data.sources import at_hand
 from course_lib.data.vector_store import prepared_folder
 from course_lib.experiments.spec import RunSpec
@@ -31,6 +32,7 @@ WORDS_PER_TEXT = {
     "imdb": 268.4, "imdb_unlabelled": 268.7, "huffpost": 34.8, "sst2": 12.0, "sst5": 10.8,
     "sst5_all": 4.1, "movies2": 21.7, "movies5": 21.7, "toy": 33.7,
 }  # fmt: skip
+SAMPLED = 1000  # training texts of a file of one's own whose words are counted
 MEASURED = {  # the sizes in benchmarks/throughput.py that a system and its preset are nearest to
     "han": "HAN, 7 × 30 words", "agt": "AGT, 19 words",
     "iram": "IRAM full, 19 words", "iram vanilla": "IRAM vanilla, 19 words",
@@ -99,9 +101,9 @@ def _is_seed_of(record: dict[str, Any], spec: RunSpec, settings: dict[str, Any])
 
 def words_to_read(spec: RunSpec) -> float:
     """How many words of training texts an epoch reads, about."""
-    text, card = spec.settings().text, CARDS[spec.dataset]
-    rows = spec.limit or sum(card.sizes["train"])
-    if "validation" not in card.sizes:
+    text, sizes = spec.settings().text, card(spec.dataset).sizes
+    rows = spec.limit or sum(sizes["train"])
+    if "validation" not in sizes:
         rows *= 1 - text.validation_share
     return rows * min(words_per_text(spec.dataset), _cut(asdict(text)))
 
@@ -110,6 +112,8 @@ def words_per_text(dataset: str) -> float:
     """The mean number of words in the texts of a dataset."""
     if dataset in WORDS_PER_TEXT:
         return WORDS_PER_TEXT[dataset]
+    if OWN.fullmatch(dataset):
+        return mean(map(len, load_corpus(dataset).splits["train"][:SAMPLED]["tokens"]))
     texts = sum(map(sum, CARDS[dataset].sizes.values()))
     return 1e6 * TEXT_MEGABYTES[dataset] / BYTES_PER_TOKEN / texts
 
@@ -133,16 +137,16 @@ def unprepared(specs: Iterable[RunSpec]) -> list[Card]:
         for name in chosen.intersection(names_of("vectors"))
         if not prepared_folder(CARDS[name]).exists()
     }
-    return [CARDS[name] for name in sorted(corpora | vectors) if CARDS[name].sources]
+    return [entry for name in sorted(corpora | vectors) if (entry := card(name)).sources]
 
 
 def megabytes_to_fetch(cards: Iterable[Card]) -> float:
     """What the files of these cards weigh that are neither in the cache nor in the mirror, each
     once; of several sources the first that a network can serve."""
     sizes: dict[str, int] = {}
-    for card in cards:
-        if not any(all(map(at_hand, source.downloads)) for source in card.sources):
-            sizes |= {item.filename: item.size for item in first_online(card).downloads}
+    for entry in cards:
+        if not any(all(map(at_hand, source.downloads)) for source in entry.sources):
+            sizes |= {item.filename: item.size for item in first_online(entry).downloads}
     return sum(sizes.values()) / 1e6
 
 

@@ -77,18 +77,27 @@ class DocumentModel:
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
         """Each of the family's reductions of attention to words, by name: an importance vector per
         document. Empty for a network without attention."""
+        return self.answers(documents)[1]
+
+    def answers(
+        self, documents: Sequence[Document]
+    ) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+        """The probabilities that a call gives, and ``attention``, of the same pass."""
 
         @torch.inference_mode()
-        def found(some: list[Document], _: np.ndarray) -> list[dict[str, np.ndarray]]:
+        def found(some: list[Document], _: np.ndarray) -> list[tuple[np.ndarray, dict]]:
             self._model()
             tokens, mask = self._batch(some)
-            by_name = self.system.word_attention(self.system.forward(tokens, mask), mask)
+            output = self.system.forward(tokens, mask)
+            by_name = self.system.word_attention(output, mask)
             parts = {name: _by_document(words, mask) for name, words in by_name.items()}
-            return [{name: part[n] for name, part in parts.items()} for n in range(len(some))]
+            each = [{name: part[n] for name, part in parts.items()} for n in range(len(some))]
+            return list(zip(_probabilities(output.logits), each, strict=True))
 
         per_document = self._in_batches(documents, found, "attention")
-        names = per_document[0] if per_document else ()
-        return {name: [one[name] for one in per_document] for name in names}
+        names = per_document[0][1] if per_document else ()
+        probabilities = np.array([row for row, _ in per_document])
+        return probabilities, {name: [one[name] for _, one in per_document] for name in names}
 
     def attended(self, document: Document) -> Attended:
         """A document's attention and the network with that attention given.

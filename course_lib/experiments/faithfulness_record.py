@@ -25,7 +25,7 @@ from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import check_data, describe_environment, write_json
 from course_lib.experiments.run import Run
 from course_lib.experiments.settings import SpecError
-from course_lib.experiments.weights import load_recorded
+from course_lib.experiments.weights import any_run
 from course_lib.faithfulness import Document
 from course_lib.training.devices import use_threads
 
@@ -70,13 +70,13 @@ class Trial:
 
 
 def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
-    """A recorded network with a random sample of its test texts; of one seed, a smaller sample is
-    the beginning of a larger one.
+    """A network with a random sample of its test texts; of one seed, a smaller sample is the
+    beginning of a larger one. ``name`` is a recorded network's, or the folder of a finished run.
 
-    ``DataError`` for a name that is not recorded, ``StaleRun`` if it was trained on other data than
+    ``DataError`` for what is neither, ``StaleRun`` if it was trained on other data than
     are here, ``SpecError`` for fewer than one text or more than the test half has.
     """
-    run = load_recorded(name)
+    run = any_run(name)
     rows, dataset = run.corpus.splits["test"], run.record["spec"]["dataset"]
     check_data(run.record, dataset, Path(name))
     if not 1 <= texts <= len(rows):
@@ -121,7 +121,7 @@ def record_faithfulness(
         "words": {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)},
         "sample": trial.digest,
         "data": trial.run.record["data"]["content"],
-        "weights": trial.run.record[DIGEST],
+        "weights": trial.run.record.get(DIGEST) or trial.run.record["weights"],
         "environment": environment,
         "seconds": round(time.perf_counter() - start, 1),
         "shares": list(faithfulness.SHARES),
@@ -230,13 +230,20 @@ def _mean(values: np.ndarray, seed: int) -> dict[str, Any]:
 
 
 def record_path(name: str) -> Path:
-    """Where the record of the recorded network with that id is."""
+    """Where the record of the recorded network with that id is, or of the run in that folder."""
+    if (Path(name) / "record.json").exists():
+        return Path(name) / "faithfulness.json"
     return records.RESULTS / "faithfulness" / f"{name}.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course faithfulness``."""
-    parser.add_argument("names", nargs="+", metavar="NAME", help="of a recorded network")
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="of a recorded network, or the folder of a finished run",
+    )
     parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
 

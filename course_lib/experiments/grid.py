@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from course_lib.data.corpus import load_corpus
+from course_lib.data.own_text import named_texts
 from course_lib.data.sources import NotObtained, obtain
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
@@ -103,6 +104,8 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
             # jobs run in other folders, so a path is one from the repository
             named = named_vectors(vectors, REPOSITORY)
             shared["overrides"] = shared["overrides"] | {VECTORS: named}
+        if isinstance(shared.get("dataset"), str):
+            shared["dataset"] = named_texts(shared["dataset"], REPOSITORY)
         specs = [RunSpec(**shared, seed=seed) for seed in entry.get("seeds", [0])]
         for spec in specs:
             spec.validate()

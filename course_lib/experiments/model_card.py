@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from course_lib.data.cards import Card
-from course_lib.data.catalog import CARDS
+from course_lib.data.catalog import CARDS, card
 from course_lib.experiments.records import KEPT_EPOCH, kept_accuracy
 
 DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
@@ -49,7 +49,7 @@ def model_card(record: dict[str, Any], measured: Measured) -> str:
     measured."""
     rows = {
         "system": _system(record),
-        **_data(record, CARDS[record["spec"]["dataset"]]),
+        **_data(record, card(record["spec"]["dataset"])),
         **_vectors(record),
         "validation accuracy": f"{kept_accuracy(record):.2%} in the run",
         "validation accuracy of this file": _in_float16(measured),

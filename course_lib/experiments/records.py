@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from course_lib.data.catalog import CARDS
+from course_lib.data.catalog import card
 from course_lib.data.corpus import prepared_content
 from course_lib.experiments.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.experiments.settings import SpecError
@@ -148,9 +148,9 @@ def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
     These rows are the whole dataset or what is prepared here; before anything is prepared, those of
     any source in the catalog. Without a known digest the check passes.
     """
-    card, here = CARDS[dataset], prepared_content(dataset)
-    parts = {here} if here else {source.content for source in card.sources if source.subset}
-    contents = {card.content, *parts} - {None}
+    entry, here = card(dataset), prepared_content(dataset)
+    parts = {here} if here else {source.content for source in entry.sources if source.subset}
+    contents = {entry.content, *parts} - {None}
     if contents and record["data"]["content"] not in contents:
         raise StaleRun(f"{where} was made from other data than {dataset} holds now")
 

@@ -24,6 +24,7 @@ from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.experiments import records
+from course_lib.experiments.own import add_column_arguments, prepared_texts
 from course_lib.experiments.predictions import FILE, write_predictions
 from course_lib.experiments.records import (
     StaleRun,
@@ -162,8 +163,8 @@ def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
 
 def system_of(spec: RunSpec, corpus: Corpus) -> System:
     """The system of a spec for the classes of a corpus, not built yet."""
-    made_up = corpus.provenance.source == "generated"
-    return SYSTEMS[spec.system](spec.settings(), corpus.card.classes, made_up)
+    card = corpus.card
+    return SYSTEMS[spec.system](spec.settings(), card.classes, card.tokeniser)
 
 
 def evaluate(
@@ -307,6 +308,7 @@ def execute(spec: RunSpec) -> Path:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course run``."""
+    add_column_arguments(parser)
     for item in fields(RunSpec):
         if item.name not in ("overrides", "test"):
             kind = int if item.name in ("seed", "threads", "limit") else str
@@ -325,6 +327,7 @@ def command(options: argparse.Namespace) -> int:
     names = {item.name for item in fields(RunSpec)}
     arguments = {name: value for name, value in vars(options).items() if name in names}
     pairs = (pair.partition("=") for pair in options.set)
+    arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
     spec.validate()
     if processes() > 1:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from course_lib.data.catalog import CARDS
+from course_lib.data.catalog import CARDS, card
+from course_lib.data.own import NOT_IN_NAMES, OWN
+from course_lib.data.own_text import named_texts
 from course_lib.data.vector_store import named_vectors
 from course_lib.experiments.settings import (
     Settings,
@@ -24,9 +26,10 @@ class RunSpec:
     ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether to
     evaluate on the test half, which should happen once per seed.
 
-    ``text.vectors`` may be the path of a vectors file. It is converted at once, and the spec holds
-    its name and digest instead (``own_vectors``), which say the same on any machine; ``DataError``
-    for a file that holds no vectors.
+    ``text.vectors`` may be the path of a vectors file, and ``dataset`` that of a file or folder of
+    labelled texts. It is read at once, and the spec holds its name and digest instead
+    (``own_vectors``, ``own_texts``), which say the same on any machine; ``DataError`` for a file
+    that holds none.
     """
 
     system: str = "han"
@@ -44,6 +47,8 @@ class RunSpec:
         if isinstance(vectors, str):
             named = self.overrides | {VECTORS: named_vectors(vectors)}
             object.__setattr__(self, "overrides", named)
+        if isinstance(self.dataset, str):
+            object.__setattr__(self, "dataset", named_texts(self.dataset))
 
     def preset_settings(self) -> Settings:
         """The preset unchanged; ``SpecError`` lists the existing systems or presets."""
@@ -61,9 +66,8 @@ class RunSpec:
         if not isinstance(self.overrides, dict):
             raise SpecError(f"overrides takes values by address, got {self.overrides!r}")
         settings = self.settings()
-        corpora = {name: card for name, card in CARDS.items() if card.sizes}
-        card = choose("dataset", self.dataset, corpora)
-        rows = sum(card.sizes["train"])
+        sizes = self._sizes()
+        rows = sum(sizes["train"])
         if type(self.seed) is not int or not 0 <= self.seed < 2**32:
             raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
         if type(self.threads) is not int or self.threads < 1:
@@ -75,7 +79,7 @@ class RunSpec:
         if self.limit is not None and (type(self.limit) is not int or not 20 <= self.limit <= rows):
             raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
         rows = self.limit or rows
-        if "validation" not in card.sizes:
+        if "validation" not in sizes:
             share = settings.text.validation_share
             held_out = round(share * rows)
             if not 0 < held_out < rows:
@@ -88,10 +92,17 @@ class RunSpec:
         if len(self.id) > LONGEST_NAME:
             raise SpecError(f"{len(self.overrides)} overrides are too many: make them a preset")
 
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
+        if isinstance(self.dataset, str) and OWN.fullmatch(self.dataset):
+            return card(self.dataset).sizes
+        corpora = {name: entry for name, entry in CARDS.items() if entry.sizes}
+        return choose("dataset", self.dataset, corpora).sizes
+
     @property
     def id(self) -> str:
         """A name that describes the run, and differs whenever the result may differ."""
-        parts = [self.system, self.dataset, self.preset]
+        parts = [self.system, NOT_IN_NAMES.sub("_", self.dataset), self.preset]
         if self.limit is not None:
             parts.append(f"{self.limit}rows")
         changes = differences(self.settings(), self.preset_settings())

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches, Documents
-from course_lib.data.catalog import CARDS, names_of
+from course_lib.data.catalog import card, names_of
 from course_lib.data.config import OF_VECTORS
 from course_lib.experiments import records
 from course_lib.experiments.model_card import DIGEST, Measured, model_card
@@ -52,6 +52,13 @@ NEEDS = (
 def recorded_names() -> list[str]:
     """The ids of all runs whose weights are committed."""
     return list(_recorded())
+
+
+def any_run(name: str) -> Run:
+    """A finished run by its folder, or a recorded network by its id; raises as ``load_run`` and
+    ``load_recorded``."""
+    folder = Path(name)
+    return load_run(folder) if (folder / "record.json").exists() else load_recorded(name)
 
 
 def _recorded() -> dict[str, dict[str, Any]]:
@@ -128,8 +135,8 @@ def _untrained(record: dict[str, Any], where: Path) -> Network:
     spec = recorded_spec(record, where)
     check_settings(record, spec, where)
     check_recordable(spec)
-    made_up = record["data"]["source"] == "generated"
-    system = SYSTEMS[spec.system](spec.settings(), CARDS[spec.dataset].classes, made_up)
+    entry = card(spec.dataset, "corpus")
+    system = SYSTEMS[spec.system](spec.settings(), entry.classes, entry.tokeniser)
     system.build({}, spec.seed)
     if system.vectors != record["vectors"]:
         raise DataError(

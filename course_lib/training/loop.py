@@ -137,15 +137,18 @@ def _add_gradients(
         error = loss = nn.functional.cross_entropy(output.logits.float(), part.labels)
         if hasattr(output, "penalty"):
             loss = error + output.penalty.mean()
-        if not torch.isfinite(loss):
+        hits = (output.logits.argmax(1) == part.labels).sum()
+        # read together: each reading makes the device wait
+        read = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)]).tolist()
+        if not math.isfinite(read[0]):
             raise TrainingError(
-                f"loss is {loss.item()} in {place} (documents {part.index[:5].tolist()} …). A "
+                f"loss is {read[0]} in {place} (documents {part.index[:5].tolist()} …). A "
                 "smaller learning rate or clip_norm may help; the last checkpoint is kept."
             )
         # weighted by its number of documents, so that slices and shares add up to the batch
         accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
-        loss_sum += error.item() * len(part.labels)
-        right += int((output.logits.argmax(1) == part.labels).sum())
+        loss_sum += read[1] * len(part.labels)
+        right += int(read[2])
     return loss_sum, right
 
 

@@ -34,6 +34,7 @@ __all__, __getattr__ = front(
         "faithfulness_records": "faithfulness",  # the committed records, by their network's id
         "faithfulness_table": "faithfulness",  # that with limits and words to flip, in numbers
         "freeze_table": "freeze",  # whether the learned attention is used: beside frozen ones
+        "own_table": "own",  # the runs on texts of one's own, side by side
         "mcnemar": "paired",  # whether two models are right equally often on the same texts
         "paired_bootstrap": "paired",  # interval of their difference, over texts and seeds
         "REPORTED": "imdb",  # the IMDb report's own figures

@@ -43,9 +43,11 @@ class Network:
     presets: ClassVar[dict[str, Settings]]
     reads_sentences: ClassVar[bool] = False
 
-    def __init__(self, settings: Settings, classes: tuple[str, ...], made_up: bool = False) -> None:
-        """``made_up``: split typed texts like our generated reviews, which needs no data."""
-        self.settings, self.classes, self.made_up = settings, tuple(classes), made_up
+    def __init__(
+        self, settings: Settings, classes: tuple[str, ...], tokeniser: str = "english"
+    ) -> None:
+        """``tokeniser`` names how typed texts become words, as those of the corpus did."""
+        self.settings, self.classes, self.tokeniser = settings, tuple(classes), tokeniser
         self.vocabulary: Vocabulary | None = None
         self.coverage: float | None = None  # share of the vocabulary that has a vector
         self.vectors: list[dict[str, Any]] = []  # which files of vectors it starts from
@@ -206,7 +208,7 @@ class Network:
 
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
-        return self.read_together([as_tokens(text, self.made_up)])[0]
+        return self.read_together([as_tokens(text, self.tokeniser)])[0]
 
     @torch.inference_mode()
     def read_together(self, texts: list[TokenisedText]) -> list[Reading]:

@@ -10,13 +10,7 @@ from torch import Tensor
 
 from course_lib.data.config import OF_VECTORS
 from course_lib.data.readers import clean
-from course_lib.data.text import (
-    TokenisedText,
-    fetch_punkt,
-    tokenise,
-    trained_punkt,
-    untrained_punkt,
-)
+from course_lib.data.text import TokenisedText, tokeniser
 from course_lib.experiments.settings import Settings, SpecError
 from course_lib.metrics.classification import Predictions
 from course_lib.views.reading import Reading
@@ -96,13 +90,13 @@ def refuse(settings: Settings, part: str, names: tuple[str, ...], why: str) -> N
             raise SpecError(f"{part}.{name} is {value!r}, but {why}")
 
 
-def as_tokens(text: Text, made_up: bool = False) -> TokenisedText:
+def as_tokens(text: Text, words: str = "english") -> TokenisedText:
     """A document as tokens: a typed text is split as the text of a corpus is.
 
-    ``made_up`` uses the splitter that needs no data, as for our generated reviews.
+    ``words`` names its tokeniser (``data.text.TOKENISERS``).
     """
     if isinstance(text, TokenisedText):
         return text
     if isinstance(text, Mapping):
         return TokenisedText(list(text["tokens"]), list(text["sentence_lengths"]))
-    return tokenise(clean(text), untrained_punkt() if made_up else trained_punkt(fetch_punkt()))
+    return tokeniser(words)(clean(text))

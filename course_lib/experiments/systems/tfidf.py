@@ -70,9 +70,11 @@ class TfidfSystem:
         ),
     }
 
-    def __init__(self, settings: Settings, classes: tuple[str, ...], made_up: bool = False) -> None:
-        """Settings and the names of the classes; ``made_up`` is as for networks."""
-        self.settings, self.classes, self.made_up = settings, tuple(classes), made_up
+    def __init__(
+        self, settings: Settings, classes: tuple[str, ...], tokeniser: str = "english"
+    ) -> None:
+        """Settings and the names of the classes; ``tokeniser`` is as for networks."""
+        self.settings, self.classes, self.tokeniser = settings, tuple(classes), tokeniser
         self.words: TfidfVectorizer | None = None
         self.regression: LogisticRegression | None = None
 
@@ -154,7 +156,7 @@ class TfidfSystem:
 
     def read(self, text: Text) -> Reading:
         """The whole text's tokens and probabilities; there is no attention."""
-        document = as_tokens(text, self.made_up)
+        document = as_tokens(text, self.tokeniser)
         whole = text if isinstance(text, str) else " ".join(document.tokens)
         if not isinstance(text, str) and "text" in text:
             whole = text["text"]

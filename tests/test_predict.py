@@ -1,0 +1,126 @@
+"""Texts without labels, asked of a finished run: the table, and going on where it stopped."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from own_files import ROWS, TINY, UNICODE, delimited, write
+
+from course_lib import cli
+from course_lib.data import own_texts
+from course_lib.experiments import predict
+from course_lib.experiments.predict import HEAVIEST, predict_file
+from course_lib.experiments.run import Run, load_run, train
+from course_lib.experiments.settings import SpecError
+from course_lib.experiments.spec import RunSpec
+from course_lib.files import DataError
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+TEXTS = [text for text, _ in ROWS] + ["", "Gripping! <b>Tender</b>", "…"]
+
+
+@pytest.fixture(params=["han", "iram", "tfidf"])
+def run(request, tmp_path):
+    small = request.param == "tfidf"
+    changes = {} if small else {"training.epochs": 1}
+    preset = "words" if small else "small"
+    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    spec = RunSpec(request.param, name, preset, changes, device="cpu", threads=1)
+    train(spec, tmp_path / "run")
+    return load_run(tmp_path / "run")
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text(delimited([(text,) for text in TEXTS], heading=("text",)), encoding="utf-8")
+    return path
+
+
+def table(path):
+    with path.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(run, file, tmp_path):
+    assert predict_file(run, file, tmp_path / "out.csv") == len(TEXTS)
+    rows = table(tmp_path / "out.csv")
+    assert [int(row["row"]) for row in rows] == list(range(2, 2 + len(TEXTS)))
+    for row, text in zip(rows, TEXTS, strict=True):
+        reading = run.system.read(text)
+        shares = [float(row[f"P({name})"]) for name in ("bad", "fine", "good")]
+        assert shares == pytest.approx(reading.probabilities, abs=2e-4)
+        assert row["class"] == ("bad", "fine", "good")[int(np.argmax(shares))]
+        words = [row[f"word {n}"] for n in range(1, HEAVIEST + 1) if row[f"word {n}"]]
+        weights = [float(row[f"weight {n}"]) for n in range(1, len(words) + 1)]
+        assert weights == sorted(weights, reverse=True) and set(words) <= set(reading.tokens)
+        read = bool(reading.tokens) and bool(reading.attention)
+        assert len(words) == (min(HEAVIEST, len(reading.tokens)) if read else 0)
+        if run.record["spec"]["system"] == "han" and words:
+            whole = reading.word_weights() * np.repeat(
+                reading.sentence_weights(), reading.sentence_lengths
+            )
+            assert weights == pytest.approx(np.sort(whole)[::-1][:HEAVIEST], abs=1e-4)
+    predict_file(run, file, tmp_path / "out.parquet")
+    stored = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    for row, same in zip(rows, stored, strict=True):
+        assert row["class"] == same["class"] and row["word 1"] == (same["word 1"] or "")
+        assert float(row["P(good)"]) == pytest.approx(same["P(good)"], abs=1e-6)
+
+
+@pytest.fixture
+def han(tmp_path):
+    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
+    return train(spec, tmp_path / "run")
+
+
+def test_an_interrupted_prediction_goes_on(han, file, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict, "PART", 10)
+    predict_file(han, file, tmp_path / "whole.csv")
+    asked, ask = [], predict.answers
+
+    def stops(system, chunk):
+        asked.append(chunk[0][0])
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return ask(system, chunk)
+
+    monkeypatch.setattr(predict, "answers", stops)
+    with pytest.raises(KeyboardInterrupt):
+        predict_file(han, file, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    other = Run(han.record | {"id": "another"}, han.system)
+    with pytest.raises(SpecError, match=r"out.csv.parts holds predictions of another run or file"):
+        predict_file(other, file, tmp_path / "out.csv")
+    predict_file(han, file, tmp_path / "out.csv")
+    assert asked == [2, 12, 12, 22]
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert not (tmp_path / "out.csv.parts").exists()
+
+
+def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"text": "Good."}\n{"text": null}\n')
+    with pytest.raises(DataError, match=r"new.jsonl line 2, column 'text': None is not a text"):
+        predict_file(han, path, tmp_path / "out.csv")
+    (tmp_path / "out.csv").write_text("mine")
+    with pytest.raises(SpecError, match=r"out.csv exists already: move it, or name another"):
+        predict_file(han, path, tmp_path / "out.csv")
+    with pytest.raises(SpecError, match=r"out.xlsx: predictions are written as .csv or .parquet"):
+        predict_file(han, path, tmp_path / "out.xlsx")
+
+
+def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
+    assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'new.predictions.csv'}: {len(TEXTS)} texts\n"
+    assert cli.main(["predict", str(tmp_path / "run"), str(tmp_path / "no.csv")]) == 2
+    assert capsys.readouterr().err.endswith("no.csv: no such file of texts\n")
+    assert cli.main(["predict", "nothing", str(file)]) == 2
+    assert "no recorded network 'nothing'" in capsys.readouterr().err
+    assert cli.main(["faithfulness", str(tmp_path / "run"), "--texts", "3"]) == 0
+    record = json.loads((tmp_path / "run" / "faithfulness.json").read_text())
+    assert record["texts"] == 3 and re.fullmatch("sha256:[0-9a-f]{64}", record["weights"])

@@ -1,0 +1,108 @@
+"""How often a training step reads a value from its device, which makes a GPU wait; and what can be
+known of a model without any values.
+
+Counted on a CPU, where the ways are those of ``x.device.type == "cpu"``. A count may fall; one that
+rises needs a reason.
+"""
+
+from contextlib import contextmanager
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.data.batches import Batches
+from course_lib.data.corpus import load_corpus
+from course_lib.experiments.systems import SYSTEMS, Network
+from course_lib.training.checkpoints import Checkpoints, History
+from course_lib.training.config import make_optimizer
+from course_lib.training.devices import make_accelerator
+from course_lib.training.loop import _train_epoch
+
+READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__float__")
+# the step's own reading, and those of packing sequences and of leaving padding out
+OF_THE_LOOP = 1
+OF_A_MODEL = {"han": 6, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2}
+
+
+@contextmanager
+def counted():
+    """The names of all readings in the block, in their order."""
+    seen = []
+
+    def counting(name, read):
+        def called(tensor, *arguments, **options):
+            seen.append(name)
+            return read(tensor, *arguments, **options)
+
+        return called
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in READS:
+            patch.setattr(torch.Tensor, name, counting(name, getattr(torch.Tensor, name)))
+        yield seen
+
+
+def built(name):
+    system = SYSTEMS[name](SYSTEMS[name].presets["small"], ("negative", "positive"), "untrained")
+    rows = load_corpus("toy").splits["train"].select(range(64))
+    system.build(dict.fromkeys(("train", "validation", "test"), rows), seed=0)
+    return system, system.encode(rows)
+
+
+class Mean(nn.Module):
+    """Nothing that reads a value."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.out = nn.Embedding(10_000, 4), nn.Linear(4, 2)
+
+    def forward(self, tokens, mask):
+        logits = self.out((self.embedding(tokens) * mask.unsqueeze(-1)).mean(1))
+        return type("Output", (), {"logits": logits})
+
+
+def readings_a_step(model, documents, config):
+    """How often one step of an epoch reads, by the difference of two epochs of unequal length."""
+    accelerator = make_accelerator(torch.device("cpu"), "fp32")
+    prepared = accelerator.prepare_model(model, evaluation_mode=True)
+    optimizer = accelerator.prepare_optimizer(make_optimizer(model, config, accelerator.device))
+    counts = []
+    for size in (32, 16):  # 2 steps, then 4
+        checkpoints = Checkpoints(accelerator, None, "", History(best_by=config.best_by))
+        batches = Batches(documents, size, 0)
+        with counted() as seen:
+            _train_epoch(prepared, optimizer, batches, config, checkpoints, 60.0)
+        counts.append(len(seen))
+    return (counts[1] - counts[0]) / 2
+
+
+def test_the_loop_reads_once_a_step():
+    system, documents = built("agt")
+    config = system.settings.training
+    assert readings_a_step(Mean(), documents, config) == OF_THE_LOOP
+
+
+@pytest.mark.parametrize("name", OF_A_MODEL)
+def test_a_model_reads_no_more_than_its_sequences_need(name):
+    system, documents = built(name)
+    config = system.settings.training
+    assert readings_a_step(system.model, documents, config) == OF_THE_LOOP + OF_A_MODEL[name]
+
+
+def test_every_network_is_counted():
+    networks = {name for name, system in SYSTEMS.items() if issubclass(system, Network)}
+    assert networks == set(OF_A_MODEL)
+
+
+def test_agt_can_be_traced_without_any_value():
+    """On the device that has shapes alone, forward and backward; only AGT has no packing."""
+    system = SYSTEMS["agt"](SYSTEMS["agt"].presets["small"], ("a", "b", "c"))
+    system.vocabulary = range(50)
+    with torch.device("meta"):
+        model = system.network(None)
+        tokens = torch.ones(4, 7, dtype=torch.long)
+        output = model(tokens, tokens.bool())
+        assert output.logits.shape == (4, 3) and output.attention.is_meta
+        output.logits.sum().backward()
+    assert all(parameter.grad.is_meta for parameter in model.parameters())
