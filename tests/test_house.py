@@ -76,7 +76,7 @@ HEAVY = {
     *("IPython", "ipywidgets", "anywidget", "notebook", "papermill", "nbformat", "nbconvert"),
     *("snakemake", "torchmetrics"),
 }
-THIN_LIMIT = 2800
+THIN_LIMIT = 2820
 LONGEST = 450
 
 
