@@ -16,6 +16,7 @@ from course_lib.experiments.report.records import accuracy_of, made_from, spread
 from course_lib.experiments.spec import RunSpec
 
 GRADIENT, RANDOM = "attention–gradient", "attention–random"
+ENTROPY = "entropy of attention ÷ log n"
 PAIRS = {  # by their titles; Jain and Wallace have figures of these three
     GRADIENT: GRADIENT,
     "attention–leave-one-out": "attention–leave-one-out, deletion",
@@ -93,9 +94,10 @@ def replica_table(
 
     Ours are the mean over seeds ± the deviation over documents, which theirs have too, and in
     brackets the widest ends of the seeds' 95 % intervals of the mean; "–" where a run is missing.
+    An entropy of 1 is that of uniform attention, whose order of words means little.
     """
     found = replicas(records, agreements)
-    titles = [*(title for pair in PAIRS for title in (pair, "theirs")), RANDOM]
+    titles = [*(title for pair in PAIRS for title in (pair, "theirs")), RANDOM, ENTROPY]
     rows = [
         f"| dataset | network | {' | '.join(titles)} | accuracy in % | theirs |",
         "|---|---" + "|---:" * (len(titles) + 2) + "|",
@@ -111,8 +113,11 @@ def _row(dataset: str, name: str, ours: Replica) -> str:
         theirs = f"{tau:.2f} ± {deviation:.2f}"
         cells += [_cell(ours.tau(pair)), theirs + (f" (paper: {printed})" if printed else "")]
     cells.append(_cell(ours.tau(RANDOM)))
-    accuracies = [accuracy_of(record) for record in ours.runs]
-    cells.append(f"{spread(accuracies, 100)} {made_from(ours.runs)}" if accuracies else "–")
+    cells += ["–", "–"]
+    if runs := ours.runs:
+        entropies = [record["attention"]["trained"]["entropy"] for record in runs]
+        accuracies = spread([accuracy_of(record) for record in runs], 100)
+        cells[-2:] = [spread(entropies, digits=3), f"{accuracies} {made_from(runs)}"]
     cells.append(f"{100 * accuracy:.1f}")
     return f"| {NAMES[dataset]} | {name} | {' | '.join(cells)} |"
 
