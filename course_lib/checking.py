@@ -18,6 +18,13 @@ def check_whole(config: Any, *names: str, least: int = 1) -> None:
             raise refusal(config, name, f"a whole number from {least}")
 
 
+def check_even(config: Any, *names: str) -> None:
+    """``ValueError`` unless each field is an even number, as the two directions of a layer need."""
+    for name in names:
+        if getattr(config, name) % 2:
+            raise refusal(config, name, "an even number, which two directions share")
+
+
 def check_number(config: Any, *names: str, least: float = 0.0) -> None:
     """``ValueError`` unless each field is a finite float or int of at least ``least``."""
     for name in names:

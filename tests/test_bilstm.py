@@ -1,4 +1,4 @@
-"""The BiLSTM with attention: its equations in NumPy, the invariants, its presets."""
+"""The BiLSTM with attention and its variants: equations in NumPy, the invariants, the presets."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,19 @@ import torch
 from hypothesis import given, settings
 from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 
+from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems.bilstm import BiLSTMSystem
 from course_lib.metrics import invariants
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 
 TINY = {"embedding": 6, "hidden": 8}
+VARIANTS = {
+    "tanh": {},
+    "dot": {"attention": "dot"},
+    "average": {"encoder": "average"},
+    "average, dot": {"encoder": "average", "attention": "dot"},
+}
+variants = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 
 
 def tiny_bilstm(seed=0, **changes):
@@ -31,7 +39,7 @@ def by_the_paper(model, words):
     weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
 
     def lstm(x, name):
-        w_x, w_h = (weights[f"lstm.{name}.weight_{part}_l0"] for part in ("ih", "hh"))
+        w_x, w_h = (weights[f"encoder.{name}.weight_{part}_l0"] for part in ("ih", "hh"))
         h = c = np.zeros(w_h.shape[1])
         states = []
         for word in x:
@@ -41,22 +49,30 @@ def by_the_paper(model, words):
             states.append(h)
         return states
 
+    def linear(x, name):
+        return weights[f"{name}.weight"] @ x + weights[f"{name}.bias"]
+
     x = weights["embedding.weight"][words]
-    states = zip(lstm(x, "forwards"), reversed(lstm(x[::-1], "backwards")), strict=True)
-    h = [np.concatenate(pair) for pair in states]
-    w, b, (c,) = (
-        weights[f"pooling.{name}"] for name in ("projection.weight", "projection.bias", "contexts")
-    )
-    scores = np.array([np.tanh(w @ state + b) @ c for state in h])
+    if model.config.encoder == "average":
+        h = [np.tanh(linear(word, "encoder")) for word in x]
+    else:
+        states = zip(lstm(x, "forwards"), reversed(lstm(x[::-1], "backwards")), strict=True)
+        h = [np.concatenate(pair) for pair in states]
+    (c,) = weights["pooling.contexts"]
+    if model.config.attention == "dot":
+        scores = np.array([state @ c / np.sqrt(len(state)) for state in h])
+    else:
+        scores = np.array([np.tanh(linear(state, "pooling.projection")) @ c for state in h])
     alpha = np.exp(scores) / np.exp(scores).sum()
     document = sum(share * state for share, state in zip(alpha, h, strict=True))
     return weights["classifier.weight"] @ document + weights["classifier.bias"], alpha
 
 
+@variants
 @settings(max_examples=15)
 @given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
-def test_the_forward_pass_is_the_papers(lengths, seed):
-    model, (tokens, mask) = tiny_bilstm(seed % 7), batch(lengths, seed)
+def test_the_forward_pass_is_the_papers(changes, lengths, seed):
+    model, (tokens, mask) = tiny_bilstm(seed % 7, **changes), batch(lengths, seed)
     with torch.inference_mode():
         output = model(tokens, mask)
     assert output.logits.shape == (len(lengths), 3) and output.attention.shape == mask.shape
@@ -66,17 +82,19 @@ def test_the_forward_pass_is_the_papers(lengths, seed):
         np.testing.assert_allclose(output.attention[row, :length], alpha, atol=1e-5)
 
 
-def test_these_weights_make_attention_far_from_uniform():
+@variants
+def test_these_weights_make_attention_far_from_uniform(changes):
     tokens, mask = batch([9, 6], 3)
-    output = tiny_bilstm(1)(tokens, mask)
-    assert (output.attention.amax(1) > 2 / mask.sum(1)).all()
+    output = tiny_bilstm(1, **changes)(tokens, mask)
+    assert (output.attention.amax(1) > 1.5 / mask.sum(1)).all()
 
 
 @every_device
+@variants
 @settings(max_examples=15)
 @given(lengths=row_lengths(longest=9), seed=seeds)
-def test_invariants_hold(device, lengths, seed):
-    model = tiny_bilstm(seed % 7).to(device)
+def test_invariants_hold(device, changes, lengths, seed):
+    model = tiny_bilstm(seed % 7, **changes).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     tolerance = 2e-6 if device == "cpu" else 1e-5
     check_independence(model, tokens, mask, tolerance)
@@ -88,14 +106,28 @@ def test_invariants_hold(device, lengths, seed):
     torch.testing.assert_close(output.logits[empty], expected)
 
 
-def test_gradients_reach_every_parameter_and_word_order_matters():
-    model, (tokens, mask) = tiny_bilstm(2), batch([7, 4, 9, 6], 5)
+@variants
+def test_gradients_reach_every_parameter_and_an_lstm_alone_sees_word_order(changes):
+    model, (tokens, mask) = tiny_bilstm(2, **changes), batch([7, 4, 9, 6], 5)
     invariants.check_gradients(model, tokens, mask)
-    invariants.check_permutation(model, tokens, mask, matters=True)
+    matters = model.config.encoder == "lstm"
+    invariants.check_permutation(model, tokens, mask, matters=matters)
 
 
-def test_a_batch_of_empty_documents_has_no_attention_and_finite_gradients():
-    model, tokens = tiny_bilstm(), torch.zeros(2, 3, dtype=torch.int64)
+def test_an_averaging_encoder_weighs_a_word_by_nothing_but_that_word():
+    model, (tokens, mask) = tiny_bilstm(2, encoder="average"), batch([6], 5)
+    tokens[0, 5] = tokens[0, 2]
+    alpha = model(tokens, mask).attention[0]
+    other = tokens.clone()
+    other[0, 0] = other[0, 0] % (WORDS - 1) + 1
+    changed = model(other, mask).attention[0]
+    torch.testing.assert_close(alpha[5], alpha[2])
+    torch.testing.assert_close(changed[1:] / changed[1], alpha[1:] / alpha[1])
+
+
+@variants
+def test_a_batch_of_empty_documents_has_no_attention_and_finite_gradients(changes):
+    model, tokens = tiny_bilstm(**changes), torch.zeros(2, 3, dtype=torch.int64)
     output = model(tokens, tokens.bool())
     output.logits.sum().backward()
     assert output.logits.isfinite().all() and not output.attention.any()
@@ -113,11 +145,11 @@ def test_bfloat16_gives_attention_in_float32():
 def test_dropout_takes_the_same_features_of_every_word_and_some_of_the_document():
     model, (tokens, mask) = tiny_bilstm(dropout=0.5).train(), batch([6, 4], 2)
     seen = {}
-    for name in ("lstm", "classifier"):
+    for name in ("encoder", "classifier"):
         module = getattr(model, name)
         module.register_forward_pre_hook(lambda _, inputs, name=name: seen.update({name: inputs}))
     model(tokens, mask)
-    x, kept = seen["lstm"][0], seen["lstm"][0] != 0
+    x, kept = seen["encoder"][0], seen["encoder"][0] != 0
     assert torch.equal(kept[0], kept[0, :1].expand_as(kept[0])) and 0 < kept[0, 0].sum() < 6
     torch.testing.assert_close(x[kept], 2 * model.embedding(tokens)[kept])
     assert (seen["classifier"][0] == 0).any()
@@ -137,21 +169,33 @@ def test_the_papers_network_has_as_many_parameters_as_their_code():
     PyTorch's LSTM has two biases a gate where ours has one.
     """
     lstm = 2 * 4 * 128 * (300 + 128 + 1)
-    expected = 100 * 300 + lstm + 128 * 256 + 128 + 128 + 256 * 2 + 2
-    model = BiLSTM(BiLSTMConfig.paper(), 100, 2)
-    assert sum(p.numel() for p in model.parameters()) == expected
+    scored, classifier = 128 * 256 + 128 + 128, 256 * 2 + 2
+    average = 256 * 300 + 256
+    for changes, expected in (
+        ({}, lstm + scored),
+        ({"attention": "dot"}, lstm + 256),
+        ({"encoder": "average"}, average + scored),
+    ):
+        model = BiLSTM(BiLSTMConfig.paper(**changes), 100, 2)
+        assert sum(p.numel() for p in model.parameters()) == 100 * 300 + expected + classifier
 
 
 def test_the_presets_are_what_they_are_said_to_be():
-    imdb, sst2 = (BiLSTMSystem.presets[name] for name in ("imdb", "sst2"))
-    assert imdb.model == BiLSTMConfig(hidden=128, dropout=0.3)
-    assert sst2.model == BiLSTMConfig(hidden=200, dropout=0.3, frozen=True)
-    assert (imdb.text.max_tokens, imdb.text.vocabulary_limit) == (400, 30_000)
-    assert (sst2.text.max_tokens, sst2.text.vocabulary_from) == (0, "train+validation+test")
-    assert {each.text.vectors for each in (imdb, sst2)} == {"glove.6B.50d"}
-    for training in (imdb.training, sst2.training):
-        assert (training.optimizer, training.learning_rate) == ("adam", 1e-3)
-        assert (training.epochs, training.patience) == (6, 2)
+    presets = BiLSTMSystem.presets
+    assert set(presets) == {"sst2", "imdb", "ag_news", "small"}
+    for name in ("sst2", "imdb", "ag_news"):
+        text, model, training = (getattr(presets[name], p) for p in ("text", "model", "training"))
+        assert model == BiLSTMConfig(hidden=128)
+        assert text.max_tokens == (400 if name == "imdb" else 0)
+        assert (text.vectors, text.vocabulary_from) == ("reviews.100d", "vectors")
+        assert (training.optimizer, training.learning_rate) == ("amsgrad", 1e-3)
+        assert (training.weight_decay, training.decay, training.embedding_rate) == (1e-5, False, 0)
+
+
+def test_a_run_is_named_by_its_variant():
+    changes = {"model.encoder": "average", "model.attention": "dot"}
+    spec = RunSpec("bilstm", "sst2", "sst2", changes, seed=1)
+    assert spec.id == "bilstm-sst2-sst2-encoder-average-attention-dot-s1"
 
 
 @pytest.mark.parametrize(
@@ -161,6 +205,8 @@ def test_the_presets_are_what_they_are_said_to_be():
         ({"hidden": 0}, "hidden takes a whole number from 1, got 0"),
         ({"embedding": 6.0}, "embedding takes a whole number from 1, got 6.0"),
         ({"dropout": 1}, "dropout takes a number from 0 to below 1, got 1"),
+        ({"encoder": "gru"}, "encoder takes one of 'lstm', 'average', got 'gru'"),
+        ({"attention": True}, "attention takes one of 'tanh', 'dot', got True"),
         ({"frozen": 1}, "frozen takes True or False, got 1"),
     ],
 )

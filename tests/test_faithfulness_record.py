@@ -12,8 +12,10 @@ from course_lib import cli, faithfulness
 from course_lib.experiments import faithfulness_record, records, report
 from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.experiments.faithfulness_record import (
+    AGREEMENT,
     MASK,
     choose,
+    record_agreement,
     record_faithfulness,
     record_path,
 )
@@ -21,6 +23,7 @@ from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import StaleRun, load_records
 from course_lib.experiments.run import train
 from course_lib.experiments.settings import SpecError
+from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.weights import publish_weights
 from course_lib.faithfulness import agreement
 from course_lib.files import DataError
@@ -171,6 +174,48 @@ def test_what_cannot_be_tested_is_refused_before_anything_is_written(
     monkeypatch.setattr(records, "prepared_content", lambda dataset: "other rows")
     with pytest.raises(StaleRun, match="other data"):
         choose(name, 2)
+
+
+def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):
+    """A recorded network differs from its run by float16 alone."""
+    folder = records.RUNS / name
+    command = ["faithfulness", str(folder), "--texts", str(TEXTS), "--only", "agreement"]
+    assert cli.main(command) == 0
+    found = json.loads(record_path(name, AGREEMENT).read_text(encoding="utf-8"))
+    assert found["command"] == (
+        f"attention-course faithfulness runs/{name} --texts {TEXTS} --seed 0 --only agreement"
+    )
+    assert found["weights"] == choose(str(folder), 1).run.record["weights"] != made["weights"]
+    assert found.keys() == made.keys() - {"slow_texts", "shares", "removals"}
+    for key in ("id", "seed", "texts", "test_texts", "words", "sample", "data"):
+        assert found[key] == made[key]
+    assert found["kendall"].keys() == {
+        "attention–gradient", "attention–gradient, attached", "attention–random",
+        "attention–leave-one-out, deletion", "gradient–leave-one-out, deletion",
+    }  # fmt: skip
+    for pair, mean in found["kendall"].items():
+        assert mean["mean"] == pytest.approx(made["kendall"][pair]["mean"], abs=0.1), pair
+    assert report.faithfulness_records() == {name: made}  # no other record was written
+
+
+def test_agreement_is_kendalls_tau_of_absolute_gradients_and_differences(name):
+    trial = choose(str(records.RUNS / name), TEXTS)
+    model, documents = trial.model, trial.documents
+    attention = model.attention(documents)["attention"]
+    gradient = faithfulness.gradient_times_input(model.gradients, model, documents, detached=True)
+    taus = faithfulness.kendall(attention, [np.abs(scores) for scores in gradient])
+    found = record_agreement(trial)["kendall"]["attention–gradient"]
+    assert found["mean"] == pytest.approx(np.nanmean(taus), abs=1e-4)
+    assert found["deviation"] == pytest.approx(np.nanstd(taus), abs=1e-4)
+    signed = faithfulness.kendall(attention, gradient)
+    assert abs(np.nanmean(signed) - np.nanmean(taus)) > 1e-3  # so that the test can fail
+
+
+def test_a_run_without_a_network_is_refused(tmp_path, capsys):
+    spec = RunSpec("tfidf", "toy", "words", device="cpu", threads=1)
+    train(spec, tmp_path / spec.id)
+    assert cli.main(["faithfulness", str(tmp_path / spec.id), "--only", "agreement"]) == 2
+    assert "is no network, so it has no attention to test" in capsys.readouterr().err
 
 
 def test_a_network_without_attention_is_refused(name, monkeypatch):

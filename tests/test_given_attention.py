@@ -118,9 +118,11 @@ def test_uniform_attention_is_the_plain_mean_in_agt():
     torch.testing.assert_close(logits, expected)
 
 
-def test_uniform_attention_is_the_plain_mean_in_bilstm():
-    model, (tokens, mask) = flat_network("bilstm"), batch([5, 3, 1], 1)
-    h, _, _ = model.lstm(model.embedding(tokens), mask)
+@pytest.mark.parametrize("encoder", ["lstm", "average"])
+def test_uniform_attention_is_the_plain_mean_in_bilstm(encoder):
+    model, (tokens, mask) = flat_network("bilstm", encoder=encoder), batch([5, 3, 1], 1)
+    x = model.embedding(tokens)
+    h = model.encoder(x, mask)[0] if encoder == "lstm" else torch.tanh(model.encoder(x))
     logits = model(tokens, mask, torch.ones(3, 5)).logits
     torch.testing.assert_close(logits, model.classifier(mean_of_words(h, mask)))
 

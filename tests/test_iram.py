@@ -21,8 +21,8 @@ from course_lib.data.corpus import load_corpus
 from course_lib.experiments.run import split_rows, system_of
 from course_lib.experiments.spec import RunSpec
 from course_lib.metrics import invariants
-from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer, step_penalty
-from course_lib.models.layers import Highway
+from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
+from course_lib.models.layers import Highway, LSTMLayer
 from course_lib.teaching import probes
 
 TINY = {"embedding": 6, "hidden": 8}

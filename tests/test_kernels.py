@@ -9,8 +9,7 @@ from strategies import prefix_mask, row_lengths, seeds
 
 from course_lib.models import kernels
 from course_lib.models.gru import BidirectionalGRU
-from course_lib.models.iram import LSTMLayer
-from course_lib.models.layers import masked_softmax
+from course_lib.models.layers import LSTMLayer, masked_softmax
 
 lengths = row_lengths(longest=6, most_rows=5)
 

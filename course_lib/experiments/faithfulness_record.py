@@ -1,7 +1,9 @@
 """A recorded network put through the tests of ``course_lib.faithfulness``, and the figures kept.
 
 ``attention-course faithfulness NAME --texts 100`` writes ``results/faithfulness/NAME.json``: means
-over test texts with their bootstrap intervals, and no text.
+over test texts with their bootstrap intervals, and no text. The folder of a finished run may stand
+for a name. ``--only agreement`` measures Jain and Wallace's rank correlations alone and writes
+``results/agreement/NAME.json``.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import check_data, describe_environment, write_json
 from course_lib.experiments.run import Run
 from course_lib.experiments.settings import SpecError
+from course_lib.experiments.systems import Network
 from course_lib.experiments.weights import any_run
 from course_lib.faithfulness import Document
 from course_lib.training.devices import use_threads
@@ -34,6 +37,7 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 DIGITS = 5
 MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word
 REMOVALS = {"deletion": None, "masking": MASK}
+ALL, AGREEMENT = "faithfulness", "agreement"  # kinds of record, and the folders they are kept in
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -51,11 +55,19 @@ Rankings = dict[str, list[np.ndarray]]
 
 @dataclass(frozen=True)
 class Trial:
-    """A recorded network and the test ``documents`` it is tested on, cut as it reads them."""
+    """A recorded network and the test ``documents`` it is tested on, cut as it reads them;
+    ``weights`` is the digest of the file that it was read from."""
 
     run: Run
+    weights: str
     documents: list[Document]
     seed: int
+
+    @property
+    def name(self) -> str:
+        """What the command calls it: the id of a recorded network, or the folder of a run."""
+        record = self.run.record
+        return f"runs/{record['id']}" if self.weights == record["weights"] else record["id"]
 
     @property
     def model(self) -> DocumentModel:
@@ -73,10 +85,13 @@ def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
     """A network with a random sample of its test texts; of one seed, a smaller sample is the
     beginning of a larger one. ``name`` is a recorded network's, or the folder of a finished run.
 
-    ``DataError`` for what is neither, ``StaleRun`` if it was trained on other data than
-    are here, ``SpecError`` for fewer than one text or more than the test half has.
+    ``DataError`` for what is neither, ``StaleRun`` if it was trained on other data than are here,
+    ``SpecError`` for a run without a network, and for fewer than one text or more than the test
+    half has.
     """
     run = any_run(name)
+    if not isinstance(run.system, Network):
+        raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
     rows, dataset = run.corpus.splits["test"], run.record["spec"]["dataset"]
     check_data(run.record, dataset, Path(name))
     if not 1 <= texts <= len(rows):
@@ -85,7 +100,9 @@ def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
             f"got {texts}"
         )
     chosen = rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
-    return Trial(run, DocumentModel(run.system).documents(chosen), seed)
+    trained_here = (Path(name) / "record.json").exists()
+    weights = run.record["weights" if trained_here else DIGEST]
+    return Trial(run, weights, DocumentModel(run.system).documents(chosen), seed)
 
 
 def record_faithfulness(
@@ -96,8 +113,7 @@ def record_faithfulness(
     Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean stands with its
     interval and the number of texts behind it; it is None where no text has a value.
     """
-    environment = describe_environment(torch.device("cpu"), use_threads(None))
-    start, model, documents = time.perf_counter(), trial.model, trial.documents
+    begun, model, documents = _begin(), trial.model, trial.documents
     say("rankings")
     rankings = _rankings(trial)
     left_out, removals = {}, {}
@@ -111,27 +127,64 @@ def record_faithfulness(
             removals[removal][measure] = _erasure(trial, ranked, measure, mask)
         say(f"by {removal}: words to flip")
         removals[removal]["words_to_flip"] = _flips(trial, ranked, mask)
-    lengths = [len(faithfulness.words_of(document)) for document in documents]
-    return {
-        "id": trial.run.record["id"],
-        "seed": trial.seed,
-        "texts": len(documents),
+    return _about(trial, begun) | {
         "slow_texts": len(documents[:SLOW_TEXTS]),
-        "test_texts": len(trial.run.corpus.splits["test"]),
-        "words": {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)},
-        "sample": trial.digest,
-        "data": trial.run.record["data"]["content"],
-        "weights": trial.run.record.get(DIGEST) or trial.run.record["weights"],
-        "environment": environment,
-        "seconds": round(time.perf_counter() - start, 1),
         "shares": list(faithfulness.SHARES),
         "removals": removals,
         "kendall": _agreement(rankings, left_out, trial.seed),
     }
 
 
+def record_agreement(trial: Trial, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """Kendall's τ between attention, gradient × input and leave-one-out by deletion, text by text,
+    as Jain and Wallace (2019) measure it, beside the τ of attention and random numbers.
+
+    Theirs is the absolute gradient of the prediction, with attention detached, times the word's
+    vector; that of the log-odds ranks alike. With more than two classes, both it and Δŷ are those
+    of the predicted class.
+    """
+    begun = _begin()
+    say("attention and gradients")
+    rankings = _compared(trial)
+    say("leave-one-out")
+    left_out = {"deletion": faithfulness.leave_one_out(trial.model, trial.documents)}
+    return _about(trial, begun) | {"kendall": _agreement(rankings, left_out, trial.seed)}
+
+
+def _begin() -> tuple[dict[str, Any], float]:
+    """The environment of a record, and when it was begun."""
+    environment = describe_environment(torch.device("cpu"), use_threads(None))
+    return environment, time.perf_counter()
+
+
+def _about(trial: Trial, begun: tuple[dict[str, Any], float]) -> dict[str, Any]:
+    """Which network was tested, on which texts, where and for how long."""
+    environment, start = begun
+    record, documents = trial.run.record, trial.documents
+    lengths = [len(faithfulness.words_of(document)) for document in documents]
+    return {
+        "id": record["id"],
+        "seed": trial.seed,
+        "texts": len(documents),
+        "test_texts": len(trial.run.corpus.splits["test"]),
+        "words": {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)},
+        "sample": trial.digest,
+        "data": record["data"]["content"],
+        "weights": trial.weights,
+        "environment": environment,
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
 def _rankings(trial: Trial) -> Rankings:
     """The importances that do not depend on how words are removed."""
+    model, documents = trial.model, trial.documents
+    integrated = faithfulness.integrated_gradients(model.gradients, model, documents)
+    return _compared(trial) | {INTEGRATED: integrated}
+
+
+def _compared(trial: Trial) -> Rankings:
+    """Of these, the ones whose agreement is measured."""
     model, documents = trial.model, trial.documents
     reductions = model.attention(documents)
     if ATTENTION not in reductions:
@@ -144,7 +197,6 @@ def _rankings(trial: Trial) -> Rankings:
     return found | {
         ATTACHED: faithfulness.gradient_times_input(*gradients),
         DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
-        INTEGRATED: faithfulness.integrated_gradients(*gradients),
         RANDOM: faithfulness.random_importance(documents, trial.seed),
     }
 
@@ -214,7 +266,8 @@ def _agreement(
         scores = _absolute(scores)
         pairs[f"attention–leave-one-out, {removal}"] = (attention, scores)
         pairs[f"gradient–leave-one-out, {removal}"] = (detached, scores)
-    return {name: _mean(faithfulness.kendall(*pair), seed) for name, pair in pairs.items()}
+    taus = {name: faithfulness.kendall(*pair) for name, pair in pairs.items()}
+    return {name: _mean(tau, seed) | {"deviation": _deviation(tau)} for name, tau in taus.items()}
 
 
 def _absolute(importances: list[np.ndarray]) -> list[np.ndarray]:
@@ -229,11 +282,25 @@ def _mean(values: np.ndarray, seed: int) -> dict[str, Any]:
     }
 
 
-def record_path(name: str) -> Path:
-    """Where the record of the recorded network with that id is, or of the run in that folder."""
-    if (Path(name) / "record.json").exists():
-        return Path(name) / "faithfulness.json"
-    return records.RESULTS / "faithfulness" / f"{name}.json"
+def _deviation(values: np.ndarray) -> float | None:
+    """The standard deviation over documents, of those that have a value; None without any."""
+    kept = values[~np.isnan(values)]
+    return round(float(kept.std()), DIGITS) if len(kept) else None
+
+
+def record_path(name: str, kind: str = ALL) -> Path:
+    """Where the record of the network with that id is, of that kind: ``ALL`` or ``AGREEMENT``.
+
+    ``name`` may be the folder of a run. The record of one that ``results/`` does not hold stays
+    there.
+    """
+    folder = Path(name)
+    if not (folder / "record.json").exists():
+        return records.RESULTS / kind / f"{name}.json"
+    run = records.read_record(folder / "record.json")["id"]
+    if (records.RESULTS / f"{run}.json").exists():
+        return records.RESULTS / kind / f"{run}.json"
+    return folder / f"{kind}.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -246,18 +313,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
+    parser.add_argument(
+        "--only", choices=(AGREEMENT,), dest="kind", default=ALL,
+        help="measure Jain and Wallace's rank correlations alone",
+    )  # fmt: skip
 
 
 def command(options: argparse.Namespace) -> int:
-    """Test some recorded networks and write a record of each; all are loaded before the first is
-    tested, so that a mistake shows at once."""
+    """Test some networks and write a record of each; all are loaded before the first is tested, so
+    that a mistake shows at once."""
+    make = record_agreement if options.kind == AGREEMENT else record_faithfulness
     trials = {name: choose(name, options.texts, options.seed) for name in options.names}
     for name, trial in trials.items():
         print(f"{name}: {len(trial.documents)} test texts", flush=True)
-        record = record_faithfulness(trial, lambda what: print(f"  {what}", flush=True))
-        words = f"{name} --texts {options.texts} --seed {options.seed}"
-        write_json(
-            record_path(name), {"command": f"attention-course faithfulness {words}"} | record
-        )
-        print(f"results in {record_path(name)}")
+        record = make(trial, lambda what: print(f"  {what}", flush=True))
+        words = f"{trial.name} --texts {options.texts} --seed {options.seed}"
+        if options.kind == AGREEMENT:
+            words += f" --only {AGREEMENT}"
+        path = record_path(name, options.kind)
+        write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
+        print(f"results in {path}")
     return 0

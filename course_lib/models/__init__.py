@@ -9,6 +9,7 @@ __all__, __getattr__ = front(
         "renormalised": "layers",  # weights as shares of the real entries
         "AttentionPooling": "layers",  # mean of states, weighted by a context vector
         "BilinearAttention": "layers",  # softmax of q W h
+        "LSTMLayer": "layers",  # a bidirectional LSTM layer that padding cannot change
         "Highway": "layers",  # lets each number pass or be replaced
         "Maxout": "layers",  # the largest of several linear maps
         "Dropout": "layers",  # each entry zero with some probability
@@ -21,7 +22,6 @@ __all__, __getattr__ = front(
         "HANConfig": "han",  # its sizes
         "IRAM": "iram",  # iterative recursive attention model
         "IRAMConfig": "iram",  # its sizes and parts
-        "LSTMLayer": "iram",  # a bidirectional LSTM layer that padding cannot change
         "RecursiveAttention": "iram",  # steps of attention whose summaries rejoin the sequence
         "step_penalty": "iram",  # how much the steps attend to the same
         "ContextHAN": "context_han",  # a HAN whose word attention knows the other sentences
@@ -33,7 +33,7 @@ __all__, __getattr__ = front(
         "pooled_word_attention": "sanet",  # the share of pooled dimensions that each word gave
         "AGT": "agt",  # attention-gated transformation network
         "AGTConfig": "agt",  # its sizes
-        "BiLSTM": "bilstm",  # bidirectional LSTM with additive attention
-        "BiLSTMConfig": "bilstm",  # its sizes
+        "BiLSTM": "bilstm",  # attention over the states of a BiLSTM, or over projected words
+        "BiLSTMConfig": "bilstm",  # its sizes, encoder and attention
     },
 )

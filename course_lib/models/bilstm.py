@@ -2,20 +2,22 @@
 
 Words → bidirectional LSTM → attention over its states → document vector → linear classifier: the
 network of both papers on whether attention is an explanation. A state h_i has read the whole text,
-so a weight on word i is a weight on what the LSTM has there, not on that word alone.
+so a weight on word i is a weight on what the LSTM has there, not on that word alone. Jain and
+Wallace's averaging encoder, h_i = tanh(W x_i + b), has read nothing but word i.
 """
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from course_lib.checking import check_flags, check_share, check_whole, refusal
-from course_lib.models.iram import LSTMLayer
+from course_lib.checking import check_choice, check_even, check_flags, check_share, check_whole
 from course_lib.models.layers import (
     AttentionPooling,
     Dropout,
     LockedDropout,
+    LSTMLayer,
     renormalised,
     word_embedding,
 )
@@ -25,21 +27,25 @@ from course_lib.models.layers import (
 class BiLSTMConfig:
     """Sizes of a BiLSTM; the defaults are those of Jain and Wallace's published code.
 
-    ``hidden`` is the size of a state h_i = [→h_i; ←h_i]; that of u_i is half of it. ``dropout``
-    acts on the word vectors, where a text loses the same features at every word, and on the
-    document vector. ``embedding`` is the width of vectors that start at random; ``frozen`` word
-    vectors do not learn. ``ValueError`` for a wrong value.
+    ``encoder`` ``"lstm"`` makes states h_i = [→h_i; ←h_i] of size ``hidden``, ``"average"`` makes
+    tanh(W x_i + b) of that size. ``attention`` is ``"tanh"``, with u_i half as wide, or ``"dot"``,
+    α = softmax(h_i · c / √hidden). ``dropout`` acts on the word vectors, where a text loses the
+    same features at every word, and on the document vector. ``embedding`` is the width of vectors
+    that start at random; ``frozen`` vectors do not learn. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 300
     hidden: int = 256
+    encoder: str = "lstm"
+    attention: str = "tanh"
     dropout: float = 0.0
     frozen: bool = False
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden")
-        if self.hidden % 2:
-            raise refusal(self, "hidden", "an even number, which two directions share")
+        check_even(self, "hidden")
+        check_choice(self, "encoder", ("lstm", "average"))
+        check_choice(self, "attention", ("tanh", "dot"))
         check_share(self, "dropout")
         check_flags(self, "frozen")
 
@@ -58,7 +64,7 @@ class BiLSTMOutput(NamedTuple):
 
 
 class BiLSTM(nn.Module):
-    """Reads a text in both directions, then takes the mean of its states that attention weighs."""
+    """Encodes the words of a text, then takes the mean of their states that attention weighs."""
 
     def __init__(
         self, config: BiLSTMConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
@@ -69,8 +75,10 @@ class BiLSTM(nn.Module):
         self.embedding = word_embedding(vocabulary, config.embedding, embedding)
         self.embedding.weight.requires_grad_(not config.frozen)
         self.word_dropout = LockedDropout(config.dropout)
-        self.lstm = LSTMLayer(self.embedding.embedding_dim, config.hidden)
-        self.pooling = AttentionPooling(config.hidden, config.hidden // 2)
+        encoder = LSTMLayer if config.encoder == "lstm" else nn.Linear
+        self.encoder = encoder(self.embedding.embedding_dim, config.hidden)
+        width = config.hidden // 2 if config.attention == "tanh" else 0
+        self.pooling = AttentionPooling(config.hidden, width)
         self.dropout = Dropout(config.dropout)
         self.classifier = nn.Linear(config.hidden, classes)
 
@@ -85,7 +93,11 @@ class BiLSTM(nn.Module):
         """
         if attention is not None:
             attention = renormalised(attention, mask)
-        h, _, _ = self.lstm(self.word_dropout(self.embedding(tokens)), mask)
-        # u_i = tanh(W h_i + b), α = softmax(u_i · c), d = Σ α_i h_i
+        x = self.word_dropout(self.embedding(tokens))
+        if self.config.encoder == "lstm":
+            h, _, _ = self.encoder(x, mask)
+        else:
+            h = torch.tanh(self.encoder(x))
+        # α = softmax(u_i · c), u_i = tanh(W h_i + b) or h_i / √hidden, d = Σ α_i h_i
         d, alpha = self.pooling(h, mask, attention)
         return BiLSTMOutput(self.classifier(self.dropout(d)), alpha.squeeze(1))

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.checking import check_flags, check_number, check_share, check_whole, refusal
-from course_lib.models.kernels import lstm_over_padding
+from course_lib.checking import check_even, check_flags, check_number, check_share, check_whole
 from course_lib.models.layers import (
     BilinearAttention,
     Dropout,
     Highway,
+    LSTMLayer,
     Maxout,
     renormalised,
     word_embedding,
@@ -57,8 +57,7 @@ class IRAMConfig:
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden", "context_layers")
         check_whole(self, "steps", "query_layers", "ngrams", "embedding_highway", least=0)
-        if self.hidden % 2:
-            raise refusal(self, "hidden", "an even number, which two directions share")
+        check_even(self, "hidden")
         check_number(self, "penalty", "initial_std")
         check_share(self, "dropout", "hidden_dropout")
         check_flags(self, "query_highway", "frozen")
@@ -86,40 +85,6 @@ class IRAMOutput(NamedTuple):
     attention: Tensor | None
     penalty: Tensor
     summaries: Tensor | None
-
-
-class LSTMLayer(nn.Module):
-    """A bidirectional LSTM layer on which padding has no effect; ``hidden`` is even.
-
-    The biases are the weights of one more input, which is 1 at each word and 0 on padding, so an
-    LSTM that reads padding stays at zero.
-    """
-
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__()
-        self.forwards = nn.LSTM(inputs + 1, hidden // 2, bias=False, batch_first=True)
-        self.backwards = nn.LSTM(inputs + 1, hidden // 2, bias=False, batch_first=True)
-        self.reset_biases()
-
-    def reset_biases(self) -> None:
-        """Set all biases to 0, and those of the forget gates to 1."""
-        with torch.no_grad():
-            for lstm in (self.forwards, self.backwards):
-                bias = lstm.weight_ih_l0[:, -1].unflatten(0, (4, -1))  # gates: i, f, g, o
-                bias.zero_()[1] = 1
-
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` with the real entries first →
-        states ``(n, length, hidden)``, zero on padding, and the last state and cell of both
-        directions, ``(n, hidden)``: forward at the last word, backward at the first.
-        """
-        x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
-        if not mask.all():
-            return lstm_over_padding(self.forwards, self.backwards, x, mask)
-        right, (right_h, right_c) = self.forwards(x)
-        left, (left_h, left_c) = self.backwards(x.flip(1))
-        h = torch.cat([right, left.flip(1)], 2)
-        return h, torch.cat([right_h[0], left_h[0]], 1), torch.cat([right_c[0], left_c[0]], 1)
 
 
 class Encoder(nn.Module):

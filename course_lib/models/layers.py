@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from course_lib.models.kernels import bit_cut_dropout
+from course_lib.models.kernels import bit_cut_dropout, lstm_over_padding
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
@@ -70,13 +70,15 @@ class AttentionPooling(nn.Module):
     u = tanh(W h + b); α = softmax(u · c); pooled = Σ α h (Yang et al. 2016, Eq. 5–7; the IMDb
     report writes u without b). With several ``hops``, each has its own context vector, and their
     weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
-    averaged weights are exactly those of the pooled mean).
+    averaged weights are exactly those of the pooled mean). ``attention`` is the size of u; 0 leaves
+    the projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019).
     """
 
     def __init__(self, hidden: int, attention: int, hops: int = 1, bias: bool = True) -> None:
         super().__init__()
-        self.projection = nn.Linear(hidden, attention, bias=bias)
-        self.contexts = nn.Parameter(torch.randn(hops, attention) / attention**0.5)
+        self.projection = nn.Linear(hidden, attention, bias=bias) if attention else None
+        width = attention or hidden
+        self.contexts = nn.Parameter(torch.randn(hops, width) / width**0.5)
 
     def forward(
         self, h: Tensor, mask: Tensor, attention: Tensor | None = None
@@ -94,7 +96,9 @@ class AttentionPooling(nn.Module):
     def scores(self, h: Tensor, mask: Tensor) -> Tensor:
         """u · c of real places, 0 elsewhere: ``(n, hops, length)``."""
         real = mask.flatten().nonzero().squeeze(1)  # no matrix product for padding
-        u = torch.tanh(self.projection(h.flatten(0, 1).index_select(0, real)))  # (real, attention)
+        u = h.flatten(0, 1).index_select(0, real)
+        dot = self.projection is None
+        u = u / u.shape[1] ** 0.5 if dot else torch.tanh(self.projection(u))  # (real, attention)
         scores = u @ self.contexts.T  # (real, hops)
         padded = scores.new_zeros(mask.numel(), scores.shape[1]).index_copy_(0, real, scores)
         return padded.view(*mask.shape, len(self.contexts)).transpose(1, 2)
@@ -119,6 +123,40 @@ class BilinearAttention(nn.Module):
         ``(n, rows, length)``."""
         scores = q @ self.weight @ h.transpose(1, 2) / self.divisor
         return masked_softmax(scores, mask.unsqueeze(1) if mask.dim() == 2 else mask)
+
+
+class LSTMLayer(nn.Module):
+    """A bidirectional LSTM layer on which padding has no effect; ``hidden`` is even.
+
+    The biases are the weights of one more input, which is 1 at each word and 0 on padding, so an
+    LSTM that reads padding stays at zero.
+    """
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.forwards = nn.LSTM(inputs + 1, hidden // 2, bias=False, batch_first=True)
+        self.backwards = nn.LSTM(inputs + 1, hidden // 2, bias=False, batch_first=True)
+        self.reset_biases()
+
+    def reset_biases(self) -> None:
+        """Set all biases to 0, and those of the forget gates to 1."""
+        with torch.no_grad():
+            for lstm in (self.forwards, self.backwards):
+                bias = lstm.weight_ih_l0[:, -1].unflatten(0, (4, -1))  # gates: i, f, g, o
+                bias.zero_()[1] = 1
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` with the real entries first →
+        states ``(n, length, hidden)``, zero on padding, and the last state and cell of both
+        directions, ``(n, hidden)``: forward at the last word, backward at the first.
+        """
+        x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
+        if not mask.all():
+            return lstm_over_padding(self.forwards, self.backwards, x, mask)
+        right, (right_h, right_c) = self.forwards(x)
+        left, (left_h, left_c) = self.backwards(x.flip(1))
+        h = torch.cat([right, left.flip(1)], 2)
+        return h, torch.cat([right_h[0], left_h[0]], 1), torch.cat([right_c[0], left_c[0]], 1)
 
 
 class Highway(nn.Module):

@@ -64,6 +64,8 @@ __all__, __getattr__ = front(
         "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
+        "replica_order": "replica",  # whether the variants stand in the order of their figures
+        "replica_table": "replica",  # Jain and Wallace's rank correlations, theirs and ours
         "rooms_table": "rooms",  # the networks whose weights are committed, beside TF-IDF
         "vectors_record": "vectors",  # the committed comparison of word vectors
         "vectors_table": "vectors",  # what vectors cover, and a linear classifier's accuracy

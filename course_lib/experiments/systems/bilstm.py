@@ -1,4 +1,10 @@
-"""The BiLSTM with attention as a system that can be run: settings of ours for both corpora."""
+"""Jain and Wallace's BiLSTM with attention, and their variants, as a system that can be run.
+
+Theirs are 256 wide over 300-d vectors that learn, trained for 8 epochs. Ours are half as wide, over
+the committed 100-d vectors, which stay as they are, so that a training takes minutes on one core.
+In a quick look at SST-2's validation sentences, vectors that learn gained nothing.
+``model.encoder`` and ``model.attention`` choose the variant.
+"""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -8,34 +14,40 @@ from torch import Tensor, nn
 from course_lib.data.config import TextConfig
 from course_lib.experiments.settings import Settings
 from course_lib.experiments.systems.network import Network, rows_of
+from course_lib.experiments.systems.system import of_the_room
 from course_lib.metrics.attention import gini, row_entropy
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
-# The papers' network at half its width, with 50-d vectors and dropout.
-IMDB = Settings(
-    TextConfig(max_tokens=400, vocabulary_limit=30_000),
-    BiLSTMConfig.paper(hidden=128, dropout=0.3),
-    TrainingConfig(optimizer="adam", learning_rate=1e-3, epochs=6, patience=2),
+SST2 = of_the_room(
+    Settings(
+        TextConfig(),
+        BiLSTMConfig.paper(hidden=128),
+        # theirs, but for the epochs
+        TrainingConfig(
+            epochs=3,
+            best_by="accuracy",
+            optimizer="amsgrad",
+            weight_decay=1e-5,
+            decay=False,
+        ),
+    )
 )
 
 
 class BiLSTMSystem(Network):
-    """One sequence of words, read by a BiLSTM."""
+    """One sequence of words, encoded and then weighed by attention."""
 
     presets: ClassVar = {
-        "imdb": IMDB,
-        # The vectors are fixed, so a word of the test half has its own like any other.
-        "sst2": replace(
-            IMDB,
-            text=TextConfig(vocabulary_from="train+validation+test"),
-            model=replace(IMDB.model, hidden=200, frozen=True),
-        ),
+        "sst2": SST2,
+        # Reviews are cut at 400 words; theirs are those of fewer than 400.
+        "imdb": replace(SST2, text=replace(SST2.text, max_tokens=400)),
+        "ag_news": SST2,
         "small": Settings(
-            replace(IMDB.text, vectors="none"),
-            replace(IMDB.model, embedding=50, hidden=32),
-            replace(IMDB.training, epochs=4, learning_rate=1e-2),
+            TextConfig(vectors="none"),
+            replace(SST2.model, embedding=50, hidden=32),
+            TrainingConfig(epochs=4, optimizer="adam", learning_rate=1e-2),
         ),
     }
 
