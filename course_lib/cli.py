@@ -325,6 +325,11 @@ COMMANDS = {
         "faithfulness han-imdb-room-s0 --texts 100", "course",
         *_of("experiments.faithfulness_record"),
     ),
+    "trained-tests": Command(
+        "train networks that test what attention says, and record what comes out",
+        "trained-tests roar --on planted --seeds 0 1 2", "course",
+        *_of("experiments.trained_tests.record"),
+    ),
     "report": Command(
         "write the README's tables and the report of all papers from the records in results/",
         "report runs/han-imdb-long-s0", "course", _report, _report_arguments,

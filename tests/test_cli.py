@@ -26,8 +26,8 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
-        "compact", "run", "grid", "weights", "faithfulness", "report", "museum", "controls",
-        "migrate",
+        "compact", "run", "grid", "weights", "faithfulness", "trained-tests", "report",
+        "museum", "controls", "migrate",
     ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from course_lib.experiments.run import Run
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.weights import load_recorded
 from course_lib.faithfulness import Document
+from course_lib.faithfulness.agreement import Mean
 from course_lib.training.devices import use_threads
 
 TEXTS = 100
@@ -222,10 +223,14 @@ def _absolute(importances: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _mean(values: np.ndarray, seed: int) -> dict[str, Any]:
+    return as_json(faithfulness.mean_over_documents(values, seed))
+
+
+def as_json(mean: Mean) -> dict[str, Any]:
     """A mean with its interval as JSON holds it, which has no NaN."""
-    found = faithfulness.mean_over_documents(values, seed)._asdict()
     return {
-        name: None if math.isnan(value) else round(value, DIGITS) for name, value in found.items()
+        name: None if math.isnan(value) else round(value, DIGITS)
+        for name, value in mean._asdict().items()
     }
 
 
