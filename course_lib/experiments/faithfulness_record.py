@@ -39,8 +39,9 @@ MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
 }
-ATTENTION, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
+ATTENTION, TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
     "attention",
+    "α · ∇α",
     "gradient × input",
     "gradient × input, attention detached",
     "integrated gradients",
@@ -143,6 +144,9 @@ def _rankings(trial: Trial) -> Rankings:
     }
     gradients = (model.gradients, model, documents)
     return found | {
+        TIMES_SLOPE: faithfulness.attention_times_gradient(
+            model.attention_gradients, model, documents
+        ),
         ATTACHED: faithfulness.gradient_times_input(*gradients),
         DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
         INTEGRATED: faithfulness.integrated_gradients(*gradients),

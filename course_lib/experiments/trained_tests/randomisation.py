@@ -9,7 +9,13 @@ from copy import copy
 import numpy as np
 
 from course_lib.experiments.faithfulness import DocumentModel
-from course_lib.experiments.faithfulness_record import ATTACHED, ATTENTION, LEFT_OUT, Trial
+from course_lib.experiments.faithfulness_record import (
+    ATTACHED,
+    ATTENTION,
+    LEFT_OUT,
+    TIMES_SLOPE,
+    Trial,
+)
 from course_lib.experiments.systems import Network
 from course_lib.experiments.trained_tests.ground import Lines
 from course_lib.faithfulness.agreement import kendall
@@ -20,8 +26,6 @@ from course_lib.faithfulness.rankers import (
     leave_one_out,
 )
 from course_lib.faithfulness.retraining import randomised_from_top
-
-TIMES_SLOPE = "α · ∇α"
 
 
 def lines(trial: Trial, seed: int) -> Lines:

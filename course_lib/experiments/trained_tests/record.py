@@ -8,7 +8,7 @@ test texts and seeds with bootstrap intervals over the texts, and no text.
 import argparse
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -99,29 +99,37 @@ TESTS = {
 }  # fmt: skip
 
 
-def record_test(name: str, on: str, seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
-    """Make a test for all seeds; the record holds what was trained, on what, and a mean for each
-    figure of each line. ``SpecError`` for no seed, or for the same one twice."""
+def record_test(name: str, on: str, seeds: Sequence[int] = SEEDS) -> Iterator[dict[str, Any]]:
+    """Make a test, seed after seed; after each comes the record of the seeds that are done, so that
+    an interrupted test keeps them.
+
+    A record holds what was trained, on what, and a mean for each figure of each line. ``SpecError``
+    for no seed, or for the same one twice.
+    """
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
         raise SpecError(f"seeds takes different whole numbers from 0, got {list(seeds)}")
     environment = describe_environment(CPU, use_threads(None))
     start = time.perf_counter()
     about, lines = TESTS[name].prepare(on)
-    by_seed = [lines(seed) for seed in tqdm(seeds, desc=f"{name}, {on}: seeds")]
+    by_seed = []
+    for seed in tqdm(seeds, desc=f"{name}, {on}: seeds"):
+        by_seed.append(lines(seed))
+        yield {
+            "test": name,
+            "on": on,
+            "seeds": list(seeds[: len(by_seed)]),
+            **about,
+            "environment": environment,
+            "seconds": round(time.perf_counter() - start, 1),
+            "lines": {line: _figures(line, by_seed) for line in by_seed[0]},
+        }
+
+
+def _figures(line: str, by_seed: Sequence[Lines]) -> dict[str, dict[str, Any]]:
+    """The figures of a line over all seeds."""
     return {
-        "test": name,
-        "on": on,
-        "seeds": list(seeds),
-        **about,
-        "environment": environment,
-        "seconds": round(time.perf_counter() - start, 1),
-        "lines": {
-            line: {
-                figure: summary(np.stack([found[line][figure] for found in by_seed]))
-                for figure in figures
-            }
-            for line, figures in by_seed[0].items()
-        },
+        figure: summary(np.stack([found[line][figure] for found in by_seed]))
+        for figure in by_seed[0][line]
     }
 
 
@@ -157,13 +165,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Make some tests and write a record of each."""
+    """Make some tests; the record of each is written after every seed."""
     for name in options.names:
         for on in [options.on] if options.on else TESTS[name].on:
-            seeds = " ".join(map(str, options.seeds))
-            asked = f"attention-course trained-tests {name} --on {on} --seeds {seeds}"
-            record = {"command": asked} | record_test(name, on, options.seeds)
-            path = record_path(name, on)
-            write_json(path, record)
-            print(f"{name} on {on}: {record['seconds']:.0f} s, results in {path}", flush=True)
+            for record in record_test(name, on, options.seeds):
+                seeds = " ".join(map(str, record["seeds"]))
+                done = f"attention-course trained-tests {name} --on {on} --seeds {seeds}"
+                write_json(record_path(name, on), {"command": done} | record)
+                print(f"{done}: {record['seconds']:.0f} s", flush=True)
+            print(f"results in {record_path(name, on)}")
     return 0
