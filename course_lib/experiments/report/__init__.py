@@ -64,6 +64,10 @@ __all__, __getattr__ = front(
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
         "rooms_table": "rooms",  # the networks whose weights are committed, beside TF-IDF
+        "adversary_figure": "trained",  # other attention, and what it costs in predictions
+        "roar_figure": "trained",  # accuracy after words are removed and networks trained again
+        "trained_records": "trained",  # the committed records of the trained tests
+        "trained_table": "trained",  # what a trained test found, in numbers
         "vectors_record": "vectors",  # the committed comparison of word vectors
         "vectors_table": "vectors",  # what vectors cover, and a linear classifier's accuracy
         "neighbours_table": "vectors",  # the nearest words of ten words
