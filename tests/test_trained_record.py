@@ -175,6 +175,11 @@ MADE_UP = {
 }  # fmt: skip
 
 
+def title_of(axis):
+    """It stands on the left in the course's style, and in the middle without."""
+    return axis.get_title(loc="left") + axis.get_title()
+
+
 def test_the_table_has_a_row_for_each_line_with_intervals_and_the_seeds_deviation():
     rows = report.trained_table("roar", MADE_UP).split("\n")
     assert rows[0] == "| on | network | accuracy |" and len(rows) == 2 + 3 * len(SHARES)
@@ -196,13 +201,14 @@ def test_the_curves_show_accuracy_by_what_was_removed():
     shares = np.array(SHARES)
     np.testing.assert_allclose(curves["attention"].get_ydata(), 1 - 0.5 * shares)
     np.testing.assert_allclose(curves["attention"].get_xdata(), 100 * shares, atol=1)
-    assert "right in 65%; without random ones in 82%" in axis.get_title(loc="left")
+    assert "right in 65%; without random ones in 82%" in title_of(axis)
     with pytest.raises(ValueError, match="roar is not recorded on 'y'; there are: x"):
         report.roar_figure("y", MADE_UP)
 
 
 def test_an_adversary_stands_where_its_attention_and_its_predictions_are():
-    (axis,) = report.adversary_figure("x", MADE_UP).axes
+    drawn = report.adversary_figure("x", MADE_UP)
+    (axis,) = drawn.axes
     points = {
         bars.get_label(): (bars.lines[0].get_xdata()[0], bars.lines[0].get_ydata()[0])
         for bars in axis.containers
@@ -211,7 +217,7 @@ def test_an_adversary_stands_where_its_attention_and_its_predictions_are():
         "the base, another seed": (0.25, 0.125), "uniform attention": (0.3, 0.2),
         "adversary, λ = 0.1": (0.5, 0.375),
     }  # fmt: skip
-    assert "differ by 0.38 (another seed 0.12)" in axis.get_title(loc="left")
+    assert "differ by 0.38 (another seed 0.12)" in drawn.get_suptitle()
     with pytest.raises(ValueError, match="adversary is not recorded on 'y'; there are: none yet"):
         report.adversary_figure("y", {})
 

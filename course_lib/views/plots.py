@@ -216,8 +216,8 @@ def trade_off(
     axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.set_xlim(0)
     axis.set_ylim(0)
-    figure.legend(loc="outside right upper", fontsize=10)
-    axis.set_title(title)
+    figure.legend(loc="outside right center", fontsize=10)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
 
 
