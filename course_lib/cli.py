@@ -343,6 +343,11 @@ COMMANDS = {
         "faithfulness han-imdb-room-s0 --texts 100", "course",
         *_of("experiments.faithfulness_record"),
     ),
+    "trained-tests": Command(
+        "train networks that test what attention says, and record what comes out",
+        "trained-tests roar --on planted --seeds 0 1 2", "course",
+        *_of("experiments.trained_tests.record"),
+    ),
     "room": Command(
         "write the reading room, one page in which recorded networks and your runs read a text",
         "room runs/han-imdb-small-s0 --to room.html", "course", *_of("reading_room.page.build"),

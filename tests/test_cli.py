@@ -26,7 +26,8 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
-        "compact", "run", "predict", "grid", "weights", "faithfulness", "room", "report", "doors",
+        "compact", "run", "predict", "grid", "weights", "faithfulness", "trained-tests", "room",
+        "report", "doors",
         "museum", "controls", "migrate",
     ]  # fmt: skip
 

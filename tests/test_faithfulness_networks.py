@@ -161,6 +161,46 @@ def test_detached_attention_takes_part_in_no_gradient():
         assert np.abs(slope - other).max() > 1e-4
 
 
+def on_words(family, weights, real, words):
+    """The weights on each word, all rows, without those on summaries; and as many places."""
+    if family == "han":
+        return weights[real][None]
+    return weights[..., :words].reshape(-1, words)
+
+
+@families
+def test_a_weight_times_its_slope_is_what_the_log_odds_lose_without_it(family):
+    """Moving a hair of a weight to the others of its row costs its slope; numbers of a row sum
+    to 0, unless some of the row is on summaries."""
+    model, text = function_of(family), texts(family)[0]
+    words, j = len(faithfulness.words_of(text)), np.array([1])
+    attention, real, answer = model.attended(text)
+    ((alpha, slope),) = model.attention_gradients([text], j)
+    np.testing.assert_allclose(alpha, on_words(family, attention, real, words), atol=1e-12)
+    random, step = np.random.default_rng(0), 1e-5
+    places = random.choice(np.argwhere(real & (attention > 0)), 6, replace=False)
+    for place in map(tuple, places):
+        one = np.zeros_like(attention)
+        one[place] = step
+        (up,), (down,) = answer((attention + one)[None]), answer((attention - one)[None])
+        expected = (np.log(up[1] / up[0]) - np.log(down[1] / down[0])) / (2 * step)
+        at = on_words(family, one, real, words)
+        if at.any():
+            assert slope[at > 0].item() == pytest.approx(expected, abs=1e-5)
+    if family != "iram":
+        assert (alpha * slope).sum() == pytest.approx(0, abs=1e-9)
+
+
+@families
+def test_the_ranking_by_weight_times_slope_has_a_number_for_each_word(family):
+    model = function_of(family)
+    found = faithfulness.attention_times_gradient(model.attention_gradients, model, texts(family))
+    for text, j, scores in zip(texts(family), model(texts(family)).argmax(1), found, strict=True):
+        ((alpha, slope),) = model.attention_gradients([text], np.array([j]))
+        np.testing.assert_allclose(scores, (alpha * slope).sum(0), atol=1e-9)
+        assert scores.shape == (len(faithfulness.words_of(text)),) and np.abs(scores).max() > 0
+
+
 @families
 def test_attention_is_reduced_to_the_words_in_reading_order(family):
     model = function_of(family)
@@ -231,6 +271,8 @@ def test_a_baseline_has_no_attention_to_replace(family):
         model.attended(documents[0])
     with pytest.raises(ValueError, match="no attention"):
         model.gradients(documents, np.zeros(2, dtype=int), detached=True)
+    with pytest.raises(ValueError, match="no attention"):
+        model.attention_gradients(documents, np.zeros(2, dtype=int))
     assert len(model.gradients(documents, np.zeros(2, dtype=int))) == 2
 
 

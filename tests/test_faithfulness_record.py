@@ -30,7 +30,7 @@ from course_lib.files import DataError
 
 TEXTS, SLOW = 4, 2
 ALWAYS = {
-    "attention", "gradient × input", "gradient × input, attention detached",
+    "attention", "α · ∇α", "gradient × input", "gradient × input, attention detached",
     "integrated gradients", "leave-one-out", "random",
 }  # fmt: skip
 FURTHER = {"han": set(), "iram": {"attention, step 1", "attention, step 2"}}

@@ -233,6 +233,7 @@ def test_treebank_has_the_published_sizes():
     for name, sizes in sentences.items():
         assert tuple(sum(CARDS[name].sizes[split]) for split in ("validation", "test")) == sizes
     assert sum(CARDS["sst5_all"].sizes["train"]) == 318_582
+    assert sum(CARDS["sst2_sentences"].sizes["train"]) == 6_920
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,14 @@ SST5_ALL = _sst(
     "553c0e5c6ddc962946181e08ec6096fda4c3067fee82fb41cc6bd809c070effc",
     on_demand=True,
 )
+SST2_SENTENCES = _sst(
+    "sst2_sentences",
+    "negative or positive, whole sentences only",
+    POLARITY,
+    (3_310, 3_610),
+    "91cad8dc3a9b1f84b4084bc53b49c64703734608e76ad493594926279fe008ad",
+    on_demand=True,
+)
 
 
 def _movies(
@@ -189,4 +197,4 @@ MOVIES5 = _movies(
     "ecda8d63d80e31223fcfecdc511d04499fec2241027838d47d2271cf6627463e",
 )
 
-SENTENCE_CARDS = (SST2, SST5, SST5_ALL, MOVIES2, MOVIES5)
+SENTENCE_CARDS = (SST2, SST5, SST5_ALL, SST2_SENTENCES, MOVIES2, MOVIES5)

@@ -291,6 +291,7 @@ def read_huffpost(package: Path) -> Iterator[Row]:
 
 SST_FILES = {"train": "train", "validation": "dev", "test": "test"}
 SST_SHORTEST = 4  # words of a training phrase: comes nearest to IRAM's counts (data/README.md)
+SST_NO_PHRASES = 1000  # more words than any phrase has, so only the sentences are left
 
 
 def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Iterator[Row]:
@@ -365,6 +366,7 @@ READERS = {
     "sst2": partial(read_sst, classes=2),
     "sst5": partial(read_sst, classes=5),
     "sst5_all": partial(read_sst, classes=5, shortest=1),
+    "sst2_sentences": partial(read_sst, classes=2, shortest=SST_NO_PHRASES),
     "movies2": partial(read_movies, classes=2),
     "movies5": partial(read_movies, classes=5),
 } | {name: partial(read_zhang, layout=layout) for name, layout in ZHANG_SETS.items()}

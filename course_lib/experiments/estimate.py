@@ -30,7 +30,7 @@ BYTES_PER_TOKEN = 5.0  # 5.4 in our part of AG News, 4.8 in that of Amazon Full
 # counted in the training rows
 WORDS_PER_TEXT = {
     "imdb": 268.4, "imdb_unlabelled": 268.7, "huffpost": 34.8, "sst2": 12.0, "sst5": 10.8,
-    "sst5_all": 4.1, "movies2": 21.7, "movies5": 21.7, "toy": 33.7,
+    "sst5_all": 4.1, "sst2_sentences": 19.3, "movies2": 21.7, "movies5": 21.7, "toy": 33.7,
 }  # fmt: skip
 SAMPLED = 1000  # training texts of a file of one's own whose words are counted
 MEASURED = {  # the sizes in benchmarks/throughput.py that a system and its preset are nearest to

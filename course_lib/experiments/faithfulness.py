@@ -74,6 +74,20 @@ class DocumentModel:
 
         return self._in_batches(documents, found, "gradients")
 
+    def attention_gradients(
+        self, documents: Sequence[Document], classes: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """As ``faithfulness.AttentionGradients``: all weights on words, and the log-odds' slopes.
+
+        They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
+        slope counts what passes through them. ``ValueError`` without any attention.
+        """
+
+        def found(some: list[Document], places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            return self._attention_gradients(some, np.asarray(classes)[places])
+
+        return self._in_batches(documents, found, "attention gradients")
+
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
         """Each of the family's reductions of attention to words, by name: an importance vector per
         document. Empty for a network without attention."""
@@ -174,10 +188,7 @@ class DocumentModel:
             if detached:
                 with torch.no_grad():
                     options["attention"] = self._own_attention(tokens, mask)
-            logits = model(tokens, mask, **options).logits
-            chosen = torch.from_numpy(classes).to(mask.device).unsqueeze(1)
-            others = logits.scatter(1, chosen, -torch.inf).logsumexp(1)
-            log_odds = logits.gather(1, chosen).squeeze(1) - others
+            log_odds = _log_odds(model(tokens, mask, **options).logits, classes)
             vectors, at = seen[-1]
             (slopes,) = torch.autograd.grad(log_odds.sum(), at)
         if mask.dim() == 3:  # vectors are ``(real sentences, words, width)``
@@ -187,6 +198,21 @@ class DocumentModel:
         ends = per_document.cumsum(0).tolist()[:-1]
         parts = (np.split(_array(tensor[mask]), ends) for tensor in (vectors, slopes))
         return list(zip(*parts, strict=True))
+
+    def _attention_gradients(
+        self, documents: list[Document], classes: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        model, (tokens, mask) = self._model(), self._batch(documents)
+        with torch.no_grad():
+            own = self._own_attention(tokens, mask)
+        given = (own[0] if isinstance(own, tuple) else own).requires_grad_()
+        attention = (given, own[1]) if isinstance(own, tuple) else given
+        with torch.backends.cudnn.flags(enabled=False):
+            log_odds = _log_odds(model(tokens, mask, attention=attention).logits, classes)
+            (slopes,) = torch.autograd.grad(log_odds.sum(), given)
+        real = _array(mask.flatten(1)).astype(bool)
+        pairs = zip(_on_words(given, mask), _on_words(slopes, mask), real, strict=True)
+        return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
 
 
 @contextmanager
@@ -219,6 +245,20 @@ def _places(attention: Tensor, mask: Tensor) -> Tensor:
     if attention.shape[2] > mask.shape[1]:  # IRAM, with columns for its summaries
         return visible(mask, attention.shape[1])
     return mask.unsqueeze(1).expand_as(attention)  # AGT
+
+
+def _log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:
+    """log p_j / (1 − p_j) of each document's class j, ``(batch,)``."""
+    chosen = torch.from_numpy(classes).to(logits.device).unsqueeze(1)
+    others = logits.scatter(1, chosen, -torch.inf).logsumexp(1)
+    return logits.gather(1, chosen).squeeze(1) - others
+
+
+def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:
+    """All weights on words, ``(batch, rows, words)``, padding included."""
+    if weights.shape == mask.shape:  # HAN, BiLSTM
+        return _array(weights.flatten(1).unsqueeze(1))
+    return _array(weights[..., : mask.shape[1]].flatten(1, -2))
 
 
 def _by_document(words: Tensor, mask: Tensor) -> list[np.ndarray]:

@@ -30,6 +30,7 @@ from course_lib.experiments.settings import SpecError
 from course_lib.experiments.systems import Network
 from course_lib.experiments.weights import any_run
 from course_lib.faithfulness import Document
+from course_lib.faithfulness.agreement import Mean
 from course_lib.training.devices import use_threads
 
 TEXTS = 100
@@ -42,8 +43,9 @@ MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
 }
-ATTENTION, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
+ATTENTION, TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
     "attention",
+    "α · ∇α",
     "gradient × input",
     "gradient × input, attention detached",
     "integrated gradients",
@@ -195,6 +197,9 @@ def _compared(trial: Trial) -> Rankings:
     }
     gradients = (model.gradients, model, documents)
     return found | {
+        TIMES_SLOPE: faithfulness.attention_times_gradient(
+            model.attention_gradients, model, documents
+        ),
         ATTACHED: faithfulness.gradient_times_input(*gradients),
         DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
         RANDOM: faithfulness.random_importance(documents, trial.seed),
@@ -275,10 +280,14 @@ def _absolute(importances: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _mean(values: np.ndarray, seed: int) -> dict[str, Any]:
+    return as_json(faithfulness.mean_over_documents(values, seed))
+
+
+def as_json(mean: Mean) -> dict[str, Any]:
     """A mean with its interval as JSON holds it, which has no NaN."""
-    found = faithfulness.mean_over_documents(values, seed)._asdict()
     return {
-        name: None if math.isnan(value) else round(value, DIGITS) for name, value in found.items()
+        name: None if math.isnan(value) else round(value, DIGITS)
+        for name, value in mean._asdict().items()
     }
 
 

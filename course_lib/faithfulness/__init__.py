@@ -15,6 +15,8 @@ __all__, __getattr__ = front(
         "gradient_times_input": "rankers",  # the log-odds' slope along each word vector
         "integrated_gradients": "rankers",  # that slope's mean from no vector to the whole one
         "Gradients": "rankers",  # what the two need of a model
+        "attention_times_gradient": "rankers",  # what a weight adds, to first order
+        "AttentionGradients": "rankers",  # what that needs of a model
         "attention": "attention",  # attention of each family, reduced to words
         "comprehensiveness": "erasure",  # what the probability loses without the top words
         "sufficiency": "erasure",  # what it loses when only the top words are left
@@ -31,5 +33,9 @@ __all__, __getattr__ = front(
         "permutation_change": "interventions",  # what shuffling the attention changes
         "zeroed": "interventions",  # attention without some places, renormalised
         "adversarial_attention": "interventions",  # other attention, same output
+        "adversary_loss": "objectives",  # trained for the same output and other attention
+        "avoidance_loss": "objectives",  # trained to give some words no weight
+        "remove_further": "retraining",  # the next words to go, before a network is trained again
+        "randomised_from_top": "retraining",  # a network that forgets its layers one by one
     },
 )

@@ -43,6 +43,17 @@ class Gradients(Protocol):
         """
 
 
+class AttentionGradients(Protocol):
+    """What ``attention_times_gradient`` needs of a model."""
+
+    def __call__(
+        self, documents: Sequence[Document], classes: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Per document all weights on its words ``(rows, words)``, where a network has one row of
+        weights or many, and in the same shape the gradient of the log-odds of its class, through
+        the division that makes a row sum to 1."""
+
+
 def leave_one_out(
     model: Model, documents: Sequence[Document], mask: str | None = None
 ) -> Importances:
@@ -102,3 +113,16 @@ def integrated_gradients(
         for sums, (x, slope) in zip(total, gradients(documents, classes, scale=float(node))):
             sums += weight * (x * slope).sum(1)
     return total
+
+
+def attention_times_gradient(
+    gradients: AttentionGradients, model: Model, documents: Sequence[Document]
+) -> Importances:
+    """Σ α_i · ∂ log-odds_j / ∂α_i over all weights α_i on word i (Serrano and Smith 2019).
+
+    What the log-odds lose, to first order, when these weights go to the other words of their row:
+    the weights are divided by their sum first, so the numbers of a row sum to 0, and a weight on a
+    state like all others counts for nothing.
+    """
+    classes, _ = predicted(model, documents)
+    return [(alpha * slope).sum(0) for alpha, slope in gradients(documents, classes)]

@@ -178,6 +178,49 @@ def means_with_intervals(
     return figure
 
 
+def curves_with_intervals(
+    curves: dict[str, dict[float, tuple[float, float, float]]], xlabel: str, ylabel: str, title: str
+) -> Figure:
+    """A curve a name, through ``(mean, low, high)`` at each x; bars from low to high."""
+    figure, axis = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+    looks = cycle(("o-", "s--", "^:", "v-."))
+    # a little apart, so that no bar hides another
+    apart = 0.006 * max(x for curve in curves.values() for x in curve)
+    for number, ((name, curve), look) in enumerate(zip(curves.items(), looks)):
+        means, low, high = np.array(list(curve.values())).T
+        at = np.array(list(curve)) + apart * (number - (len(curves) - 1) / 2)
+        axis.errorbar(
+            at, means, np.abs([means - low, high - means]), fmt=look, capsize=3, label=name
+        )
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    axis.legend()
+    axis.set_title(title)
+    return figure
+
+
+def trade_off(
+    points: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]],
+    xlabel: str,
+    ylabel: str,
+    title: str,
+) -> Figure:
+    """Named points at ``(mean, low, high)`` of two figures, with bars from low to high in both."""
+    figure, axis = plt.subplots(figsize=(8.5, 3.6), layout="constrained")
+    looks = cycle(zip("os^vDPX*", (ACCENT, SECOND, "#7a5195", "#5b8c5a") * 2))
+    for (name, place), (marker, colour) in zip(points.items(), looks):
+        (x, x_low, x_high), (y, y_low, y_high) = place
+        axis.errorbar(
+            x, y, [[abs(y - y_low)], [abs(y_high - y)]], [[abs(x - x_low)], [abs(x_high - x)]],
+            fmt=marker, color=colour, capsize=3, label=name,
+        )  # fmt: skip
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    axis.set_xlim(0)
+    axis.set_ylim(0)
+    figure.legend(loc="outside right center", fontsize=10)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    return figure
+
+
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))

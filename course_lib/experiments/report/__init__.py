@@ -67,6 +67,10 @@ __all__, __getattr__ = front(
         "replica_order": "replica",  # whether the variants stand in the order of their figures
         "replica_table": "replica",  # Jain and Wallace's rank correlations, theirs and ours
         "rooms_table": "rooms",  # the networks whose weights are committed, beside TF-IDF
+        "adversary_figure": "trained",  # other attention, and what it costs in predictions
+        "roar_figure": "trained",  # accuracy after words are removed and networks trained again
+        "trained_records": "trained",  # the committed records of the trained tests
+        "trained_table": "trained",  # what a trained test found, in numbers
         "vectors_record": "vectors",  # the committed comparison of word vectors
         "vectors_table": "vectors",  # what vectors cover, and a linear classifier's accuracy
         "neighbours_table": "vectors",  # the nearest words of ten words
