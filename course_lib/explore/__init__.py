@@ -13,6 +13,8 @@ __all__, __getattr__ = front(
         "reading_order": "choice",  # all documents, clear successes first, then mistakes
         "explore_documents": "views",  # documents to page through
         "explore_text": "views",  # a box to type a text into
+        "explore_erasing": "erasing",  # a text whose words you erase
+        "ErasingView": "erasing",  # what that gives
         "DocumentView": "views",  # what the former gives
         "TextView": "views",  # what the latter gives
     },

@@ -1,7 +1,5 @@
 """Views to look around with: page through documents, or type a text, and see the attention."""
 
-import base64
-import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,11 +9,12 @@ import traitlets
 from course_lib.explore.box import TextBox
 from course_lib.explore.choice import reading_order
 from course_lib.explore.decency import is_decent
+from course_lib.explore.explorer import Explorer
 from course_lib.explore.reading import read_text, system_of
 from course_lib.metrics.classification import Predictions
 from course_lib.views import show_reading
-from course_lib.views.heatmap.widget import AttentionHeatmap, same_scale, shown_form
-from course_lib.views.reading_view import page, picture, tree
+from course_lib.views.heatmap.widget import AttentionHeatmap, same_scale
+from course_lib.views.reading_view import tree
 
 MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed
@@ -63,50 +62,7 @@ def explore_text(
     return TextView(lambda typed: show(source, typed), text)
 
 
-class _Explorer(widgets.VBox):
-    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages, with
-    ``elsewhere`` below them: what the controls would do."""
-
-    elsewhere = ""
-
-    def __init__(self, controls: Sequence[widgets.Widget]) -> None:
-        self._message = widgets.HTML()
-        self._stage = widgets.VBox(layout=widgets.Layout(width="100%"))
-        super().__init__([*controls, self._message, self._stage])
-
-    def _put(self, widget: widgets.Widget) -> None:
-        """Let the stage hold this widget alone; ``show`` may hand the same one out again."""
-        before = self._stage.children
-        if before != (widget,):
-            self._stage.children = (widget,)
-            for old_widget in (part for old in before for part in tree(old)):
-                old_widget.close()
-
-    def _say(self, text: str) -> None:
-        self._caption = text
-        self._message.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
-
-    def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """What to show where nothing can be clicked: captions and widgets."""
-        raise NotImplementedError
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        form = shown_form()
-        if form == "live":
-            return super()._repr_mimebundle_(**kwargs)
-        stills = self._stills()
-        bundle = {"text/plain": "\n".join(caption for caption, _ in stills)}
-        if image := next(filter(None, map(picture, (widget for _, widget in stills))), None):
-            bundle["image/png"] = base64.b64encode(image).decode("ascii")
-        if form == "static":
-            bundle["text/html"] = "".join(
-                f"<p><b>{html.escape(caption)}</b></p>{page(widget)}" for caption, widget in stills
-            )
-            bundle["text/html"] += f"<p><small>{html.escape(self.elsewhere)}</small></p>"
-        return bundle, {"image/png": {"alt": stills[0][0]}}
-
-
-class DocumentView(_Explorer):
+class DocumentView(Explorer):
     """Documents to page through: a menu, previous, next, the next mistake, and a filter.
 
     Trait ``index``: the place in the rows of the document that is shown; it can be observed and
@@ -236,7 +192,7 @@ class DocumentView(_Explorer):
         ]
 
 
-class TextView(_Explorer):
+class TextView(Explorer):
     """A box to type a text into, a button (or Ctrl+Enter), and what the model makes of the text.
 
     ``read(text)`` makes the widget for a text of at least one word.

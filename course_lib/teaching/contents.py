@@ -69,6 +69,13 @@ ABOUT = {
         "claim about composition.",
         needs=("01_gru", "02_attention"),
     ),
+    "07_is_attention_an_explanation": About(
+        "Is it an explanation?",
+        "Put attention to the test: erase words, compare rankings, shuffle weights and point them "
+        "at commas, and learn what each test cannot tell.",
+        needs=("03_han_imdb",),
+        helps=("04_sanet_zhang", "05_iram_regularization", "06_agt_compositionality"),
+    ),
     "08_when_it_does_not_come_out": About(
         "Debugging",
         "Debug a replication from its records: curves and chance lines, one change at a time, "

@@ -221,6 +221,32 @@ def trade_off(
     return figure
 
 
+def erasure_curves(
+    curves: dict[str, np.ndarray],
+    ylabel: str,
+    title: str = "",
+    by_hand: dict[int, float] | None = None,
+    here: tuple[int, float] | None = None,
+) -> Figure:
+    """What is left of a probability when words are erased, the most important first: ``curves``
+    hold, by ranking, ``(words + 1,)`` values from no word on. ``by_hand`` are values that somebody
+    found, by the number of words, and ``here`` is one of them."""
+    figure, axis = plt.subplots(figsize=(7.6, 2.9))
+    figure.subplots_adjust(left=0.1, right=0.66, bottom=0.2, top=0.9)
+    looks = cycle(((ACCENT, "-"), ("#7a5195", "--"), ("#5b8c5a", "-."), (MUTED, ":")))
+    for (name, values), (colour, line) in zip(curves.items(), looks):
+        axis.plot(values, line, color=colour, label=name)
+    if by_hand and len(by_hand) > 1:
+        axis.plot(*zip(*sorted(by_hand.items())), "o", color=SECOND, label="by hand, the least")
+    if here:
+        axis.plot(*here, "o", color=SECOND, markersize=11, fillstyle="none", markeredgewidth=2)
+    axis.set(xlabel="words erased", ylabel=ylabel, ylim=(-0.03, 1.03))
+    axis.locator_params(axis="x", integer=True)
+    axis.set_title(title)
+    axis.legend(loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=10)
+    return figure
+
+
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))

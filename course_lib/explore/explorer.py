@@ -1,0 +1,54 @@
+"""What the views with controls share: a stage for what they show, and a form without a kernel."""
+
+import base64
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as widgets
+
+from course_lib.views.heatmap.widget import shown_form
+from course_lib.views.reading_view import page, picture, tree
+
+
+class Explorer(widgets.VBox):
+    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages, with
+    ``elsewhere`` below them: what the controls would do."""
+
+    elsewhere = ""
+
+    def __init__(self, controls: Sequence[widgets.Widget]) -> None:
+        self._message = widgets.HTML()
+        self._stage = widgets.VBox(layout=widgets.Layout(width="100%"))
+        super().__init__([*controls, self._message, self._stage])
+
+    def _put(self, widget: widgets.Widget) -> None:
+        """Let the stage hold this widget alone; ``show`` may hand the same one out again."""
+        before = self._stage.children
+        if before != (widget,):
+            self._stage.children = (widget,)
+            for old_widget in (part for old in before for part in tree(old)):
+                old_widget.close()
+
+    def _say(self, text: str) -> None:
+        self._caption = text
+        self._message.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
+
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        """What to show where nothing can be clicked: captions and widgets."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        form = shown_form()
+        if form == "live":
+            return super()._repr_mimebundle_(**kwargs)
+        stills = self._stills()
+        bundle = {"text/plain": "\n".join(caption for caption, _ in stills)}
+        if image := next(filter(None, map(picture, (widget for _, widget in stills))), None):
+            bundle["image/png"] = base64.b64encode(image).decode("ascii")
+        if form == "static":
+            bundle["text/html"] = "".join(
+                f"<p><b>{html.escape(caption)}</b></p>{page(widget)}" for caption, widget in stills
+            )
+            bundle["text/html"] += f"<p><small>{html.escape(self.elsewhere)}</small></p>"
+        return bundle, {"image/png": {"alt": stills[0][0]}}
