@@ -135,3 +135,11 @@ def test_a_folder_without_a_run_is_one_clear_error(tmp_path, capsys):
     error = capsys.readouterr().err
     assert error.startswith("error: ") and "none" in error
     assert not (tmp_path / "room.html").exists()
+
+
+def test_a_run_of_your_own_joins_the_readers_of_every_example(monkeypatch):
+    monkeypatch.setattr(build, "reading", lambda run, text: text)
+    runs = {name: None for name in (HAN, FILMS, NEWS, IRAM, AGT, "mine")}
+    told = [build._example(example, runs, ["mine", HAN]) for example in EXAMPLES]
+    assert all(each["readers"][-1] == "mine" and each["readers"].count(HAN) == 1 for each in told)
+    assert all("mine" not in readings for each in told for readings in each["readings"])

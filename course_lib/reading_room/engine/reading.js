@@ -103,7 +103,7 @@ function inputs(model, sentences, read, erased, removal) {
   return { vectors: model.cut.sentences ? vectors : [vectors.flat()], places };
 }
 
-/** Logits of a document for one model, with nothing around them. */
+/** What a model makes of a document, over the words that it reads and their `places`. */
 export function answer(model, sentences, { erased, removal, uniform }) {
   const read = within(model.cut, sentences);
   const { vectors, places } = inputs(model, sentences, read, erased, removal);

@@ -40,6 +40,7 @@ function drawChances(ink, model, reading, top) {
     ink.fillText(shown(name, 20), MARGIN, y + 13);
     ink.fillStyle = i === best ? "#0b6e8a" : "#9aa5b5";
     ink.fillRect(MARGIN + 130, y + 3, 300 * reading.probabilities[i], 12);
+    ink.fillStyle = "#1d2433";
     ink.fillText(`${(100 * reading.probabilities[i]).toFixed(0)} %`, MARGIN + 440, y + 13);
   });
   return top + model.classes.length * 20 + 8;
