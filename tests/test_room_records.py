@@ -1,0 +1,35 @@
+"""What was measured of the reading room's engine, and the limits it must keep."""
+
+import json
+
+import pytest
+
+from course_lib.experiments.records import RESULTS
+from course_lib.experiments.weights import DIGEST
+from course_lib.reading_room import ROOM
+
+FOLDER = RESULTS / "reading_room"
+
+
+def figures(name):
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+
+
+def test_no_text_of_the_test_halves_has_other_tokens():
+    corpora = figures("tokens").values()
+    assert sum(each["texts"] for each in corpora) > 50_000
+    assert [each["texts with other tokens"] for each in corpora] == [0] * len(corpora)
+    missing = sum(each["sentences missing"] for each in corpora)
+    assert missing <= 0.005 * sum(each["sentences"] for each in corpora)
+
+
+@pytest.mark.parametrize("name", ROOM)
+def test_the_networks_are_pytorchs_and_stay_so_when_shipped(name):
+    found = figures(name)
+    assert found["texts in float32"] == 500
+    assert max(found["largest difference in float32"].values()) <= 1e-4
+    assert found["same predictions"] >= 0.995
+    assert abs(found["accuracy"] - found["accuracy in PyTorch"]) <= 0.003
+    record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    assert found["weights"] == record[DIGEST], "measured with other weights"
+    assert found["data"] == record["data"]["content"]
