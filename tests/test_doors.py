@@ -1,6 +1,7 @@
 """Doors other than a local clone: badges from one setting, and files that others read."""
 
 import json
+import os
 import re
 import shutil
 
@@ -77,6 +78,7 @@ def test_other_doors_install_what_pyproject_offers():
     lines = [line for line in container.splitlines() if not line.startswith("//")]
     assert "'.[dev]'" in json.loads("\n".join(lines))["postCreateCommand"]
     build = REPOSITORY / "binder" / "postBuild"
-    assert '".[course]"' in build.read_text() and build.stat().st_mode & 0o100
+    assert '".[course]"' in build.read_text()
+    assert os.name == "nt" or build.stat().st_mode & 0o100
     for text in (container, build.read_text()):
         assert "constraints.txt" in text and "whl/cpu" in text
