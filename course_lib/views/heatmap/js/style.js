@@ -57,6 +57,7 @@ input[type=range] { width: 170px; }
 .word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }
 .word.unknown { text-decoration: underline dotted; text-underline-offset: 3px; }
 .word.erased { text-decoration: line-through 2px; color: var(--map-muted); }
+.word.unread { font-style: italic; color: var(--map-muted); }
 .rest { color: var(--muted); max-width: 64em; margin: 4px 0; overflow-wrap: anywhere; }
 .rest summary { cursor: pointer; width: fit-content; }
 .rest p { margin: 4px 0; font-size: 14px; line-height: 1.75; padding: 0 4px;
