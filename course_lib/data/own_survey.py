@@ -67,7 +67,7 @@ def _checked_label(value: Any, place: str, column: str) -> str:
 class Survey:
     """What the first reading found: for every row its text's key, its label and its split.
 
-    They take 13 bytes a row, and some 60 while they are counted.
+    They take 13 bytes a row, and several times that while they are counted.
     """
 
     def __init__(self, columns: Columns) -> None:
