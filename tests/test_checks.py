@@ -12,6 +12,8 @@ from answers_composition import RIGHT as COMPOSITION_RIGHT
 from answers_composition import WRONG as COMPOSITION_WRONG
 from answers_replication import RIGHT as REPLICATION_RIGHT
 from answers_replication import WRONG as REPLICATION_WRONG
+from answers_stretch import RIGHT as STRETCH_RIGHT
+from answers_stretch import WRONG as STRETCH_WRONG
 from torch import nn
 
 from course_lib.models.gru import GRUCell
@@ -1553,8 +1555,8 @@ WRONG = {
         ),
     ],
 }
-RIGHT |= COMPOSITION_RIGHT | REPLICATION_RIGHT
-WRONG |= COMPOSITION_WRONG | REPLICATION_WRONG
+RIGHT |= COMPOSITION_RIGHT | REPLICATION_RIGHT | STRETCH_RIGHT
+WRONG |= COMPOSITION_WRONG | REPLICATION_WRONG | STRETCH_WRONG
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
     pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")

@@ -15,5 +15,6 @@ __all__, __getattr__ = front(
         "explore_text": "views",  # a box to type a text into
         "DocumentView": "views",  # what the former gives
         "TextView": "views",  # what the latter gives
+        "explore_values": "values",  # a figure that follows a slider
     },
 )

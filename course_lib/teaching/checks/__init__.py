@@ -52,5 +52,6 @@ __all__, __getattr__ = front(
         "check_step_cosine": "steps",  # mean cosine of pairs of steps
         "check_step_penalty": "steps",  # IRAM's penalty on steps alike
         "check_steps": "steps",  # IRAM's steps of attention
+        "check_words_to_flip": "stretch",  # heaviest words removed until the prediction turns
     },
 )
