@@ -98,7 +98,7 @@ WORDS_A_MINUTE, STEP = 200, 5  # minutes are rounded up to steps of five
 _RUNNING = re.compile(r"\*\*running\*\*\s+(.*?)\s+on\s+two\s+cores", re.DOTALL)
 _PRACTICE = re.compile(r"^### Exercise [^\n]*?· (\d+) minutes", re.MULTILINE)
 _NOT_PROSE = re.compile(
-    r"```.*?```|\$\$.*?\$\$|\$[^$]*\$|<details>.*?</details>|<!--.*?-->|<[^>]*>|\]\([^)]*\)",
+    r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|<details>.*?</details>|<!--.*?-->|<[^>]*>|\]\([^)]*\)",
     re.DOTALL,
 )
 
@@ -139,7 +139,7 @@ def read_entry(notebook: NotebookNode, stem: str) -> Entry:
 
 
 def words_of(notebook: NotebookNode) -> int:
-    """How many words of prose a lesson has, without formulas and folded hints."""
+    """How many words of prose a lesson has, without formulas, code and folded hints."""
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     return len(re.findall(r"\b\w[\w’'-]*", _NOT_PROSE.sub(" ", prose)))
 

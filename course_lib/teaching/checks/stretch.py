@@ -1,10 +1,12 @@
 """Checkers of the stretch problems (●●●●): lessons 00, 01 and 02."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from course_lib.models.layers import masked_softmax
 from course_lib.teaching.checks.core import Case, Checker, Trial, check, generator, plural
 
 Judge = Callable[[list[str]], float]  # words → P(positive)
@@ -17,6 +19,27 @@ def check_words_to_flip(function: Callable[[Judge, list[str], Tensor], int]) -> 
     ``weights`` is ``(words,)``, no two alike; ``predict`` takes a list of at least one word.
     """
     check(WORDS_TO_FLIP, function)
+
+
+def check_multi_head(
+    function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor],
+) -> None:
+    """``f(x, w_q, w_k, w_v, w_o, heads)`` → causal multi-head self-attention ``(batch, n, d)``.
+
+    ``x`` is ``(batch, n, d)``, the weights ``(d, d)``; queries are ``x @ w_q``. Head by head the
+    next d / heads features, scores divided by the root of so many; place i attends to 0 … i; the
+    heads' outputs side by side, times ``w_o``.
+    """
+    check(MULTI_HEAD, function)
+
+
+def check_gru_jacobian(
+    function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor],
+) -> None:
+    """``f(x, h, U, W, b)``, ``x`` ``(inputs,)``, ``h`` ``(hidden,)``, the weights stacked in the
+    order r, z, candidate → ∂h'/∂h of the report's step, ``(hidden, hidden)``, row i being the next
+    state's unit i."""
+    check(GRU_JACOBIAN, function)
 
 
 SCORES = {"wonderful": 3.0, "fine": 0.8, "dull": -1.0, "awful": -3.0, "not": -1.5}
@@ -144,4 +167,141 @@ WORDS_TO_FLIP = Checker(
          "you remove the most effective word first: the heaviest one is asked for."),
     ),
     diagnoses=(_about_flip,),
+)  # fmt: skip
+
+
+def _multi_head(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, heads: int, *,
+    causal: int = 0, divisor: float | None = None, blocks: bool = True, values: bool = True,
+    joined: bool = True,
+) -> Tensor:  # fmt: skip
+    """The layer, and what becomes of it: ``causal`` is the last diagonal that may be seen."""
+    n, d = x.shape[1:]
+    width = d // heads
+
+    def split(features: Tensor) -> Tensor:  # (batch, heads, n, width)
+        if blocks:
+            return features.unflatten(2, (heads, width)).transpose(1, 2)
+        return features.unflatten(2, (width, heads)).permute(0, 3, 1, 2)
+
+    q, k, v = (split(x @ w) for w in (w_q, w_k, w_v))
+    seen = torch.ones(n, n, dtype=torch.bool).tril(causal)
+    scores = q @ k.transpose(2, 3) / (divisor or width) ** 0.5
+    mixed = masked_softmax(scores, seen) @ (v if values else split(x))
+    together = mixed.transpose(1, 2).flatten(2)  # the heads side by side
+    return together @ w_o if joined else together
+
+
+def _backwards(x: Tensor, *weights: Any) -> Tensor:
+    """Every place sees itself and what comes after it."""
+    return _multi_head(x.flip(1), *weights).flip(1)
+
+
+def _multi_head_cases() -> list[Case]:
+    cases = []
+    for batch, n, heads, width in ((1, 1, 1, 2), (1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3),
+                                   (1, 5, 4, 2), (3, 12, 3, 8)):  # fmt: skip
+        source, d = generator(batch, n, heads, width), heads * width
+        x = torch.randn(batch, n, d, generator=source)
+        weights = [torch.randn(d, d, generator=source) / d**0.5 for _ in range(4)]
+        what = f"{plural(n, 'place')}, {plural(heads, 'head')} of width {width}"
+        cases.append(Case(what, (x, *weights, heads)))
+    return cases
+
+
+MULTI_HEAD = Checker(
+    name="multi_head",
+    reference=_multi_head,
+    cases=_multi_head_cases,
+    returns=("output",),
+    start="write it for heads = 1 first: it is Exercise 3 with a causal mask and w_o.",
+    shapes="as many places and features as x",
+    span="up to four heads and twelve places",
+    mistakes=(
+        (lambda *given: _multi_head(*given, causal=100),
+         "every place sees the places after it: row i may look at 0 … i alone."),
+        (_backwards,
+         "the mask is upside down: a place sees itself and what comes before it, tril, not triu."),
+        (lambda *given: _multi_head(*given, causal=-1),
+         "a place does not see itself: the diagonal belongs to the mask, too."),
+        (lambda x, *rest: _multi_head(x, *rest, divisor=x.shape[2]),
+         "you divide by √d of the whole layer: a head's queries have d / heads numbers."),
+        (lambda *given: _multi_head(*given, divisor=1.0),
+         "the division by the root of the head's width is missing."),
+        (lambda *given: _multi_head(*given, blocks=False),
+         "the features are dealt out to the heads one by one: head 0 gets the first d / heads of "
+         "them, head 1 the next."),
+        (lambda *given: _multi_head(*given, joined=False),
+         "w_o is missing: it mixes what the heads put side by side."),
+        (lambda *given: _multi_head(*given, values=False),
+         "you average x itself: the values are x @ w_v."),
+        (lambda x, w_q, w_k, w_v, w_o, heads: _multi_head(x, w_q, w_k, w_v, w_o, 1),
+         "yours has one head, whatever heads says."),
+        (lambda x, w_q, w_k, w_v, w_o, heads: _multi_head(x, w_q.T, w_k.T, w_v.T, w_o.T, heads),
+         "the weights are transposed: queries are x @ w_q, where nn.Linear takes x @ w.T."),
+    ),
+)  # fmt: skip
+
+
+def _jacobian(
+    x: Tensor, h: Tensor, U: Tensor, W: Tensor, b: Tensor, *,
+    kept: bool = True, gate: bool = True, taken: bool = True, reset: bool = True, sense: int = 1,
+) -> Tensor:  # fmt: skip
+    """∂h'/∂h of h' = (1 − z) ∘ h + z ∘ tanh(U_h x + W_h (r ∘ h) + b_h), term by term."""
+    (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = U, W, b
+    r = torch.sigmoid(U_r @ x + W_r @ h + b_r)
+    z = torch.sigmoid(U_z @ x + W_z @ h + b_z)
+    candidate = torch.tanh(U_h @ x + W_h @ (r * h) + b_h)
+    through_r = torch.diag(h * r * (1 - r)) @ W_r if reset else 0.0
+    inner = W_h @ (torch.diag(r) + through_r)
+    total = torch.zeros(len(h), len(h))
+    if kept:
+        total = total + torch.diag(1 - z)
+    if gate:
+        total = total + sense * torch.diag((candidate - h) * z * (1 - z)) @ W_z
+    if taken:
+        total = total + torch.diag(z * (1 - candidate**2)) @ inner
+    return total
+
+
+def _jacobian_cases() -> list[Case]:
+    cases = []
+    for hidden, inputs in ((1, 1), (2, 1), (2, 3), (3, 2), (5, 4), (20, 10)):
+        source = generator(hidden, inputs, 7)
+        U, W, b, x, h = (
+            torch.randn(*shape, generator=source)
+            for shape in ((3, hidden, inputs), (3, hidden, hidden), (3, hidden), (inputs,),
+                          (hidden,))
+        )  # fmt: skip
+        what = f"{plural(hidden, 'unit')}, {plural(inputs, 'input')}"
+        cases.append(Case(what, (x, h.tanh(), U, W, b)))
+    return cases
+
+
+GRU_JACOBIAN = Checker(
+    name="gru_jacobian",
+    reference=_jacobian,
+    cases=_jacobian_cases,
+    returns=("jacobian",),
+    start="h' is a sum of two products; differentiate each by the product rule, one factor at a "
+    "time.",
+    shapes="a row for each unit of the next state, a column for each of the old one",
+    span="from one unit to 20",
+    mistakes=(
+        (lambda *given: _jacobian(*given, gate=False),
+         "z depends on h, too: the term with ∂z/∂h = diag(z (1 − z)) W_z is missing."),
+        (lambda *given: _jacobian(*given, gate=False, taken=False),
+         "that is the way that is kept, diag(1 − z), alone: z and the candidate depend on h, too."),
+        (lambda *given: _jacobian(*given, taken=False),
+         "the candidate depends on h, too: its term is missing."),
+        (lambda *given: _jacobian(*given, kept=False),
+         "the old state itself is missing: ∂((1 − z) ∘ h)/∂h begins with diag(1 − z)."),
+        (lambda *given: _jacobian(*given, reset=False),
+         "r depends on h, too: ∂(r ∘ h)/∂h is diag(r) + diag(h r (1 − r)) W_r."),
+        (lambda *given: _jacobian(*given, sense=-1),
+         "the term of z has the wrong sign: z moves h' from h towards the candidate, so it is "
+         "candidate − h."),
+        (lambda *given: _jacobian(*given).T,
+         "rows and columns are exchanged: row i belongs to unit i of the next state."),
+    ),
 )  # fmt: skip
