@@ -220,7 +220,7 @@ def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monke
     ]  # fmt: skip
     names = [path.name for path in lessons.lesson_paths()]
     assert sorted(path.name for path in folder.glob("*.ipynb")) == [*names, "start.ipynb"]
-    assert "0 of 2" in (folder / "progress.html").read_text(encoding="utf-8")
+    assert "0 of 3" in (folder / "progress.html").read_text(encoding="utf-8")
     assert capsys.readouterr().out == ""
 
     copy = nbformat.read(folder / names[1], as_version=4)
