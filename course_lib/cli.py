@@ -106,10 +106,18 @@ def _course(options: argparse.Namespace) -> int:
     return _status(outcomes)
 
 
+def _contents(options: argparse.Namespace) -> int:
+    from course_lib.teaching import lesson_tables
+
+    lesson_tables.write_tables()
+    return 0
+
+
 def _notebooks(options: argparse.Namespace) -> int:
-    from course_lib.teaching import lessons
+    from course_lib.teaching import lesson_tables, lessons
 
     outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
+    lesson_tables.write_tables()
     print(f"\n{lessons.summary(outcomes)}")
     return _status(outcomes)
 
@@ -198,6 +206,7 @@ def _test(options: argparse.Namespace) -> int:
     stages = [
         _stage("ruff check", "ruff", "check"),
         _stage("ruff format", "ruff", "format", "--check"),
+        _stage("spelling", "codespell_lib"),
         _stage("tests", "pytest"),
         _stage("notebooks", "pytest", "--nbval-lax", *notebooks, COURSE_PROFILE="smoke"),
     ]
@@ -308,6 +317,10 @@ COMMANDS = {
     "notebooks": Command(
         "execute the lessons and store their outputs in the form we commit",
         "notebooks notebooks/01_gru.ipynb", "course", _notebooks, _some_notebooks,
+    ),
+    "contents": Command(
+        "write the tables of lessons, with minutes, in both READMEs and lesson 00",
+        "contents", "course", _contents,
     ),
     "data": Command(
         "download and prepare all text and vectors, or read a file of your own texts",

@@ -14,6 +14,8 @@ from answers_faithfulness import RIGHT as FAITHFULNESS_RIGHT
 from answers_faithfulness import WRONG as FAITHFULNESS_WRONG
 from answers_replication import RIGHT as REPLICATION_RIGHT
 from answers_replication import WRONG as REPLICATION_WRONG
+from answers_stretch import RIGHT as STRETCH_RIGHT
+from answers_stretch import WRONG as STRETCH_WRONG
 from torch import nn
 
 from course_lib.models.gru import GRUCell
@@ -1555,8 +1557,8 @@ WRONG = {
         ),
     ],
 }
-RIGHT |= COMPOSITION_RIGHT | FAITHFULNESS_RIGHT | REPLICATION_RIGHT
-WRONG |= COMPOSITION_WRONG | FAITHFULNESS_WRONG | REPLICATION_WRONG
+RIGHT |= COMPOSITION_RIGHT | FAITHFULNESS_RIGHT | REPLICATION_RIGHT | STRETCH_RIGHT
+WRONG |= COMPOSITION_WRONG | FAITHFULNESS_WRONG | REPLICATION_WRONG | STRETCH_WRONG
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
     pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")

@@ -25,10 +25,9 @@ def call(*arguments, program=("-m", "course_lib"), **environment):
 
 def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
-        "course", "lab", "progress", "test", "students", "notebooks", "data", "vectors",
-        "compact", "run", "predict", "grid", "weights", "faithfulness", "trained-tests", "room",
-        "report", "doors",
-        "museum", "controls", "migrate",
+        "course", "lab", "progress", "test", "students", "notebooks", "contents", "data",
+        "vectors", "compact", "run", "predict", "grid", "weights", "faithfulness",
+        "trained-tests", "room", "report", "doors", "museum", "controls", "migrate",
     ]  # fmt: skip
 
 
@@ -134,11 +133,16 @@ PASSED = "7 passed, 2 skipped"
 @pytest.mark.parametrize(
     ("status", "result", "says"),
     [
-        ([0, 0, 0, 0], 0, ["ok", "ok", PASSED, PASSED]),
-        ([0, 3, 1, 0], 3, ["ok", "failed (exit status 3)", f"3 failed, 4{PASSED[1:]}", PASSED]),
-        ([0, 0, 0, 4], 4, ["ok", "ok", PASSED, "failed (exit status 4)"]),
+        ([0, 0, 0, 0, 0], 0, ["ok", "ok", "ok", PASSED, PASSED]),
+        (
+            [0, 3, 0, 1, 0],
+            3,
+            ["ok", "failed (exit status 3)", "ok", f"3 failed, 4{PASSED[1:]}", PASSED],
+        ),
+        ([0, 0, 65, 0, 4], 65, ["ok", "ok", "failed (exit status 65)", PASSED,
+                                "failed (exit status 4)"]),
     ],
-)
+)  # fmt: skip
 def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, capsys):
     called = []
 
@@ -154,17 +158,19 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
     monkeypatch.setattr(cli.subprocess, "run", run)
     assert cli.main(["test"]) == result
     assert called[:2] == [(["ruff", "check"], None), (["ruff", "format", "--check"], None)]
-    (module, _report), profile = called[2]
+    assert called[2] == (["codespell_lib"], None)
+    (module, _report), profile = called[3]
     assert (module, profile) == ("pytest", None)
-    (module, flag, *notebooks, _report), profile = called[3]
+    (module, flag, *notebooks, _report), profile = called[4]
     assert (module, flag, profile) == ("pytest", "--nbval-lax", "smoke")
     assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 2
     names = [Path(notebook).name for notebook in notebooks[-2:]]
     assert names == ["report.ipynb", "your_own_text.ipynb"]
-    *_, empty, first, second, third, last = capsys.readouterr().out.splitlines()
+    *_, empty, first, second, third, fourth, last = capsys.readouterr().out.splitlines()
     assert empty == ""
-    names = ("ruff check", "ruff format", "tests", "notebooks")
-    for line, name, words in zip((first, second, third, last), names, says, strict=True):
+    lines = (first, second, third, fourth, last)
+    names = ("ruff check", "ruff format", "spelling", "tests", "notebooks")
+    for line, name, words in zip(lines, names, says, strict=True):
         assert line == f"{name:<12} {words} in 0 s"
 
 
@@ -215,7 +221,7 @@ def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monke
     ]  # fmt: skip
     names = [path.name for path in lessons.lesson_paths()]
     assert sorted(path.name for path in folder.glob("*.ipynb")) == [*names, "start.ipynb"]
-    assert "0 of 2" in (folder / "progress.html").read_text(encoding="utf-8")
+    assert "0 of 3" in (folder / "progress.html").read_text(encoding="utf-8")
     assert capsys.readouterr().out == ""
 
     copy = nbformat.read(folder / names[1], as_version=4)

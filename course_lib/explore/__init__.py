@@ -17,5 +17,6 @@ __all__, __getattr__ = front(
         "ErasingView": "erasing",  # what that gives
         "DocumentView": "views",  # what the former gives
         "TextView": "views",  # what the latter gives
+        "explore_values": "values",  # a figure that follows a slider
     },
 )

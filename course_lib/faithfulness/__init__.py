@@ -7,7 +7,9 @@ __all__, __getattr__ = front(
     {
         "Document": "documents",  # words, or sentences of words
         "Model": "documents",  # a function of documents, which returns probabilities
+        "Variant": "documents",  # a document of which some words stay
         "words_of": "documents",  # all words of a document, in reading order
+        "whole": "documents",  # a document with all its words
         "without": "documents",  # a document without some words
         "ask": "documents",  # probabilities of many texts, batched by length
         "leave_one_out": "rankers",  # by how much the probability falls without each word

@@ -19,6 +19,8 @@ __all__, __getattr__ = front(
         "HOSTILE_TEXTS": "sweeping",  # what text boxes are tried with
         "committed_record": "records",  # a committed file of figures, by its path
         "shortest_seconds": "records",  # how long a call takes at best
+        "readers": "readers",  # the small classifiers of lessons 01 and 02
+        "lesson_tables": "lesson_tables",  # the tables of lessons in READMEs and lesson 00
         "lessons": "lessons",  # running and checking lessons, and the form we commit
         "site": "site",  # executed lessons as pages that ask for nothing
         "students": "students",  # the copy of a lesson without solutions

@@ -16,6 +16,7 @@ __all__, __getattr__ = front(
         "Stack": "reading_view",  # widgets one above the other, without a kernel too
         "plots": "plots",  # figures in one style
         "drawings": "drawings",  # how data flows through each model
+        "figures": "figures",  # the larger figures of lessons 01 and 02
         "ACCENT": "colours",  # the colour of what matters in a figure
         "ATTENTION": "colours",  # the map of attention, zero is white
         "INK": "colours",  # the colour of text and lines

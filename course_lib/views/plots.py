@@ -291,7 +291,7 @@ def attention_text(
     height = line_height * (len(lines) + 1.6)
     figure, axis = plt.subplots(figsize=(width, height))
     left = edge - max(map(len, names), default=0)
-    axis.set(xlim=(left, 93), ylim=(len(lines) + 0.2, -1.1))
+    axis.set(xlim=(left, 94), ylim=(len(lines) + 0.2, -1.1))
     axis.axis("off")
     for row, (sentence, words) in enumerate(lines):
         if sentence is not None and names:
@@ -329,7 +329,7 @@ def _wrap(
         column, first = 0, True
         for place, word in enumerate(words):
             word = word if len(word) <= 40 else word[:39] + "…"
-            width = len(word) if len(word) > 1 else 0  # a full stop may overhang the line
+            width = len(word) if len(word) > 1 else -1  # a full stop may overhang the line
             if line and column + width > columns:
                 lines.append((sentence if first else None, line))
                 line, column, first = [], 0, False

@@ -58,5 +58,8 @@ __all__, __getattr__ = front(
         "check_step_cosine": "steps",  # mean cosine of pairs of steps
         "check_step_penalty": "steps",  # IRAM's penalty on steps alike
         "check_steps": "steps",  # IRAM's steps of attention
+        "check_gru_jacobian": "stretch",  # how a GRU's next state depends on the old one
+        "check_multi_head": "stretch",  # causal self-attention with several heads
+        "check_words_to_flip": "stretch",  # heaviest words removed until the prediction turns
     },
 )

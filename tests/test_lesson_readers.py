@@ -1,0 +1,184 @@
+"""The small classifiers of lessons 01 and 02, and the figures that go with them."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from course_lib.data import load_corpus
+from course_lib.metrics import invariants
+from course_lib.models import GRUCell
+from course_lib.teaching import readers
+from course_lib.views import figures
+
+TEXTS = [["the", "film", "is", "fine"], ["dull"], ["the", "end"]]
+
+
+@pytest.fixture(scope="module")
+def words():
+    rows = load_corpus("toy").splits["train"].select(range(50))
+    return readers.load_words(rows, ["handkerchief"], real=False)
+
+
+@pytest.fixture(scope="module")
+def part(words):
+    return words.endings(load_corpus("toy").splits["train"].select(range(120)), 20)
+
+
+def test_words_are_padded_with_zeros_and_further_ones_are_known(words):
+    tokens, mask = words.encode([["handkerchief", "zzzz"], ["the"]])
+    assert tokens.shape == mask.shape == (2, 2) and mask.tolist() == [[True, True], [True, False]]
+    assert tokens[0, 0] > 1 and tokens[0, 1] == 1 and tokens[1, 1] == 0
+    assert words.embedding.shape == (len(words.vocabulary), readers.WIDTH)
+
+
+def test_endings_keep_the_last_words(words):
+    rows = load_corpus("toy").splits["train"].select(range(3))
+    tokens, mask, labels = words.endings(rows, 2)
+    assert tokens[0].tolist() == words.encode([rows["tokens"][0][-2:]])[0][0].tolist()
+    assert mask.sum(1).tolist() == [2, 2, 2] and labels.tolist() == rows["label"]
+
+
+@pytest.mark.parametrize("form", readers.FORMS)
+def test_every_form_pools_real_words_alone(form, words):
+    reader = readers.PoolingReader(form, words.embedding)
+    tokens, mask = words.encode(TEXTS)
+    output = reader(tokens, mask)
+    assert torch.allclose(output.share.sum(1), torch.ones(3), atol=1e-5)
+    assert output.share[~mask].eq(0).all()
+    invariants.check_permutation(reader, tokens, mask, matters=False, tolerance=1e-4)
+    alone = reader(*words.encode(TEXTS[1:2])).logits[0]
+    assert torch.allclose(output.logits[1], alone, atol=1e-5)
+
+
+def test_positions_let_a_reader_see_order(words):
+    torch.manual_seed(0)
+    reader = readers.PoolingReader("dot product", words.embedding, ordered=True)
+    invariants.check_permutation(reader, *words.encode(TEXTS), matters=True)
+
+
+def test_the_plain_mean_is_fitted_to_the_end(words, part):
+    reader = readers.learn("plain mean", words, part, 1, 0)
+    loss = torch.nn.functional.cross_entropy(reader(*part[:2]).logits, part[2])
+    loss.backward()
+    assert reader.classify.weight.grad.abs().max() < 0.02
+    other = readers.learn("plain mean", words, part, 9, 1)  # neither epochs nor seed matter
+    assert readers.accuracy(reader, part) == pytest.approx(readers.accuracy(other, part), abs=0.02)
+    assert readers.accuracy(reader, part) > 0.7
+
+
+def test_a_form_learns(words, part):
+    accuracies = [
+        readers.accuracy(readers.learn("context vector", words, part, epochs, 0), part)
+        for epochs in (0, 40)
+    ]
+    assert accuracies[1] > max(accuracies[0], 0.7)
+
+
+def test_the_effect_of_a_word_is_what_happens_without_it(words):
+    reader = readers.PoolingReader("context vector", words.embedding)
+    tokens, _ = words.encode(TEXTS[:1])
+    effect = readers.effect_of_each_word(reader, tokens[0])
+    with torch.no_grad():
+        whole, left = (
+            reader(*words.encode([text])).logits.softmax(1)[0, 1]
+            for text in (TEXTS[0], TEXTS[0][:1] + TEXTS[0][2:])
+        )
+    assert effect.shape == (4,) and effect[1] == pytest.approx(abs(whole - left).item(), abs=1e-5)
+
+
+def test_short_texts_are_left_out_of_the_deletions(words):
+    reader = readers.PoolingReader("context vector", words.embedding)
+    hits, moved = readers.deletion_effects(reader, *words.encode(TEXTS), 0)
+    assert len(hits) == 1 and all(len(values) == 1 for values in moved.values())
+    assert moved["most effective"][0] >= max(moved["random"][0], moved["most attended"][0])
+
+
+def test_gates_give_the_states_back(words):
+    torch.manual_seed(0)
+    reader = readers.GatedReader(words, hidden=6)
+    tokens, _ = words.encode([["the", "film", "is", "fine"]])
+    r, z = reader.gates(tokens)
+    states, x = reader.states(tokens), reader.embedding(tokens)
+    assert states.shape == (1, 5, 6) and states[:, 0].eq(0).all()
+    u, w = reader.cell.u(x).chunk(3, -1)[2], reader.cell.w.weight.chunk(3)[2]
+    candidate = torch.tanh(u + (r * states[:, :-1]) @ w.T)
+    assert torch.allclose((1 - z) * states[:, :-1] + z * candidate, states[:, 1:], atol=1e-5)
+    other = reader.other_reset()
+    assert other.cell.w.bias.eq(0).all()
+    assert not torch.allclose(other.states(tokens)[:, 2:], states[:, 2:], atol=1e-6)
+    assert torch.allclose(other.states(tokens)[:, 1], states[:, 1], atol=1e-6)  # from a zero state
+
+
+def test_documents_of_one_length_end_where_their_rows_do(words):
+    rows = load_corpus("toy").splits["train"].select(range(30))
+    documents = readers.same_length(rows, words.vocabulary, 5)
+    assert len(documents) == sum(len(tokens) >= 5 for tokens in rows["tokens"])
+    longest = next(tokens for tokens in rows["tokens"] if len(tokens) >= 5)
+    assert documents.words[:5].tolist() == words.vocabulary.encode(longest[-5:]).tolist()
+
+
+def test_a_gradient_that_halves_at_every_step_is_measured():
+    x = torch.zeros(3, 6, 2, dtype=torch.double)
+    lengths = readers.gradient_by_distance(lambda word, state: state / 2, 4, x)
+    assert torch.allclose(lengths, -torch.arange(1, 7).double() * np.log10(2))
+    with pytest.raises(RuntimeError):
+        readers.gradient_by_distance(GRUCell(3, 4), 4, x)  # inputs of another size
+
+
+def test_scores_spread_like_the_root_of_the_width():
+    source = torch.Generator().manual_seed(0)
+    narrow, wide = (readers.measure_scale(d, 20, 500, source) for d in (4, 256))
+    assert narrow.spread == pytest.approx(2, rel=0.1) and wide.spread == pytest.approx(16, rel=0.1)
+    assert wide.largest[0] > 0.8 > 0.4 > wide.largest[1] and wide.slope[0] < wide.slope[1]
+
+
+# The figures
+
+
+def drawn(figure):
+    figure.canvas.draw()
+    written = [text.get_text() for axis in figure.axes for text in axis.texts]
+    titles = [axis.get_title(loc) for axis in figure.axes for loc in ("left", "center")]
+    plt.close(figure)
+    return [*written, *filter(None, titles)]
+
+
+def test_matrices_stand_side_by_side_on_one_scale():
+    figure = figures.matrices({"pale": np.full((2, 2), 0.1), "dark": np.eye(2)}, ["a", "b"], "Said")
+    limits = {image.get_clim() for axis in figure.axes[:2] for image in axis.images}
+    assert limits == {(0, 1)} and len(figure.axes) == 3 and figure._suptitle.get_text() == "Said"
+    assert {"pale", "dark"} <= set(drawn(figure))
+
+
+def test_the_worked_example_shows_the_sums():
+    vectors = np.array([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    figure = figures.weighted_mean(["fine", "dull", "film"], vectors, np.array([1.0, 0.0]), "T")
+    cells = [cell.get_text().get_text() for cell in figure.axes[1].tables[0].get_celld().values()]
+    assert {"7.39", "2.72", "11.11", "0.67", "0.09", "0.24"} <= set(cells)
+    assert {"fine", "dull", "film", "query"} <= set(drawn(figure))
+
+
+def test_bars_and_traces_say_their_setting():
+    figure, axes = plt.subplots(1, 2)
+    figures.softmax_bars(axes[0], ["a", "b"], np.array([0.0, 1.0]), 0.5)
+    figures.state_trace(axes[1], ["a", "b", "c"], np.array([1.0, 0, 0]), 0.5)
+    line = axes[1].lines[0].get_ydata()
+    assert np.allclose(line, [0, 0.5, 0.25, 0.125])
+    assert [*filter(None, drawn(figure))] == [
+        "T = 0.5: “b” takes 88%", "z = 0.5: 12% of “a” is left",
+    ]  # fmt: skip
+
+
+def test_every_other_figure_can_be_drawn():
+    some = {"one": np.array([0.1, 0.5, 0.9]), "two": np.array([0.2, 0.3, 0.4])}
+    for figure in (
+        figures.scale_panels([4, 32, 512], [2, 5, 22], some, some, 20),
+        figures.positions_panels(np.random.default_rng(0).random((12, 4)), (2, 5)),
+        figures.signed_bars(["a", "b", "c"], {"v": np.array([-1.0, 0, 1])}, "Signs"),
+        figures.lines_by_length([2, 20, 200], some, {"dot": (20, 0.5)}, "Lines"),
+        figures.histograms({"z": some, "r": some}, "Wide"),
+        figures.gradient_curves({"a": -np.ones((3, 9)), "b": -2 * np.ones((1, 9))}, "Falls"),
+        figures.lines([1, 2, 3], some, "x", "y", "Lines"),
+    ):
+        assert drawn(figure)
