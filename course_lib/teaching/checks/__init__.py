@@ -36,7 +36,7 @@ __all__, __getattr__ = front(
         "check_erasure": "faithfulness",  # comprehensiveness and sufficiency
         "check_kendall": "faithfulness",  # whether two rankings agree, ties counted
         "check_normalised_aopc": "faithfulness",  # an area between its limits
-        "check_words_to_flip": "faithfulness",  # the share of words until the decision changes
+        "check_share_to_flip": "faithfulness",  # the share of words until the decision changes
         "check_permutation_change": "interventions",  # what shuffled attention changes
         "check_zeroed": "interventions",  # attention without some places, renormalised
         "check_blend": "recurrent",  # the old state blended with a candidate

@@ -19,7 +19,7 @@ def check_erasure(function: Callable[[Model, list[str], Tensor, int], Pair]) -> 
     check(ERASURE, function)
 
 
-def check_words_to_flip(function: Callable[[int, list[int]], float]) -> None:
+def check_share_to_flip(function: Callable[[int, list[int]], float]) -> None:
     """``f(before, after)``, the predicted class and those after 1, 2, … removed words → the share
     of the words that are removed when the decision first changes, 1 where it never does."""
     check(WORDS_TO_FLIP, function)
@@ -202,7 +202,7 @@ def _for_good(before: int, after: list[int]) -> Tensor:
 
 
 WORDS_TO_FLIP = Checker(
-    name="words_to_flip",
+    name="share_to_flip",
     reference=_flip,
     cases=_flip_cases,
     returns=("share",),
