@@ -10,6 +10,8 @@ import pytest
 import torch
 from answers_composition import RIGHT as COMPOSITION_RIGHT
 from answers_composition import WRONG as COMPOSITION_WRONG
+from answers_designs import RIGHT as DESIGNS_RIGHT
+from answers_designs import WRONG as DESIGNS_WRONG
 from answers_replication import RIGHT as REPLICATION_RIGHT
 from answers_replication import WRONG as REPLICATION_WRONG
 from torch import nn
@@ -1553,8 +1555,8 @@ WRONG = {
         ),
     ],
 }
-RIGHT |= COMPOSITION_RIGHT | REPLICATION_RIGHT
-WRONG |= COMPOSITION_WRONG | REPLICATION_WRONG
+RIGHT |= COMPOSITION_RIGHT | DESIGNS_RIGHT | REPLICATION_RIGHT
+WRONG |= COMPOSITION_WRONG | DESIGNS_WRONG | REPLICATION_WRONG
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
     pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")

@@ -30,7 +30,8 @@ def nested(*flat):
 
 
 def record(seed, accuracy, **changes):
-    base = {"text.max_sentences": 7, "text.max_words": 30, "model.hops": 1, "model.penalty": 0.0}
+    base = {"text.max_sentences": 7, "text.max_words": 30, "text.vectors": "glove.6B.50d",
+            "model.hops": 1, "model.penalty": 0.0}  # fmt: skip
     return {
         "spec": {"system": "han", "dataset": "imdb", "seed": seed},
         "settings": nested(base, by_address(changes)),
@@ -50,6 +51,14 @@ def test_seeds_share_a_row_with_mean_and_spread_and_other_settings_do_not():
     assert "| 86.0 ± 1.4 |" in rows[3] and "| 7 × 30 | 47% | 2 |" in rows[3]
     assert "| 91.0 |" in rows[4] and "| 7 × 50 |" in rows[4]
     assert "| 22 s |" in rows[3]
+
+
+def test_a_row_says_which_texts_a_figure_is_of_and_which_vectors_a_network_reads():
+    rows = report.imdb_table([record(0, 0.91, text__vectors="reviews.100d")]).split("\n")
+    assert "split that it does not name" in rows[2] and "≈ 85" in rows[2]
+    assert rows[3].startswith("| HAN, film vectors |")
+    assert "| 85 (split not named) |" in report.papers_table([]).split("\n")[2]
+    assert "not named" not in report.papers_table([], ["AGT"])
 
 
 def test_subsets_and_runs_without_a_test_are_never_quoted():

@@ -33,6 +33,10 @@ __all__, __getattr__ = front(
         "check_padding_change": "documents",  # what further padding changes
         "check_sentences_in_place": "documents",  # vectors where their sentences stand
         "check_smallest_f1": "documents",  # the smallest F1 at so many wrong answers
+        "check_scattered_attention": "designs",  # sharp attention without band or column
+        "check_shifted_attention": "designs",  # a matrix that looks k words on
+        "check_padding_odds": "forensics",  # how heavy padding would have to be
+        "check_network_defect": "forensics",  # what is wrong with a network, by asking it
         "check_blend": "recurrent",  # the old state blended with a candidate
         "check_gru_step": "recurrent",  # one step of the report's GRU
         "check_last_state": "recurrent",  # each row's state after its last word
