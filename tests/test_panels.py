@@ -37,3 +37,22 @@ def test_bars_share_a_scale_and_the_line_of_equal_shares():
     colours = [bar.get_facecolor() for bar in first.patches]
     assert colours[0] == colours[2] != colours[1]
     assert any(np.allclose(line.get_ydata(), 1 / 3) for line in second.lines)
+
+
+def test_signed_values_have_zero_in_the_middle_of_the_scale_and_cells_may_be_framed():
+    figure = views.heatmap_panels(
+        {"": [[-2.0, 1.0], [0.0, 0.5]]}, ["a", "b"], ["x", "y"], signed=True, framed=[(0, 1)]
+    )
+    axis = figure.axes[0]
+    assert axis.collections[0].get_clim() == (-2.0, 2.0)
+    assert [patch.get_xy() for patch in axis.patches] == [(1, 0)]
+    assert axis.texts[0].get_text() == "-2.0"
+
+
+def test_histograms_share_their_bins_and_name_the_lines():
+    figure = views.histograms(
+        {"one": [1, 1, 2], "two": [3]}, [0, 1.5, 4], "x", "y", "T", {"paper": 2.5}
+    )
+    (axis,) = figure.axes
+    assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two", "paper"]

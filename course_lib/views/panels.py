@@ -1,13 +1,15 @@
 """Small multiples: one kind of picture for each of several settings, on one scale."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from course_lib.views.colours import ACCENT, ATTENTION, INK, SECOND, ink_on
+from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, SECOND, SIGNED, ink_on
 
 READABLE_CELLS = 12  # up to so many columns, each cell shows its number
 
@@ -18,8 +20,11 @@ def heatmap_panels(
     columns: Sequence[str],
     title: str = "",
     quantity: str = "attention",
+    signed: bool = False,
+    framed: Sequence[tuple[int, int]] = (),
 ) -> Figure:
-    """Matrices of one shape side by side by title, on one colour scale that begins at 0.
+    """Matrices of one shape side by side by title, on one colour scale that begins at 0; ``signed``
+    values have a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
 
     Up to ``READABLE_CELLS`` columns, the numbers stand in the cells. ``ValueError`` for a matrix
     whose shape is not that of its names.
@@ -31,19 +36,23 @@ def heatmap_panels(
                 f"matrix {name!r} has the shape {array.shape}; {len(rows)} rows and "
                 f"{len(columns)} columns are named"
             )
-    most = max(array.max() for array in arrays.values())
+    most = max(np.abs(array).max() for array in arrays.values())
+    colours, least = (SIGNED, -most) if signed else (ATTENTION, 0)
     cell = 0.5 if len(columns) <= READABLE_CELLS else 0.24
     size = len(arrays) * (cell * len(columns) + 0.5) + 1.6, cell * len(rows) + 1.7
     figure, axes = plt.subplots(
         1, len(arrays), figsize=size, sharey=True, squeeze=False, layout="constrained"
     )
     for axis, (name, array) in zip(axes[0], arrays.items(), strict=True):
-        picture = axis.pcolormesh(array, cmap=ATTENTION, vmin=0, vmax=most)
+        picture = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=most)
+        for row, column in framed:
+            axis.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=INK, lw=2))
         if len(columns) <= READABLE_CELLS:
             for (row, column), value in np.ndenumerate(array):
-                ink = ink_on(ATTENTION(value / most))
-                axis.text(column + 0.5, row + 0.5, f"{value:.2f}".removeprefix("0"), color=ink,
-                          ha="center", va="center", fontsize=8)  # fmt: skip
+                ink = ink_on(colours((value - least) / (most - least)))
+                number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
+                axis.text(column + 0.5, row + 0.5, number, color=ink, ha="center", va="center",
+                          fontsize=8)  # fmt: skip
         axis.set_xticks(np.arange(len(columns)) + 0.5, list(map(_plain, columns)), rotation=90)
         axis.set_yticks(np.arange(len(rows)) + 0.5, list(map(_plain, rows)))
         axis.tick_params(length=0, labelsize=9)
@@ -51,6 +60,27 @@ def heatmap_panels(
     axes[0, 0].invert_yaxis()
     figure.colorbar(picture, ax=axes, label=quantity, aspect=12)
     return _titled(figure, title)
+
+
+def histograms(
+    values: Mapping[str, ArrayLike],
+    bins: ArrayLike,
+    xlabel: str,
+    ylabel: str,
+    title: str,
+    lines: Mapping[str, float] | None = None,
+) -> Figure:
+    """Histograms by name over the same bins, one above another where they overlap, with dotted
+    ``lines`` at values to compare with; what is what stands below."""
+    figure, axis = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
+    for (name, some), colour in zip(values.items(), cycle((SECOND, ACCENT))):
+        axis.hist(some, bins=bins, color=colour, alpha=0.8, label=name)
+    for name, value in (lines or {}).items():
+        axis.axvline(value, color=MUTED, linestyle=":", label=name)
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    axis.set_title(title)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=9)
+    return figure
 
 
 def bar_panels(
