@@ -18,7 +18,7 @@ def test_heatmaps_side_by_side_share_a_scale_that_begins_at_zero():
 
 
 def test_cells_of_a_large_matrix_hold_no_numbers():
-    figure = views.heatmap_panels({"": np.eye(20)}, ["$w"] * 20, ["w"] * 20)
+    figure = views.heatmap_panels({"": np.eye(21)}, ["$w"] * 21, ["w"] * 21)
     assert len(figure.axes[0].texts) == 0
 
 

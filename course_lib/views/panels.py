@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, SECOND, SIGNED, ink_on
 
-READABLE_CELLS = 12  # up to so many columns, each cell shows its number
+READABLE_CELLS = 20  # up to so many columns in all panels, each cell shows its number
 
 
 def heatmap_panels(
@@ -26,8 +26,8 @@ def heatmap_panels(
     """Matrices of one shape side by side by title, on one colour scale that begins at 0; ``signed``
     values have a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
 
-    Up to ``READABLE_CELLS`` columns, the numbers stand in the cells. ``ValueError`` for a matrix
-    whose shape is not that of its names.
+    Up to ``READABLE_CELLS`` columns in all, the numbers stand in the cells. ``ValueError`` for a
+    matrix whose shape is not that of its names.
     """
     arrays = {name: np.asarray(matrix, dtype=float) for name, matrix in matrices.items()}
     for name, array in arrays.items():
@@ -38,7 +38,8 @@ def heatmap_panels(
             )
     most = max(np.abs(array).max() for array in arrays.values())
     colours, least = (SIGNED, -most) if signed else (ATTENTION, 0)
-    cell = 0.5 if len(columns) <= READABLE_CELLS else 0.24
+    numbered = len(arrays) * len(columns) <= READABLE_CELLS
+    cell = 0.5 if numbered else 0.24
     size = len(arrays) * (cell * len(columns) + 0.5) + 1.6, cell * len(rows) + 1.7
     figure, axes = plt.subplots(
         1, len(arrays), figsize=size, sharey=True, squeeze=False, layout="constrained"
@@ -47,7 +48,7 @@ def heatmap_panels(
         picture = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=most)
         for row, column in framed:
             axis.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=INK, lw=2))
-        if len(columns) <= READABLE_CELLS:
+        if numbered:
             for (row, column), value in np.ndenumerate(array):
                 ink = ink_on(colours((value - least) / (most - least)))
                 number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
