@@ -11,7 +11,6 @@ __all__, __getattr__ = front(
         "HEALTHY": "bugs",  # the HAN that they deviate from
         "diagnose": "bugs",  # which invariants a specimen breaks
         "probe": "bugs",  # the documents it is tried on
-        "museum_key": "labels",  # what each of them has, folded away
         "wrong_measures": "wrong_measures",  # measurements of faithfulness with one mistake each
         "WRONG_MEASURES": "wrong_measures",  # every one of them
         "compare": "wrong_measures",  # its number beside the right one, and what its check says
