@@ -10,6 +10,8 @@ import pytest
 import torch
 from answers_composition import RIGHT as COMPOSITION_RIGHT
 from answers_composition import WRONG as COMPOSITION_WRONG
+from answers_designs import RIGHT as DESIGNS_RIGHT
+from answers_designs import WRONG as DESIGNS_WRONG
 from answers_faithfulness import RIGHT as FAITHFULNESS_RIGHT
 from answers_faithfulness import WRONG as FAITHFULNESS_WRONG
 from answers_replication import RIGHT as REPLICATION_RIGHT
@@ -1557,8 +1559,8 @@ WRONG = {
         ),
     ],
 }
-RIGHT |= COMPOSITION_RIGHT | FAITHFULNESS_RIGHT | REPLICATION_RIGHT | STRETCH_RIGHT
-WRONG |= COMPOSITION_WRONG | FAITHFULNESS_WRONG | REPLICATION_WRONG | STRETCH_WRONG
+RIGHT |= COMPOSITION_RIGHT | DESIGNS_RIGHT | FAITHFULNESS_RIGHT | REPLICATION_RIGHT | STRETCH_RIGHT
+WRONG |= COMPOSITION_WRONG | DESIGNS_WRONG | FAITHFULNESS_WRONG | REPLICATION_WRONG | STRETCH_WRONG
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
     pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")

@@ -11,6 +11,7 @@ from course_lib.experiments.grid import read_grid
 from course_lib.experiments.records import KEPT_EPOCH, load_records
 from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY
+from course_lib.metrics.attention import uniform_diagonality
 from course_lib.views.heatmap import AttentionHeatmap
 
 
@@ -30,7 +31,8 @@ def nested(*flat):
 
 
 def record(seed, accuracy, **changes):
-    base = {"text.max_sentences": 7, "text.max_words": 30, "model.hops": 1, "model.penalty": 0.0}
+    base = {"text.max_sentences": 7, "text.max_words": 30, "text.vectors": "glove.6B.50d",
+            "model.hops": 1, "model.penalty": 0.0}  # fmt: skip
     return {
         "spec": {"system": "han", "dataset": "imdb", "seed": seed},
         "settings": nested(base, by_address(changes)),
@@ -50,6 +52,14 @@ def test_seeds_share_a_row_with_mean_and_spread_and_other_settings_do_not():
     assert "| 86.0 ± 1.4 |" in rows[3] and "| 7 × 30 | 47% | 2 |" in rows[3]
     assert "| 91.0 |" in rows[4] and "| 7 × 50 |" in rows[4]
     assert "| 22 s |" in rows[3]
+
+
+def test_a_row_says_which_texts_a_figure_is_of_and_which_vectors_a_network_reads():
+    rows = report.imdb_table([record(0, 0.91, text__vectors="reviews.100d")]).split("\n")
+    assert "split that it does not name" in rows[2] and "≈ 85" in rows[2]
+    assert rows[3].startswith("| HAN, film vectors |")
+    assert "| 85 (split not named) |" in report.papers_table([]).split("\n")[2]
+    assert "not named" not in report.papers_table([], ["AGT"])
 
 
 def test_subsets_and_runs_without_a_test_are_never_quoted():
@@ -522,3 +532,45 @@ def test_one_step_stands_in_the_sweep_of_every_penalty():
 
 def test_the_readme_is_a_front_door_and_no_corridor():
     assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 121
+
+
+def test_a_length_that_uniform_attention_implies_gives_the_papers_diagonality():
+    lengths = report.implied_lengths()
+    assert list(lengths) == list(report.PAPER_ATTENTION)
+    for dataset, implied in lengths.items():
+        papers = report.PAPER_ATTENTION[dataset][1:]
+        for b, (length, percent) in enumerate(zip(implied, papers, strict=True), start=1):
+            around = torch.tensor([length + 1, length - 1])
+            far, near = (100 * uniform_diagonality(around, b)).tolist()
+            assert far < percent < near
+    axis = report.implied_figure().axes[0]
+    assert [line.get_ydata().tolist() for line in axis.lines] == list(lengths.values())
+
+
+def test_single_runs_have_a_line_for_each_state():
+    measured = {"gini": 0.9, "diagonality 1": 0.1, "diagonality 3": 0.2, "diagonality 5": 0.3}
+    uniform = {f"uniform {name}": 0.5 for name in measured if name != "gini"}
+    record = {
+        "attention": {"trained": measured | uniform, "untrained": measured | {"gini": 0.6}},
+        "epochs": [{"validation_accuracy": 0.8}], "best_epoch": 1,
+    }  # fmt: skip
+    rows = report.attention_lines_table({"topics": record}).split("\n")
+    assert rows[2:] == [
+        "| topics, trained | 80.0 | 90.0 | 10.0 | 20.0 | 30.0 |",
+        "| topics, untrained |  | 60.0 | 10.0 | 20.0 | 30.0 |",
+        "| topics, uniform attention |  | 0.0 | 50.0 | 50.0 | 50.0 |",
+    ]
+
+
+def test_the_short_tables_hold_the_base_model_on_the_sets_that_are_asked_for():
+    table = report.sanet_short_table([sanet_record(accuracy=0.88)], ["ag_news", "imdb"])
+    rows = table.split("\n")
+    assert rows[0] == "| test error % | AG | IMDb |" and "big" not in table and "CNN" not in table
+    assert any(row.startswith("| **SANet base, ") and "12.0" in row for row in rows)
+    assert report.sanet_attention_table([], ["imdb"]).count("\n") == 2
+
+
+def test_the_table_of_freeze_controls_can_be_of_one_system():
+    han = report.freeze_table([], system="han").split("\n")
+    assert len(han) == 3 and han[2].startswith("| HAN")
+    assert han[2] in report.freeze_table([])

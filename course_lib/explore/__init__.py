@@ -10,6 +10,9 @@ __all__, __getattr__ = front(
     {
         "read_text": "reading",  # tokens, attention and probabilities of a text, row or tokens
         "read_rows": "reading",  # readings of many rows, batch by batch
+        "read_hops": "hops",  # what each hop of a HAN attends to
+        "hop_overlap": "hops",  # how much the hops look at the same, over many rows
+        "count_repeats": "repeats",  # attention on words that were important before
         "reading_order": "choice",  # all documents, clear successes first, then mistakes
         "explore_documents": "views",  # documents to page through
         "explore_text": "views",  # a box to type a text into

@@ -23,7 +23,7 @@ class SANetConfig:
     """Sizes of a SANet. ``attention=False`` is its baseline, with feed-forward layers instead.
 
     The last four are choices that the lesson varies: the paper has positions, does not divide the
-    scores by √d, and must have masked the padding before the maximum; ``sparse`` computes
+    scores by √d, and does not say whether it masks padding before the maximum; ``sparse`` computes
     embedding gradients only for rows in the batch, which needs an optimiser without momentum.
     ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
     """

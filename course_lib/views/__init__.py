@@ -15,6 +15,9 @@ __all__, __getattr__ = front(
         "text_table": "reading_view",  # a table of plain texts
         "Stack": "reading_view",  # widgets one above the other, without a kernel too
         "plots": "plots",  # figures in one style
+        "heatmap_panels": "panels",  # matrices side by side, one a setting, on one scale
+        "histograms": "panels",  # several over the same bins
+        "bar_panels": "panels",  # bars one above the other, one panel a setting
         "drawings": "drawings",  # how data flows through each model
         "figures": "figures",  # the larger figures of lessons 01 and 02
         "ACCENT": "colours",  # the colour of what matters in a figure

@@ -358,14 +358,14 @@ def _fit_monospace(figure: Figure, axis: Axes, size: float) -> None:
 def word_bars(words: Sequence[str], weights: np.ndarray, title: str = "") -> Figure:
     """Word attention in one sentence as bars, with the line that uniform attention would give
     (report, Fig. 7)."""
-    figure, axis = plt.subplots(figsize=(max(5, 0.42 * len(words)), 2.6))
+    figure, axis = plt.subplots(figsize=(max(5, 0.42 * len(words)), 2.8), layout="constrained")
     places = np.arange(len(words))
     axis.bar(places, weights[: len(words)], color=ACCENT)
     axis.axhline(1 / len(words), color=SECOND, linestyle=":", label="uniform attention")
     axis.set_xticks(places, [_plain(word) for word in words], rotation=45, ha="right")
     axis.set(ylabel="word attention")
     axis.set_title(title)
-    axis.legend()
+    figure.legend(loc="outside lower right")
     return figure
 
 

@@ -79,6 +79,10 @@ __all__, __getattr__ = front(
         "PAPER_ERRORS": "zhang",  # the paper's test errors in %
         "ZHANG": "zhang",  # the titles of Zhang's sets
         "band_by_size": "zhang",  # diagonality by number of training texts
+        "attention_lines_table": "zhang",  # single runs beside untrained and uniform attention
+        "implied_figure": "zhang",  # these lengths over the bandwidth
+        "implied_lengths": "zhang",  # how long texts would be if attention were uniform
+        "sanet_short_table": "zhang",  # the errors of the base model on some datasets
         "sanet_attention_table": "zhang",  # Gini and diagonality in %, the paper's and ours
         "sanet_error_table": "zhang",  # test errors in %, the paper's and ours
         "sizes_of_training": "zhang",  # SANet's records by number of training texts

@@ -18,9 +18,11 @@ CONTROLS = [weights for weights in ATTENTION_WEIGHTS if weights != "learned"]
 Runs = dict[int, dict[str, Any]]  # the records of one training by seed
 
 
-def freeze_table(records: list[dict[str, Any]] | None = None, group: str = "freeze") -> str:
+def freeze_table(
+    records: list[dict[str, Any]] | None = None, group: str = "freeze", system: str | None = None
+) -> str:
     """Test accuracies in % with learned, uniform and untrained attention weights as a markdown
-    table, one row for each network and dataset of the grid's ``group``.
+    table, one row for each network and dataset of the grid's ``group``, or of one ``system`` of it.
 
     A control is compared with the run that has its settings, its seed and its data, and differs
     only in the attention; both start from the same other weights and read the same batches. The
@@ -36,6 +38,8 @@ def freeze_table(records: list[dict[str, Any]] | None = None, group: str = "free
     ]
     trainings = defaultdict(list)
     for spec in read_grid()[group]:
+        if system not in (None, spec.system):
+            continue
         trainings[spec.system, spec.dataset, spec.limit, with_weights(spec, "learned")].append(spec)
     return "\n".join([*rows, *(_row(specs, records) for specs in trainings.values())])
 

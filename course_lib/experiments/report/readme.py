@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.experiments.records import load_records
-from course_lib.experiments.report.differences import MODELS, PAIRS, PAPERS, difference
+from course_lib.experiments.report.differences import MODELS, PAIRS, difference, paper_cell
 from course_lib.experiments.report.records import (
     accuracy_of,
     holds,
@@ -51,8 +51,7 @@ def short_table(records: list[dict[str, Any]] | None = None) -> str:
         group = of_preset(records, system, preset, dataset)
         rows.append((f"{title}, film vectors", model, dataset, group))
     for title, model, dataset, ours in rows:
-        paper = PAPERS.get(model, {}).get(dataset)
-        cells = ["–" if paper is None else f"{paper:.4g}"]
+        cells = [paper_cell(model, dataset)]
         for group in (ours, runs_of(records, MODELS[PAIRS], dataset)):
             shares = [accuracy_of(record) for record in group]
             cells.append(f"{spread(shares, 100)} {made_from(group)}" if group else "–")

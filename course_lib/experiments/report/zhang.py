@@ -2,9 +2,15 @@
 
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
-from course_lib.experiments.records import load_records
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+
+from course_lib.experiments.estimate import words_per_text
+from course_lib.experiments.records import kept_accuracy, load_records
 from course_lib.experiments.report.records import (
     HOW_LONG,
     SIMPLE,
@@ -14,6 +20,8 @@ from course_lib.experiments.report.records import (
     seeds_of,
     spread,
 )
+from course_lib.metrics.attention import uniform_diagonality
+from course_lib.views.colours import ACCENT, SECOND
 
 ZHANG = {
     "ag_news": "AG", "dbpedia": "DBP", "yahoo_answers": "Yahoo", "yelp_polarity": "Yelp P.",
@@ -64,12 +72,26 @@ def sanet_error_table(records: list[dict[str, Any]] | None = None) -> str:
     return results_table("test error %", DATASETS, errors, OUR_MODELS, records, error_of)
 
 
+def sanet_short_table(records: list[dict[str, Any]] | None, datasets: Sequence[str]) -> str:
+    """``sanet_error_table`` of some datasets, with the base model and its baseline alone."""
+    records = load_records() if records is None else records
+    names = {dataset: DATASETS[dataset] for dataset in datasets}
+    paper = {
+        model: dict(zip(ZHANG, PAPER_ERRORS[model], strict=True))
+        for model in ("baseline base", "SANet base")
+    }
+    ours = {model: preset for model, preset in OUR_MODELS.items() if "big" not in model}
+    return results_table("test error %", names, paper, ours, records, error_of)
+
+
 def error_of(record: dict[str, Any]) -> float:
     """The share of test documents that a run gets wrong."""
     return 1 - accuracy_of(record)
 
 
-def sanet_attention_table(records: list[dict[str, Any]] | None = None) -> str:
+def sanet_attention_table(
+    records: list[dict[str, Any]] | None = None, datasets: Sequence[str] = tuple(DATASETS)
+) -> str:
     """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
 
     Below the paper's row for each dataset come ours: trained, untrained, and uniform attention
@@ -79,7 +101,8 @@ def sanet_attention_table(records: list[dict[str, Any]] | None = None) -> str:
     bands = range(1, 6)
     heads = ["Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in bands)]
     rows = [f"| % | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|"]
-    for dataset, name in DATASETS.items():
+    for dataset in datasets:
+        name = DATASETS[dataset]
         group = [r for r in seeds_of(records, "sanet", "base", dataset) if "attention" in r]
         if dataset in PAPER_ATTENTION:
             sparse, *near = (f"{value:.2f}" for value in PAPER_ATTENTION[dataset])
@@ -139,3 +162,53 @@ def band_by_size(
             for line, (state, name) in lines.items()
         }
     return points
+
+
+def attention_lines_table(records: dict[str, dict[str, Any]]) -> str:
+    """Validation accuracy, Gini and diagonality in % of single runs by name, as a markdown table:
+    trained, untrained and uniform attention, a line each."""
+    bands = (1, 3, 5)
+    heads = ["Gini", *(f"b = {b}" for b in bands)]
+    rows = [f"| % | accuracy | {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) + 1) + "|"]
+    for name, record in records.items():
+        lines = {
+            "trained": ("trained", "", f"{100 * kept_accuracy(record):.1f}"),
+            "untrained": ("untrained", "", ""),
+            "uniform attention": ("trained", "uniform ", ""),
+        }
+        for what, (state, prefix, accuracy) in lines.items():
+            measured = record["attention"][state]
+            sparse = 0.0 if prefix else measured["gini"]
+            values = [sparse, *(measured[f"{prefix}diagonality {b}"] for b in bands)]
+            numbers = " | ".join(f"{100 * value:.1f}" for value in values)
+            rows.append(f"| {name}, {what} | {accuracy} | {numbers} |")
+    return "\n".join(rows)
+
+
+def implied_lengths() -> dict[str, list[int]]:
+    """The number of words at which uniform attention has the paper's diagonality, by dataset, for
+    the bandwidths 1 to 5."""
+    lengths = torch.arange(2, 2000)
+    return {
+        dataset: [
+            int(lengths[(100 * uniform_diagonality(lengths, b) - value).abs().argmin()])
+            for b, value in enumerate(figures[1:], start=1)
+        ]
+        for dataset, figures in PAPER_ATTENTION.items()
+    }
+
+
+def implied_figure() -> Figure:
+    """``implied_lengths`` over the bandwidth, a line for each dataset with its mean length, which
+    is estimated from the archives' sizes."""
+    figure, axis = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
+    for dataset, lengths in implied_lengths().items():
+        style = {"color": SECOND if dataset.startswith(("yelp", "amazon")) else ACCENT}
+        axis.plot(range(1, 6), lengths, "o-", markersize=4, **style)
+        name = f"{ZHANG[dataset]}, mean about {words_per_text(dataset):.0f}"
+        axis.annotate(name, (5.1, lengths[-1]), va="center", fontsize=9, **style)
+    axis.set(xlabel="bandwidth b", ylabel="words", xticks=range(1, 6), xlim=(0.8, 7.2))
+    axis.set(yscale="log", yticks=[6, 10, 20, 40, 60], yticklabels=[6, 10, 20, 40, 60])
+    axis.minorticks_off()
+    axis.set_title("Texts so long would give the paper's numbers to uniform attention")
+    return figure

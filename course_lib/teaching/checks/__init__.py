@@ -33,12 +33,16 @@ __all__, __getattr__ = front(
         "check_padding_change": "documents",  # what further padding changes
         "check_sentences_in_place": "documents",  # vectors where their sentences stand
         "check_smallest_f1": "documents",  # the smallest F1 at so many wrong answers
+        "check_scattered_attention": "designs",  # sharp attention without band or column
+        "check_shifted_attention": "designs",  # a matrix that looks k words on
         "check_erasure": "faithfulness",  # comprehensiveness and sufficiency
         "check_kendall": "faithfulness",  # whether two rankings agree, ties counted
         "check_normalised_aopc": "faithfulness",  # an area between its limits
         "check_share_to_flip": "faithfulness",  # the share of words until the decision changes
         "check_permutation_change": "interventions",  # what shuffled attention changes
         "check_zeroed": "interventions",  # attention without some places, renormalised
+        "check_padding_odds": "forensics",  # how heavy padding would have to be
+        "check_network_defect": "forensics",  # what is wrong with a network, by asking it
         "check_blend": "recurrent",  # the old state blended with a candidate
         "check_gru_step": "recurrent",  # one step of the report's GRU
         "check_last_state": "recurrent",  # each row's state after its last word

@@ -71,7 +71,9 @@ class Checker:
     ``cases`` come smallest first. ``mistakes`` are wrong functions with what to say to a learner
     whose answers equal theirs in every case; ``diagnoses`` look at the smallest failing trial and
     return a sentence, or None where it is something else. The first that fits speaks. ``shapes``
-    says what to think of when the shape is wrong, often an axis.
+    says what to think of when the shape is wrong, often an axis. Where many answers are right,
+    ``requirement`` takes the inputs and the answer and returns what is wrong with it, or nothing;
+    the reference is then only an example.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Checker:
     shapes: str = ""
     mistakes: tuple[tuple[Callable, str], ...] = ()
     diagnoses: tuple[Callable[[Trial], str | None], ...] = ()
+    requirement: Callable[..., str] | None = None
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,9 @@ def _try(checker: Checker, function: Callable, case: Case) -> Trial:
     remark = ""
     if not _is_open(yours):
         remark = _changed(given, arguments) or _formal_remark(checker, yours, expected)
+        if checker.requirement and not remark:
+            remark = checker.requirement(*case.inputs, *yours)
+            expected = yours  # any answer that meets the requirement is right
     return Trial(case, yours, expected, given, remark)
 
 

@@ -1,0 +1,58 @@
+"""Small multiples share their scale and say what they show."""
+
+import numpy as np
+import pytest
+
+from course_lib import views
+
+
+def test_heatmaps_side_by_side_share_a_scale_that_begins_at_zero():
+    flat, sharp = np.full((2, 4), 0.25), np.eye(4)[:2]
+    figure = views.heatmap_panels({"flat": flat, "sharp": sharp}, ["a", "b"], list("wxyz"), "T")
+    *panels, bar = figure.axes
+    assert [axis.get_title() for axis in panels] == ["flat", "sharp"]
+    assert {axis.collections[0].get_clim() for axis in panels} == {(0.0, 1.0)}
+    assert bar.get_ylabel() == "attention"
+    assert panels[0].texts[0].get_text() == ".25" and panels[1].texts[0].get_text() == "1.00"
+    assert figure.get_suptitle() == "T"
+
+
+def test_cells_of_a_large_matrix_hold_no_numbers():
+    figure = views.heatmap_panels({"": np.eye(21)}, ["$w"] * 21, ["w"] * 21)
+    assert len(figure.axes[0].texts) == 0
+
+
+def test_a_matrix_that_does_not_fit_its_names_is_named():
+    with pytest.raises(ValueError, match=r"matrix 'b' has the shape \(2, 3\); 2 rows and 2"):
+        views.heatmap_panels({"a": np.eye(2), "b": np.ones((2, 3))}, ["x", "y"], ["x", "y"])
+
+
+def test_bars_share_a_scale_and_the_line_of_equal_shares():
+    panels = {"one": [0.1, 0.9, 0], "two": [0.3, 0.3, 0.4]}
+    marked = [False, True, False]
+    figure = views.bar_panels(panels, list("abc"), "share", uniform=True, marked=marked)
+    first, second = figure.axes
+    assert first.get_ylim() == second.get_ylim() and figure.get_supylabel() == "share"
+    assert [bar.get_height() for bar in first.patches] == [0.1, 0.9, 0]
+    colours = [bar.get_facecolor() for bar in first.patches]
+    assert colours[0] == colours[2] != colours[1]
+    assert any(np.allclose(line.get_ydata(), 1 / 3) for line in second.lines)
+
+
+def test_signed_values_have_zero_in_the_middle_of_the_scale_and_cells_may_be_framed():
+    figure = views.heatmap_panels(
+        {"": [[-2.0, 1.0], [0.0, 0.5]]}, ["a", "b"], ["x", "y"], signed=True, framed=[(0, 1)]
+    )
+    axis = figure.axes[0]
+    assert axis.collections[0].get_clim() == (-2.0, 2.0)
+    assert [patch.get_xy() for patch in axis.patches] == [(1, 0)]
+    assert axis.texts[0].get_text() == "-2.0"
+
+
+def test_histograms_share_their_bins_and_name_the_lines():
+    figure = views.histograms(
+        {"one": [1, 1, 2], "two": [3]}, [0, 1.5, 4], "x", "y", "T", {"paper": 2.5}
+    )
+    (axis,) = figure.axes
+    assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two", "paper"]
