@@ -162,7 +162,7 @@ def turned(d, k, gain=40.0):
 
 
 def turned_by_least_squares(d, k):
-    p = positions(2000, d, torch.float64)
+    p = positions(20_000, d, torch.float64)  # so many that the slowest pair turns, too
     start, end = (p[:-k], p[k:]) if k > 0 else (p[-k:], p[:k])
     return 40 * torch.linalg.lstsq(start, end).solution.float()
 

@@ -66,7 +66,8 @@ def paragraphs(path):
 
 
 def records(*folders):
-    paths = [path for folder in folders for path in sorted((REPOSITORY / folder).rglob("*.json"))]
+    found = [path for folder in folders for path in sorted((REPOSITORY / folder).rglob("*.json"))]
+    paths = [path for path in found if not path.relative_to(REPOSITORY).parts[0].startswith(".")]
     return {path: list(numbers_in(json.loads(path.read_text(encoding="utf-8")))) for path in paths}
 
 

@@ -45,7 +45,7 @@ def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text)
         model=replace(settings.model, **(SMALL[name] if model is None else model)),
         text=replace(settings.text, **text),
     )
-    made = kind(settings, ("negative", "positive"), made_up=True)
+    made = kind(settings, ("negative", "positive"), tokeniser="untrained")
     made.vocabulary = vocabulary or Vocabulary(WORDS, folded=True)
     if vectors is None:
         vectors = torch.randn(len(made.vocabulary), 6, generator=torch.Generator().manual_seed(1))

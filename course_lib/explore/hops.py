@@ -29,7 +29,7 @@ def read_hops(source: Any, text: str | dict[str, Any] | TokenisedText) -> Hops:
     ``ValueError`` for a text without any word.
     """
     system = system_of(source)
-    sentences = system.cut(as_tokens(text, system.made_up))
+    sentences = system.cut(as_tokens(text, system.tokeniser))
     if not sentences:
         raise ValueError("text holds no word, so no hop attends to anything; give it at least one")
     model = system.model.eval()

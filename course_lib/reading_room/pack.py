@@ -51,8 +51,8 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     parts = Parts(exact)
     tables = Tables(parts)
     models = [_model(run, parts, tables) for run in runs]
-    made_up = bool(runs) and all(run.system.made_up for run in runs)
-    splitter = untrained_punkt() if made_up else trained_punkt(fetch_punkt())
+    untrained = bool(runs) and all(run.system.tokeniser == "untrained" for run in runs)
+    splitter = untrained_punkt() if untrained else trained_punkt(fetch_punkt())
     punkt = json.dumps(punkt_parameters(splitter), ensure_ascii=False).encode()
     header = {"tables": tables.stored, "models": models, "punkt": parts.text(punkt)}
     text = json.dumps(header, ensure_ascii=False).encode()
@@ -69,6 +69,8 @@ def check_packable(run: Run) -> None:
         raise DataError(
             f"{name}: the reading room runs {known}, and this is {run.record['spec']['system']}"
         )
+    if system.tokeniser == "unicode":
+        raise DataError(f"{name}: the reading room reads English words, and this run Unicode's")
     model = system.settings.model
     if not getattr(model, "attention", True) or not getattr(model, "steps", True):
         raise DataError(f"{name}: the reading room shows attention, and this network has none")

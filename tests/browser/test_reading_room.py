@@ -29,7 +29,7 @@ def small_run(system):
     """A network that was never trained, whose record says what the page tells of it."""
     changes = {"model.ngrams": 0} if system == "iram" else {}
     settings = spec_of(system, **changes).settings()
-    network = SYSTEMS[system](settings, CLASSES, made_up=True)
+    network = SYSTEMS[system](settings, CLASSES, tokeniser="untrained")
     network.build({}, 0)
     network.model.eval()
     record = {

@@ -195,7 +195,7 @@ def planted(rows: int = ROWS) -> Ground:
 def made_up(task: str, rows: int = ROWS) -> Ground:
     """A task of ``data.controls``; the words that decide are marked."""
     texts = write_texts(task, rows + 2 * HELD_OUT)
-    system = BiLSTMSystem(MADE_UP, VALUES, made_up=True)
+    system = BiLSTMSystem(MADE_UP, VALUES, tokeniser="untrained")
     system.vocabulary = vocabulary_of(texts)
     marked = frozenset(text.words[place] for text in texts for place in text.decides)
     ends = HELD_OUT, 2 * HELD_OUT
