@@ -82,7 +82,7 @@ class ContextHAN(HAN):
     def encode_sentences(
         self, tokens: Tensor, mask: Tensor, attention: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """As ``HAN``; the attention has a row for each direction."""
+        """As ``HAN``; the attention has a row for each direction, and a given one replaces both."""
         real = mask.any(2)
         document = real.nonzero()[:, 0]  # of each real sentence
         before = (real.cumsum(1) - 1)[real]  # how many real sentences stand before it
