@@ -204,6 +204,7 @@ def test_a_new_text_ends_the_work_on_the_old_one(open_room):
         "() => [...document.querySelectorAll('.card:not([hidden])')].every((card) =>"
         " card.querySelector('.view').shadowRoot.querySelectorAll('.word').length === 2)"
     )
+    assert words(page, "AGT").all_inner_texts() == ["a", "film"]
 
 
 def test_uniform_attention_gives_every_word_the_same(open_room):
