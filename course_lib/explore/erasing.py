@@ -78,7 +78,7 @@ class ErasingView(Explorer):
     """A button for each word, two that erase the next word by a ranking or put all back, and below
     them the probability over erased words and the text that is left, tinted by attention.
 
-    Trait-like ``erased``: the places of the erased words; set it to erase others.
+    ``erased`` holds the places of the erased words and can be set.
     """
 
     elsewhere = (
