@@ -22,7 +22,10 @@ from course_lib.training.loop import _train_epoch
 READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__float__")
 # the step's own reading, and those of packing sequences and of leaving padding out
 OF_THE_LOOP = 1
-OF_A_MODEL = {"han": 6, "context_han": 8, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2}
+OF_A_MODEL = {
+    **{"han": 6, "context_han": 8, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2},
+    **{"near_sanet": 0, "adaptive_iram": 1, "ordered_agt": 2},
+}
 
 
 @contextmanager

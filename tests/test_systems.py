@@ -31,6 +31,9 @@ ATTENTION = {
     "agt": {"layers": (4, 9)},
     "bilstm": {"words": (1, 9)},
     "context_han": {"words": (1, 9), "sentences": (1, 2)},
+    "ordered_agt": {"layers": (4, 9)},
+    "adaptive_iram": {"steps": (3, 11)},
+    "near_sanet": {"block 1": (9, 9), "pooled": (1, 9)},
     "tfidf": {},
 }
 

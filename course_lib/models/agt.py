@@ -168,8 +168,7 @@ class AGT(nn.Module):
         ``attention`` ``(batch, selecting layers, length)`` replaces the learned one; it is
         ``renormalised`` first. ``ValueError`` for another shape.
         """
-        x = self.word_dropout(self.embedding(tokens))
-        b = torch.tanh(self.projection(x))  # (1) (batch, length, hidden)
+        b = self.project(tokens, mask)  # (1) (batch, length, hidden)
         real = mask.unsqueeze(1).expand(-1, self.config.selecting, -1)
         if attention is not None:
             d = renormalised(attention, real)
@@ -182,6 +181,10 @@ class AGT(nn.Module):
         if self.stack is not None:
             y, gates = self.stack(y, s[:, 1:])  # (5), (6)
         return AGTOutput(self.classifier(y), d, gates)
+
+    def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """B: ids and mask ``(batch, length)`` → what every layer reads ``(…, hidden)``."""
+        return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
 
     def word_scores(self, words: Tensor) -> Tensor:
         """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``.

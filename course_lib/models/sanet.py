@@ -168,17 +168,20 @@ class SANet(nn.Module):
                 raise ValueError("a SANet with attention=False has no attention to replace")
             pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
             per_block = renormalised(attention, pairs.expand(-1, len(per_block), -1, -1)).unbind(1)
-        x = self.embedding(tokens)
-        if self.config.positions:
-            x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
-        x = self.projection(x)
-        matrices = []
+        x, matrices = self.embed(tokens), []
         for block, weights in zip(self.blocks, per_block, strict=True):
             x, alpha = block(x, mask, weights, with_weights)
             matrices.append(alpha)
         pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
         all_alpha = torch.stack(matrices, 1) if with_weights else None
         return SANetOutput(self.classifier(pooled), pooled_from, all_alpha)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Ids ``(batch, length)`` → what the first block reads, ``(batch, length, hidden)``."""
+        x = self.embedding(tokens)
+        if self.config.positions:
+            x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
+        return self.projection(x)
 
 
 def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,11 @@ from course_lib.experiments.systems.bilstm import BiLSTMSystem
 from course_lib.experiments.systems.context_han import ContextHANSystem
 from course_lib.experiments.systems.han import HANSystem
 from course_lib.experiments.systems.iram import IRAMSystem
+from course_lib.experiments.systems.left_open import (
+    AdaptiveIRAMSystem,
+    NearSANetSystem,
+    OrderedAGTSystem,
+)
 from course_lib.experiments.systems.network import Network
 from course_lib.experiments.systems.sanet import SANetSystem
 from course_lib.experiments.systems.system import Look, System
@@ -14,11 +19,14 @@ from course_lib.experiments.systems.tfidf import TfidfSystem
 __all__ = ["SYSTEMS", "Look", "Network", "System", "TfidfSystem"]
 
 SYSTEMS: dict[str, type] = {
+    "adaptive_iram": AdaptiveIRAMSystem,
     "agt": AGTSystem,
     "bilstm": BiLSTMSystem,
     "context_han": ContextHANSystem,
     "han": HANSystem,
     "iram": IRAMSystem,
+    "near_sanet": NearSANetSystem,
+    "ordered_agt": OrderedAGTSystem,
     "sanet": SANetSystem,
     "tfidf": TfidfSystem,
 }

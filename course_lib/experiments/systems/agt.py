@@ -34,6 +34,7 @@ PAPER = Settings(TextConfig(), AGTConfig.paper(), TRAINING)
 class AGTSystem(Network):
     """One sequence of words, read by an AGT."""
 
+    network_of: ClassVar[type[AGT]] = AGT
     presets: ClassVar = {
         "paper": PAPER,
         "s0-only": replace(PAPER, model=AGTConfig.paper(selection_layers=1)),
@@ -49,7 +50,9 @@ class AGTSystem(Network):
 
     def network(self, embedding: Tensor | None) -> AGT:
         """The untrained network over the vocabulary's words."""
-        return AGT(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+        return self.network_of(
+            self.settings.model, len(self.vocabulary), len(self.classes), embedding
+        )
 
     def scorers(self, model: AGT) -> list[nn.Module]:
         """Each layer's W_l and w_l."""

@@ -43,6 +43,7 @@ def full_without(**parts: int) -> Settings:
 class IRAMSystem(Network):
     """One sequence of words, read by an IRAM."""
 
+    network_of: ClassVar[type[IRAM]] = IRAM
     presets: ClassVar = {
         "vanilla": VANILLA,
         "baseline": replace(VANILLA, model=IRAMConfig.vanilla(steps=0, penalty=0.0)),
@@ -71,7 +72,7 @@ class IRAMSystem(Network):
         if config.ngrams:
             ngrams = hashed_ngrams(self.vocabulary.words, config.ngrams)
             ngrams = torch.nn.functional.pad(ngrams, (0, 0, RESERVED, 0))  # padding, unknown: none
-        return IRAM(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
+        return self.network_of(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
 
     def scorers(self, model: IRAM) -> list[nn.Module]:
         """W and whatever makes queries alone: the controller, the first query's highway and the

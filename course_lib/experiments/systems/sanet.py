@@ -48,6 +48,7 @@ ROOM = of_the_room(
 class SANetSystem(Network):
     """One sequence of words, read by a SANet."""
 
+    network_of: ClassVar[type[SANet]] = SANet
     presets: ClassVar = {
         "base": BASE,
         "baseline-base": replace(BASE, model=replace(BASE.model, attention=False)),
@@ -63,7 +64,9 @@ class SANetSystem(Network):
 
     def network(self, embedding: Tensor | None) -> SANet:
         """The untrained network over the vocabulary's words."""
-        return SANet(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+        return self.network_of(
+            self.settings.model, len(self.vocabulary), len(self.classes), embedding
+        )
 
     def scorers(self, model: SANet) -> list[nn.Module]:
         """Each block's W_QK; uniform weights are those of each word over all words."""
