@@ -53,7 +53,7 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
         (f"a: [{SMALL}, {{seed: 3}}]", "group 'a', entry 2: no 'seed'"),
         (
             "a: [{system: hna}]",
-            "group 'a', entry 1: no system 'hna'; there are: agt, bilstm, context_han",
+            "group 'a', entry 1: no system 'hna'; there are: adaptive_iram, agt,",
         ),
         (
             "a: [{overrides: {hidden: 1}}]",
