@@ -24,6 +24,7 @@ from course_lib.data.controls import (
     write_texts,
 )
 from course_lib.experiments.controls import ControlSpec, accuracy, networks, record
+from course_lib.experiments.controls import halting as of_halting
 from course_lib.experiments.controls import pairs as of_pairs
 from course_lib.experiments.controls import phrases as of_phrases
 from course_lib.experiments.controls import planted as of_planted
@@ -283,6 +284,19 @@ def test_sanets_pool_names_the_planted_word_without_attention():
         assert of_planted.largest(one.seen) > 3 * of_planted.largest(one.see(one.untrained))
 
 
+# An IRAM that halts itself
+
+
+def test_where_one_fact_decides_an_iram_halts_sooner_than_where_one_names_the_other():
+    network, spec = "a step costs 0.01", ControlSpec(rows=1600, epochs=8)
+    one, two = (of_halting.trial(control, network, spec) for control in of_halting.TASKS)
+    assert min(accuracy(one.seen), accuracy(two.seen)) > 0.95
+    few, untrained, _ = three(one, of_halting.steps_taken)
+    more = of_halting.steps_taken(two.seen)
+    assert untrained == 4 and few < 1.8 < more < 3
+    assert of_halting.first_weight(one.seen) > 0.9 > of_halting.first_weight(two.seen)
+
+
 # The encoders that read word by word
 
 
@@ -357,3 +371,5 @@ def test_the_committed_records_are_of_three_seeds_and_say_the_same():
     assert recorded("order", "AGT", "accuracy") == pytest.approx(0.5, abs=0.005)
     assert recorded("pointer", WORD_BY_WORD, "accuracy, summary masked") > 0.95
     assert recorded("pointer", WORD_BY_WORD, "accuracy, query held") < 0.75
+    steps = [recorded(control, "a step costs 0.01", "steps taken") for control in of_halting.TASKS]
+    assert steps[0] < 1.6 < 2 < steps[1] < 2.7

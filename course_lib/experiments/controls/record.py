@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.data.controls import CONTROL_TASKS
-from course_lib.experiments.controls import pairs, phrases, planted, steps
+from course_lib.experiments.controls import halting, pairs, phrases, planted, steps
 from course_lib.experiments.controls.trials import HELD_OUT, ControlSpec, Line
 from course_lib.experiments.records import RESULTS, describe_environment, write_json
 from course_lib.training.devices import choose_device, use_threads
@@ -22,12 +22,14 @@ CONTROLS: dict[str, Callable[[ControlSpec], list[Line]]] = {
     "steps": steps.lines,
     "phrases": phrases.lines,
     "planted": planted.lines,
+    "halting": halting.lines,
 }
 CONFIGS = {
     "sanet": pairs.CONFIG,
     "iram": steps.CONFIG,
     "agt": phrases.CONFIG,
     "han": planted.HAN_CONFIG,
+    "adaptive_iram": halting.CONFIG,
 }
 
 
