@@ -356,6 +356,11 @@ COMMANDS = {
         "faithfulness han-imdb-room-s0 --texts 100", "course",
         *_of("experiments.faithfulness_record"),
     ),
+    "left-open": Command(
+        "read test texts with networks that try what the papers left open, and record it",
+        "left-open runs/context_han-imdb-report-s0 --texts 300", "course",
+        *_of("explore.left_open"),
+    ),
     "trained-tests": Command(
         "train networks that test what attention says, and record what comes out",
         "trained-tests roar --on planted --seeds 0 1 2", "course",

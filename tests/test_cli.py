@@ -27,7 +27,7 @@ def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "contents", "data",
         "vectors", "compact", "run", "predict", "grid", "weights", "faithfulness",
-        "trained-tests", "room", "report", "doors", "museum", "controls", "migrate",
+        "left-open", "trained-tests", "room", "report", "doors", "museum", "controls", "migrate",
     ]  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""What the papers left open: an AGT that sees order, an IRAM that halts, a SANet with distances."""
+"""What the papers left open: an AGT that sees order, an IRAM that halts, a SANet with distances;
+and what is recorded of their readings."""
+
+import json
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 from torch import nn
 
+from course_lib import cli
 from course_lib.experiments.left_open.agt import OrderedAGT, OrderedAGTConfig
 from course_lib.experiments.left_open.iram import (
     AdaptiveIRAM,
@@ -16,7 +20,11 @@ from course_lib.experiments.left_open.iram import (
     halt_by_probability,
 )
 from course_lib.experiments.left_open.sanet import NearSANet, NearSANetConfig
+from course_lib.experiments.run import load_run, train
+from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
+from course_lib.explore import count_repeats
+from course_lib.explore.left_open import NEGATORS
 from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.iram import step_penalty, visible
@@ -215,3 +223,55 @@ def test_a_wrong_setting_is_named(system, field, value):
     config = SYSTEMS[system].presets["small"].model
     with pytest.raises(ValueError, match=field):
         type(config)(**vars(config) | {field: value})
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A finished run on made-up reviews, by system."""
+    folders = {}
+    for name in ("adaptive_iram", "context_han", "sanet"):
+        changes = {"training.epochs": 2} | ({"model.steps": 5} if name == "adaptive_iram" else {})
+        spec = RunSpec(name, "toy", "small", changes, device="cpu", threads=1)
+        folders[name] = tmp_path_factory.mktemp(name)
+        train(spec, folders[name])
+    return folders
+
+
+def recorded(folder, *arguments):
+    """What the command writes of a run."""
+    assert cli.main(["left-open", str(folder), *arguments]) == 0
+    return json.loads((folder / "left_open.json").read_text(encoding="utf-8"))
+
+
+def test_the_record_says_how_many_steps_which_texts_take(runs):
+    record = recorded(runs["adaptive_iram"], "--texts", "80", "--seed", "3")
+    assert record["command"].endswith("--texts 80 --seed 3") and record["texts"] == 80
+    assert {"data", "weights", "environment"} <= record.keys()
+    run = load_run(runs["adaptive_iram"])
+    rows = run.corpus.splits["test"]
+    chosen = rows.select(np.random.default_rng(3).permutation(len(rows))[:80])
+    taken = run.system.look(chosen).figures["steps taken"]
+    assert record["steps"]["steps"]["mean"] == pytest.approx(taken.mean().item(), abs=1e-4)
+    negated = sum(any(word.lower() in NEGATORS for word in row["tokens"]) for row in chosen)
+    quarters = record["steps"]["by_length"]
+    assert sum(part["with"]["counted"] for part in quarters) == negated
+    assert sum(part["without"]["counted"] for part in quarters) == 80 - negated
+    longest = [part["longest"] for part in quarters]
+    assert longest == sorted(longest) and longest[-1] == max(len(row["tokens"]) for row in chosen)
+    assert sum(part["counted"] for part in record["steps"]["right"].values()) == 80
+
+
+def test_the_record_says_how_much_of_a_hans_attention_returns(runs):
+    record = recorded(runs["context_han"], "--texts", "40")
+    run = load_run(runs["context_han"])
+    rows = run.corpus.splits["test"]
+    chosen = rows.select(np.random.default_rng(0).permutation(len(rows))[:40])
+    found = count_repeats(run.system, chosen, 0)
+    for name, values in found._asdict().items():
+        assert record["repeats"][name]["mean"] == pytest.approx(values.mean(), abs=1e-4)
+    assert record["repeats"]["much"]["mean"] == pytest.approx((found.repeated > 0.1).mean())
+
+
+def test_a_network_of_which_nothing_is_asked_is_refused(runs, capsys):
+    assert cli.main(["left-open", str(runs["sanet"])]) == cli.REFUSED
+    assert "left-open reads adaptive_iram, context_han, han; " in capsys.readouterr().err

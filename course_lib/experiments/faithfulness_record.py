@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import torch
 
@@ -94,17 +95,23 @@ def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
     run = any_run(name)
     if not isinstance(run.system, Network):
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
-    rows, dataset = run.corpus.splits["test"], run.record["spec"]["dataset"]
-    check_data(run.record, dataset, Path(name))
-    if not 1 <= texts <= len(rows):
-        raise SpecError(
-            f"texts takes a whole number from 1 to {len(rows)}, the test texts of {dataset}; "
-            f"got {texts}"
-        )
-    chosen = rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
+    check_data(run.record, run.record["spec"]["dataset"], Path(name))
+    chosen = some_test_texts(run, texts, seed)
     trained_here = (Path(name) / "record.json").exists()
     weights = run.record["weights" if trained_here else DIGEST]
     return Trial(run, weights, DocumentModel(run.system).documents(chosen), seed)
+
+
+def some_test_texts(run: Run, texts: int, seed: int = 0) -> datasets.Dataset:
+    """A random sample of a run's test texts; of one seed, a smaller one is the beginning of a
+    larger one. ``SpecError`` for fewer than one or more than there are."""
+    rows = run.corpus.splits["test"]
+    if not 1 <= texts <= len(rows):
+        raise SpecError(
+            f"texts takes a whole number from 1 to {len(rows)}, the test texts of "
+            f"{run.record['spec']['dataset']}; got {texts}"
+        )
+    return rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
 
 
 def record_faithfulness(
