@@ -34,6 +34,13 @@ __all__, __getattr__ = front(
         "faithfulness_records": "faithfulness",  # the committed records, by their network's id
         "faithfulness_table": "faithfulness",  # that with limits and words to flip, in numbers
         "freeze_table": "freeze",  # whether the learned attention is used: beside frozen ones
+        "band_table": "left_open",  # SANets that know distances, or have two heads
+        "halting_figure": "left_open",  # steps over length and negation
+        "halting_table": "left_open",  # IRAMs that halt themselves beside fixed numbers of steps
+        "left_open_records": "left_open",  # what readings of such networks show, by their id
+        "left_open_table": "left_open",  # each change beside the network that it changes
+        "order_table": "left_open",  # what AGTs that see the order select
+        "repeats_table": "left_open",  # HANs' attention on important words and on repeats
         "own_table": "own",  # the runs on texts of one's own, side by side
         "mcnemar": "paired",  # whether two models are right equally often on the same texts
         "paired_bootstrap": "paired",  # interval of their difference, over texts and seeds

@@ -1,0 +1,278 @@
+"""What the papers left open: each changed network beside the one it changes."""
+
+import json
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from course_lib.experiments.records import RESULTS, kept_accuracy, load_records
+from course_lib.experiments.report.differences import NAMES, Difference, difference
+from course_lib.experiments.report.records import accuracy_of, spread
+from course_lib.experiments.settings import in_words
+from course_lib.metrics.classification import sampling_error
+from course_lib.views.colours import ACCENT, SECOND
+
+FOLDER = RESULTS / "left_open"
+Record = dict[str, Any]
+OF_READINGS = {
+    "important": "on important words",
+    "repeated": "on repeats",
+    "by_chance": "by chance",
+}
+
+
+class Kind(NamedTuple):
+    """Which runs: all seeds of a preset on a dataset, with exactly these changes."""
+
+    system: str
+    dataset: str
+    preset: str
+    overrides: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    limit: int | None = None
+
+    def of(self, records: Sequence[Record]) -> dict[int, Record]:
+        """Their records by seed."""
+        return {
+            record["spec"]["seed"]: record
+            for record in records
+            if self == Kind(*(record["spec"][name] for name in self._fields))
+        }
+
+
+class Question(NamedTuple):
+    """What a paper left open: the ``network`` asked about, the ``change`` that is tried, the
+    ``changed`` runs, and the runs ``before`` it."""
+
+    network: str
+    change: str
+    changed: Kind
+    before: Kind
+
+
+HAN = Kind("han", "imdb", "report")
+HOPS = HAN._replace(overrides={"model.hops": 3})
+CONTEXT = Kind("context_han", "imdb", "report")
+IRAM = Kind("iram", "sst2", "room")
+AGT = Kind("agt", "sst5", "room")
+SANET = Kind("sanet", "ag_news", "room")
+DISTANCE = 5  # up to which our SANets have biases
+LONG = {"text.max_tokens": 256, "training.epochs": 40, "training.patience": 10}
+BANDS = {
+    "AG News, 10,923 texts, the room edition's": SANET,
+    **{
+        f"IMDb, {limit * 4 // 5:,} reviews": Kind("sanet", "imdb", "base", LONG, limit)
+        for limit in (1250, 5000)
+    },
+}
+QUESTIONS = (
+    Question("HAN", "three attentions (hops)", HOPS, HAN),
+    Question(
+        "HAN",
+        "three attentions, kept apart by Lin et al.'s penalty of 0.1",
+        HOPS._replace(overrides={"model.hops": 3, "model.penalty": 0.1}),
+        HOPS,
+    ),
+    Question("HAN", "context in both directions", CONTEXT, HAN),
+    *(
+        Question("HAN", f"the same, {words}", CONTEXT._replace(overrides=changes), CONTEXT)
+        for words, changes in (
+            ("from left to right alone", {"model.both": False}),
+            ("the context a sum, not a mean", {"model.mean": False}),
+            ("the context gated", {"model.gated": True}),
+        )
+    ),
+    Question(
+        "IRAM",
+        "it halts itself, at most five steps",
+        IRAM._replace(system="adaptive_iram", overrides={"model.steps": 5}),
+        IRAM,
+    ),
+    Question("AGT", "B from a GRU", AGT._replace(system="ordered_agt"), AGT),
+    Question(
+        "AGT",
+        "positions in B",
+        AGT._replace(system="ordered_agt", overrides={"model.order": "positions"}),
+        AGT,
+    ),
+    *(
+        Question("SANet", words, SANET._replace(system="near_sanet", overrides=changes), SANET)
+        for words, changes in (
+            ("biases for distances up to 5", {"model.relative": 5}),
+            ("two heads", {"model.heads": 2}),
+        )
+    ),
+)
+
+
+def left_open_table(records: list[Record] | None = None) -> str:
+    """Accuracies in % before and after each change as a markdown table, over the seeds that both
+    have, with ``difference``'s interval and reading.
+
+    Where the changed runs left the test texts unread, the accuracies are those of the validation
+    texts, which chose the epochs.
+    """
+    records = load_records() if records is None else records
+    rows = [
+        "| network | change | dataset | before | after | difference | reading |",
+        "|---|---|---|---:|---:|---|---|",
+    ]
+    for question in QUESTIONS:
+        before, after = question.before.of(records), question.changed.of(records)
+        both = sorted(before.keys() & after.keys())
+        dataset = NAMES[question.changed.dataset]
+        row = [question.network, question.change, dataset]
+        if not both:
+            rows.append(f"| {' | '.join([*row, '–', '–', '–', 'not run'])} |")
+            continue
+        sides = [before[seed] for seed in both], [after[seed] for seed in both]
+        tested = all("test" in record for side in sides for record in side)
+        share = accuracy_of if tested else kept_accuracy
+        gap = difference(*reversed(sides)) if tested else of_validation(*sides)
+        cells = [spread(list(map(share, side)), 100) for side in sides]
+        test = gap.test if tested else "validation"
+        rows.append(f"| {' | '.join([*row, *cells, f'{gap} ({test})', gap.reading])} |")
+    return "\n".join(rows)
+
+
+def of_validation(before: list[Record], after: list[Record]) -> Difference:
+    """The difference of kept validation accuracies, as of samples drawn apart."""
+    shares = [mean(map(kept_accuracy, side)) for side in (before, after)]
+    error = math.hypot(
+        *(sampling_error(share, before[0]["sizes"]["validation"]) for share in shares)
+    )
+    return Difference(shares[1] - shares[0], error, len(before) == 1)
+
+
+def left_open_records(folder: Path | None = None) -> dict[str, Record]:
+    """What ``attention-course left-open`` recorded, by the id of the run."""
+    paths = sorted((folder or FOLDER).glob("*.json"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def repeats_table(records: dict[str, Record] | None = None) -> str:
+    """HANs' attention on important words and on repeats of them, in % of all attention, mean over
+    test texts [95 % interval] of each run, as a markdown table."""
+    records = left_open_records() if records is None else records
+    rows = [
+        f"| run | {' | '.join(OF_READINGS.values())} | texts with more than a tenth on repeats |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, record in records.items():
+        if "repeats" in record:
+            cells = [_share(record["repeats"][figure]) for figure in (*OF_READINGS, "much")]
+            rows.append(f"| {' | '.join([name, *cells])} |")
+    return "\n".join(rows)
+
+
+def halting_table(records: list[Record] | None = None) -> str:
+    """IRAMs that halt themselves beside those of a fixed number of steps on the same three epochs:
+    validation accuracy in % and steps taken, as a markdown table."""
+    records = load_records() if records is None else records
+    fixed = {"training.epochs": 3, "model.penalty": 0.0}
+    rows = ["| steps | validation accuracy | steps taken |", "|---|---:|---:|"]
+    for steps in (1, 2, 3, 5):
+        changes = fixed | ({} if steps == 3 else {"model.steps": steps})
+        found = Kind("iram", "sst2", "vanilla", changes).of(records)
+        rows += [f"| {steps}, fixed | {_kept(found[0])} | {steps} |"] if 0 in found else []
+    for record in records:
+        spec = record["spec"]
+        if spec["system"] == "adaptive_iram" and spec["preset"] == "vanilla":
+            changes = spec["overrides"].items() - (fixed | {"model.steps": 5}).items()
+            words = ", ".join(in_words(*change) for change in sorted(changes)) or "ponder 0.01"
+            taken = record["attention"]["trained"]["steps taken"]
+            rows.append(f"| halting, {words} | {_kept(record)} | {taken:.2f} |")
+    return "\n".join(rows)
+
+
+def halting_figure(record: Record) -> Figure:
+    """Steps taken over the texts' lengths, with and without a negator, with 95 % intervals; of a
+    record of ``attention-course left-open``."""
+    quarters = record["steps"]["by_length"]
+    figure, axes = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
+    for colour, which, shift in ((ACCENT, "without", -0.06), (SECOND, "with", 0.06)):
+        found = [quarter[which] for quarter in quarters]
+        means = [part["mean"] for part in found]
+        bounds = [
+            [part["mean"] - part["low"] for part in found],
+            [part["high"] - part["mean"] for part in found],
+        ]
+        places = [place + shift for place in range(len(found))]
+        axes.errorbar(
+            places, means, yerr=bounds, fmt="o-", color=colour, label=f"{which} a negator"
+        )
+    longest = [0, *(quarter["longest"] for quarter in quarters)]
+    axes.set_xticks(
+        range(len(quarters)),
+        [f"{low + 1}–{high}" for low, high in pairwise(longest)],
+    )
+    axes.set(xlabel="words in the sentence", ylabel="steps taken", title="Steps over length")
+    axes.legend()
+    return figure
+
+
+def band_table(records: list[Record] | None = None, bandwidth: int = 3) -> str:
+    """Diagonality in % of SANets that know distances or have two heads, beside the plain
+    ones of the same training and beside uniform attention, as a markdown table; of seed 0."""
+    records = load_records() if records is None else records
+    name = f"diagonality {bandwidth}"
+    rows = [
+        f"| training | uniform | SANet | biases for distances up to {DISTANCE} | two heads, each |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for title, plain in BANDS.items():
+        near = plain._replace(system="near_sanet")
+        variants = [
+            plain,
+            *(
+                near._replace(overrides=plain.overrides | change)
+                for change in ({"model.relative": DISTANCE}, {"model.heads": 2})
+            ),
+        ]
+        found = [kind.of(records).get(0) for kind in variants]
+        if found[0] is None:
+            continue
+        uniform = found[0]["attention"]["trained"][f"uniform {name}"]
+        cells = [_of_heads(record, name) for record in found]
+        rows.append(f"| {' | '.join([title, f'{100 * uniform:.1f}', *cells])} |")
+    return "\n".join(rows)
+
+
+def _of_heads(record: Record | None, name: str) -> str:
+    """A figure of the trained attention, of each head where there are several."""
+    if record is None:
+        return "–"
+    found = record["attention"]["trained"]
+    chosen = [found[name]] if name in found else [found[f"head {head} {name}"] for head in (1, 2)]
+    return ", ".join(f"{100 * value:.1f}" for value in chosen)
+
+
+def order_table(records: list[Record] | None = None) -> str:
+    """What AGTs select of SST-5's test sentences, blind to the order and not, mean over the layers:
+    words in a phrase (in the relaxed reading), and in the same words shuffled; of seed 0."""
+    records = load_records() if records is None else records
+    names = ("relaxed selected", "relaxed phrases", "relaxed phrases by chance")
+    rows = [
+        "| network | words selected | phrases | phrases by chance |",
+        "|---|---:|---:|---:|",
+    ]
+    ordered = {q.change: q.changed for q in QUESTIONS if q.network == "AGT"}
+    for title, kind in ({"AGT": AGT} | ordered).items():
+        if record := kind.of(records).get(0):
+            cells = [f"{mean(record['attention']['trained'][name]):.2f}" for name in names]
+            rows.append(f"| {' | '.join([title, *cells])} |")
+    return "\n".join(rows)
+
+
+def _kept(record: Record) -> str:
+    return f"{100 * kept_accuracy(record):.1f}"
+
+
+def _share(figure: Record) -> str:
+    numbers = (100 * figure[name] for name in ("mean", "low", "high"))
+    return "{:.1f} [{:.1f}, {:.1f}]".format(*numbers)
