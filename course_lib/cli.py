@@ -207,7 +207,8 @@ def _test(options: argparse.Namespace) -> int:
         _stage("ruff check", "ruff", "check"),
         _stage("ruff format", "ruff", "format", "--check"),
         _stage("spelling", "codespell_lib"),
-        _stage("tests", "pytest"),
+        # one process for each core, each file in one of them
+        _stage("tests", "pytest", "-n", "logical", "--dist", "loadfile", OMP_NUM_THREADS="1"),
         _stage("notebooks", "pytest", "--nbval-lax", *notebooks, COURSE_PROFILE="smoke"),
     ]
     print(*("", *(line for _, line in stages)), sep="\n")

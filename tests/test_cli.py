@@ -159,8 +159,9 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
     assert cli.main(["test"]) == result
     assert called[:2] == [(["ruff", "check"], None), (["ruff", "format", "--check"], None)]
     assert called[2] == (["codespell_lib"], None)
-    (module, _report), profile = called[3]
+    (module, *parallel, _report), profile = called[3]
     assert (module, profile) == ("pytest", None)
+    assert parallel == ["-n", "logical", "--dist", "loadfile"]
     (module, flag, *notebooks, _report), profile = called[4]
     assert (module, flag, profile) == ("pytest", "--nbval-lax", "smoke")
     assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 2
