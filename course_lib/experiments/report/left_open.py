@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from course_lib.experiments.records import RESULTS, kept_accuracy, load_records
 from course_lib.experiments.report.differences import NAMES, Difference, difference
 from course_lib.experiments.report.records import accuracy_of, spread
-from course_lib.experiments.settings import in_words
 from course_lib.metrics.classification import sampling_error
 from course_lib.views.colours import ACCENT, SECOND
 
@@ -69,6 +68,13 @@ BANDS = {
         f"IMDb, {limit * 4 // 5:,} reviews": Kind("sanet", "imdb", "base", LONG, limit)
         for limit in (1250, 5000)
     },
+}
+USUAL_STEPS = 3  # of IRAM's presets
+SHORT = Kind("iram", "sst2", "vanilla", {"training.epochs": 3, "model.penalty": 0.0})
+HALTING = {
+    "at most 5, one costs 0.01": {},
+    "at most 5, one costs 0.001": {"model.ponder": 0.001},
+    "at most 5, halted by overlap": {"model.halting": "overlap"},
 }
 QUESTIONS = (
     Question("HAN", "three attentions (hops)", HOPS, HAN),
@@ -174,19 +180,17 @@ def halting_table(records: list[Record] | None = None) -> str:
     """IRAMs that halt themselves beside those of a fixed number of steps on the same three epochs:
     validation accuracy in % and steps taken, as a markdown table."""
     records = load_records() if records is None else records
-    fixed = {"training.epochs": 3, "model.penalty": 0.0}
     rows = ["| steps | validation accuracy | steps taken |", "|---|---:|---:|"]
     for steps in (1, 2, 3, 5):
-        changes = fixed | ({} if steps == 3 else {"model.steps": steps})
-        found = Kind("iram", "sst2", "vanilla", changes).of(records)
-        rows += [f"| {steps}, fixed | {_kept(found[0])} | {steps} |"] if 0 in found else []
-    for record in records:
-        spec = record["spec"]
-        if spec["system"] == "adaptive_iram" and spec["preset"] == "vanilla":
-            changes = spec["overrides"].items() - (fixed | {"model.steps": 5}).items()
-            words = ", ".join(in_words(*change) for change in sorted(changes)) or "ponder 0.01"
+        changes = {} if steps == USUAL_STEPS else {"model.steps": steps}
+        record = SHORT._replace(overrides=SHORT.overrides | changes).of(records).get(0)
+        rows += [f"| {steps}, fixed | {_kept(record)} | {steps} |"] if record else []
+    for title, changes in HALTING.items():
+        changes = SHORT.overrides | {"model.steps": 5} | changes
+        kind = SHORT._replace(system="adaptive_iram", overrides=changes)
+        if record := kind.of(records).get(0):
             taken = record["attention"]["trained"]["steps taken"]
-            rows.append(f"| halting, {words} | {_kept(record)} | {taken:.2f} |")
+            rows.append(f"| {title} | {_kept(record)} | {taken:.2f} |")
     return "\n".join(rows)
 
 
