@@ -42,7 +42,7 @@ data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder take
 experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
 	$(COMMAND) grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
-report: $(READY)  ## the README's tables and the report of all papers, from the records in results/
+report: $(READY)  ## the README's tables and both reports, from the records in results/
 	$(COMMAND) report
 
 room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs of your own)

@@ -164,9 +164,9 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
     assert parallel == ["-n", "logical", "--dist", "loadfile"]
     (module, flag, *notebooks, _report), profile = called[4]
     assert (module, flag, profile) == ("pytest", "--nbval-lax", "smoke")
-    assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 2
-    names = [Path(notebook).name for notebook in notebooks[-2:]]
-    assert names == ["report.ipynb", "your_own_text.ipynb"]
+    assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 3
+    names = [Path(notebook).name for notebook in notebooks[-3:]]
+    assert names == ["left_open.ipynb", "report.ipynb", "your_own_text.ipynb"]
     *_, empty, first, second, third, fourth, last = capsys.readouterr().out.splitlines()
     assert empty == ""
     lines = (first, second, third, fourth, last)

@@ -240,7 +240,7 @@ def test_a_cover_that_is_no_picture_is_left_out(tmp_path, monkeypatch):
 @pytest.fixture
 def committed_site(monkeypatch, tmp_path):
     """The site of the committed notebooks, with the outputs that they hold."""
-    sources = [*lessons.lesson_paths(), lessons.REPORT]
+    sources = [*lessons.lesson_paths(), *lessons.REPORTS]
     folder = made_site(monkeypatch, tmp_path, *sources)
     (tmp_path / "executed").mkdir()
     for source in sources:
@@ -269,7 +269,7 @@ def test_every_link_between_pages_leads_somewhere(committed_site):
 def test_the_index_shows_every_lesson_with_its_minutes_exercises_and_picture(committed_site):
     index = parsed(committed_site / "index.html")
     cards = index.find_all(class_="card")
-    assert len(cards) == len(contents.entries()) + 1  # and the report
+    assert len(cards) == len(contents.entries()) + 2  # and the reports
     for card, entry in zip(cards, contents.entries(), strict=False):
         assert entry.title in card.text and entry.about.sentence in card.text
         assert f"{entry.minutes} minutes" in card.text

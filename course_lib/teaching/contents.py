@@ -99,6 +99,11 @@ ABOUT = {
         "Every table and sweep of the four papers beside our recorded runs, each difference with "
         "its interval.",
     ),
+    "left_open": About(
+        "Left open",
+        "What the papers leave for later, tried: context for HAN, steps that IRAM counts itself, "
+        "distances for SANet, the order of words for AGT.",
+    ),
 }
 
 WORDS_A_MINUTE, STEP = 200, 5  # minutes are rounded up to steps of five

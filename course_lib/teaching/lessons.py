@@ -26,6 +26,8 @@ from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"
 REPORT = LESSONS / "experiments" / "report.ipynb"
+LEFT_OPEN = LESSONS / "experiments" / "left_open.ipynb"
+REPORTS = (REPORT, LEFT_OPEN)  # filled from records alone
 EXECUTED = REPOSITORY / "runs" / "lessons"
 STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed

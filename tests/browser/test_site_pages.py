@@ -12,7 +12,7 @@ from course_lib.files import REPOSITORY
 from course_lib.teaching.lessons import execute, views_shown
 from course_lib.teaching.site import build
 
-NOTEBOOKS = [*sorted((REPOSITORY / "notebooks").glob("[0-9]*.ipynb")), build.REPORT]
+NOTEBOOKS = [*sorted((REPOSITORY / "notebooks").glob("[0-9]*.ipynb")), *build.REPORTS]
 PAGES = ["index", *(path.stem for path in NOTEBOOKS)]
 
 

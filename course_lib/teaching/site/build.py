@@ -22,7 +22,7 @@ from course_lib.reading_room import EXAMPLES
 from course_lib.teaching.contents import Entry, read_entry
 from course_lib.teaching.lessons import (
     EXECUTED,
-    REPORT,
+    REPORTS,
     Outcome,
     execute,
     lesson_paths,
@@ -71,7 +71,7 @@ def export_html(
 
 
 def course(profile: str) -> list[Outcome]:
-    """Data, every lesson and the report, and ``site/`` with what could be executed and an index.
+    """Data, every lesson and the reports, and ``site/`` with what could be executed and an index.
 
     The pages are written even if a lesson is interrupted; that of the lesson itself is then gone.
     """
@@ -125,8 +125,8 @@ def hero_section(readings: Path) -> str:
 
 
 def pages() -> list[Path]:
-    """What ``site/`` shows: the lessons, and the report of all records."""
-    return [*lesson_paths(), REPORT]
+    """What ``site/`` shows: the lessons, and what the records say."""
+    return [*lesson_paths(), *REPORTS]
 
 
 def _sections(entry: Entry, markup: str, outline: Outline) -> Iterator[dict[str, str]]:
