@@ -457,6 +457,21 @@ def test_the_steps_view_shows_the_share_on_summaries_and_says_what_is_missing(ca
     assert report.steps_view("γ", {}, []) is None
 
 
+def test_panels_of_steps_hold_a_dot_for_every_run_and_the_untrained_line():
+    made = [iram_record(seed, test=False, model__penalty=0.5) for seed in (0, 1)]
+    single = iram_record(test=False, model__penalty=0.0, model__steps=1)
+    for seed, record_ in enumerate(made):
+        trained = {"step overlap": 0.1, "step cosine": 0.5, "summary share, step 3": 0.2 + seed / 2}
+        record_["attention"] = {"trained": trained, "untrained": {"step cosine": 0.9 + seed / 50}}
+    figure = report.steps_panels({"": {0.0: [single], 0.5: made}}, "γ", "T", accuracy=(0.5, 1))
+    panels = {axis.get_title(): axis for axis in figure.axes if axis.get_title()}
+    assert list(panels) == ["validation accuracy", "overlap", "cosine", "last step on summaries"]
+    accuracy, shares = panels["validation accuracy"], panels["last step on summaries"]
+    assert list(accuracy.lines[0].get_xdata()) == [0, 1, 1] and 0.4 < accuracy.get_ylim()[0] < 0.5
+    assert list(shares.lines[0].get_ydata()) == [0.2, 0.7]
+    assert list(panels["cosine"].lines[1].get_ydata()) == pytest.approx([0.91, 0.91])
+
+
 def test_sweeps_compare_the_seeds_that_all_values_have():
     made = {value: [{"spec": {"seed": seed}, "of": value} for seed in seeds]
             for value, seeds in {0.0: (2, 0, 1), 0.1: (1, 0), 1.0: (0, 1, 3)}.items()}  # fmt: skip

@@ -60,6 +60,7 @@ __all__, __getattr__ = front(
         "planned_values": "sweeps",  # the values of a setting that the grid plans
         "runs_table": "sweeps",  # how many runs of each group are recorded
         "steps_figure": "sweeps",  # IRAM's accuracy and its steps over a setting's values
+        "steps_panels": "sweeps",  # the same as small multiples, a dot a run
         "steps_view": "sweeps",  # IRAM's attention, step by step, with a slider over a setting
         "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
