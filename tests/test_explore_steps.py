@@ -65,6 +65,8 @@ def test_negation_is_a_step_that_joins_the_negator_to_what_an_earlier_one_found(
     assert steps.negation(reading(text, one(2), joined, one("s2")), MOODS) is False
     alone = reading(text, all_else, one(2), one(2))  # the summary has no part in it
     assert steps.negation(alone, MOODS) is False
+    faint = {2: 0.1, "s1": 0.9}  # less than uniform attention gives to each of seven
+    assert steps.negation(reading(text, all_else, faint, one("s2")), MOODS) is False
     elsewhere = {5: 0.5, "s1": 0.5}
     assert steps.negation(reading(text, all_else, elsewhere, one("s2")), MOODS) is False
     far = "not at all a very dull film"
@@ -73,8 +75,9 @@ def test_negation_is_a_step_that_joins_the_negator_to_what_an_earlier_one_found(
 
 def test_contrast_is_two_steps_at_words_of_opposite_moods():
     text = "Fine songs and a DULL story"
-    summary_first = {"s1": 0.7, 4: 0.2, 3: 0.1}  # of the words it reads the dull one most
-    assert steps.contrast(reading(text, one(0), summary_first, one("s2")), MOODS) is True
+    half, less = {4: 0.6, "s1": 0.4}, {4: 0.4, "s1": 0.6}  # the second is at the summary first
+    assert steps.contrast(reading(text, one(0), half, one("s2")), MOODS) is True
+    assert steps.contrast(reading(text, one(0), less, one("s2")), MOODS) is False
     assert steps.contrast(reading(text, one(1), one(4), one(4)), MOODS) is False
     assert steps.contrast(reading("fine songs", one(0), one(1), one("s2")), MOODS) is None
 
@@ -89,6 +92,12 @@ def test_rates_count_sentences_with_the_structure_alone():
     rates = steps.behaviour_rates(readings, MOODS)
     assert rates["pass-through"] == (1, 2) and rates["pass-through"].share == 0.5
     assert rates["negation"] == (0, 0) and rates["negation"].share == 0
+    table = steps.rates_table({"one": rates, "two": rates})
+    assert table.split("\n")[:3] == [
+        "| behaviour | sentences asked | one | two |",
+        "|---|---:|---:|---:|",
+        "| pass-through, % | 2 | 50.0 | 50.0 |",
+    ]
     own = {"first word": lambda reading, moods: reading.tokens[0] == "the"}
     assert steps.behaviour_rates(readings, MOODS, own) == {"first word": (3, 3)}
 

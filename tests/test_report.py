@@ -589,3 +589,20 @@ def test_the_table_of_freeze_controls_can_be_of_one_system():
     han = report.freeze_table([], system="han").split("\n")
     assert len(han) == 3 and han[2].startswith("| HAN")
     assert han[2] in report.freeze_table([])
+
+
+def test_a_figure_of_a_control_has_a_dot_for_every_seed_trained_and_untrained():
+    lines = [
+        {"control": "c", "network": net, "figure": name, "trained": value, "untrained": before,
+         "uniform": None}
+        for net, value in (("one", 0.9), ("two", 0.2))
+        for name, before in (("share", 0.1), ("held", None))
+    ]  # fmt: skip
+    figure = report.controls_figure(
+        "c", {"two": "II", "one": "I"}, ("held", "share"), "T", [{"lines": lines}] * 3
+    )
+    held, share = figure.axes
+    assert [axis.get_title() for axis in (held, share)] == ["held", "share"]
+    assert list(share.lines[0].get_ydata()) == [0.2] * 3 + [0.9] * 3
+    assert list(share.lines[1].get_ydata()) == [0.1] * 6 and not len(held.lines[1].get_ydata())
+    assert [tick.get_text() for tick in share.get_xticklabels()] == ["II", "I"]

@@ -89,19 +89,25 @@ def negation(reading: Reading, moods: Moods) -> bool | None:
     negator out, and a later step joins it to a summary. None likewise.
 
     To leave out is to give less than uniform attention would. To join is to look at no word more
-    than at the negator, and at the summaries at least as much as uniform attention would.
+    than at the negator, and both at it and at the summaries at least as much as uniform attention.
     """
     signs, words = _signs(reading, moods), len(reading.tokens)
     places = [i for i in _negators(reading) if any(signs[i + 1 : i + 1 + REACH])]
     if not places:
         return None
-    weights, tops = _steps(reading), _heaviest(reading)
-    uniform = [step / (words + step) for step in range(len(weights))]
-    joins = {
-        top for step, top in enumerate(tops)
-        if step and weights[step, words:].sum() >= uniform[step]
-    }  # fmt: skip
-    return any(i in joins and weights[0, i] < 1 / words for i in places)
+    weights = _steps(reading)
+    return any(
+        weights[0, place] < 1 / words
+        and any(_joins(row, place, words, step) for step, row in enumerate(weights[1:], start=1))
+        for place in places
+    )
+
+
+def _joins(row: np.ndarray, place: int, words: int, earlier: int) -> bool:
+    """Whether a step after ``earlier`` ones joins the word at ``place`` to summaries."""
+    uniform = 1 / (words + earlier)
+    top = row[place] >= max(row[:words].max(), uniform)
+    return bool(top and row[words:].sum() >= earlier * uniform)
 
 
 def contrast(reading: Reading, moods: Moods) -> bool | None:
@@ -110,7 +116,7 @@ def contrast(reading: Reading, moods: Moods) -> bool | None:
     signs = _signs(reading, moods)
     if _negators(reading) or len(set(signs) - {0}) != 2:
         return None
-    return {-1, 1} <= {signs[place] for place in _heaviest(reading)}
+    return {-1, 1} <= {signs[top] for top in _heaviest(reading) if top < len(signs)}
 
 
 BEHAVIOURS: dict[str, Criterion] = {
@@ -131,6 +137,17 @@ def behaviour_rates(
     return rates
 
 
+def rates_table(rates: Mapping[str, Mapping[str, Rate]]) -> str:
+    """``behaviour_rates`` of several networks, by their names, as a markdown table in %."""
+    rows = [f"| behaviour | sentences asked | {' | '.join(rates)} |"]
+    rows.append("|---|" + "---:|" * (len(rates) + 1))
+    some = next(iter(rates.values()))
+    for name, rate in some.items():
+        cells = " | ".join(f"{100 * of[name].share:.1f}" for of in rates.values())
+        rows.append(f"| {name}, % | {rate.asked} | {cells} |")
+    return "\n".join(rows)
+
+
 def _steps(reading: Reading) -> np.ndarray:
     if "steps" not in reading.attention:
         raise ValueError(
@@ -146,8 +163,8 @@ def _effective(weights: np.ndarray) -> np.ndarray:
 
 
 def _heaviest(reading: Reading) -> list[int]:
-    """The word that each step looks at most; summaries do not count."""
-    return _steps(reading)[:, : len(reading.tokens)].argmax(1).tolist()
+    """The column that each step looks at most, words first, then summaries."""
+    return _steps(reading).argmax(1).tolist()
 
 
 def _signs(reading: Reading, moods: Moods) -> list[int]:

@@ -144,7 +144,7 @@ def dot_panels(
     across = min(len(panels), max(1, int(PAGE // width)))
     down = -(-len(panels) // across)
     figure, axes = plt.subplots(
-        down, across, figsize=(across * width, down * 2.7 + 0.5), squeeze=False,
+        down, across, figsize=(max(7.0, across * width), down * 2.7 + 0.5), squeeze=False,
         layout="constrained",
     )  # fmt: skip
     for axis in axes.flat[len(panels) :]:
@@ -164,9 +164,10 @@ def dot_panels(
         turned = {"rotation": 45, "ha": "right"} if max(map(len, settings)) > 4 else {}
         axis.set_xticks(range(len(settings)), settings, fontsize=9, **turned)
         axis.set_title(panel, fontsize=10)
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    if any(names):
-        figure.legend(handles, names, loc="outside lower right", ncols=len(names), fontsize=9)
+    labelled = {name: handle for axis in axes.flat
+                for handle, name in zip(*axis.get_legend_handles_labels()) if name}  # fmt: skip
+    if labelled:
+        figure.legend(labelled.values(), labelled, loc="outside lower right", ncols=4, fontsize=9)
     return _titled(figure, title)
 
 

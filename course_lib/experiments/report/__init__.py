@@ -20,6 +20,7 @@ __all__, __getattr__ = front(
         "rise_and_fall": "composition",  # how far a figure rises towards the middle layers
         "control_figures": "controls",  # the controls' figures of all seeds
         "control_records": "controls",  # the committed records of the positive controls
+        "controls_figure": "controls",  # figures of one control as small multiples
         "controls_table": "controls",  # what the instruments show where there is something to see
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # expected costs of SANet on Zhang's complete sets
