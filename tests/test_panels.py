@@ -56,3 +56,41 @@ def test_histograms_share_their_bins_and_name_the_lines():
     (axis,) = figure.axes
     assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
     assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two", "paper"]
+
+
+def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():
+    figure = views.heatmap_panels(
+        {"one": np.eye(3, 5), "two": np.eye(3, 5)},
+        list("abc"),
+        list("vwxyz"),
+        stacked=True,
+        extra=2,
+    )
+    first, second, _ = figure.axes
+    assert first.get_position().y0 > second.get_position().y1
+    assert [list(line.get_xdata()) for line in first.lines] == [[3, 3]]
+    assert first.get_ylim() == second.get_ylim() == (3, 0)  # the first row is on top in both
+
+
+def test_dots_stand_for_runs_and_scales_run_from_zero_to_one():
+    panels = {
+        "share": {"one": {"a": [0.1, 0.2], "b": [0.9]}, "two": {"b": [0.4]}},
+        "accuracy": {"one": {"a": [0.8], "b": [0.82]}, "two": {}},
+    }
+    figure = views.dot_panels(
+        panels, "γ", "T", limits={"accuracy": (0.7, 0.9)}, reference="untrained",
+        lines={"share": 0.5},
+    )  # fmt: skip
+    share, accuracy = figure.axes
+    one, two, line = share.lines
+    assert list(one.get_ydata()) == [0.1, 0.2, 0.9] and list(two.get_ydata()) == [0.4]
+    assert [round(x) for x in (*one.get_xdata(), *two.get_xdata())] == [0, 0, 1, 1]
+    assert list(line.get_ydata()) == [0.5, 0.5] and share.get_ylim()[1] < 1.1
+    assert 0.65 < accuracy.get_ylim()[0] < 0.7 and not len(accuracy.lines[1].get_ydata())
+    assert [tick.get_text() for tick in share.get_xticklabels()] == ["a", "b"]
+    assert [t.get_text() for t in figure.legends[0].texts] == ["one", "two", "untrained"]
+
+
+def test_a_single_series_without_a_name_needs_no_legend():
+    figure = views.dot_panels({"p": {"": {"a": [0.5]}}})
+    assert figure.legends == [] and figure.axes[0].get_title() == "p"

@@ -457,6 +457,21 @@ def test_the_steps_view_shows_the_share_on_summaries_and_says_what_is_missing(ca
     assert report.steps_view("γ", {}, []) is None
 
 
+def test_panels_of_steps_hold_a_dot_for_every_run_and_the_untrained_line():
+    made = [iram_record(seed, test=False, model__penalty=0.5) for seed in (0, 1)]
+    single = iram_record(test=False, model__penalty=0.0, model__steps=1)
+    for seed, record_ in enumerate(made):
+        trained = {"step overlap": 0.1, "step cosine": 0.5, "summary share, step 3": 0.2 + seed / 2}
+        record_["attention"] = {"trained": trained, "untrained": {"step cosine": 0.9 + seed / 50}}
+    figure = report.steps_panels({"": {0.0: [single], 0.5: made}}, "γ", "T", accuracy=(0.5, 1))
+    panels = {axis.get_title(): axis for axis in figure.axes if axis.get_title()}
+    assert list(panels) == ["validation accuracy", "overlap", "cosine", "last step on summaries"]
+    accuracy, shares = panels["validation accuracy"], panels["last step on summaries"]
+    assert list(accuracy.lines[0].get_xdata()) == [0, 1, 1] and 0.4 < accuracy.get_ylim()[0] < 0.5
+    assert list(shares.lines[0].get_ydata()) == [0.2, 0.7]
+    assert list(panels["cosine"].lines[1].get_ydata()) == pytest.approx([0.91, 0.91])
+
+
 def test_sweeps_compare_the_seeds_that_all_values_have():
     made = {value: [{"spec": {"seed": seed}, "of": value} for seed in seeds]
             for value, seeds in {0.0: (2, 0, 1), 0.1: (1, 0), 1.0: (0, 1, 3)}.items()}  # fmt: skip
@@ -574,3 +589,20 @@ def test_the_table_of_freeze_controls_can_be_of_one_system():
     han = report.freeze_table([], system="han").split("\n")
     assert len(han) == 3 and han[2].startswith("| HAN")
     assert han[2] in report.freeze_table([])
+
+
+def test_a_figure_of_a_control_has_a_dot_for_every_seed_trained_and_untrained():
+    lines = [
+        {"control": "c", "network": net, "figure": name, "trained": value, "untrained": before,
+         "uniform": None}
+        for net, value in (("one", 0.9), ("two", 0.2))
+        for name, before in (("share", 0.1), ("held", None))
+    ]  # fmt: skip
+    figure = report.controls_figure(
+        "c", {"two": "II", "one": "I"}, ("held", "share"), "T", [{"lines": lines}] * 3
+    )
+    held, share = figure.axes
+    assert [axis.get_title() for axis in (held, share)] == ["held", "share"]
+    assert list(share.lines[0].get_ydata()) == [0.2] * 3 + [0.9] * 3
+    assert list(share.lines[1].get_ydata()) == [0.1] * 6 and not len(held.lines[1].get_ydata())
+    assert [tick.get_text() for tick in share.get_xticklabels()] == ["II", "I"]

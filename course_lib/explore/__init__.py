@@ -13,6 +13,7 @@ __all__, __getattr__ = front(
         "read_hops": "hops",  # what each hop of a HAN attends to
         "hop_overlap": "hops",  # how much the hops look at the same, over many rows
         "count_repeats": "repeats",  # attention on words that were important before
+        "steps": "steps",  # what IRAM's steps do: words read, pairs alike, behaviours of Fig. 6
         "reading_order": "choice",  # all documents, clear successes first, then mistakes
         "explore_documents": "views",  # documents to page through
         "explore_text": "views",  # a box to type a text into

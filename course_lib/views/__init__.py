@@ -18,6 +18,7 @@ __all__, __getattr__ = front(
         "heatmap_panels": "panels",  # matrices side by side, one a setting, on one scale
         "histograms": "panels",  # several over the same bins
         "bar_panels": "panels",  # bars one above the other, one panel a setting
+        "dot_panels": "panels",  # a dot a run over settings, one panel a quantity
         "drawings": "drawings",  # how data flows through each model
         "figures": "figures",  # the larger figures of lessons 01 and 02
         "ACCENT": "colours",  # the colour of what matters in a figure

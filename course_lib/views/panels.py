@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, SECOND, SIGNED, ink_on
 
+PAGE = 12.0  # inches; panels that do not fit side by side go below
 READABLE_CELLS = 20  # up to so many columns in all panels, each cell shows its number
 
 
@@ -22,11 +23,14 @@ def heatmap_panels(
     quantity: str = "attention",
     signed: bool = False,
     framed: Sequence[tuple[int, int]] = (),
+    stacked: bool = False,
+    extra: int = 0,
 ) -> Figure:
     """Matrices of one shape side by side by title, on one colour scale that begins at 0; ``signed``
     values have a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
 
-    Up to ``READABLE_CELLS`` columns in all, the numbers stand in the cells. ``ValueError`` for a
+    ``stacked`` puts them one below the other; a line sets the last ``extra`` columns apart. Up to
+    ``READABLE_CELLS`` columns side by side, the numbers stand in the cells. ``ValueError`` for a
     matrix whose shape is not that of its names.
     """
     arrays = {name: np.asarray(matrix, dtype=float) for name, matrix in matrices.items()}
@@ -38,13 +42,15 @@ def heatmap_panels(
             )
     most = max(np.abs(array).max() for array in arrays.values())
     colours, least = (SIGNED, -most) if signed else (ATTENTION, 0)
-    numbered = len(arrays) * len(columns) <= READABLE_CELLS
+    high, wide = (len(arrays), 1) if stacked else (1, len(arrays))
+    numbered = wide * len(columns) <= READABLE_CELLS
     cell = 0.5 if numbered else 0.24
-    size = len(arrays) * (cell * len(columns) + 0.5) + 1.6, cell * len(rows) + 1.7
+    tall = 0.3 if stacked else cell  # rows of a stack are lower, so that a page holds it
+    size = wide * (cell * len(columns) + 0.5) + 1.6, high * (tall * len(rows) + 0.4) + 1.3
     figure, axes = plt.subplots(
-        1, len(arrays), figsize=size, sharey=True, squeeze=False, layout="constrained"
+        high, wide, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
-    for axis, (name, array) in zip(axes[0], arrays.items(), strict=True):
+    for axis, (name, array) in zip(axes.flat, arrays.items(), strict=True):
         picture = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=most)
         for row, column in framed:
             axis.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=INK, lw=2))
@@ -54,6 +60,8 @@ def heatmap_panels(
                 number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
                 axis.text(column + 0.5, row + 0.5, number, color=ink, ha="center", va="center",
                           fontsize=8)  # fmt: skip
+        if extra:
+            axis.axvline(len(columns) - extra, color=INK, lw=1.5)
         axis.set_xticks(np.arange(len(columns)) + 0.5, list(map(_plain, columns)), rotation=90)
         axis.set_yticks(np.arange(len(rows)) + 0.5, list(map(_plain, rows)))
         axis.tick_params(length=0, labelsize=9)
@@ -113,6 +121,53 @@ def bar_panels(
     figure.supylabel(ylabel, fontsize=11)
     if uniform:
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right")
+    return _titled(figure, title)
+
+
+def dot_panels(
+    panels: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]],
+    xlabel: str = "",
+    title: str = "",
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    reference: str = "",
+    lines: Mapping[str, float] | None = None,
+) -> Figure:
+    """A dot a run over named settings, one panel a quantity and one colour a series: ``panels``
+    holds values by panel, series and setting.
+
+    Scales run from 0 to 1 but for the panels with ``limits``. A dotted line at the value that
+    ``lines`` gives a panel is named ``reference`` in the legend.
+    """
+    every = (by_setting for series in panels.values() for by_setting in series.values())
+    settings = list(dict.fromkeys(name for by_setting in every for name in by_setting))
+    width = max(2.4, 0.42 * len(settings) + 0.9)
+    across = min(len(panels), max(1, int(PAGE // width)))
+    down = -(-len(panels) // across)
+    figure, axes = plt.subplots(
+        down, across, figsize=(max(7.0, across * width), down * 2.7 + 0.5), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axis in axes.flat[len(panels) :]:
+        axis.axis("off")
+    for axis, (panel, series) in zip(axes.flat, panels.items(), strict=False):
+        apart = np.linspace(-0.15, 0.15, len(series)) if len(series) > 1 else [0]
+        looks = zip(series.items(), cycle((ACCENT, SECOND, INK)), cycle("osD"), apart)
+        for (name, by_setting), colour, marker, shift in looks:
+            x = [settings.index(at) + shift for at, runs in by_setting.items() for _ in runs]
+            y = [value for runs in by_setting.values() for value in runs]
+            axis.plot(x, y, marker, color=colour, alpha=0.8, label=name)
+        if panel in (lines or {}):
+            axis.axhline(lines[panel], color=MUTED, linestyle=":", label=reference)
+        low, high = (limits or {}).get(panel, (0, 1))
+        room = 0.04 * (high - low)
+        axis.set(ylim=(low - room, high + room), xlim=(-0.5, len(settings) - 0.5), xlabel=xlabel)
+        turned = {"rotation": 45, "ha": "right"} if max(map(len, settings)) > 4 else {}
+        axis.set_xticks(range(len(settings)), settings, fontsize=9, **turned)
+        axis.set_title(panel, fontsize=10)
+    labelled = {name: handle for axis in axes.flat
+                for handle, name in zip(*axis.get_legend_handles_labels()) if name}  # fmt: skip
+    if labelled:
+        figure.legend(labelled.values(), labelled, loc="outside lower right", ncols=4, fontsize=9)
     return _titled(figure, title)
 
 

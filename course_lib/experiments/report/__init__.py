@@ -20,6 +20,7 @@ __all__, __getattr__ = front(
         "rise_and_fall": "composition",  # how far a figure rises towards the middle layers
         "control_figures": "controls",  # the controls' figures of all seeds
         "control_records": "controls",  # the committed records of the positive controls
+        "controls_figure": "controls",  # figures of one control as small multiples
         "controls_table": "controls",  # what the instruments show where there is something to see
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # expected costs of SANet on Zhang's complete sets
@@ -67,6 +68,7 @@ __all__, __getattr__ = front(
         "planned_values": "sweeps",  # the values of a setting that the grid plans
         "runs_table": "sweeps",  # how many runs of each group are recorded
         "steps_figure": "sweeps",  # IRAM's accuracy and its steps over a setting's values
+        "steps_panels": "sweeps",  # the same as small multiples, a dot a run
         "steps_view": "sweeps",  # IRAM's attention, step by step, with a slider over a setting
         "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting

@@ -2,12 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from course_lib.experiments.controls.record import RECORDS
 from course_lib.experiments.report.records import spread
+from course_lib.views.panels import dot_panels
 
 COLUMNS = ("trained", "untrained", "uniform")
 
@@ -63,6 +66,27 @@ def controls_table(
             values = [_cell(columns[column]) for column in COLUMNS]
             rows.append(f"| {' | '.join([name, network, figure, *values])} |")
     return "\n".join(rows)
+
+
+def controls_figure(
+    control: str,
+    networks: Mapping[str, str],
+    chosen: Sequence[str],
+    title: str,
+    records: list[dict[str, Any]] | None = None,
+) -> Figure:
+    """The ``chosen`` figures of a control as small multiples, a dot a seed: of trained networks and
+    of their untrained twins; ``networks`` gives each a short name to stand below its dots."""
+    figures = control_figures(records)
+    panels = {
+        figure: {
+            column: {short: figures[control, name, figure][column]
+                     for name, short in networks.items()}
+            for column in COLUMNS[:2]
+        }
+        for figure in chosen
+    }  # fmt: skip
+    return dot_panels(panels, title=title)
 
 
 def _cell(values: list[float]) -> str:

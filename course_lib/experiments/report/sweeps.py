@@ -3,7 +3,7 @@ view, a figure and a table."""
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -22,7 +22,9 @@ from course_lib.experiments.settings import value_of
 from course_lib.metrics.classification import sampling_error
 from course_lib.views import plots
 from course_lib.views.heatmap import AttentionHeatmap
+from course_lib.views.panels import dot_panels
 
+PANELS = ("validation accuracy", "overlap", "cosine", "last step on summaries")
 Groups = dict[float, list[dict[str, Any]]]  # records by the value of a setting, from low to high
 
 
@@ -140,6 +142,38 @@ def steps_figure(groups: Groups, xlabel: str, title: str, even: bool = False) ->
     some = next(iter(groups.values()))[0]
     error = sampling_error(kept_accuracy(some), some["sizes"]["validation"])
     return plots.sweep_curves(accuracies, curves, error, xlabel, title, even)
+
+
+def steps_panels(
+    sweeps: Mapping[str, Groups],
+    xlabel: str,
+    title: str,
+    accuracy: tuple[float, float] = (0.7, 0.9),
+) -> Figure:
+    """IRAM's accuracy and the figures of its steps over a setting's values, one panel a figure: a
+    dot a run, a colour for each of the named ``sweeps``, dotted lines for untrained steps.
+
+    ``accuracy`` are the ends of that panel's scale. A run of one step has accuracy alone.
+    """
+    dots: dict[str, Any] = {panel: defaultdict(lambda: defaultdict(list)) for panel in PANELS}
+    lines = defaultdict(list)
+    for name, groups in sweeps.items():
+        for value, record in ((value, one) for value, group in groups.items() for one in group):
+            dots[PANELS[0]][name][f"{value:g}"].append(kept_accuracy(record))
+            for panel, figure in _of_steps(record, "trained").items():
+                dots[panel][name][f"{value:g}"].append(figure)
+            for panel, figure in _of_steps(record, "untrained").items():
+                lines[panel].append(figure)
+    untrained = {panel: statistics.mean(values) for panel, values in lines.items()}
+    return dot_panels(dots, xlabel, title, {PANELS[0]: accuracy}, "untrained", untrained)
+
+
+def _of_steps(record: dict[str, Any], state: str) -> dict[str, float]:
+    """The figures of ``PANELS`` but accuracy; nothing for a single step."""
+    figures = record.get("attention", {}).get(state) or {}
+    last = f"summary share, step {setting(record, 'model.steps')}"
+    names = zip(PANELS[1:], ("step overlap", "step cosine", last), strict=True)
+    return {panel: figures[name] for panel, name in names if name in figures}
 
 
 def runs_table(records: list[dict[str, Any]] | None = None) -> str:

@@ -61,6 +61,7 @@ __all__, __getattr__ = front(
         "check_passes_on": "steps",  # whether later steps attend to summaries
         "check_step_cosine": "steps",  # mean cosine of pairs of steps
         "check_step_penalty": "steps",  # IRAM's penalty on steps alike
+        "check_step_price": "prices",  # a price for steps that no shortcut makes cheap
         "check_steps": "steps",  # IRAM's steps of attention
         "check_gru_jacobian": "stretch",  # how a GRU's next state depends on the old one
         "check_multi_head": "stretch",  # causal self-attention with several heads
