@@ -113,7 +113,8 @@ def test_ranks_by_count_and_by_rate(agt, documents):
     counts = count_words(agt.model, documents, len(agt.vocabulary))._replace(
         selected=torch.tensor([[0, 0, 9, 5, 0]]), occurrences=torch.tensor([9, 9, 90, 5, 7])
     )
-    among = torch.tensor([2, 3, 4])
+    among = counts.frequent(5)
+    assert among.tolist() == [2, 3, 4]  # neither padding nor unknown
     found = [counts.ranks(word, 0, among) for word in among.tolist()]
     assert found == [(1, 2), (2, 1), (3, 3)]
 
