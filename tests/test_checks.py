@@ -16,6 +16,8 @@ from answers_faithfulness import RIGHT as FAITHFULNESS_RIGHT
 from answers_faithfulness import WRONG as FAITHFULNESS_WRONG
 from answers_replication import RIGHT as REPLICATION_RIGHT
 from answers_replication import WRONG as REPLICATION_WRONG
+from answers_runs import RIGHT as RUNS_RIGHT
+from answers_runs import WRONG as RUNS_WRONG
 from answers_steps import RIGHT as STEPS_RIGHT
 from answers_steps import WRONG as STEPS_WRONG
 from answers_stretch import RIGHT as STRETCH_RIGHT
@@ -1561,6 +1563,8 @@ WRONG = {
         ),
     ],
 }
+RIGHT |= RUNS_RIGHT
+WRONG |= RUNS_WRONG
 RIGHT |= COMPOSITION_RIGHT | DESIGNS_RIGHT | FAITHFULNESS_RIGHT | REPLICATION_RIGHT | STRETCH_RIGHT
 RIGHT |= STEPS_RIGHT
 WRONG |= COMPOSITION_WRONG | DESIGNS_WRONG | FAITHFULNESS_WRONG | REPLICATION_WRONG | STRETCH_WRONG

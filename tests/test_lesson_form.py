@@ -10,7 +10,13 @@ from course_lib.files import REPOSITORY
 from course_lib.teaching import contents, lesson_tables, lessons, students
 
 # grows with every lesson that is revised
-REVISED = ("00_start_here", "01_gru", "02_attention", "05_iram_regularization")
+REVISED = (
+    "00_start_here",
+    "01_gru",
+    "02_attention",
+    "05_iram_regularization",
+    "06_agt_compositionality",
+)
 LONGEST_CELL, MOST_LINES, MOST_WORDS = 25, 350, 3500
 EXERCISE, HINT = re.compile(r"^### Exercise \d+ (●+○*) ", re.MULTILINE), "<summary>Hint"
 

@@ -22,5 +22,13 @@ __all__, __getattr__ = front(
         "DocumentView": "views",  # what the former gives
         "TextView": "views",  # what the latter gives
         "explore_values": "values",  # a figure that follows a slider
+        "explore_layers": "layers",  # a box to type a text into, and an AGT's table of it
+        "SELECTION_RULES": "layers",  # the paper's two, by name
+        "layer_table": "layers",  # words by layer, the selected ones outlined
+        "layer_phrases": "layers",  # the runs of words that each layer selects
+        "phrases_table": "layers",  # the same as a table
+        "select_words": "layers",  # what the layers select in many documents
+        "count_words": "layers",  # how often they select each word
+        "compare_dictionaries": "layers",  # how alike the layers' scores of words are
     },
 )

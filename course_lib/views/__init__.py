@@ -21,6 +21,7 @@ __all__, __getattr__ = front(
         "dot_panels": "panels",  # a dot a run over settings, one panel a quantity
         "drawings": "drawings",  # how data flows through each model
         "figures": "figures",  # the larger figures of lessons 01 and 02
+        "layered": "layered",  # the figures of lesson 06, over the layers of a deep network
         "ACCENT": "colours",  # the colour of what matters in a figure
         "ATTENTION": "colours",  # the map of attention, zero is white
         "INK": "colours",  # the colour of text and lines

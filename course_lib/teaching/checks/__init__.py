@@ -57,6 +57,8 @@ __all__, __getattr__ = front(
         "check_order": "self_attention",  # invariant, equivariant or neither
         "check_self_attention": "self_attention",  # output and attention of one head
         "check_uniform_diagonality": "self_attention",  # of n tokens, exactly
+        "check_few_runs": "runs",  # how likely few runs of selected words are
+        "check_phrase_orders": "runs",  # orders with the longest and the shortest phrases
         "check_carrying_highway": "steps",  # a highway layer that carries x
         "check_passes_on": "steps",  # whether later steps attend to summaries
         "check_step_cosine": "steps",  # mean cosine of pairs of steps

@@ -1,0 +1,106 @@
+"""AGT's records beyond accuracy: seeds one by one, gates, phrases, and readings of an optimiser."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from course_lib.experiments.records import kept_accuracy, load_records
+from course_lib.experiments.report.records import accuracy_of, seeds_of, with_other_vectors
+from course_lib.experiments.report.sst import AGT_MODELS
+
+Records = list[dict[str, Any]]
+
+
+def optimiser_table(records: Records | None = None) -> str:
+    """The short runs of the grid's ``agt_optimizer`` as a markdown table: training loss after each
+    epoch, by optimiser and what "0.0005" was taken for."""
+    records = load_records() if records is None else records
+    found = [
+        record
+        for record in records
+        if record["spec"]["system"] == "agt" and "training.optimizer" in record["spec"]["overrides"]
+    ]
+    epochs = max((len(record["epochs"]) for record in found), default=0)
+    head = ["optimiser", *(f"epoch {epoch}" for epoch in range(1, 1 + epochs))]
+    lines = [_line(head), "|---" + "|---:" * epochs + "|"]
+    for record in sorted(found, key=lambda record: record["epochs"][-1]["train_loss"]):
+        losses = [f"{epoch['train_loss']:.3f}" for epoch in record["epochs"]]
+        lines.append(_line([_optimiser(record["settings"]["training"]), *losses]))
+    return "\n".join(lines)
+
+
+def _optimiser(chosen: dict[str, Any]) -> str:
+    extra = "".join(
+        f", {name.replace('_', ' ')} {chosen[name]:g}"
+        for name in ("epsilon", "weight_decay")
+        if chosen[name]
+    )
+    return f"{chosen['optimizer'].title()}, rate {chosen['learning_rate']:g}{extra}"
+
+
+def agt_seeds_table(records: Records | None = None) -> str:
+    """Every recorded seed of AGT and its ablations on SST-5 as a markdown table: training loss
+    after the second and the last epoch, the kept epoch, accuracies in %."""
+    records = load_records() if records is None else records
+    head = ["network", "seed", "loss after 2 epochs", "last loss", "epochs", "kept",
+            "validation, kept epoch", "test"]  # fmt: skip
+    lines = [_line(head), "|---" + "|---:" * (len(head) - 1) + "|"]
+    for name, (system, preset) in AGT_MODELS.items():
+        for record in seeds_of(records, system, preset, "sst5"):
+            epochs = record["epochs"]
+            losses = [f"{epochs[place]['train_loss']:.3f}" for place in (1, -1)]
+            accuracies = [f"{100 * kept_accuracy(record):.1f}", f"{100 * accuracy_of(record):.1f}"]
+            whole = [record["spec"]["seed"], *losses, len(epochs), record["best_epoch"]]
+            lines.append(_line([name, *map(str, whole), *accuracies]))
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def gate_profiles(records: Records | None = None) -> dict[str, dict[str, Tensor]]:
+    """The mean gate by layer, ``(layers − 1,)``, of AGT's recorded runs on SST-5, by their vectors
+    and by seed."""
+    records = load_records() if records is None else records
+    groups = {"50-d vectors that learn": seeds_of(records, "agt", "paper", "sst5")}
+    groups |= with_other_vectors(records, "agt", "paper", "sst5")
+    return {
+        vectors: {
+            f"seed {record['spec']['seed']}": torch.tensor(_attention(record)["gate"])
+            for record in group
+        }
+        for vectors, group in groups.items()
+    }
+
+
+class PhraseLengths(NamedTuple):
+    """Mean words of a phrase, over all layers and in a random order of the words; ``ratio``
+    ``(layers,)`` is how many times as long as by chance a layer's phrases are."""
+
+    mean: float
+    by_chance: float
+    ratio: Tensor
+
+
+def phrase_lengths(record: dict[str, Any]) -> dict[str, PhraseLengths]:
+    """The phrases of a recorded AGT by the rule of selection, on the texts that it was tested on;
+    a rule that is not in the record is left out."""
+    recorded, found = _attention(record), {}
+    for rule, prefix in (("above 0.95", ""), ("above the median", "relaxed ")):
+        if f"{prefix}selected" not in recorded:
+            continue
+        words, runs, expected = (
+            torch.tensor(recorded[f"{prefix}{name}"])
+            for name in ("selected", "phrases", "phrases by chance")
+        )
+        # the words are the same in any order, so lengths go as one over the numbers of runs
+        totals = [(words.sum() / count.sum()).item() for count in (runs, expected)]
+        found[rule] = PhraseLengths(*totals, expected / runs)
+    return found
+
+
+def _attention(record: dict[str, Any]) -> dict[str, Any]:
+    return record["attention"]["trained"]

@@ -1,0 +1,229 @@
+"""What an AGT's layers select: in a text, over many, in the records, and drawn."""
+
+import math
+
+import ipywidgets as widgets
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from course_lib.experiments import load_records, report
+from course_lib.experiments.run import split_rows, train
+from course_lib.experiments.spec import RunSpec
+from course_lib.explore import (
+    SELECTION_RULES,
+    compare_dictionaries,
+    count_words,
+    explore_layers,
+    layer_phrases,
+    layer_table,
+    phrases_table,
+    select_words,
+)
+from course_lib.metrics.composition import selected_words
+from course_lib.models.agt import AGT, AGTConfig
+from course_lib.teaching import HOSTILE_TEXTS, sweep
+from course_lib.views import Attention, Reading, layered
+
+WORDS = ("not", "a", "dull", "moment")
+BY_HAND = np.array([[0.4, 0.1, 0.4, 0.1], [0.1, 0.6, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
+
+
+@pytest.fixture(scope="module")
+def agt():
+    settings = {"training.epochs": 1, "model.layers": 4}
+    spec = RunSpec("agt", "toy", "small", settings, limit=200, test=False, threads=1)
+    return train(spec)
+
+
+@pytest.fixture(scope="module")
+def documents(agt):
+    return agt.system.encode(split_rows(agt.corpus)["validation"].select(range(40)))
+
+
+def reading(weights=BY_HAND, words=WORDS):
+    rows = tuple(f"layer {row}" for row in range(len(weights)))
+    shares = np.array([0.3, 0.7])
+    kept = {"layers": Attention(weights.astype(np.float32), rows)}
+    return Reading(words, (len(words),), ("bad", "good"), shares, kept)
+
+
+def test_phrases_of_a_reading_by_rule():
+    strict, relaxed = layer_phrases(reading()).values()
+    assert strict == [["not", "dull"], ["a"], []]
+    assert relaxed == [["not", "dull"], ["a dull"], []]
+    alone = layer_phrases(reading(), {"all": lambda weights, mask: weights > 0})
+    assert alone == {"all": [[" ".join(WORDS)]] * 3}
+
+
+def test_the_table_of_phrases_runs_nothing_of_a_text():
+    shown = phrases_table(reading(words=("<script>", "a", "dull", "moment"))).value
+    assert "<script>" not in shown and "&lt;script&gt; · dull" in shown
+    assert shown.count("<tr>") == 1 + 3 and "above the median" in shown
+
+
+def test_a_layer_is_a_column_and_its_largest_weight_is_outlined():
+    table = layer_table(reading())
+    assert table.spec["title"].startswith("good 0.70; words by layer")
+    assert isinstance(table, widgets.DOMWidget) and table.to_png()[:4] == b"\x89PNG"
+
+
+def test_a_text_of_ones_own_can_be_typed(agt):
+    view = explore_layers(agt, "A tender film.")
+    assert sweep(view) > len(HOSTILE_TEXTS)  # the button, with each of them in the box
+
+
+def test_selections_are_those_of_the_model(agt, documents):
+    seen = select_words(agt.model, documents, bins=10)
+    assert list(seen.words) == list(SELECTION_RULES)
+    words = sum(int(mask.sum()) for _, mask in seen.words["above 0.95"])
+    assert seen.histogram.sum(1).tolist() == [words] * 4 and seen.histogram.shape == (4, 10)
+    for (strict, mask), (relaxed, _) in zip(*seen.words.values(), strict=True):
+        assert not strict[~mask.unsqueeze(1).expand_as(strict)].any()
+        assert relaxed.sum() >= strict.sum()
+
+
+def test_counts_are_those_of_a_plain_loop(agt, documents):
+    size = len(agt.vocabulary)
+    counts = count_words(agt.model, documents, size)
+    selected, occurrences, labels = np.zeros((4, size)), np.zeros(size), np.zeros(size)
+    for number in range(len(documents)):
+        batch = documents.batch(np.array([number]))
+        with torch.no_grad():
+            attention = agt.model.eval()(batch.tokens, batch.mask).attention
+        chosen = selected_words(attention, batch.mask)[0]
+        for place, word in enumerate(batch.tokens[0].tolist()):
+            occurrences[word] += 1
+            labels[word] += int(batch.labels[0])
+            selected[:, word] += chosen[:, place].numpy()
+    assert counts.occurrences.tolist() == occurrences.tolist()
+    assert counts.selected.tolist() == selected.tolist()
+    there = occurrences > 0
+    assert np.allclose(counts.grade.numpy()[there], labels[there] / occurrences[there])
+    known = counts.frequent(5)
+    assert known.tolist() == [word for word in range(2, size) if occurrences[word] >= 5]
+    mean = labels.sum() / occurrences.sum()
+    assert np.allclose(
+        counts.strength(known), abs(labels / np.maximum(occurrences, 1) - mean)[known], atol=1e-6
+    )
+
+
+def test_ranks_by_count_and_by_rate(agt, documents):
+    counts = count_words(agt.model, documents, len(agt.vocabulary))._replace(
+        selected=torch.tensor([[0, 0, 9, 5, 0]]), occurrences=torch.tensor([9, 9, 90, 5, 7])
+    )
+    among = counts.frequent(5)
+    assert among.tolist() == [2, 3, 4]  # neither padding nor unknown
+    found = [counts.ranks(word, 0, among) for word in among.tolist()]
+    assert found == [(1, 2), (2, 1), (3, 3)]
+
+
+def test_dictionaries_are_compared_with_a_property_and_with_each_other():
+    torch.manual_seed(0)
+    model = AGT(AGTConfig(embedding=8, hidden=8, layers=3), vocabulary=50, classes=2)
+    with torch.no_grad():
+        model.attention.weight[1] = model.attention.weight[0]
+        model.attention.vector[1] = -model.attention.vector[0]  # the opposite dictionary
+    words = torch.arange(2, 50)
+    with torch.no_grad():
+        strength = model.word_scores(words)[2]
+    found = compare_dictionaries(model, words, strength)
+    assert found.follows[2].item() == pytest.approx(1, abs=1e-5)
+    assert found.between[0, 1].item() == pytest.approx(-1, abs=1e-5)
+    others = [found.between[a, b].item() for a in range(3) for b in range(3) if a != b]
+    assert found.alike == pytest.approx(np.mean(others), abs=1e-6)
+
+
+# The records
+
+
+def test_readings_of_the_optimiser_stand_with_the_lowest_loss_first():
+    lines = report.optimiser_table().splitlines()
+    assert lines[0] == "| optimiser | epoch 1 | epoch 2 | epoch 3 |"
+    last = [float(line.split("|")[-2]) for line in lines[2:]]
+    assert last == sorted(last) and len(last) >= 4
+    assert lines[-1].startswith("| Adadelta, rate 0.0005 |")
+    assert report.optimiser_table([]) == "| optimiser |\n|---|"
+
+
+def test_every_seed_has_a_line_of_its_own():
+    records = load_records()
+    lines = report.agt_seeds_table(records).splitlines()
+    names = [line.split(" | ")[0] for line in lines[2:]]
+    assert names.count("| AGT") == 3 and names.count("| AGT, s_0 only") == 3
+    first = report.seeds_of(records, "agt", "paper", "sst5")[0]
+    accuracy = f"{100 * first['test']['accuracy']:.1f}"
+    assert lines[2].endswith(f"| {accuracy} |") and f"| {first['best_epoch']} |" in lines[2]
+    assert len(report.agt_seeds_table([]).splitlines()) == 2
+
+
+def test_gates_and_phrases_are_those_of_the_records():
+    records = load_records()
+    profiles = report.gate_profiles(records)
+    record = report.seeds_of(records, "agt", "paper", "sst5")[1]
+    gates = profiles["50-d vectors that learn"]["seed 1"]
+    assert gates.tolist() == pytest.approx(record["attention"]["trained"]["gate"])
+    assert all(len(by_seed) == 3 for by_seed in profiles.values()) and len(profiles) == 2
+    room = next(record for record in records if record["id"] == "agt-sst5-room-s0")
+    found, figures = report.phrase_lengths(room), room["attention"]["trained"]
+    strict = found["above 0.95"]
+    assert strict.mean == pytest.approx(sum(figures["selected"]) / sum(figures["phrases"]))
+    relaxed = found["above the median"].ratio
+    expected = np.divide(figures["relaxed phrases by chance"], figures["relaxed phrases"])
+    assert relaxed.tolist() == pytest.approx(expected.tolist())
+    assert "above the median" not in report.phrase_lengths(record)
+
+
+# The figures
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_panels_over_layers_share_one_scale_and_name_their_lines_once():
+    panels = {"strict": {"trained": [1.0, 2.0], "untrained": [0.0, 0.5]}, "loose": {"trained": [3]}}
+    bands = {"strict": {"trained": ([0.5, 1.5], [1.5, 2.5])}}
+    figure = layered.lines_over_layers(
+        panels, "words", "Longer", bands=bands, line=("random order", 0.0), first=1
+    )
+    left, right = figure.axes
+    assert left.get_ylim() == right.get_ylim()
+    assert "strict" in (left.get_title(), left.get_title(loc="left"))
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["random order", "trained", "untrained"]
+    assert left.lines[1].get_xdata().tolist() == [1, 2] and len(left.collections) == 1
+    whole = layered.lines_over_layers(panels, "words", "Longer", ylim=(0, 5))
+    assert whole.axes[0].get_ylim() == (0, 5)
+
+
+def test_histograms_are_shares_of_each_layer_on_one_scale():
+    counts = np.array([[3, 1], [0, 8]])
+    figure = layered.weight_histograms({"untrained": counts, "trained": counts * 5}, "Spiky")
+    pictures = [axis.images[0] for axis in figure.axes if axis.images]
+    assert all(np.allclose(image.get_array(), [[0.75, 0.25], [0, 1]]) for image in pictures[:2])
+    assert {image.get_clim() for image in pictures[:2]} == {(0, 0.3)}
+
+
+def test_dictionaries_stand_as_bars_and_as_matrices():
+    follows = {"untrained": [0.1, -0.2, 0.0], "trained": [0.3, 0.4, 0.5]}
+    between = {name: np.eye(3) for name in follows}
+    figure = layered.dictionary_panels(follows, between, "Alike")
+    assert [bar.get_height() for bar in figure.axes[0].patches] == [
+        *follows["untrained"],
+        *follows["trained"],
+    ]
+    assert figure.axes[1].images[0].get_clim() == (-1, 1)
+
+
+def test_shares_and_distances_are_drawn_as_given():
+    _, axis = plt.subplots()
+    layered.layer_bars(axis, [0.25, 0.75], "The last decides")
+    assert [bar.get_height() for bar in axis.patches] == [0.25, 0.75]
+    figure = layered.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
+    (axis,) = figure.axes
+    assert axis.get_xscale() == axis.get_yscale() == "log"
+    assert axis.texts[0].get_text() == "an epoch" and not math.isnan(axis.get_ylim()[0])
