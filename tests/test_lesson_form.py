@@ -11,7 +11,7 @@ from course_lib.teaching import contents, lesson_tables, lessons, students
 
 REVISED = (  # grows with every lesson that is revised
     "00_start_here", "01_gru", "02_attention", "03_han_imdb", "04_sanet_zhang",
-    "08_when_it_does_not_come_out",
+    "07_is_attention_an_explanation", "08_when_it_does_not_come_out",
 )  # fmt: skip
 LONGEST_CELL, MOST_LINES, MOST_WORDS = 25, 350, 3500
 EXERCISE, HINT = re.compile(r"^### Exercise \d+ (●+○*) ", re.MULTILINE), "<summary>Hint"
