@@ -11,6 +11,7 @@ from course_lib.teaching.checks.faithfulness import (
     NORMALISED_AOPC,
     WORDS_TO_FLIP,
 )
+from course_lib.teaching.checks.integrated import INTEGRATED_GRADIENTS
 from course_lib.teaching.checks.interventions import PERMUTATION_CHANGE, ZEROED
 
 
@@ -220,7 +221,39 @@ def variation(first, second):
     return (first - second).abs().sum(-1) / 2
 
 
+def integrated_by_loop(model, x, steps, place=0.5, scale=lambda a: 1.0, times=True):
+    total = torch.zeros_like(x)
+    for k in range(steps):
+        a = (k + place) / steps
+        slope = torch.autograd.functional.jacobian(lambda point: model(point[None])[0], a * x)
+        total += scale(a) * slope / steps
+    return ((total * x) if times else total).sum(1)
+
+
+def integrated_by_points(model, x, steps):
+    points = torch.stack([x * (2 * k + 1) / (2 * steps) for k in range(steps)])
+    points.requires_grad_()
+    model(points).sum().backward()
+    return torch.einsum("swd,wd->w", points.grad, x) / steps
+
+
+def integrated_by_functional(model, x, steps):
+    slope = torch.func.grad(lambda point: model(point.unsqueeze(0)).squeeze(0))
+    scales = torch.linspace(0.5 / steps, 1 - 0.5 / steps, steps)
+    return torch.stack([(x * slope(a * x)).sum(-1) for a in scales]).mean(0)
+
+
+def integrated_like(**parts):
+    return lambda model, x, steps: integrated_by_loop(model, x, steps, **parts)
+
+
+def leave_one_out(model, x, steps):
+    left = [torch.cat([x[:i], torch.zeros_like(x[:1]), x[i + 1 :]]) for i in range(len(x))]
+    return model(x[None]) - torch.stack([model(one[None])[0] for one in left])
+
+
 RIGHT = {
+    INTEGRATED_GRADIENTS: [integrated_by_loop, integrated_by_points, integrated_by_functional],
     ERASURE: [erasure_by_sets, erasure_by_threshold, erasure_in_numpy_as_numbers],
     WORDS_TO_FLIP: [flip_by_loop, flip_in_numpy, flip_by_counting],
     NORMALISED_AOPC: [normalised_by_document, normalised_in_numpy, normalised_by_mask],
@@ -229,6 +262,21 @@ RIGHT = {
     PERMUTATION_CHANGE: [change_by_loop, change_by_gain, change_in_numpy],
 }
 WRONG = {
+    INTEGRATED_GRADIENTS: [
+        (lambda model, x, steps: integrated_by_loop(model, x, 1, place=1.0), "gradient × input"),
+        (integrated_like(place=0.0), "at its left end"),
+        (integrated_like(place=1.0), "the right end of each part"),
+        (integrated_like(times=False), "the mean slope alone"),
+        (
+            lambda model, x, steps: steps * integrated_by_loop(model, x, steps),
+            "divide by the steps",
+        ),
+        (lambda *given: integrated_by_loop(*given).abs(), "keep the sign"),
+        (integrated_like(scale=lambda a: a), "by its own point"),
+        (leave_one_out, "that is leave-one-out"),
+        (lambda model, x, steps: torch.zeros_like(x), "one number a word"),
+        (lambda model, x, steps: torch.zeros(len(x)), "A place to start: a = "),
+    ],
     ERASURE: [
         (lambda *given: tuple(erasure_by_sets(*given)[::-1]), "the two are exchanged"),
         (erasing(heaviest, of_class(1)), "you look at class 1"),

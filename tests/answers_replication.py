@@ -1,12 +1,15 @@
 """Answers to the exercises on replications, right ones written differently and wrong ones, for
 ``test_checks``."""
 
-from itertools import chain, combinations
+import math
+from itertools import accumulate, chain, combinations
 
 import numpy as np
 import torch
+from scipy.stats import binomtest
 
 from course_lib.teaching.checks.chance import CONSTANT_ANSWER, POWER, PRIOR_CORRECTION
+from course_lib.teaching.checks.paired import TEXT_BY_TEXT
 from course_lib.teaching.checks.replication import DEFECT, ONE_CHANGE, UNKNOWN_SHARE
 
 
@@ -202,7 +205,57 @@ def power_like(deviation=None, error=lambda sd, n: sd * (2 / n) ** 0.5, count=to
     return answer
 
 
+def p_by_scipy(first, second):
+    throws = int((first != second).sum())
+    return binomtest(int((first & ~second).sum()), throws).pvalue if throws else 1.0
+
+
+def p_by_counting(first, second):
+    """Over every outcome's chance, one coin after the other."""
+    gaps = first.int() - second.int()
+    chances = [1.0]
+    for _ in range(int(gaps.abs().sum())):
+        chances = [(a + b) / 2 for a, b in zip([0.0, *chances], [*chances, 0.0])]
+    seen = abs(int(gaps.sum()))
+    last = len(chances) - 1
+    return sum(p for heads, p in enumerate(chances) if abs(2 * heads - last) >= seen)
+
+
+def p_by_running_sums(first, second):
+    one, other = sorted([int((first > second).sum()), int((second > first).sum())])
+    n = one + other
+    tails = list(accumulate(math.comb(n, heads) * 0.5**n for heads in range(n + 1)))
+    return min(torch.tensor(1.0), 2 * torch.tensor(tails[one]))
+
+
+def p_like(told):
+    def answer(first, second):
+        one, other = int((first & ~second).sum()), int((~first & second).sum())
+        return float(told(one, other))
+
+    return answer
+
+
+def tail(fewer, throws):
+    return sum(math.comb(throws, heads) for heads in range(fewer + 1)) * 0.5**throws
+
+
+def p_of_all(first, second):
+    least = min(int(first.sum()), int(second.sum()))
+    return min(1.0, 2 * tail(least, len(first)))
+
+
+def p_of_agreement(first, second):
+    same = int((first == second).sum())
+    return min(1.0, 2 * tail(min(same, len(first) - same), len(first)))
+
+
+def p_normal(one, other):
+    return math.erfc(abs(one - other) / (2 * (one + other)) ** 0.5) if one + other else 1.0
+
+
 RIGHT = {
+    TEXT_BY_TEXT: [p_by_scipy, p_by_counting, p_by_running_sums],
     DEFECT: [defect_by_falls, defect_in_numpy, defect_by_table],
     CONSTANT_ANSWER: [constant_by_mode, constant_by_counting, constant_by_std],
     UNKNOWN_SHARE: [unknown_by_counting, unknown_by_sets, unknown_in_numpy],
@@ -211,6 +264,26 @@ RIGHT = {
     POWER: [power_by_loop, power_in_numpy, power_by_squares],
 }
 WRONG = {
+    TEXT_BY_TEXT: [
+        (p_like(lambda a, b: tail(min(a, b), a + b)), "that is one tail"),
+        (p_like(lambda a, b: 2 * tail(min(a, b), a + b)), "your two tails overlap"),
+        (p_like(lambda a, b: min(1, 2 * tail(min(a, b) - 1, a + b))), "up to and including"),
+        (p_like(lambda a, b: min(1, 2 * tail(max(a, b), a + b))), "up to the larger number"),
+        (
+            p_like(lambda a, b: min(1, 2 * math.comb(a + b, a) / 2 ** (a + b))),
+            "exactly this split",
+        ),
+        (p_like(p_normal), "the normal approximation"),
+        (p_of_all, "a coin for every text"),
+        (p_of_agreement, "where the models agree"),
+        (lambda first, second: 1 - p_by_scipy(first, second), "that is 1 − p"),
+        (p_like(lambda a, b: a - b + 7), "between 0 and 1"),
+        (
+            lambda first, second: torch.full((len(first) + 1,), 0.5),
+            "one number for all texts together",
+        ),
+        (lambda first, second: 0.123, "A place to start: (first & ~second)"),
+    ],
     DEFECT: [
         (defect_drifting, "drift and no over-fitting"),
         (defect_like(over=lambda t, v: v[-1] > 1.1 * v[0]), "Compare with its smallest value"),

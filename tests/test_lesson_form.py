@@ -1,4 +1,4 @@
-"""What holds for lessons in their second edition, and for the tables made from all of them."""
+"""What holds for the form of every lesson, and for the tables made from all of them."""
 
 import re
 from itertools import pairwise
@@ -10,17 +10,11 @@ from course_lib.files import REPOSITORY
 from course_lib.teaching import contents, lesson_tables, lessons, students
 
 # grows with every lesson that is revised
-REVISED = (
-    "00_start_here",
-    "01_gru",
-    "02_attention",
-    "05_iram_regularization",
-    "06_agt_compositionality",
-)
+LESSONS = [path.stem for path in lessons.lesson_paths()]
 LONGEST_CELL, MOST_LINES, MOST_WORDS = 25, 350, 3500
 EXERCISE, HINT = re.compile(r"^### Exercise \d+ (●+○*) ", re.MULTILINE), "<summary>Hint"
 
-revised = pytest.mark.parametrize("stem", REVISED)
+every_lesson = pytest.mark.parametrize("stem", LESSONS)
 
 
 def lesson(stem):
@@ -35,7 +29,7 @@ def tags(cell):
     return cell.metadata.get("tags", [])
 
 
-@revised
+@every_lesson
 def test_code_stays_short(stem):
     cells = code_cells(lesson(stem))
     assert max(len(cell.source.splitlines()) for cell in cells) <= LONGEST_CELL
@@ -44,7 +38,7 @@ def test_code_stays_short(stem):
     assert sum(len(cell.source.splitlines()) for cell in open_cells) <= MOST_LINES
 
 
-@revised
+@every_lesson
 def test_prose_stays_short_and_the_head_says_how_long_it_takes(stem):
     notebook = lesson(stem)
     assert contents.words_of(notebook) <= MOST_WORDS
@@ -52,7 +46,7 @@ def test_prose_stays_short_and_the_head_says_how_long_it_takes(stem):
     assert int(said[1]) == contents.read_entry(notebook, stem).minutes
 
 
-@revised
+@every_lesson
 def test_what_a_reader_is_asked_to_predict_is_not_asserted_in_the_same_cell(stem):
     cells = lesson(stem).cells
     for before, cell in pairwise(cells):
@@ -61,7 +55,7 @@ def test_what_a_reader_is_asked_to_predict_is_not_asserted_in_the_same_cell(stem
             assert "claim" not in tags(cell)
 
 
-@revised
+@every_lesson
 def test_claims_stand_apart_after_the_discussion(stem):
     cells = lesson(stem).cells
     claims = [place for place, cell in enumerate(cells) if "claim" in tags(cell)]
@@ -71,7 +65,7 @@ def test_claims_stand_apart_after_the_discussion(stem):
         assert cells[place - 1].cell_type == "markdown", "no discussion before this claim"
 
 
-@revised
+@every_lesson
 def test_hints_come_after_the_stub_and_one_problem_is_a_stretch(stem):
     notebook = lesson(stem)
     stretch = 0

@@ -23,6 +23,7 @@ __all__, __getattr__ = front(
         "lesson_tables": "lesson_tables",  # the tables of lessons in READMEs and lesson 00
         "lessons": "lessons",  # running and checking lessons, and the form we commit
         "site": "site",  # executed lessons as pages that ask for nothing
+        "small_experiments": "small_experiments",  # those of lesson 08, on made-up texts
         "students": "students",  # the copy of a lesson without solutions
         "desk": "desk",  # a learner's folder of copies, renewed without loss
         "progress": "progress",  # which exercises of these copies are solved

@@ -17,6 +17,13 @@ __all__, __getattr__ = front(
         "STEPS": "changes",  # from the first record to the last, one change after the other
         "waterfall_figure": "changes",  # what each of these changes bought, as bars
         "single_changes": "apart",  # pairs of runs that differ in one setting
+        "Beside": "beside",  # a network's accuracy with chance and counted words
+        "beside_chance": "beside",  # networks beside chance and counted words
+        "beside_table": "beside",  # these as a table
+        "chance_line": "beside",  # accuracy of the commonest training class
+        "movements": "beside",  # how far accuracy moves, by the one setting that was changed
+        "movements_figure": "beside",  # these as strips of points
+        "pairs_table": "beside",  # test accuracies of named pairs, with their differences
         "claims_table": "claims",  # which claims of the lessons newer records have changed
         "CompositionTest": "composition",  # the result of `composition_test`
         "composition_test": "composition",  # whether selected words are neighbours, by permutation
@@ -28,12 +35,20 @@ __all__, __getattr__ = front(
         "controls_table": "controls",  # what the instruments show where there is something to see
         "throughputs": "costs",  # measured training speeds, by the machine that made them
         "zhang_costs_table": "costs",  # expected costs of SANet on Zhang's complete sets
+        "curve": "curves",  # a figure of every epoch of a run
+        "losses_figure": "curves",  # training and validation loss, a panel a run
+        "patience_figure": "curves",  # learning curves of seeds, one of them run again
         "CONTRASTS": "differences",  # which pairs of models are compared, and for which claim
         "SIMPLE_CONTRASTS": "differences",  # what word pairs add to a bag of words
         "PAPERS": "differences",  # the papers' accuracies in %, by model and dataset
         "contrasts_table": "differences",  # differences between two models of ours, with intervals
         "difference": "differences",  # mean accuracy of runs minus that of others
         "papers_table": "differences",  # our accuracies beside the papers', with differences
+        "TwoErrors": "errors",  # of seeds and of test texts, in points
+        "draw_experiments": "errors",  # what simulated experiments measure
+        "pooled_deviation": "errors",  # over seeds, of several groups of runs
+        "two_errors": "errors",  # both errors of every network with enough seeds
+        "two_errors_figure": "errors",  # these, a row a network
         "agreement_table": "faithfulness",  # Kendall's τ of attention, gradients, leave-one-out
         "faithfulness_figure": "faithfulness",  # what removing words costs, by every ranking
         "faithfulness_records": "faithfulness",  # the committed records, by their network's id
@@ -58,6 +73,7 @@ __all__, __getattr__ = front(
         "short_table": "readme",  # one accuracy a network, beside its paper's and TF-IDF's
         "write_readme": "readme",  # put the current parts between their markers
         "SIMPLE": "records",  # the baselines that every table has
+        "with_film_vectors": "records",  # a preset's records with vectors from film reviews
         "with_other_vectors": "records",  # a preset's records with other vectors, by their names
         "made_from": "records",  # how many seeds, and whether of a subset, in words
         "seeds_of": "records",  # the records of a preset on a dataset, one per seed

@@ -39,6 +39,7 @@ __all__, __getattr__ = front(
         "check_kendall": "faithfulness",  # whether two rankings agree, ties counted
         "check_normalised_aopc": "faithfulness",  # an area between its limits
         "check_share_to_flip": "faithfulness",  # the share of words until the decision changes
+        "check_integrated_gradients": "integrated",  # the slope's mean from zero to the words
         "check_permutation_change": "interventions",  # what shuffled attention changes
         "check_zeroed": "interventions",  # attention without some places, renormalised
         "check_padding_odds": "forensics",  # how heavy padding would have to be
@@ -54,6 +55,7 @@ __all__, __getattr__ = front(
         "check_power": "chance",  # how often a few seeds tell two models apart
         "check_prior_correction": "chance",  # probabilities under other class shares
         "check_unknown_share": "replication",  # words that training has not seen
+        "check_text_by_text": "paired",  # whether one of two models is right more often
         "check_order": "self_attention",  # invariant, equivariant or neither
         "check_self_attention": "self_attention",  # output and attention of one head
         "check_uniform_diagonality": "self_attention",  # of n tokens, exactly
