@@ -174,8 +174,8 @@ class Transformer(Network):
     presets: ClassVar = {
         "small": Settings(
             TextConfig(max_tokens=MOST_WORDS, vectors="none"),
-            EncoderConfig(),
-            TrainingConfig(epochs=3, learning_rate=2e-3),
+            EncoderConfig(dropout=0.1),
+            TrainingConfig(epochs=6, learning_rate=5e-3, patience=6),
         ),
         "lesson": of_the_room(
             Settings(

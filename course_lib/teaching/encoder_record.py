@@ -13,6 +13,7 @@ from typing import Any
 import datasets
 import numpy as np
 import torch
+from sklearn.linear_model import LogisticRegression
 
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
@@ -50,6 +51,22 @@ def hits(system: Transformer, texts: Sequence[Document], labels: Sequence[int]) 
     """Whether each text gets its label, ``(texts,)``, 1.0 or 0.0."""
     answers = faithfulness.ask(DocumentModel(system), [faithfulness.whole(text) for text in texts])
     return (answers.argmax(1) == np.asarray(labels)).astype(float)
+
+
+def plain_mean_hits(system: Transformer, rows: Rows) -> np.ndarray:
+    """``hits`` on the validation part of the simplest rival: the mean of the same word vectors,
+    and a logistic regression."""
+    table = system.model.embedding.weight.detach()
+
+    def means(part: datasets.Dataset) -> np.ndarray:
+        documents = system.encode(part)
+        starts = documents.sentence_starts[documents.document_starts[:-1]]
+        ids, offsets = (torch.from_numpy(a).long() for a in (documents.words, starts))
+        return torch.nn.functional.embedding_bag(ids, table, offsets, mode="mean").numpy()
+
+    fitted = LogisticRegression(max_iter=1000).fit(means(rows["train"]), rows["train"]["label"])
+    answers = fitted.predict(means(rows["validation"]))
+    return (answers == np.array(rows["validation"]["label"])).astype(float)
 
 
 def shuffled(texts: Sequence[Document], seed: int = 0) -> list[Document]:
