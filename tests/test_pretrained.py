@@ -1,6 +1,7 @@
 """A pre-trained Transformer as a reading: tried with arrays, since nothing is loaded here."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,4 +54,60 @@ def test_a_text_without_words_is_refused(attention):
 def test_without_the_package_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)  # as if it were not installed
     with pytest.raises(pretrained.NoPretrained, match=r"pip install .transformers"):
+        pretrained.read_pretrained("A tender film.", "some/model")
+
+
+class Pieces(dict):
+    """What a tokeniser gives: *unforgettable* in three pieces, two special tokens."""
+
+    def word_ids(self):
+        return [None, 0, 1, 1, 1, None]
+
+
+def installed(monkeypatch, load):
+    """As if ``transformers`` were installed, with these ways to load."""
+    asked = {}
+
+    def cut(words, max_length, **options):
+        asked.update(words=words, max_length=max_length, options=options)
+        return Pieces(input_ids=torch.zeros(1, 6, dtype=torch.long))
+
+    cut.model_max_length = 10**30
+    fake = SimpleNamespace(
+        AutoModelForSequenceClassification=SimpleNamespace(from_pretrained=load),
+        AutoTokenizer=SimpleNamespace(from_pretrained=lambda name, use_fast: cut),
+    )
+    monkeypatch.setitem(sys.modules, "transformers", fake)
+    return asked
+
+
+class Model(torch.nn.Module):
+    """Two layers of uniform attention over six pieces, and a sure answer."""
+
+    config = SimpleNamespace(
+        id2label={0: "no", 1: "yes"}, num_labels=2, max_position_embeddings=512
+    )
+
+    def forward(self, input_ids, output_attentions):
+        assert output_attentions and not self.training
+        alpha = torch.full((1, 3, 6, 6), 1 / 6)
+        return SimpleNamespace(attentions=(alpha, alpha), logits=torch.tensor([[0.0, 9.0]]))
+
+
+def test_a_model_with_its_tokeniser_becomes_a_reading(monkeypatch):
+    asked = installed(monkeypatch, lambda name, attn_implementation: Model())
+    reading = pretrained.read_pretrained("Wholly unforgettable", "some/model")
+    assert asked["words"] == ["Wholly", "unforgettable"] and asked["max_length"] == 512
+    assert asked["options"]["is_split_into_words"] and asked["options"]["truncation"]
+    assert reading.tokens == ("Wholly", "unforgettable") and reading.answer == "yes 1.00"
+    assert list(reading.attention) == ["layer 2", "layer 1"]
+    assert np.allclose(reading.attention["layer 1"].weights, [[1 / 6, 1 / 2, 1 / 3]] * 2)
+
+
+def test_a_model_that_cannot_be_loaded_is_named(monkeypatch):
+    def load(name, attn_implementation):
+        raise OSError("no such thing.\nA long explanation")
+
+    installed(monkeypatch, load)
+    with pytest.raises(pretrained.NoPretrained, match=r"'some/model' is .*\(no such thing\)"):
         pretrained.read_pretrained("A tender film.", "some/model")

@@ -72,7 +72,12 @@ def read_pretrained(text: str, name: str) -> Reading:
     """
     model, cut = _loaded(name)
     words = tokeniser("english")(clean(text)).tokens
-    pieces = cut(words, is_split_into_words=True, truncation=True, return_tensors="pt")
+    # not every tokeniser knows how many places its model has
+    places = getattr(model.config, "max_position_embeddings", cut.model_max_length)
+    pieces = cut(
+        words, is_split_into_words=True, return_tensors="pt", truncation=True,
+        max_length=min(places, cut.model_max_length),
+    )  # fmt: skip
     with torch.inference_mode():
         output = model(**pieces, output_attentions=True)
     return as_reading(
@@ -100,8 +105,9 @@ def _loaded(name: str) -> tuple[Any, Any]:
         )
         cut = AutoTokenizer.from_pretrained(name, use_fast=True)
     except OSError as error:
+        why = str(error).partition("\n")[0].rstrip(".")
         raise NoPretrained(
-            f"{name!r} is neither a folder nor to be had from the hub: {error}. Check the name and "
-            "the network."
+            f"{name!r} is neither a folder with a model nor to be had from the hub ({why}). Check "
+            "the name and the network."
         ) from error
     return model.eval(), cut
