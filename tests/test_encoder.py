@@ -195,6 +195,16 @@ def test_the_record_is_of_todays_settings():
     assert record["variants"] == encoder_record.VARIANTS
 
 
+def test_numbers_of_the_record_by_seed_and_their_interval():
+    assert encoder_record.over_seeds("whole", "accuracy").shape == (5,)
+    assert encoder_record.over_seeds("whole", "without a head").shape == (5, 2, 4)
+    run = committed_record("results/encoder/movies2.json")["runs"][1]
+    found = encoder_record.over_seeds(run["variant"], "tau", "rollout")
+    assert found[run["seed"]] == run["tau"]["rollout"]
+    mean, half = encoder_record.seed_interval(np.array([1.0, 2.0, 3.0]))
+    assert mean == 2 and half == pytest.approx(4.303 / 3**0.5, abs=1e-3)
+
+
 def test_settings_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="heads"):
         replace(encoder.EncoderConfig(), heads=0)

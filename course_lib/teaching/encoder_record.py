@@ -4,6 +4,7 @@
 ``results/encoder/movies2.json``. Trained on the training part, measured on the test half.
 """
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -12,6 +13,7 @@ from typing import Any
 
 import datasets
 import numpy as np
+import scipy.stats
 import torch
 from sklearn.linear_model import LogisticRegression
 
@@ -130,6 +132,20 @@ def measure(system: Transformer, rows: datasets.Dataset, seed: int) -> dict[str,
         "tau": {n: float(np.nanmean(tau)) for n, tau in tau_with_leave_one_out(ranked).items()},
         "aopc": {name: float(area.mean()) for name, area in areas.items()},
     }
+
+
+def over_seeds(variant: str, *keys: str) -> np.ndarray:
+    """A number of the record for each seed of a variant, ``(seeds, …)``, found by its ``keys``."""
+    runs = [run for run in json.loads(RECORD.read_text())["runs"] if run["variant"] == variant]
+    for key in keys:
+        runs = [run[key] for run in runs]
+    return np.array(runs)
+
+
+def seed_interval(values: np.ndarray) -> tuple[float, float]:
+    """The mean of one number a seed, and half the width of its 95 % interval (Student's t)."""
+    wide = scipy.stats.t.ppf(0.975, len(values) - 1)
+    return float(values.mean()), float(wide * values.std(ddof=1) / len(values) ** 0.5)
 
 
 def main() -> None:
