@@ -12,6 +12,8 @@ from answers_composition import RIGHT as COMPOSITION_RIGHT
 from answers_composition import WRONG as COMPOSITION_WRONG
 from answers_designs import RIGHT as DESIGNS_RIGHT
 from answers_designs import WRONG as DESIGNS_WRONG
+from answers_encoders import RIGHT as ENCODERS_RIGHT
+from answers_encoders import WRONG as ENCODERS_WRONG
 from answers_faithfulness import RIGHT as FAITHFULNESS_RIGHT
 from answers_faithfulness import WRONG as FAITHFULNESS_WRONG
 from answers_replication import RIGHT as REPLICATION_RIGHT
@@ -1569,6 +1571,7 @@ RIGHT |= COMPOSITION_RIGHT | DESIGNS_RIGHT | FAITHFULNESS_RIGHT | REPLICATION_RI
 RIGHT |= STEPS_RIGHT
 WRONG |= COMPOSITION_WRONG | DESIGNS_WRONG | FAITHFULNESS_WRONG | REPLICATION_WRONG | STRETCH_WRONG
 WRONG |= STEPS_WRONG
+RIGHT, WRONG = RIGHT | ENCODERS_RIGHT, WRONG | ENCODERS_WRONG
 CHECKERS = pytest.mark.parametrize("checker", list(RIGHT), ids=lambda checker: checker.name)
 EVERY_WRONG = [
     pytest.param(checker, wrong, says, id=f"{checker.name}-{says[:24]}")

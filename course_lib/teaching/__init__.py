@@ -20,6 +20,9 @@ __all__, __getattr__ = front(
         "committed_record": "records",  # a committed file of figures, by its path
         "shortest_seconds": "records",  # how long a call takes at best
         "readers": "readers",  # the small classifiers of lessons 01 and 02
+        "encoder": "encoder",  # the small Transformer of lesson 09
+        "encoder_record": "encoder_record",  # what that lesson measures of it, and of five seeds
+        "pretrained": "pretrained",  # a Transformer from a hub as a reading, where there is one
         "lesson_tables": "lesson_tables",  # the tables of lessons in READMEs and lesson 00
         "lessons": "lessons",  # running and checking lessons, and the form we commit
         "site": "site",  # executed lessons as pages that ask for nothing

@@ -94,6 +94,14 @@ ABOUT = {
         helps=("04_sanet_zhang", "05_iram_regularization", "06_agt_compositionality"),
         question="Why does a replication fail, and how do you find out?",
     ),
+    "09_to_transformers": About(
+        "To Transformers",
+        "Train a small Transformer, look into its heads and layers, follow words through them by "
+        "rollout, and learn what carries over to pre-trained models.",
+        needs=("02_attention", "07_is_attention_an_explanation"),
+        helps=("04_sanet_zhang",),
+        question="What of all this holds for Transformers, and what changes?",
+    ),
     "report": About(
         "The report",
         "Every table and sweep of the four papers beside our recorded runs, each difference with "

@@ -16,6 +16,7 @@ __all__, __getattr__ = front(
         "Stack": "reading_view",  # widgets one above the other, without a kernel too
         "plots": "plots",  # figures in one style
         "heatmap_panels": "panels",  # matrices side by side, one a setting, on one scale
+        "head_grid": "panels",  # the matrices of every head, a row of panels for each layer
         "histograms": "panels",  # several over the same bins
         "bar_panels": "panels",  # bars one above the other, one panel a setting
         "dot_panels": "panels",  # a dot a run over settings, one panel a quantity

@@ -71,6 +71,33 @@ def heatmap_panels(
     return _titled(figure, title)
 
 
+def head_grid(attention: ArrayLike, words: Sequence[str], title: str = "") -> Figure:
+    """The matrices of every head ``(layers, heads, words, words)`` on one scale: a row of panels
+    for each layer, the lowest layer below. ``ValueError`` for another shape."""
+    weights = np.asarray(attention, dtype=float)
+    if weights.ndim != 4 or weights.shape[2:] != (len(words), len(words)):
+        raise ValueError(
+            f"attention has the shape {weights.shape}; {len(words)} words take (layers, heads, "
+            f"{len(words)}, {len(words)})"
+        )
+    layers, heads = weights.shape[:2]
+    figure, axes = plt.subplots(
+        layers, heads, figsize=(2.6 * heads + 1.2, 2.6 * layers + 0.6), squeeze=False,
+        sharex=True, sharey=True, layout="constrained",
+    )  # fmt: skip
+    for (layer, head), axis in np.ndenumerate(axes[::-1]):
+        image = axis.imshow(weights[layer, head], cmap=ATTENTION, vmin=0, vmax=weights.max())
+        axis.spines[:].set_visible(True)
+        axis.tick_params(length=0, labelsize=7)
+        axis.set_title(f"layer {layer + 1}, head {head + 1}", fontsize=10)
+    axes[0, 0].set_xticks(range(len(words)), list(map(_plain, words)))
+    axes[0, 0].set_yticks(range(len(words)), list(map(_plain, words)))
+    for axis in axes[-1]:
+        axis.tick_params(axis="x", rotation=90)
+    figure.colorbar(image, ax=axes, label="weight", aspect=25)
+    return _titled(figure, title)
+
+
 def histograms(
     values: Mapping[str, ArrayLike],
     bins: ArrayLike,

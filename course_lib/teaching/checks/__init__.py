@@ -35,6 +35,11 @@ __all__, __getattr__ = front(
         "check_smallest_f1": "documents",  # the smallest F1 at so many wrong answers
         "check_scattered_attention": "designs",  # sharp attention without band or column
         "check_shifted_attention": "designs",  # a matrix that looks k words on
+        "check_by_word": "encoders",  # attention between pieces as attention between words
+        "check_contributions": "encoders",  # what each word adds above two layers
+        "check_head_weights": "encoders",  # one head out of nn.MultiheadAttention
+        "check_hidden_keys": "encoders",  # our mask in PyTorch's sense
+        "check_without_head": "encoders",  # the output matrix without a head
         "check_erasure": "faithfulness",  # comprehensiveness and sufficiency
         "check_kendall": "faithfulness",  # whether two rankings agree, ties counted
         "check_normalised_aopc": "faithfulness",  # an area between its limits
