@@ -20,7 +20,7 @@ from course_lib.experiments.left_open.iram import (
     halt_by_probability,
 )
 from course_lib.experiments.left_open.sanet import NearSANet, NearSANetConfig
-from course_lib.experiments.run import load_run, train
+from course_lib.experiments.run import load_run, split_rows, train
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.explore import count_repeats
@@ -246,7 +246,7 @@ def recorded(folder, *arguments):
 def test_the_record_says_how_many_steps_which_texts_take(runs):
     record = recorded(runs["adaptive_iram"], "--texts", "80", "--seed", "3")
     assert record["command"].endswith("--texts 80 --seed 3") and record["texts"] == 80
-    assert {"data", "weights", "environment"} <= record.keys()
+    assert {"data", "weights", "environment"} <= record.keys() and record["split"] == "test"
     run = load_run(runs["adaptive_iram"])
     rows = run.corpus.splits["test"]
     chosen = rows.select(np.random.default_rng(3).permutation(len(rows))[:80])
@@ -270,6 +270,18 @@ def test_the_record_says_how_much_of_a_hans_attention_returns(runs):
     for name, values in found._asdict().items():
         assert record["repeats"][name]["mean"] == pytest.approx(values.mean(), abs=1e-4)
     assert record["repeats"]["much"]["mean"] == pytest.approx((found.repeated > 0.1).mean())
+
+
+def test_of_a_run_that_left_the_test_texts_unread_validation_texts_are_read(tmp_path):
+    changes = {"training.epochs": 1}
+    spec = RunSpec("adaptive_iram", "toy", "small", changes, device="cpu", threads=1, test=False)
+    train(spec, tmp_path)
+    record = recorded(tmp_path, "--texts", "30")
+    rows = split_rows(load_run(tmp_path).corpus)["validation"]
+    chosen = rows.select(np.random.default_rng(0).permutation(len(rows))[:30])
+    assert record["split"] == "validation"
+    longest = max(len(row["tokens"]) for row in chosen)
+    assert record["steps"]["by_length"][-1]["longest"] == longest
 
 
 def test_a_network_of_which_nothing_is_asked_is_refused(runs, capsys):

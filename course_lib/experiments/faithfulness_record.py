@@ -26,7 +26,7 @@ from course_lib.experiments import records
 from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import check_data, describe_environment, write_json
-from course_lib.experiments.run import Run
+from course_lib.experiments.run import Run, split_rows
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.systems import Network
 from course_lib.experiments.weights import any_run
@@ -96,20 +96,21 @@ def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
     if not isinstance(run.system, Network):
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
     check_data(run.record, run.record["spec"]["dataset"], Path(name))
-    chosen = some_test_texts(run, texts, seed)
+    chosen = some_texts(run, "test", texts, seed)
     trained_here = (Path(name) / "record.json").exists()
     weights = run.record["weights" if trained_here else DIGEST]
     return Trial(run, weights, DocumentModel(run.system).documents(chosen), seed)
 
 
-def some_test_texts(run: Run, texts: int, seed: int = 0) -> datasets.Dataset:
-    """A random sample of a run's test texts; of one seed, a smaller one is the beginning of a
-    larger one. ``SpecError`` for fewer than one or more than there are."""
-    rows = run.corpus.splits["test"]
+def some_texts(run: Run, split: str, texts: int, seed: int = 0) -> datasets.Dataset:
+    """A random sample of a run's ``"validation"`` or ``"test"`` texts; of one seed, a smaller one
+    is the beginning of a larger one. ``SpecError`` for fewer than one or more than there are."""
+    spec, held_out = run.record["spec"], run.record["settings"]["text"]["validation_share"]
+    rows = split_rows(run.corpus, spec["limit"], held_out)[split]
     if not 1 <= texts <= len(rows):
         raise SpecError(
-            f"texts takes a whole number from 1 to {len(rows)}, the test texts of "
-            f"{run.record['spec']['dataset']}; got {texts}"
+            f"texts takes a whole number from 1 to {len(rows)}, the {split} texts of "
+            f"{spec['dataset']}; got {texts}"
         )
     return rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
 

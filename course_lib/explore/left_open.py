@@ -3,7 +3,7 @@
 ``attention-course left-open runs/context_han-imdb-report-s0 --texts 300`` writes
 ``results/left_open/NAME.json``: of a HAN, how much of its attention returns to words that were
 important before; of an IRAM that halts itself, how many steps it takes for which texts. Means over
-test texts with bootstrap intervals, and no text.
+texts with bootstrap intervals, and no text.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import datasets
 import numpy as np
 import torch
 
-from course_lib.experiments.faithfulness_record import as_json, record_path, some_test_texts
+from course_lib.experiments.faithfulness_record import as_json, record_path, some_texts
 from course_lib.experiments.records import describe_environment, write_json
 from course_lib.experiments.run import Run
 from course_lib.experiments.settings import SpecError
@@ -71,16 +71,19 @@ def of_texts(values: np.ndarray, seed: int) -> dict[str, Any]:
 
 
 def record_reading(run: Run, texts: int, seed: int = 0) -> dict[str, Any]:
-    """What a run's test texts show; ``SpecError`` for a network of which nothing is asked here."""
+    """What a run's test texts show, or its validation texts if it has left the test half unread;
+    ``SpecError`` for a network of which nothing is asked here."""
     system = run.record["spec"]["system"]
     readings = {"adaptive_iram": steps, "han": repeats, "context_han": repeats}
     if system not in readings:
         known = ", ".join(name for name in SYSTEMS if name in readings)
         raise SpecError(f"left-open reads {known}; {run.record['id']} is of {system}")
-    found = readings[system](run, some_test_texts(run, texts, seed), seed)
+    split = "test" if "test" in run.record else "validation"
+    found = readings[system](run, some_texts(run, split, texts, seed), seed)
     return {
         "id": run.record["id"],
         "seed": seed,
+        "split": split,
         "texts": texts,
         "data": run.record["data"]["content"],
         "weights": run.record["weights"],
@@ -92,7 +95,7 @@ def record_reading(run: Run, texts: int, seed: int = 0) -> dict[str, Any]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course left-open``."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the folder of a finished run")
-    parser.add_argument("--texts", type=int, default=300, help="test texts (default: 300)")
+    parser.add_argument("--texts", type=int, default=300, help="how many (default: 300)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
 
 

@@ -57,7 +57,6 @@ class Question(NamedTuple):
 HAN = Kind("han", "imdb", "report")
 HOPS = HAN._replace(overrides={"model.hops": 3})
 CONTEXT = Kind("context_han", "imdb", "report")
-IRAM = Kind("iram", "sst2", "room")
 AGT = Kind("agt", "sst5", "room")
 # AGT's room edition kept its fourth epoch; these stop there
 ORDERED = AGT._replace(system="ordered_agt", overrides={"training.epochs": 4})
@@ -95,11 +94,16 @@ QUESTIONS = (
             ("the context gated", {"model.gated": True}),
         )
     ),
-    Question(
-        "IRAM",
-        "it halts itself, at most five steps",
-        IRAM._replace(system="adaptive_iram", overrides={"model.steps": 5}),
-        IRAM,
+    *(
+        Question(
+            "IRAM",
+            f"it halts itself: {words}",
+            SHORT._replace(
+                system="adaptive_iram", overrides=SHORT.overrides | {"model.steps": 5} | changes
+            ),
+            SHORT,
+        )
+        for words, changes in HALTING.items()
     ),
     Question("AGT", "B from a GRU", ORDERED, AGT),
     Question(
@@ -187,12 +191,10 @@ def halting_table(records: list[Record] | None = None) -> str:
         changes = {} if steps == USUAL_STEPS else {"model.steps": steps}
         record = SHORT._replace(overrides=SHORT.overrides | changes).of(records).get(0)
         rows += [f"| {steps}, fixed | {_kept(record)} | {steps} |"] if record else []
-    for title, changes in HALTING.items():
-        changes = SHORT.overrides | {"model.steps": 5} | changes
-        kind = SHORT._replace(system="adaptive_iram", overrides=changes)
-        if record := kind.of(records).get(0):
+    for question in QUESTIONS:
+        if question.before == SHORT and (record := question.changed.of(records).get(0)):
             taken = record["attention"]["trained"]["steps taken"]
-            rows.append(f"| {title} | {_kept(record)} | {taken:.2f} |")
+            rows.append(f"| {question.change} | {_kept(record)} | {taken:.2f} |")
     return "\n".join(rows)
 
 
