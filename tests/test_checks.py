@@ -1653,6 +1653,16 @@ def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     assert f"it returned {'None' if empty is None else '...'}" in said
 
 
+def test_nbgrader_gives_no_points_for_an_open_exercise(monkeypatch, capsys):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(CheckFailed, match="○ masked_softmax is still open: it returned None"):
+        check(MASKED_SOFTMAX, lambda scores, mask: None)
+    with pytest.raises(CheckFailed, match="○ half is still open"):
+        checks.check_number("half", ..., 0.5, "1 / 2")
+    check(MASKED_SOFTMAX, masked_softmax)
+    assert capsys.readouterr().out.startswith("✓ masked_softmax")
+
+
 def test_success_is_one_line(capsys):
     assert checks.check_masked_softmax(softmax_by_loop) is None  # a cell shows no Out
     assert capsys.readouterr().out == "✓ masked_softmax: 64 cases, from one token to 200\n"

@@ -253,6 +253,14 @@ def test_links_lead_to_the_same_files_from_the_copies(tmp_path):
     assert copies["01_gru.ipynb"].cells[1].source == code.source
 
 
+def test_a_single_copy_links_no_lesson_with_its_solutions(tmp_path):
+    cell = new_markdown_cell("[lesson 02](02_attention.ipynb#part)")
+    first = stored(tmp_path / "notebooks", "01_gru.ipynb", cell)
+    stored(tmp_path / "notebooks", "02_attention.ipynb", new_markdown_cell("x"))
+    (copy,) = desk.learner_copies([first], tmp_path / "handout").values()
+    assert copy.cells[0].source == cell.source
+
+
 def test_the_landing_notebook_links_every_lesson_by_its_title():
     text = desk.start_notebook(lessons.lesson_paths()).cells[0].source
     for path in lessons.lesson_paths():

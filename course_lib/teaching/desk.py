@@ -69,8 +69,11 @@ class Copy:
 
 
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
-    """The lessons without solutions, by file name; their links work from ``folder``."""
-    names = {lesson.name for lesson in lessons}
+    """The lessons without solutions, by file name; their links work from ``folder``.
+
+    A link to another lesson leads to its copy, made or not, and never to the solutions.
+    """
+    names = {path.name for lesson in lessons for path in lesson.parent.glob("*.ipynb")}
     copies = {lesson.name: student_copy(read_notebook(lesson), lesson.name) for lesson in lessons}
     for lesson in lessons:
         for cell in copies[lesson.name].cells:

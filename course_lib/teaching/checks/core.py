@@ -3,6 +3,7 @@
 import copy
 import inspect
 import linecache
+import os
 import textwrap
 import traceback
 from collections.abc import Callable
@@ -130,13 +131,14 @@ def judge(checker: Checker, function: Callable) -> Verdict:
 def check(checker: Checker, function: Callable) -> None:
     """Tell the learner in one line that the function is right, or still open.
 
-    Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong.
+    Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong, and under
+    nbgrader also if it is open.
     """
     verdict = judge(checker, function)
     if verdict.state == "passed":
         print(f"✓ {checker.name}: {verdict.sentence}")
     elif verdict.state == "open":
-        print(f"○ {checker.name} is still open: {verdict.sentence}")
+        _tell_open(f"○ {checker.name} is still open: {verdict.sentence}")
     else:
         if verdict.trial and (figure := beside(checker, verdict.trial)):
             plots.show(figure, f"The smallest failing case: {verdict.sentence}")
@@ -156,7 +158,7 @@ def check_number(
     Prints and raises as ``check`` does; ``start`` is for a wrong answer of no known kind.
     """
     if _is_open((answer,)):
-        print(f"○ {name} is still open. {WHERE}")
+        _tell_open(f"○ {name} is still open. {WHERE}")
         return
     if isinstance(answer, Tensor) and not told.is_readable(answer):
         raise CheckFailed(f"✗ {name}: the answer is {_kind(answer)}, {DENSE}.")
@@ -172,6 +174,13 @@ def check_number(
     ]
     hint = messages[0] if messages else f"Try {start}"
     raise CheckFailed(f"✗ {name}: {value:.4g} is not it. {hint}")
+
+
+def _tell_open(sentence: str) -> None:
+    """Print it; under nbgrader raise it, since a check without an error gets all its points."""
+    if "NBGRADER_EXECUTION" in os.environ:  # set by autograde and validate
+        raise CheckFailed(sentence)
+    print(sentence)
 
 
 def _try(checker: Checker, function: Callable, case: Case) -> Trial:
