@@ -154,7 +154,9 @@ def test_every_seed_has_a_line_of_its_own():
     assert names.count("| AGT") == 3 and names.count("| AGT, s_0 only") == 3
     first = report.seeds_of(records, "agt", "paper", "sst5")[0]
     accuracy = f"{100 * first['test']['accuracy']:.1f}"
-    assert lines[2].endswith(f"| {accuracy} |") and f"| {first['best_epoch']} |" in lines[2]
+    losses = [f"{first['epochs'][place]['train_loss']:.3f}" for place in (1, -1)]
+    cells = lines[2].strip("| ").split(" | ")
+    assert cells[2:4] == losses and cells[5] == str(first["best_epoch"]) and cells[-1] == accuracy
     assert len(report.agt_seeds_table([]).splitlines()) == 2
 
 
