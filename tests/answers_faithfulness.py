@@ -307,6 +307,9 @@ WRONG = {
         (every_copy, "compare places, not words"),
         (by_importance, "keep the reading order"),
         (lambda *given: erasure_by_sets(*given)[0], "2 results are expected"),
+        (lambda *given: tuple(map(abs, erasure_by_sets(*given))), "the sign is lost"),
+        (lambda *given: tuple(max(0 * p, p) for p in erasure_by_sets(*given)), "you cut at 0"),
+        (lambda *g: (erasure_by_sets(*g)[0], -erasure_by_sets(*g)[1]), "has the wrong sign"),
         (lambda *given: (0.12, 0.34), "A place to start: top = set"),
     ],
     WORDS_TO_FLIP: [
@@ -318,6 +321,8 @@ WRONG = {
         (lambda before, after: np.mean([now != before for now in after]).item(), "how often"),
         (flip_for_good, "for good"),
         (flips(lambda places, n: 1 - (places[0] + 1) / n), "still there"),
+        (lambda before, after: 1 / len(after) if after[0] != before else 1.0, "inside the loop"),
+        (lambda before, after: flip_by_loop(after[0], after), "compare it with before"),
         (lambda before, after: 0.77, "A place to start: go through after"),
     ],
     NORMALISED_AOPC: [
@@ -366,6 +371,7 @@ WRONG = {
         (lambda *given: abs(tau_by_loop(*given)), "the sign is lost"),
         (lambda first, second: float(spearmanr(first, second).statistic), "Spearman"),
         (lambda first, second: float(pearsonr(first, second).statistic), "Pearson"),
+        (lambda *given: -tau_by_loop(*given), "the sign is turned round"),
         (lambda first, second: 0.123, "A place to start: a ="),
     ],
     ZEROED: [
@@ -408,6 +414,10 @@ WRONG = {
         (lambda attention, gone: attention[0], "of the shape that attention has"),
     ],
     PERMUTATION_CHANGE: [
+        (
+            shuffled_like(lambda found, own: (found - own).sum(1).median()),
+            "cancels what another loses",
+        ),
         (shuffled_like(lambda found, own: variation(found, own).mean()), "the mean over the sh"),
         (shuffled_like(lambda found, own: variation(found, own).max()), "the largest change, wh"),
         (lambda *given: 2 * change_by_loop(*given), "the ½ is missing"),

@@ -57,6 +57,39 @@ def flip_one_by_one(predict, words, weights):
     return len(words)
 
 
+def flip_by_name(predict, words, weights):
+    before, left = predict(words) > 0.5, words
+    for count, place in enumerate(weights.argsort(descending=True).tolist(), start=1):
+        left = [word for word in left if word != words[place]]
+        if not left:
+            return len(words)
+        if (predict(left) > 0.5) != before:
+            return count
+
+
+def flip_first_copy(predict, words, weights):
+    before, left = predict(words) > 0.5, list(words)
+    for count, place in enumerate(weights.argsort(descending=True).tolist()[:-1], start=1):
+        left.remove(words[place])
+        if (predict(left) > 0.5) != before:
+            return count
+    return len(words)
+
+
+def flip_to_nothing(predict, words, weights):
+    before, order = predict(words) > 0.5, weights.argsort(descending=True).tolist()
+    for count in range(1, len(words) + 1):
+        left = [word for place, word in enumerate(words) if place not in order[:count]]
+        if (predict(left) > 0.5) != before:
+            return count
+    return len(words)
+
+
+def flip_or_nothing(predict, words, weights):
+    count = flip_by_slices(predict, words, weights)
+    return count if count < len(words) else None
+
+
 def heads_by_torch(x, w_q, w_k, w_v, w_o, heads):
     q, k, v = ((x @ w).unflatten(2, (heads, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
     mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -103,6 +136,19 @@ def heads_like(visible=torch.tril, root=lambda d, heads: (d // heads) ** 0.5, de
     return attend
 
 
+def heads_viewed(early):
+    def attend(x, w_q, w_k, w_v, w_o, heads):
+        batch, n, _ = x.shape
+        shape = (batch, heads, n, -1) if early else (batch, n, heads, -1)
+        q, k, v = ((x @ w).reshape(shape) for w in (w_q, w_k, w_v))
+        if not early:
+            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
+        return (mixed.transpose(1, 2) if early else mixed).reshape(x.shape) @ w_o
+
+    return attend
+
+
 def turned_weights(x, w_q, w_k, w_v, w_o, heads):
     return heads_by_torch(x, w_q.T, w_k.T, w_v.T, w_o.T, heads)
 
@@ -124,14 +170,16 @@ def jacobian_of_the_cell(x, h, U, W, b):
     return torch.autograd.functional.jacobian(step, h)
 
 
-def jacobian_by_hand(x, h, U, W, b, kept=1, gate=1, taken=1, reset=1):
+def jacobian_by_hand(x, h, U, W, b, kept=1, gate=1, taken=1, reset=1,
+                     squash=1, slope=1, old=1, product=1):  # fmt: skip
     r, z = (torch.sigmoid(U[n] @ x + W[n] @ h + b[n]) for n in (0, 1))
     g = torch.tanh(U[2] @ x + W[2] @ (r * h) + b[2])
     by_r = torch.eye(len(h)) * r + reset * (h * r * (1 - r)).unsqueeze(1) * W[0]
+    seen, rise = by_r if product else torch.eye(len(h)), z * (1 - z) if slope else 1
     return (
         kept * torch.eye(len(h)) * (1 - z)
-        + gate * ((g - h) * z * (1 - z)).unsqueeze(1) * W[1]
-        + taken * (z * (1 - g * g)).unsqueeze(1) * (W[2] @ by_r)
+        + gate * ((g - old * h) * rise).unsqueeze(1) * W[1]
+        + taken * (z * (1 - squash * g * g)).unsqueeze(1) * (W[2] @ seen)
     )
 
 
@@ -154,6 +202,10 @@ WRONG = {
         (flip_like(side=lambda p, before: abs(p - before) > 0.5), "only the side of 0.5"),
         (lambda f, words, w: flip_by_slices(f, words, w) / len(words), "expected an int"),
         (lambda f, words, w: flip_by_slices(f, words, w) + 9, "between 1 and all"),
+        (flip_by_name, "goes twice in yours"),
+        (flip_first_copy, "you remove the first, whichever is heavier"),
+        (flip_to_nothing, "ValueError in your line `if (predict(left) > 0.5) != before:`"),
+        (flip_or_nothing, "does every way through your function end in a return?"),
         (lambda f, words, w: len(words), "A place to start: remove the heaviest"),
     ],
     MULTI_HEAD: [
@@ -167,6 +219,10 @@ WRONG = {
         (heads_like(value=lambda x, w_v: x), "you average x itself"),
         (lambda x, q, k, v, o, heads: heads_by_torch(x, q, k, v, o, 1), "one head, whatever"),
         (turned_weights, "the weights are transposed"),
+        (heads_like(root=lambda d, heads: heads**0.5), "the number of heads"),
+        (heads_like(root=lambda d, heads: d // heads), "the root of it is asked for"),
+        (heads_viewed(early=True), "mixes places with features"),
+        (heads_viewed(early=False), "joined while their axis"),
         (lambda *given: heads_by_torch(*given)[0], "as many places and features as x"),
     ],
     GRU_JACOBIAN: [
@@ -177,6 +233,10 @@ WRONG = {
         (jacobian_with(reset=0), "r depends on h, too"),
         (jacobian_with(gate=-1), "wrong sign"),
         (lambda *given: jacobian_by_hand(*given).T, "rows and columns are exchanged"),
+        (jacobian_with(squash=0), "the derivative of tanh"),
+        (jacobian_with(slope=0), "the derivative of the sigmoid"),
+        (jacobian_with(old=0), "z stands twice in h'"),
+        (jacobian_with(product=0), "W_h multiplies r ∘ h"),
         (lambda *given: jacobian_by_hand(*given).diagonal(), "a row for each unit"),
     ],
 }

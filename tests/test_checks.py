@@ -234,6 +234,17 @@ def softmax_minus_the_batch_maximum(scores, mask):
     return weights / torch.where(mask.any(-1, keepdim=True), total, 1.0)
 
 
+def softmax_minus(whose):
+    assert whose == "the padding's"
+
+    def softmax(scores, mask):
+        powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+        total = powers.sum(-1, keepdim=True)
+        return powers / torch.where(total > 0, total, 1.0)
+
+    return softmax
+
+
 def softmax_in_place(scores, mask):
     scores[~mask] = -1e30
     return scores.softmax(-1) * mask
@@ -351,6 +362,14 @@ def gru_like(gates=(0, 1, 2), after=False, flip=False, squash=torch.tanh, bias=1
         past = r * (h @ W_h.T) if after else (r * h) @ W_h.T
         candidate = squash(x @ U_h.T + past + b_h)
         return z * h + (1 - z) * candidate if flip else (1 - z) * h + z * candidate
+
+    return step
+
+
+def gru_turning(*gates):
+    def step(x, h, U, W, b):
+        turned = [w.T if gate in gates else w for gate, w in enumerate(W)]
+        return gru_like()(x, h, U, torch.stack(turned), b)
 
     return step
 
@@ -567,6 +586,13 @@ def last_state_of_zeroed_words(x, mask, U, W, b):
 
 def last_state_wiped_by_padding(x, mask, U, W, b):
     return every_state(x, U, W, b)[:, -1] * mask[:, -1, None]
+
+
+def last_state_of_the_padding(x, mask, U, W, b):
+    h = torch.zeros(len(x), W.shape[1])
+    for t in range(x.shape[1]):
+        h = torch.where(mask[:, t, None], h, gru_like()(x[:, t], h, U, W, b))
+    return h
 
 
 def last_state_mean(x, mask, U, W, b):
@@ -858,6 +884,13 @@ def order_without_shuffling_the_result(function, x):
     return "invariant" if same else "neither"
 
 
+def order_by_sums_of_rows(function, x):
+    kind = order_by_swaps(function, x)
+    before, after = function(x), function(x.flip(0))
+    summed = len(before) == len(x) and torch.allclose(after.sum(0), before.sum(0), atol=1e-4)
+    return "equivariant" if kind == "neither" and summed else kind
+
+
 def order_by_shape(function, x):
     return "equivariant" if function(x).shape == x.shape else "invariant"
 
@@ -1126,6 +1159,8 @@ WRONG = {
         (softmax_of_tanh, "a tanh around the score"),
         (softmax_overflowing, "overflow: exp(999) is inf"),
         (softmax_minus_the_batch_maximum, "subtract each row's own maximum"),
+        (softmax_minus("the padding's"), "Subtract each row's own maximum over its real places"),
+        (lambda s, m: s * m / (s * m).sum(-1, keepdim=True).clamp(min=9), "the softmax is missing"),
         (softmax_in_place, "the input scores was changed in place: work on a copy"),
         (softmax_in_numpy, "is a numpy.ndarray, expected a tensor of shape (1, 1)"),
         (softmax_in_doubles, "dtype torch.float64, expected torch.float32"),
@@ -1163,6 +1198,10 @@ WRONG = {
         (pooling_alone, "2 results are expected (pooled, alpha), you returned 1"),
     ],
     GRU_STEP: [
+        (gru_like(gate=lambda a: a), "the gates are not squashed"),
+        (gru_turning(2), "wrong way round in the candidate"),
+        (gru_turning(0, 1), "wrong way round in the gates"),
+        (gru_like(bias=torch.tensor([[1.0], [1.0], [0.0]])), "bias b_h is missing"),
         (gru_like(flip=True), "z has the opposite sense"),
         (gru_like(after=True), "the reset gate acts after the product"),
         (gru_like(gates=(1, 0, 2)), "r and z are exchanged"),
@@ -1191,6 +1230,9 @@ WRONG = {
         (lambda h, new, z: torch.lerp(h, new, z.mean(1, keepdim=True)), "all units share one z"),
         (lambda h, new, z: (h + new) / 2, "a plain mean: z does not enter"),
         (lambda h, new, z: new - z * new, "weighed by z, not by 1 − z"),
+        (lambda h, new, z: torch.lerp(h, new, z.sigmoid()), "z is a gate already"),
+        (lambda h, new, z: torch.lerp(h, new, z).tanh(), "a tanh around the mixture"),
+        (lambda h, new, z: torch.lerp(h, -new, z), "the candidate is subtracted"),
         (lambda h, new, z: 1 + torch.lerp(h, new, z), "your h is "),
     ],
     REPORT_WEIGHTS: [
@@ -1198,6 +1240,7 @@ WRONG = {
         (times(-1, 1, 1), "r has changed its sign"),
         (times(1, 1, -1), "the candidate has changed its sign"),
         (times(-1, -1, -1), "everything has changed its sign"),
+        (times(-1, -1, 1), "r has changed its sign, too"),
         (lambda w, b: (times(1, -1, 1)(w, b)[0], b.view(3, -1)), "z's bias kept its sign"),
         (
             lambda w, b: (times(1, 1, 1)(w, b)[0], times(1, -1, 1)(w, b)[1]),
@@ -1221,6 +1264,8 @@ WRONG = {
         (state_at(lambda mask: (mask.sum(1) - 1).clamp(min=0)), "n words make n steps"),
         (last_state_from_behind, "from the last word to the first"),
         (last_state_mean, "the mean of the states"),
+        (state_at(lambda mask: mask.sum(1).max()), "as far as the longest"),
+        (last_state_of_the_padding, "the mask is turned round"),
         (lambda x, mask, U, W, b: every_state(x, U, W, b)[:, 1:], "shape (1, 1, 1), expected"),
     ],
     GINI: [
@@ -1228,6 +1273,7 @@ WRONG = {
         (gini_row_by_row, "the mean of each row's own Gini"),
         (gini_normalised, "times n/(n − 1)"),
         (gini_unsorted, "the weights are not sorted"),
+        (lambda a: gini_unsorted(a.sort().values), "each row is sorted on its own"),
         (gini_falling, "sorted from the largest down"),
         (gini_from_zero, "the ranks start from 0"),
         (gini_impurity, "Gini's impurity"),
@@ -1258,10 +1304,11 @@ WRONG = {
             lambda x, mask: torch.where(mask.unsqueeze(2), reverse_by_roll(x, mask), x),
             "the padding keeps what stood there",
         ),
-        (lambda x, mask: (x * mask.unsqueeze(2)).flip(1), "so that the zeros come first"),
+        (lambda x, mask: (x * mask.unsqueeze(2)).flip(1), "the zeros of the padding come first"),
         (lambda x, mask: x.flip(1), "now stands before the words"),
         (lambda x, mask: x.flip(1) * mask[..., None], "short rows lose their words"),
         (lambda x, mask: x.flip(2), "each word's numbers"),
+        (lambda x, mask: reverse_by_roll(x, mask).flip(2), "numbers are reversed, too"),
         (lambda x, mask: x.flip(0), "the documents of the batch"),
         (lambda x, mask: x.clone(), "in the order they came"),
         (reverse_one_too_late, "one place too late"),
@@ -1472,6 +1519,7 @@ WRONG = {
         (attend_squeezing, "your output is"),
         (attend(weigh=lambda s, m: masked_softmax(s, ~m)), "so hide ~mask"),
         (lambda q, k, v, mask: attend()(q, k, v, mask)[1], "you returned 1"),
+        (lambda q, k, v, mask: attend()(q, k, v, mask)[::-1], "the two results are exchanged"),
     ],
     ORDER: [
         (order_of_one(lambda n: torch.arange(n).flip(0)), "reversing is one shuffle of many"),
@@ -1490,6 +1538,7 @@ WRONG = {
             "another shuffle of the rows shows that it is neither",
         ),
         (lambda f, x: "neither", "says 'neither', but it is invariant"),
+        (order_by_sums_of_rows, "the rows do not follow every shuffle"),
     ],
     UNIFORM_DIAGONALITY: [
         (

@@ -35,7 +35,7 @@ def check_redundancy(function: Callable[[Tensor], Tensor]) -> None:
 
 def about_weights(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     """What is wrong with the softmax of these scores, None if nothing that we know."""
-    for diagnosis in (_mask_turned_round, _nan, _nothing_real, _padding, _sums):
+    for diagnosis in (_mask_turned_round, _nan, _negative, _nothing_real, _padding, _sums):
         if message := diagnosis(scores, mask, weights):
             return message
     return None
@@ -72,6 +72,12 @@ def _nan(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     )
 
 
+def _negative(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
+    if not (weights < 0).any():
+        return None
+    return "some weights are negative: these are scores, or made of them; the softmax is missing."
+
+
 def _nothing_real(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     empty = ~mask.any(-1)
     if not weights[empty].any():
@@ -97,6 +103,11 @@ def _sums(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     if not wrong.any():
         return None
     row = int(wrong.nonzero()[0])
+    if total[row] == 0:
+        return (
+            f"row {row} has real tokens, but all its weights are 0: exp of something far below 0 "
+            "is 0. Subtract each row's own maximum over its real places, not another number."
+        )
     hint = (
         "if you zero the padding after the softmax, divide by what is left."
         if total[row] < 1
@@ -110,16 +121,19 @@ def _softmax_cases() -> list[Case]:
     for length in LENGTHS:
         for rows in (1, 3):
             scores = torch.randn(rows, length, generator=generator(length, rows))
-            mask = torch.ones(rows, length, dtype=torch.bool)
+            mask, some = torch.ones(rows, length, dtype=torch.bool), ragged(rows, length)
             size = f"{plural(rows, 'row')} of {plural(length, 'token')}"
             levels = torch.tensor([1000.0, -1000.0, 0.0])[:rows].unsqueeze(1)
             around = ", ".join(f"{level:.0f}" for level in levels.flatten().tolist())
             ordinary += [
                 Case(f"{size}, all real", (scores, mask)),
-                Case(f"{size}, some padded", (scores, ragged(rows, length))),
+                Case(f"{size}, some padded", (scores, some)),
             ]
             special += [
-                Case(f"{size}, scores around {around}", (scores + levels, mask)),
+                Case(
+                    f"{size}, scores around {around}, 3000 on padding",
+                    (torch.where(some, scores + levels, 3000.0), some),
+                ),
                 Case(f"{size}, the last row without any real one", (scores, _last_empty(mask))),
             ]
     return ordinary + special
@@ -194,7 +208,7 @@ def _pooling_cases() -> list[Case]:
 def _about_pooling(trial: Trial) -> str | None:
     h, mask, context = trial.case.inputs
     pooled, alpha = trial.yours
-    if pooled.shape == alpha.shape and _exchanged(trial):
+    if pooled.shape == alpha.shape and exchanged(trial):
         return "the two results are exchanged: return pooled first, then alpha."
     if message := about_weights(h.tanh() @ context, mask, alpha):
         return message
@@ -207,7 +221,8 @@ def _about_pooling(trial: Trial) -> str | None:
     )
 
 
-def _exchanged(trial: Trial) -> bool:
+def exchanged(trial: Trial) -> bool:
+    """Whether two answers of the same shape are right, but the other way round."""
     return all(
         torch.allclose(yours, expected, atol=1e-5)
         for yours, expected in zip(trial.yours, trial.expected[::-1], strict=True)

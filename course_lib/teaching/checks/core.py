@@ -23,6 +23,12 @@ DENSE = "expected a dense tensor on the CPU"
 WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
 
 
+RETURNED_NOTHING = (
+    "it returned None here, and an answer elsewhere: does every way through your function end in "
+    "a return?"
+)
+
+
 class CheckFailed(AssertionError):
     """The learner's answer is wrong; a notebook shows the sentence alone, without a traceback."""
 
@@ -113,9 +119,9 @@ def judge(checker: Checker, function: Callable) -> Verdict:
             trials.append(_try(checker, function, case))
         except NotImplementedError:
             return Verdict("open", f"it is not written yet. {WHERE}")
-        if _is_open(trials[-1].yours):
-            empty = repr(trials[-1].yours[0]).replace("Ellipsis", "...")
-            return Verdict("open", f"it returned {empty}. {WHERE}")
+    if all(_is_open(trial.yours) for trial in trials):
+        empty = repr(trials[0].yours[0]).replace("Ellipsis", "...")
+        return Verdict("open", f"it returned {empty}. {WHERE}")
     failures = [trial for trial in trials if trial.failed]
     if not failures:
         return Verdict("passed", f"{len(trials)} cases, {checker.span}")
@@ -195,7 +201,7 @@ def _try(checker: Checker, function: Callable, case: Case) -> Trial:
     except Exception as error:
         return Trial(case, (), expected, given, _complaint(error, function))
     yours = _parts(answer, len(checker.returns))
-    remark = ""
+    remark = RETURNED_NOTHING
     if not _is_open(yours):
         remark = _changed(given, arguments) or _formal_remark(checker, yours, expected)
         if checker.requirement and not remark:

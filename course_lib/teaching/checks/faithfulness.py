@@ -156,6 +156,17 @@ ERASURE = Checker(
          "you rank by absolute value: a word that speaks against the class comes last, not first."),
         (_erasing(lambda scores, count: _top(scores, count + 1)[1:]),
          "the word that is ranked first is never in your set: places count from 0."),
+        (lambda *given: tuple(part.abs() for part in _erasure(*given)),
+         "the sign is lost: where p rises, the loss is below 0."),
+        (lambda *given: tuple(part.clamp(min=0) for part in _erasure(*given)),
+         "you cut at 0: where p rises, the loss is below 0, and that is worth knowing."),
+        (lambda *given: (_erasure(*given)[0], -_erasure(*given)[1]),
+         "comprehensiveness is right, but sufficiency has the wrong sign: it is p of the whole "
+         "text minus p of the top words alone."),
+        (_reading(lambda whole, rest, kept: (whole.max() - rest[whole.argmax()],
+                                             kept[whole.argmax()])),
+         "comprehensiveness is right, but sufficiency is a loss as well: subtract p of the top "
+         "words from p of the whole text."),
         (_erasing(lambda scores, count: list(range(count))),
          "you take the first words of the text: take those with the largest importance."),
         (_every_copy,
@@ -228,6 +239,11 @@ WORDS_TO_FLIP = Checker(
          "you wait until the decision changes for good: the first change counts."),
         (_flips(lambda changed, words: 1 - changed[0] / words),
          "that is the share of words that are still there."),
+        (lambda before, after: torch.tensor(1 / len(after) if after[0] != before else 1.0),
+         "you look at the first place alone: does a return stand inside the loop that belongs "
+         "behind it?"),
+        (lambda before, after: _flip(after[0], after),
+         "you compare each class with its neighbour in after: compare it with before."),
     ),
 )  # fmt: skip
 
@@ -287,6 +303,9 @@ NORMALISED_AOPC = Checker(
          "leave it visible."),
         (lambda losses, lower, upper: _normalised(losses.sum(1, keepdim=True), lower, upper),
          "you sum over the thresholds: AOPC is their mean."),
+        (lambda losses, lower, upper: _normalised(
+            losses.mean().expand(losses.shape), lower, upper),
+         "all documents share one mean in yours: losses.mean(1) has one a document."),
     ),
 )  # fmt: skip
 
@@ -356,6 +375,10 @@ KENDALL = Checker(
          "the root."),
         (_of_pairs(lambda a, b: (a * b).sum().abs() / (a.abs().sum() * b.abs().sum()).sqrt()),
          "the sign is lost: opposite orders have −1."),
+        (lambda first, second: -_tau_b(first, second),
+         "the sign is turned round: pairs in the same order count +1."),
+        (_of_pairs(lambda a, b: (a * b).sum() / (a.abs().sum() * b.abs().sum())),
+         "the root is missing below the line."),
         (lambda first, second: _correlation(_ranks(first), _ranks(second)),
          "that is Spearman's ρ, the correlation of ranks: Kendall counts pairs."),
         (lambda first, second: _correlation(first, second),

@@ -173,5 +173,7 @@ PERMUTATION_CHANGE = Checker(
          "you take the median of the outputs: take the distance of each shuffle first."),
         (_change(lambda shuffled, own: _distance(shuffled, shuffled[:1]).median()),
          "you compare with the first shuffle: compare with the output of the given attention."),
+        (_change(lambda shuffled, own: (shuffled - own).sum(1).median() / 2),
+         "without absolute values what one class gains cancels what another loses."),
     ),
 )  # fmt: skip

@@ -238,6 +238,8 @@ GINI = Checker(
          "that is the sample correction m/(m − 1): the plain value over all m = n² is asked for."),
         (lambda a: _gini_by_ranks(a.flatten()),
          "the weights are not sorted: the rank of a weight is its place in rising order."),
+        (lambda a: _gini_by_ranks(a.sort().values.flatten()),
+         "each row is sorted on its own: flatten first, then sort all weights together."),
         (lambda a: _gini_by_ranks(a.flatten().sort(descending=True).values),
          "it comes out negative: the weights are sorted from the largest down, they should rise."),
         (lambda a: _gini_by_ranks(a.flatten().sort().values, first=0),

@@ -96,6 +96,12 @@ BLEND = Checker(
          "all units share one z: each unit has its own."),
         (lambda h, new, z: (h + new) / 2,
          "that is a plain mean: z does not enter, which says how much of each is taken."),
+        (lambda h, new, z: _blend(h, new, z.sigmoid()),
+         "there is a second sigmoid: z is a gate already, between 0 and 1."),
+        (lambda h, new, z: _blend(h, new, z).tanh(),
+         "there is a tanh around the mixture: the candidate has been through one already."),
+        (lambda h, new, z: (1 - z) * h - z * new,
+         "the candidate is subtracted: add z ∘ candidate."),
         (lambda h, new, z: (1 - z) * new,
          "the old state does not enter, and the candidate is weighed by z, not by 1 − z."),
     ),
@@ -182,6 +188,14 @@ GRU_STEP = Checker(
         (lambda x, h, U, W, b: _gru_step(
             x, h, U, torch.stack([0 * W[0], 0 * W[1], W[2]]), b),
          "the gates do not see the old state: r and z are made from x and h."),
+        (lambda *arguments: _wrong_step(*arguments, gate=lambda a: a),
+         "the gates are not squashed: r and z go through a sigmoid."),
+        (lambda x, h, U, W, b: _gru_step(x, h, U, torch.stack([W[0], W[1], W[2].T]), b),
+         "W_h is applied the wrong way round in the candidate: (r * h) @ W_h.T."),
+        (lambda x, h, U, W, b: _gru_step(x, h, U, torch.stack([W[0].T, W[1].T, W[2]]), b),
+         "W is applied the wrong way round in the gates: h @ W_r.T, h @ W_z.T."),
+        (lambda x, h, U, W, b: _gru_step(x, h, U, W, torch.stack([b[0], b[1], 0 * b[2]])),
+         "the candidate's bias b_h is missing."),
     ),
 )  # fmt: skip
 
@@ -241,14 +255,17 @@ REVERSE = Checker(
          "you reverse the padded row and mask what comes out: short rows lose their words. Turn "
          "each row's real words alone."),
         (lambda x, mask: (x * mask.unsqueeze(2)).flip(1),
-         "you zero the padding, then reverse the whole row, so that the zeros come first: turn "
-         "each row's real words alone."),
+         "the words are reversed, but the zeros of the padding come first: place 0 holds the last "
+         "real word."),
         (lambda x, mask: x.flip(2) * mask.unsqueeze(2), f"{NUMBERS_TURNED}."),
         (lambda x, mask: x.flip(2), f"{NUMBERS_TURNED}, {PADDING_LEFT}."),
         (lambda x, mask: x.flip(0) * mask.unsqueeze(2), f"{BATCH_TURNED}."),
         (lambda x, mask: x.flip(0), f"{BATCH_TURNED}, {PADDING_LEFT}."),
         (lambda x, mask: x * mask.unsqueeze(2), f"{NOT_TURNED}."),
         (lambda x, mask: x, f"{NOT_TURNED}, {PADDING_LEFT}."),
+        (lambda x, mask: _reverse(x, mask).flip(2),
+         "the words are right, but each word's numbers are reversed, too: flip axis 0 of "
+         "x[row, :n] alone."),
         (lambda x, mask: torch.where(mask.unsqueeze(2), _reverse(x, mask), x),
          "the words are right, but the padding keeps what stood there: leave zeros on it."),
     ),
@@ -302,6 +319,8 @@ REPORT_WEIGHTS = Checker(
          "the candidate has changed its sign, not z: PyTorch's order is r, z, n."),
         (lambda weight, bias: _signed(weight, bias, -1, -1, -1),
          "everything has changed its sign: z alone is read in the opposite sense."),
+        (lambda weight, bias: _signed(weight, bias, -1, -1, 1),
+         "r has changed its sign, too: z alone is read in the opposite sense."),
         (lambda weight, bias: (_report_weights(weight, bias)[0], _stacked(bias)),
          "U is right, but z's bias kept its sign: −(U x + b) needs both."),
         (lambda weight, bias: (_stacked(weight), _report_weights(weight, bias)[1]),
@@ -343,6 +362,13 @@ def _last_state_by_unit(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor
     h = x.new_zeros(len(x), W.shape[1])
     for place in range(x.shape[1]):
         h = torch.where(mask[:, place], _wrong_step(x[:, place], h, U, W, b), h)
+    return h
+
+
+def _last_state_of_padding(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    h = x.new_zeros(len(x), W.shape[1])
+    for place in range(x.shape[1]):
+        h = torch.where(mask[:, place, None], h, _wrong_step(x[:, place], h, U, W, b))
     return h
 
 
@@ -407,6 +433,10 @@ LAST_STATE = Checker(
             / mask.sum(1, keepdim=True).clamp(min=1)
         ),
          "you return the mean of the states: the last one is asked for."),
+        (lambda x, mask, U, W, b: _state_after(mask.sum(1).max().expand(len(x)), x, U, W, b),
+         "you step all rows as far as the longest: the short ones read their padding."),
+        (lambda x, mask, U, W, b: _last_state_of_padding(x, mask, U, W, b),
+         "the mask is turned round: it is True on real words, where the state takes the step."),
     ),
     diagnoses=(_about_last_state,),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from course_lib.metrics.attention import uniform_diagonality
 from course_lib.models.layers import masked_softmax, positions
-from course_lib.teaching.checks.attention import about_weights
+from course_lib.teaching.checks.attention import about_weights, exchanged
 from course_lib.teaching.checks.core import Case, Checker, Trial, check, generator, plural, ragged
 
 SetFunction = Callable[[Tensor], Tensor]
@@ -76,6 +76,8 @@ def _self_attention_cases() -> list[Case]:
 
 def _about_self_attention(trial: Trial) -> str | None:
     q, k, _, mask = trial.case.inputs
+    if trial.yours[0].shape == trial.yours[1].shape and exchanged(trial):
+        return "the two results are exchanged: return the output first, then the attention."
     scores = _scores(q, k) / q.shape[-1] ** 0.5
     rows = (part.flatten(0, 1) for part in (scores, mask.unsqueeze(1).expand_as(scores),
                                             trial.yours[1]))  # fmt: skip
@@ -165,8 +167,9 @@ def _with_positions(x: Tensor) -> Tensor:
     return _dot_products(x + positions(*x.shape))
 
 
-def _weighted_by_place(x: Tensor) -> Tensor:
-    return torch.arange(1, len(x) + 1, dtype=x.dtype) @ x
+def _moved_on(x: Tensor) -> Tensor:
+    """Each token at the next place: the rows have the same sum in every order."""
+    return x.roll(1, 0)
 
 
 def _sorted(x: Tensor) -> Tensor:
@@ -180,7 +183,7 @@ FUNCTIONS = {
     "the first token": (_first, "neither"),
     "the maximum": (_maximum, "invariant"),
     "dot-product self-attention": (_dot_products, "equivariant"),
-    "a sum weighted by place": (_weighted_by_place, "neither"),
+    "each token moved to the next place": (_moved_on, "neither"),
     "attention pooling": (_attention_pooling, "invariant"),
     "tokens less their mean": (_less_the_mean, "equivariant"),
     "self-attention with positions": (_with_positions, "neither"),
@@ -218,6 +221,11 @@ def _about_order(trial: Trial) -> str | None:
     yours, expected = trial.yours[0], trial.expected[0]
     if yours not in ("invariant", "equivariant", "neither"):
         return f'you returned {yours!r}; the answers are "invariant", "equivariant", "neither".'
+    if (yours, expected) == ("equivariant", "neither"):
+        return (
+            f"yours says {yours!r}, but the rows do not follow every shuffle: compare "
+            "function(x[order]) with function(x)[order], entry by entry."
+        )
     if expected == "neither":
         return f"yours says {yours!r}, but another shuffle of the rows shows that it is neither."
     return f"yours says {yours!r}, but it is {expected}."

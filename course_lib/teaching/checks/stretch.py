@@ -47,23 +47,32 @@ SCORES = {"wonderful": 3.0, "fine": 0.8, "dull": -1.0, "awful": -3.0, "not": -1.
 
 def _adds_up(words: list[str]) -> float:
     """A bag of words: their scores, summed."""
+    _some(words)
     return _probability(sum(SCORES.get(word, 0.0) for word in words))
 
 
 def _on_average(words: list[str]) -> float:
     """The mean score, as attention with equal weights would have it."""
+    _some(words)
     return _probability(4 * sum(SCORES.get(word, 0.0) for word in words) / len(words))
 
 
 def _turned_by_not(words: list[str]) -> float:
     """A "not" turns the sign of the whole."""
+    _some(words)
     total = sum(SCORES.get(word, 0.0) for word in words if word != "not")
     return _probability(-total if "not" in words else total)
 
 
 def _by_its_first(words: list[str]) -> float:
     """Whatever stands first."""
+    _some(words)
     return _probability(SCORES.get(words[0], 0.2))
+
+
+def _some(words: list[str]) -> None:
+    if not words:
+        raise ValueError("predict was asked about a text without a word: stop one word before")
 
 
 def _probability(score: float) -> float:
@@ -83,7 +92,7 @@ def _flip_cases() -> list[Case]:
         ["wonderful", "awful"],
         ["wonderful", "film"],
         ["not", "wonderful", "film"],
-        ["fine", "fine", "dull", "film", "fine"],
+        ["fine", "dull", "film", "fine", "fine"],
         ["wonderful", "the", "film", "dull", "awful"],
         ["awful", "but", "the", "wonderful", "fine", "film", "dull", "not"],
     )
@@ -119,6 +128,21 @@ def _one_at_a_time(predict: Judge, words: list[str], weights: Tensor) -> int:
         left = words[:place] + words[place + 1 :]
         if (predict(left) > 0.5) != before:
             return count
+    return len(words)
+
+
+def _words_gone(
+    predict: Judge, words: list[str], weights: Tensor, copies: int | None = None
+) -> int:
+    """Words are taken out by name: ``copies`` of each, or all."""
+    before, left = predict(words) > 0.5, list(words)
+    for count, place in enumerate(_heaviest_first(weights)[:-1], start=1):
+        if copies:
+            left.remove(words[place])
+        else:
+            left = [word for word in left if word != words[place]]
+        if not left or (predict(left) > 0.5) != before:
+            return count if left else len(words)
     return len(words)
 
 
@@ -165,6 +189,11 @@ WORDS_TO_FLIP = Checker(
         (lambda predict, words, weights: _flip(predict, words, _heaviest_first(
             _weighed(predict, words, weights))),
          "you remove the most effective word first: the heaviest one is asked for."),
+        (_words_gone,
+         "a word that stands twice goes twice in yours: remove places, not words."),
+        (lambda *given: _words_gone(*given, copies=1),
+         "of a word that stands twice you remove the first, whichever is heavier: remove places, "
+         "not words."),
     ),
     diagnoses=(_about_flip,),
 )  # fmt: skip
@@ -190,6 +219,23 @@ def _multi_head(
     mixed = masked_softmax(scores, seen) @ (v if values else split(x))
     together = mixed.transpose(1, 2).flatten(2)  # the heads side by side
     return together @ w_o if joined else together
+
+
+def _viewed(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, heads: int) -> Tensor:
+    """The features cut by a view that takes the places for heads; joined as they should be."""
+    batch, n, d = x.shape
+    q, k, v = ((x @ w).reshape(batch, heads, n, d // heads) for w in (w_q, w_k, w_v))
+    return _mixed(q, k, v).transpose(1, 2).flatten(2)
+
+
+def _joined_too_soon(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, heads: int) -> Tensor:
+    q, k, v = ((x @ w).unflatten(2, (heads, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
+    return _mixed(q, k, v).reshape(x.shape)
+
+
+def _mixed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    seen = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).tril()
+    return masked_softmax(q @ k.transpose(2, 3) / q.shape[3] ** 0.5, seen) @ v
 
 
 def _backwards(x: Tensor, *weights: Any) -> Tensor:
@@ -228,6 +274,16 @@ MULTI_HEAD = Checker(
          "you divide by √d of the whole layer: a head's queries have d / heads numbers."),
         (lambda *given: _multi_head(*given, divisor=1.0),
          "the division by the root of the head's width is missing."),
+        (lambda *given: _multi_head(*given, divisor=given[5]),
+         "you divide by the root of the number of heads: a head's queries have d / heads numbers."),
+        (lambda *given: _multi_head(*given, divisor=(given[0].shape[2] // given[5]) ** 2),
+         "you divide by the head's width: the root of it is asked for."),
+        (lambda x, w_q, w_k, w_v, w_o, heads: _viewed(x, w_q, w_k, w_v, heads) @ w_o,
+         "view(batch, heads, n, …) mixes places with features: cut the last axis, "
+         "unflatten(2, (heads, -1)), then move the heads forward, transpose(1, 2)."),
+        (lambda x, w_q, w_k, w_v, w_o, heads: _joined_too_soon(x, w_q, w_k, w_v, heads) @ w_o,
+         "the heads are joined while their axis still stands before the places: transpose(1, 2) "
+         "first, then flatten."),
         (lambda *given: _multi_head(*given, blocks=False),
          "the features are dealt out to the heads one by one: head 0 gets the first d / heads of "
          "them, head 1 the next."),
@@ -246,6 +302,7 @@ MULTI_HEAD = Checker(
 def _jacobian(
     x: Tensor, h: Tensor, U: Tensor, W: Tensor, b: Tensor, *,
     kept: bool = True, gate: bool = True, taken: bool = True, reset: bool = True, sense: int = 1,
+    slope: bool = True, old: bool = True, squash: bool = True, product: bool = True,
 ) -> Tensor:  # fmt: skip
     """∂h'/∂h of h' = (1 − z) ∘ h + z ∘ tanh(U_h x + W_h (r ∘ h) + b_h), term by term."""
     (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = U, W, b
@@ -253,14 +310,19 @@ def _jacobian(
     z = torch.sigmoid(U_z @ x + W_z @ h + b_z)
     candidate = torch.tanh(U_h @ x + W_h @ (r * h) + b_h)
     through_r = torch.diag(h * r * (1 - r)) @ W_r if reset else 0.0
-    inner = W_h @ (torch.diag(r) + through_r)
+    inner = W_h @ (torch.diag(r) + through_r) if product else W_h
     total = torch.zeros(len(h), len(h))
     if kept:
         total = total + torch.diag(1 - z)
     if gate:
-        total = total + sense * torch.diag((candidate - h) * z * (1 - z)) @ W_z
+        total = (
+            total
+            + sense
+            * torch.diag((candidate - (h if old else 0)) * (z * (1 - z) if slope else 1))
+            @ W_z
+        )
     if taken:
-        total = total + torch.diag(z * (1 - candidate**2)) @ inner
+        total = total + torch.diag(z * (1 - candidate**2 if squash else 1)) @ inner
     return total
 
 
@@ -303,5 +365,13 @@ GRU_JACOBIAN = Checker(
          "candidate − h."),
         (lambda *given: _jacobian(*given).T,
          "rows and columns are exchanged: row i belongs to unit i of the next state."),
+        (lambda *given: _jacobian(*given, squash=False),
+         "the derivative of tanh is missing in the candidate's term: 1 − candidate²."),
+        (lambda *given: _jacobian(*given, slope=False),
+         "the derivative of the sigmoid is missing in the term of z: z (1 − z)."),
+        (lambda *given: _jacobian(*given, old=False),
+         "z stands twice in h': (1 − z) ∘ h falls when z rises, so its term has candidate − h."),
+        (lambda *given: _jacobian(*given, product=False),
+         "W_h multiplies r ∘ h, not h: differentiate the product r ∘ h as well."),
     ),
 )  # fmt: skip
