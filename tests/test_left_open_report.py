@@ -104,8 +104,9 @@ def test_what_agts_select_is_a_mean_over_their_layers():
         "relaxed phrases": [5.0, 6.0],
         "relaxed phrases by chance": [5.0, 5.5],
     }
-    table = report.order_table([run(AGT, attention={"trained": figures})])
-    assert row(table, "AGT") == ["9.00", "5.50", "5.25"]
+    before = {"relaxed phrases": [4.0, 4.5]}
+    table = report.order_table([run(AGT, attention={"trained": figures, "untrained": before})])
+    assert row(table, "AGT") == ["9.00", "5.50", "4.25", "5.25"]
 
 
 def mean(value, half=0.01):

@@ -261,18 +261,24 @@ def _of_heads(record: Record | None, name: str) -> str:
 
 
 def order_table(records: list[Record] | None = None) -> str:
-    """What AGTs select of SST-5's test sentences, blind to the order and not, mean over the layers:
-    words in a phrase (in the relaxed reading), and in the same words shuffled; of seed 0."""
+    """Into how many phrases, runs of neighbouring words, the words fall that AGTs select of SST-5's
+    test sentences (relaxed reading, mean over the layers): trained, untrained, and if as many words
+    stood anywhere; of seed 0."""
     records = load_records() if records is None else records
-    names = ("relaxed selected", "relaxed phrases", "relaxed phrases by chance")
     rows = [
-        "| network | words selected | phrases | phrases by chance |",
-        "|---|---:|---:|---:|",
+        "| network | words selected | phrases | untrained | by chance |",
+        "|---|---:|---:|---:|---:|",
     ]
+    figures = (
+        ("trained", "relaxed selected"),
+        ("trained", "relaxed phrases"),
+        ("untrained", "relaxed phrases"),
+        ("trained", "relaxed phrases by chance"),
+    )
     ordered = {q.change: q.changed for q in QUESTIONS if q.network == "AGT"}
     for title, kind in ({"AGT": AGT} | ordered).items():
         if record := kind.of(records).get(0):
-            cells = [f"{mean(record['attention']['trained'][name]):.2f}" for name in names]
+            cells = [f"{mean(record['attention'][state][name]):.2f}" for state, name in figures]
             rows.append(f"| {' | '.join([title, *cells])} |")
     return "\n".join(rows)
 
