@@ -313,7 +313,7 @@ def test_no_box_of_the_map_covers_another_and_every_arrow_leads_down(committed_s
     for x, y, wide, high in boxes:
         assert x >= 0 and x + wide <= width
         others = [box for box in boxes if box != [x, y, wide, high]]
-        assert all(abs(x - o[0]) >= wide or abs(y - o[1]) >= high for o in others)
+        assert all(x + wide <= o[0] or o[0] + o[2] <= x or abs(y - o[1]) >= high for o in others)
     for arrow in drawn.find_all("path", attrs={"marker-end": True}):
         numbers = list(map(float, re.findall(r"[\d.]+", arrow["d"])))
         assert numbers[-1] > numbers[1]

@@ -167,6 +167,15 @@ def test_the_switch_shows_one_reader_at_a_time(open_page):
         assert view.get_by_role("option").count() == 14
 
 
+def test_every_name_on_the_map_fits_into_its_box(open_page):
+    room = open_page("index").evaluate(
+        """() => [...document.querySelectorAll(".map rect")].map((box) =>
+          Math.min(...[...box.parentNode.querySelectorAll("text")].map((text) =>
+            box.getBBox().width - text.getBBox().width)))"""
+    )
+    assert len(room) == 10 and min(room) >= 6
+
+
 def test_a_line_of_prose_has_about_seventy_characters(open_page):
     page = open_page("02_attention")
     counts = page.locator(".prose > p").evaluate_all(

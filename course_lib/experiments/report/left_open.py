@@ -175,7 +175,8 @@ def repeats_table(records: dict[str, Record] | None = None) -> str:
         f"| run | {' | '.join(OF_READINGS.values())} | texts with more than a tenth on repeats |",
         "|---|---:|---:|---:|---:|",
     ]
-    for name, record in records.items():
+    for name in sorted(records, key=lambda name: (len(name), name)):  # without a change comes first
+        record = records[name]
         if "repeats" in record:
             cells = [_share(record["repeats"][figure]) for figure in (*OF_READINGS, "much")]
             rows.append(f"| {' | '.join([name, *cells])} |")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from course_lib.teaching.contents import Entry
 
 WIDTH, BOX, ROW = 376, (88, 52), 108  # of the drawing, of a box, from a row to the next
+LETTER, MARGIN = 8, 12  # a box grows with its name: room for a letter, and around the name
 
 
 def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
@@ -59,7 +60,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], look: str) -> s
 
 
 def _box(entry: Entry, x: float, y: float, linked: bool) -> str:
-    width, height = BOX
+    width, height = max(BOX[0], LETTER * len(entry.about.short) + MARGIN), BOX[1]
     box = (
         f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width}" height="{height}" '
         f'rx="8"/><text x="{x:g}" y="{y - 3:g}">{html.escape(entry.about.short)}</text>'
