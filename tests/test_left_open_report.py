@@ -87,15 +87,11 @@ def test_each_head_has_its_own_band():
     heads = {"head 1 diagonality 3": 0.3, "head 2 diagonality 3": 0.1}
     found = {"diagonality 3": 0.05, "uniform diagonality 3": 0.04}
     records = [
-        run(plain, attention={"trained": found}),
-        run(two, attention={"trained": heads}),
+        run(plain, attention={"trained": found, "untrained": found}),
+        run(two, attention={"trained": heads, "untrained": dict.fromkeys(heads, 0.06)}),
     ]
-    assert row(report.band_table(records), "IMDb, 1,000 reviews") == [
-        "4.0",
-        "5.0",
-        "–",
-        "30.0, 10.0",
-    ]
+    cells = row(report.band_table(records), "IMDb, 1,000 reviews")
+    assert cells == ["4.0", "5.0 (5.0)", "–", "30.0 (6.0), 10.0 (6.0)"]
 
 
 def test_what_agts_select_is_a_mean_over_their_layers():

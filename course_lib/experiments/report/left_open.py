@@ -226,8 +226,9 @@ def halting_figure(record: Record) -> Figure:
 
 
 def band_table(records: list[Record] | None = None, bandwidth: int = 3) -> str:
-    """Diagonality in % of SANets that know distances or have two heads, beside the plain
-    ones of the same training and beside uniform attention, as a markdown table; of seed 0."""
+    """Diagonality in % of SANets that know distances or have two heads, in brackets before
+    training, beside the plain ones of the same training and uniform attention, as a markdown table;
+    of seed 0."""
     records = load_records() if records is None else records
     name = f"diagonality {bandwidth}"
     rows = [
@@ -253,12 +254,13 @@ def band_table(records: list[Record] | None = None, bandwidth: int = 3) -> str:
 
 
 def _of_heads(record: Record | None, name: str) -> str:
-    """A figure of the trained attention, of each head where there are several."""
+    """A figure of the trained attention, and in brackets of the untrained, of each head where there
+    are several."""
     if record is None:
         return "–"
-    found = record["attention"]["trained"]
-    chosen = [found[name]] if name in found else [found[f"head {head} {name}"] for head in (1, 2)]
-    return ", ".join(f"{100 * value:.1f}" for value in chosen)
+    trained, untrained = (record["attention"][state] for state in ("trained", "untrained"))
+    names = [name] if name in trained else [f"head {head} {name}" for head in (1, 2)]
+    return ", ".join(f"{100 * trained[n]:.1f} ({100 * untrained[n]:.1f})" for n in names)
 
 
 def order_table(records: list[Record] | None = None) -> str:
