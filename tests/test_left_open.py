@@ -24,7 +24,7 @@ from course_lib.experiments.run import load_run, split_rows, train
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.explore import count_repeats
-from course_lib.explore.left_open import NEGATORS
+from course_lib.explore.steps import NEGATORS
 from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.iram import step_penalty, visible

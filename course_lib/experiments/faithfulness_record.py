@@ -306,7 +306,7 @@ def _deviation(values: np.ndarray) -> float | None:
 
 
 def record_path(name: str, kind: str = ALL) -> Path:
-    """Where the record of the network with that id is, of that kind: ``ALL`` or ``AGREEMENT``.
+    """Where the record of the network with that id is, of that kind, which is its folder.
 
     ``name`` may be the folder of a run. The record of one that ``results/`` does not hold stays
     there.

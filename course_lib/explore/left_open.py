@@ -20,14 +20,12 @@ from course_lib.experiments.settings import SpecError
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.experiments.weights import any_run
 from course_lib.explore.repeats import count_repeats
+from course_lib.explore.steps import NEGATORS
 from course_lib.faithfulness import mean_over_documents
 from course_lib.training.devices import use_threads
 
 KIND = "left_open"
 MUCH = 0.1  # a text of which more than this share of attention is on repeats suffers from them
-NEGATORS = frozenset(
-    ("not", "n't", "no", "never", "nor", "neither", "nothing", "without", "cannot", "hardly")
-)
 QUARTERS = (0.25, 0.5, 0.75)
 
 

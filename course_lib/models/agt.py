@@ -183,7 +183,7 @@ class AGT(nn.Module):
         return AGTOutput(self.classifier(y), d, gates)
 
     def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """B: ids and mask ``(batch, length)`` → what every layer reads ``(…, hidden)``."""
+        """B of (1): ids and mask ``(batch, length)`` → ``(batch, length, hidden)``."""
         return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
 
     def word_scores(self, words: Tensor) -> Tensor:

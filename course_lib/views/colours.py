@@ -5,6 +5,8 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_hex, t
 from matplotlib.typing import ColorType
 
 INK, MUTED, ACCENT, SECOND = "#1d2433", "#667085", "#0b6e8a", "#b5541c"
+THIRD, FOURTH = "#7a5195", "#5b8c5a"
+LINES = (ACCENT, SECOND, THIRD, FOURTH)  # of a figure, in this order
 PAPER, BLACK = "#ffffff", "#000000"
 THEME = {"ink": INK, "muted": MUTED, "accent": ACCENT, "paper": PAPER}
 DARK_THEME = {"ink": "#e6e9f0", "muted": "#a4afc0", "accent": "#5cc0dd", "paper": "#161b22"}

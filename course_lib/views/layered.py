@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from course_lib.views.colours import ACCENT, ATTENTION, MUTED, SECOND
+from course_lib.views.colours import ACCENT, ATTENTION, LINES, MUTED, SECOND
 
-COLOURS = (ACCENT, SECOND, "#7a5195", "#5b8c5a")
 MARKERS = "os^D"
 
 
@@ -31,7 +30,7 @@ def distances(
     """How far a weight has come after so many steps, both axes logarithmic: ``paths`` holds
     ``(steps, distances)`` by name; ``steps`` names places on the axis with a dotted line each."""
     figure, axis = plt.subplots(figsize=(8.5, 3.6), layout="constrained")
-    for (name, path), colour in zip(paths.items(), cycle(COLOURS)):
+    for (name, path), colour in zip(paths.items(), cycle(LINES)):
         axis.plot(*path, color=colour, label=name)
     axis.set(xscale="log", yscale="log", xlabel="steps", ylabel="distance of one weight")
     for name, place in steps.items():
@@ -68,7 +67,7 @@ def lines_over_layers(
     for axis, (panel, lines) in zip(axes.flat, panels.items()):
         if line:
             axis.axhline(line[1], color=MUTED, linestyle=":", label=line[0])
-        for (name, values), colour, marker in zip(lines.items(), cycle(COLOURS), cycle(MARKERS)):
+        for (name, values), colour, marker in zip(lines.items(), cycle(LINES), cycle(MARKERS)):
             at = first + np.arange(len(np.asarray(values)))
             if bands and name in bands.get(panel, {}):
                 axis.fill_between(at, *bands[panel][name], color=colour, alpha=0.18, linewidth=0)

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.views.colours import ACCENT, INK, MUTED, SECOND, TINTS
+from course_lib.views.colours import ACCENT, FOURTH, INK, LINES, MUTED, SECOND, THIRD, TINTS
 
 STYLE = {
     "figure.dpi": 110,
@@ -32,7 +32,7 @@ STYLE = {
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.titlesize": 11,
-    "axes.prop_cycle": cycler(color=[ACCENT, SECOND, "#7a5195", "#5b8c5a"]),
+    "axes.prop_cycle": cycler(color=LINES),
     "grid.color": ".8",
     "grid.linewidth": 1,
     "legend.frameon": False,
@@ -206,7 +206,7 @@ def trade_off(
 ) -> Figure:
     """Named points at ``(mean, low, high)`` of two figures, with bars from low to high in both."""
     figure, axis = plt.subplots(figsize=(8.5, 3.6), layout="constrained")
-    looks = cycle(zip("os^vDPX*", (ACCENT, SECOND, "#7a5195", "#5b8c5a") * 2))
+    looks = cycle(zip("os^vDPX*", LINES * 2))
     for (name, place), (marker, colour) in zip(points.items(), looks):
         (x, x_low, x_high), (y, y_low, y_high) = place
         axis.errorbar(
@@ -233,7 +233,7 @@ def erasure_curves(
     found, by the number of words, and ``here`` is one of them."""
     figure, axis = plt.subplots(figsize=(7.6, 2.9))
     figure.subplots_adjust(left=0.1, right=0.66, bottom=0.2, top=0.9)
-    looks = cycle(((ACCENT, "-"), ("#7a5195", "--"), ("#5b8c5a", "-."), (MUTED, ":")))
+    looks = cycle(((ACCENT, "-"), (THIRD, "--"), (FOURTH, "-."), (MUTED, ":")))
     for (name, values), (colour, line) in zip(curves.items(), looks):
         axis.plot(values, line, color=colour, label=name)
     if by_hand and len(by_hand) > 1:

@@ -89,7 +89,6 @@ def halt_by_probability(h: Tensor) -> tuple[Tensor, Tensor]:
     and step N counts the rest, R; through R the price has a gradient.
     """
     h = h.to(torch.promote_types(h.dtype, torch.float32))
-    h = h.to(torch.promote_types(h.dtype, torch.float32))
     until = h.cumsum(1)
     before = until - h
     running = before < 1 - ENOUGH
@@ -104,8 +103,8 @@ def halt_by_overlap(attention: Tensor, most: float) -> Tensor:
     one's, 0 for the others: attention ``(n, T, columns)`` → ``(n, T)``."""
     rows = nn.functional.normalize(attention.detach(), dim=2)
     nearest = (rows @ rows.mT).tril(-1).amax(2)  # (n, T): to any earlier step
-    taken = (nearest > most).long().cumsum(1) == 0
-    return nn.functional.one_hot(taken.sum(1) - 1, rows.shape[1]).to(rows.dtype)
+    fresh = (nearest > most).long().cumsum(1) == 0  # no step up to this one looks again
+    return nn.functional.one_hot(fresh.sum(1) - 1, rows.shape[1]).to(rows.dtype)
 
 
 def taken(halting: Tensor) -> Tensor:

@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 
 from course_lib.experiments.records import kept_accuracy
 from course_lib.metrics.classification import sampling_error
-from course_lib.views.colours import ACCENT, MUTED, SECOND
+from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND
 
 Record = dict[str, Any]
-GREEN = "#5b8c5a"
 
 
 def curve(record: Record, figure: str) -> list[float]:
@@ -49,7 +48,7 @@ def patience_figure(runs: Mapping[str, Record], again: Record) -> Figure:
     """
     figure, axes = plt.subplots(1, 2, figsize=(10, 3), layout="constrained")
     first = next(iter(runs))
-    colours = [*zip(runs.items(), (SECOND, ACCENT, GREEN)), ((f"{first}, again", again), SECOND)]
+    colours = [*zip(runs.items(), (SECOND, ACCENT, FOURTH)), ((f"{first}, again", again), SECOND)]
     for (name, record), colour in colours:
         look = "x--" if record is again else "o-"
         for axis, what in zip(axes, ("train_loss", "validation_accuracy"), strict=True):
