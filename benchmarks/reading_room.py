@@ -1,23 +1,28 @@
 """The reading room's engine beside what it states again: NLTK's tokens, and PyTorch's networks.
 
 ``tokens`` compares the tokens and sentences of all test halves; ``networks`` compares logits and
-attention in float32, and then all test predictions with the weights as they are shipped. Both need
-Node and write ``results/reading_room/``, a record for the tokens and one for each network.
+attention in float32, and then all test predictions with the weights as they are shipped. Both run
+the engine in Node or in a browser and write ``results/reading_room/``, a record for the tokens and
+one for each network, with the browser's name.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
 import torch
+from browsers import BROWSERS, running, version
 from tqdm.auto import tqdm
 
 from course_lib.data.corpus import Corpus, load_corpus
@@ -28,10 +33,14 @@ from course_lib.experiments.records import RESULTS, describe_environment, write_
 from course_lib.experiments.run import Run
 from course_lib.experiments.systems.system import as_tokens
 from course_lib.files import data_root
-from course_lib.reading_room import ROOM, bundle, open_runs
+from course_lib.reading_room import ROOM, bundle, engine, open_runs
 from course_lib.training.devices import use_threads
+from course_lib.views.heatmap.module import joined
 
 DRIVER = Path(__file__).with_suffix(".mjs")
+ANSWERS = Path(__file__).with_name("reading_room_answers.js")
+AT_ONCE = 20  # questions a message to a page
+Asked = Callable[[str, Iterable[dict[str, Any]]], Iterator[dict[str, Any]]]
 CORPORA = (
     *("imdb", "ag_news", "amazon_full", "huffpost", "movies2", "movies5"),
     *("sst2", "sst5"),  # tokens joined by blanks, tokenised again here
@@ -46,20 +55,30 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=ROOM, help="for networks (the room's)")
     parser.add_argument("--texts", type=int, default=500, help="a network, in float32 (500)")
     parser.add_argument("--most", type=int, default=None, help="test texts of a corpus (all)")
+    parser.add_argument(
+        "--inside", choices=("node", *BROWSERS), default="node", help="what runs the engine"
+    )
     chosen = parser.parse_args()
-    environment = describe_environment(torch.device("cpu"), use_threads(1)) | {"node": node()}
+    environment = describe_environment(torch.device("cpu"), use_threads(1))
+    where = {chosen.inside: node() if chosen.inside == "node" else version(chosen.inside)}
+    asked = in_node if chosen.inside == "node" else partial(in_a_page, chosen.inside)
     datasets.disable_progress_bars()
+    work: dict[str, Callable[[], dict[str, Any]]] = {}
     if chosen.what == "tokens":
-        corpora = map(load_corpus, chosen.corpora)
-        record(
-            "tokens",
-            environment,
-            lambda: {c.card.name: compare_tokens(c, chosen.most) for c in corpora},
-        )
-        return
-    for name in chosen.models:
-        (run,) = open_runs([name])
-        record(name, environment, lambda run=run: compare_network(run, chosen.texts, chosen.most))
+        work["tokens"] = lambda: {
+            name: compare_tokens(load_corpus(name), chosen.most, asked) for name in chosen.corpora
+        }
+    else:
+        work |= {name: partial(compare, name, chosen, asked) for name in chosen.models}
+    for name, find in work.items():
+        kept = name if chosen.inside == "node" else f"{name}-{chosen.inside}"
+        record(kept, environment | where, find)
+
+
+def compare(name: str, chosen: argparse.Namespace, asked: Asked) -> dict[str, Any]:
+    """A recorded network, compared as it was asked for."""
+    (run,) = open_runs([name])
+    return compare_network(run, chosen.texts, chosen.most, asked)
 
 
 def record(name: str, environment: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> None:
@@ -81,8 +100,8 @@ def node() -> str:
     return subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
 
 
-def asked(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The engine's answers, in order."""
+def in_node(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The engine's answers, in order, from Node."""
     with tempfile.TemporaryDirectory(dir=data_root()) as folder:
         place, lines = Path(folder) / "bundle", Path(folder) / "questions"
         place.write_text(packed)
@@ -99,13 +118,34 @@ def asked(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str
             raise SystemExit(f"node ended with status {process.returncode}")
 
 
+def in_a_page(
+    browser: str, packed: str, questions: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """The engine's answers, in order, from a page that holds it as the reading room does."""
+    asking = re.sub(r"^export ", "", joined([ANSWERS.read_text()]), flags=re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder, running(browser) as open_page:
+        place = Path(folder) / "engine.html"
+        place.write_text(
+            "<!DOCTYPE html><meta charset='utf-8'>"
+            f"<script>{engine()}\n{asking}</script><p hidden id='bundle'>{packed}</p>",
+            encoding="utf-8",
+        )
+        ask = open_page(place.as_uri())
+        ask("""async () => {
+            window.reply = await answering(document.getElementById("bundle").textContent);
+        }""")
+        waiting = iter(questions)
+        while several := list(islice(waiting, AT_ONCE)):
+            yield from ask("questions => questions.map(window.reply)", several)
+
+
 def of_test_half(corpus: Corpus, most: int | None) -> datasets.Dataset:
     """The first ``most`` rows of the test half, which is in an order fixed for good."""
     rows = corpus.splits["test"]
     return rows.select(range(min(len(rows), most or len(rows))))
 
 
-def compare_tokens(corpus: Corpus, most: int | None) -> dict[str, Any]:
+def compare_tokens(corpus: Corpus, most: int | None, asked: Asked) -> dict[str, Any]:
     """How many texts have other tokens, given the same sentences, and how many other sentences."""
     splitter = trained_punkt(fetch_punkt())
     texts = of_test_half(corpus, most)["text"]
@@ -124,7 +164,7 @@ def compare_tokens(corpus: Corpus, most: int | None) -> dict[str, Any]:
     return counts | {"data": corpus.provenance.content}
 
 
-def compare_network(run: Run, texts: int, most: int | None) -> dict[str, Any]:
+def compare_network(run: Run, texts: int, most: int | None, asked: Asked) -> dict[str, Any]:
     """The largest differences in float32, and the predictions with the shipped weights."""
     rows = of_test_half(run.corpus, most)
     chosen = np.random.default_rng(0).permutation(len(rows))[:texts]

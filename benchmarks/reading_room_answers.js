@@ -1,0 +1,26 @@
+import { answer } from "../course_lib/reading_room/engine/reading.js";
+import { sentences } from "../course_lib/reading_room/engine/sentences.js";
+import { words } from "../course_lib/reading_room/engine/tokens.js";
+import { unpack } from "../course_lib/reading_room/engine/weights.js";
+
+// What reading_room.py asks of the engine, in Node or in a page.
+
+/** A function from a question to its answer, over the bundle that `packed` holds. */
+export async function answering(packed) {
+  const engine = await unpack(packed);
+  const models = new Map(engine.models.map((model) => [model.id, model]));
+  const options = { erased: new Set(), removal: "delete", uniform: false };
+
+  function split({ text, given }) {
+    return { sentences: sentences(text, engine.punkt), words: given.map(words) };
+  }
+
+  function read({ model, tokens, whole }) {
+    const { logits, attention, word } = answer(models.get(model), tokens, options);
+    if (!whole) return { logits: Array.from(logits) };
+    const weights = Object.entries(attention).map(([name, { weights }]) => [name, weights]);
+    return { logits: Array.from(logits), word, attention: Object.fromEntries(weights) };
+  }
+
+  return (question) => ("text" in question ? split(question) : read(question));
+}
