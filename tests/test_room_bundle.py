@@ -25,7 +25,7 @@ from course_lib.experiments.run import Run
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.faithfulness import kendall, leave_one_out
 from course_lib.files import REPOSITORY, DataError
-from course_lib.reading_room import bundle
+from course_lib.reading_room import bundle, show_source, source
 from course_lib.reading_room import engine as script
 from course_lib.reading_room.pack import front_coded
 from course_lib.reading_room.script import FOLDER, paths
@@ -382,3 +382,22 @@ def test_no_name_of_the_engine_is_defined_twice():
     defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
     names = sorted(defined.findall(script()))
     assert all(a != b for a, b in pairwise(names)) and len(names) > 50
+
+
+def test_a_lesson_shows_one_function_of_the_engine():
+    code = source("han", "attentionPooling")
+    assert code.startswith("/** ") and code.endswith("}\n")
+    assert code.count("function ") == 1 and "softmax(u.map" in code
+    assert source("layers", "softmax").splitlines()[1].startswith("export function softmax(")
+    for part, function in (("han", "attention"), ("../han", "han"), ("worker", "load")):
+        with pytest.raises(ValueError, match=re.escape(function)):
+            source(part, function)
+
+
+def test_the_source_is_shown_folded(monkeypatch):
+    shown = []
+    monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
+    show_source("agt", "gatedStack")
+    (text,) = shown
+    assert text.startswith("<details><summary>") and text.endswith("\n\n</details>")
+    assert f"\n\n```js\n{source('agt', 'gatedStack')}```\n" in text

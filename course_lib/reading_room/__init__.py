@@ -15,5 +15,7 @@ __all__, __getattr__ = front(
         "write_page": "page.build",  # the page as one file, with recorded networks and your runs
         "EXAMPLES": "page.examples",  # the six texts that it begins with
         "engine": "script",  # the engine as one script, for a worker
+        "source": "script",  # one function of it
+        "show_source": "script",  # the same in a notebook
     },
 )

@@ -4,6 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from course_lib.views import plots
 from course_lib.views.heatmap.module import joined
 
 FOLDER = Path(__file__).with_name("engine")
@@ -21,6 +22,7 @@ PARTS = (
     "reading",  # a text as the networks read it
     "worker",  # the conversation with a page
 )
+COMMENT = r"(?:^/\*\*(?:(?!\*/)[\s\S])*\*/\n)?"  # right above a function, if there is one
 EXPORTS = re.compile(r"^export ", re.MULTILINE)
 
 
@@ -33,3 +35,24 @@ def engine() -> str:
 def paths() -> list[Path]:
     """The engine's files, each after those it imports."""
     return [FOLDER / f"{part}.js" for part in PARTS]
+
+
+def source(part: str, function: str) -> str:
+    """One function of the engine with its comment, as it stands in ``engine/PART.js``.
+
+    Raises:
+        ValueError: there is no such function.
+    """
+    text = (FOLDER / f"{part}.js").read_text(encoding="utf-8") if part in PARTS else ""
+    whole = rf"^(?:export )?function {re.escape(function)}\([\s\S]*?^}}\n"
+    found = re.search(COMMENT + whole, text, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"the reading room's engine has no function {function!r} in {part!r}")
+    return found[0]
+
+
+def show_source(part: str, function: str) -> None:
+    """Display a function of the engine in a notebook, folded, beside what it states again."""
+    plots.show_folded(
+        "The same in JavaScript, as the reading room computes it", source(part, function), "js"
+    )

@@ -1,5 +1,6 @@
 """The figures of the papers and of the lessons, in one theme. Titles state what a figure found."""
 
+import html
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
@@ -383,3 +384,10 @@ def show_markdown(text: str) -> None:
 def show_source(code: Callable) -> None:
     """Display the source of a class or function, as it stands in the library."""
     show_markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```")
+
+
+def show_folded(title: str, code: str, language: str) -> None:
+    """Display source text behind a title that opens it."""
+    show_markdown(
+        f"<details><summary>{html.escape(title)}</summary>\n\n```{language}\n{code}```\n\n</details>"
+    )
