@@ -1,0 +1,72 @@
+"""Ours beside Captum's: integrated gradients, and what each word's absence costs.
+
+Captum starts from token numbers and reaches the word vectors by a hook.
+"""
+
+import numpy as np
+import torch
+from captum.attr import FeatureAblation, LayerIntegratedGradients
+from test_faithfulness_networks import families, rows, untrained
+
+from course_lib import faithfulness
+from course_lib.data.encoding import encode_sentences
+from course_lib.data.vocabulary import PADDING, UNKNOWN
+from course_lib.experiments.faithfulness import DocumentModel
+
+STEPS, TEXTS = 8, 5
+# n-grams reach the network beside its word vectors, and Captum hooks one layer
+PLAIN = {"iram": {"model.ngrams": 0}, "adaptive_iram": {"model.ngrams": 0}}
+
+
+def asked(family):
+    """The network as a function of documents, some documents, and the classes it predicts."""
+    model = DocumentModel(untrained(family, **PLAIN.get(family, {})))
+    documents = model.documents(rows()["test"].select(range(TEXTS)))
+    return model, documents, model(documents).argmax(1)
+
+
+def batch_of(system, document):
+    """Token numbers and mask of one document."""
+    sentences = document if system.reads_sentences else [document]
+    encoded = encode_sentences([sentences], system.vocabulary, flat=not system.reads_sentences)
+    return encoded.batch(np.arange(1))[:2]
+
+
+@families
+def test_integrated_gradients_are_captums(family):
+    model, documents, classes = asked(family)
+    system = model.system
+    ours = faithfulness.integrated_gradients(model.gradients, model, documents, steps=STEPS)
+    for document, j, found in zip(documents, classes, ours, strict=True):
+
+        def log_odds(tokens, mask, j=j):
+            p = system.forward(tokens, mask).logits.softmax(-1)[:, j]
+            return p.log() - torch.log1p(-p)
+
+        tokens, mask = batch_of(system, document)
+        theirs = LayerIntegratedGradients(log_odds, system.model.embedding).attribute(
+            tokens, torch.full_like(tokens, PADDING), additional_forward_args=(mask,),
+            n_steps=STEPS, method="gausslegendre",
+        )  # fmt: skip
+        np.testing.assert_allclose(
+            found, theirs.sum(-1).reshape(mask.shape)[mask].detach(), atol=1e-6
+        )
+        assert np.abs(found).max() > 1e-4, "nothing to compare"
+
+
+@families
+def test_leave_one_out_by_masking_is_captums_ablation(family):
+    model, documents, classes = asked(family)
+    system = model.system
+    ours = faithfulness.leave_one_out(model, documents, "⟨unknown⟩")
+    for document, j, found in zip(documents, classes, ours, strict=True):
+
+        def probability(tokens, mask, j=j):
+            return system.forward(tokens, mask).logits.softmax(-1)[:, j]
+
+        tokens, mask = batch_of(system, document)
+        theirs = FeatureAblation(probability).attribute(
+            tokens, torch.full_like(tokens, UNKNOWN), additional_forward_args=(mask,)
+        )
+        np.testing.assert_allclose(found, theirs[mask].detach(), atol=1e-6)
+        assert np.abs(found).max() > 1e-5, "nothing to compare"
