@@ -15,6 +15,26 @@ def figures(name):
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))["figures"]
 
 
+def of_the_run(name):
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ROOM)
+@pytest.mark.parametrize(("browser", "texts"), [("chromium", 500), ("firefox", 100)])
+def test_the_networks_are_pytorchs_in_browsers(name, browser, texts):
+    found = figures(f"{name}-{browser}")
+    assert found["texts in float32"] == texts
+    assert max(found["largest difference in float32"].values()) <= 1e-4
+    assert found["same predictions"] >= 0.995
+    assert found["weights"] == of_the_run(name)[DIGEST], "measured with other weights"
+
+
+def test_no_text_has_other_tokens_in_firefox():
+    for each in figures("tokens-firefox").values():
+        assert each["texts"] == 500
+        assert (each["texts with other tokens"], each["sentences missing"]) == (0, 0)
+
+
 def test_no_text_of_the_test_halves_has_other_tokens():
     corpora = figures("tokens").values()
     assert sum(each["texts"] for each in corpora) > 50_000
@@ -30,6 +50,6 @@ def test_the_networks_are_pytorchs_and_stay_so_when_shipped(name):
     assert max(found["largest difference in float32"].values()) <= 1e-4
     assert found["same predictions"] >= 0.995
     assert abs(found["accuracy"] - found["accuracy in PyTorch"]) <= 0.003
-    record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    record = of_the_run(name)
     assert found["weights"] == record[DIGEST], "measured with other weights"
     assert found["data"] == record["data"]["content"]
