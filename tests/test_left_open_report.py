@@ -36,7 +36,7 @@ def row(table, *starts):
 def test_every_question_and_every_band_is_a_run_of_the_grid():
     planned = [spec for group in read_grid().values() for spec in group]
     kinds = [kind for question in QUESTIONS for kind in (question.changed, question.before)]
-    assert len(QUESTIONS) == len(set(map(str, QUESTIONS))) == 13
+    assert len(QUESTIONS) == len(set(map(str, QUESTIONS))) == 14
     for kind in (*kinds, *BANDS.values()):
         assert any(
             kind == left_open.Kind(s.system, s.dataset, s.preset, s.overrides, s.limit)
@@ -60,7 +60,7 @@ def test_a_change_is_compared_over_the_seeds_that_both_have():
 def test_runs_that_left_the_test_texts_unread_are_compared_on_validation_texts():
     variant = next(q.changed for q in QUESTIONS if "left to right" in q.change)
     table = report.left_open_table([run(CONTEXT, **with_test(0.9)), run(variant)])
-    cells = row(table, "HAN", "the same, from left to right alone", "IMDb")
+    cells = row(table, "HAN", "context from left to right alone", "IMDb")
     # 2 √2 √(0.8 · 0.2 / 400) = 5.7 points
     assert cells == ["80.0", "80.0", "+0.0 ± 5.7 (validation)", "not told apart"]
 

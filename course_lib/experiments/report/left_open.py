@@ -67,7 +67,7 @@ BANDS = {
     "AG News, 10,923 texts, the room edition's": SANET,
     **{
         f"IMDb, {limit * 4 // 5:,} reviews": Kind("sanet", "imdb", "base", LONG, limit)
-        for limit in (1250, 5000)
+        for limit in (1250, 5000, 10000)
     },
 }
 USUAL_STEPS = 3  # of IRAM's presets
@@ -86,12 +86,18 @@ QUESTIONS = (
         HOPS,
     ),
     Question("HAN", "context in both directions", CONTEXT, HAN),
+    Question(
+        "HAN",
+        "the same on 25 × 50 words",
+        CONTEXT._replace(preset="long"),
+        HAN._replace(preset="long"),
+    ),
     *(
-        Question("HAN", f"the same, {words}", CONTEXT._replace(overrides=changes), CONTEXT)
+        Question("HAN", f"context {words}", CONTEXT._replace(overrides=changes), CONTEXT)
         for words, changes in (
             ("from left to right alone", {"model.both": False}),
-            ("the context a sum, not a mean", {"model.mean": False}),
-            ("the context gated", {"model.gated": True}),
+            ("a sum, not a mean", {"model.mean": False}),
+            ("gated", {"model.gated": True}),
         )
     ),
     *(
