@@ -19,6 +19,7 @@ __all__, __getattr__ = front(
         "explore_text": "views",  # a box to type a text into
         "explore_erasing": "erasing",  # a text whose words you erase
         "ErasingView": "erasing",  # what that gives
+        "explore_seeds": "seeds",  # a box to type a text into, which two networks read
         "DocumentView": "views",  # what the former gives
         "TextView": "views",  # what the latter gives
         "explore_values": "values",  # a figure that follows a slider

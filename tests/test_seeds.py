@@ -1,0 +1,62 @@
+"""Two networks that read the same text: their rows are theirs, and the title measures the gap."""
+
+import numpy as np
+import pytest
+from test_erasing import TEXT, WORDS, parts, small
+from test_heatmap import unpack
+
+from course_lib.experiments.faithfulness import DocumentModel
+from course_lib.explore import explore_seeds
+from course_lib.explore.seeds import apart
+from course_lib.teaching import HOSTILE_TEXTS, sweep
+from course_lib.views import AttentionHeatmap
+
+
+@pytest.fixture(scope="module", params=["han", "agt"])
+def pair(request):
+    shorter = {"training.learning_rate": 0.01}
+    return {"one": small(request.param), "two": small(request.param, **shorter)}
+
+
+def drawn(heatmap):
+    """The numbers that a heatmap of one step holds."""
+    codes = unpack(heatmap.data, heatmap.spec["shape"][1:])
+    return codes / heatmap.spec["levels"] * heatmap.spec["peak"]
+
+
+def test_each_row_is_its_networks_attention_and_answer(pair):
+    (shown,) = parts(explore_seeds(pair, TEXT), AttentionHeatmap)
+    assert shown.spec["columns"] == WORDS
+    for row, label, (name, run) in zip(drawn(shown), shown.spec["rows"], pair.items(), strict=True):
+        model = DocumentModel(run.system)
+        document = [WORDS[:4], WORDS[4:]] if run.system.reads_sentences else WORDS
+        (answer,), attention = model.answers([document])
+        np.testing.assert_allclose(row, attention["attention"][0], atol=1e-5)
+        assert label == f"{name}: {run.system.classes[answer.argmax()]} {answer.max():.2f}"
+    assert shown.spec["title"] == apart(*drawn(shown)) and not np.allclose(*drawn(shown))
+
+
+def test_every_hostile_text_is_read(pair):
+    assert sweep(explore_seeds(pair, TEXT)) > len(HOSTILE_TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "share", "tau"),
+    [
+        ([0.5, 0.3, 0.2], [0.5, 0.3, 0.2], "0%", "1.00"),
+        ([1.0, 0.0], [0.0, 1.0], "100%", "-1.00"),
+        ([1.0], [1.0], "0%", None),  # one word has no ranking
+    ],
+)
+def test_how_far_two_attentions_are_apart(first, second, share, tau):
+    said = f"{share} of the weight lies on other words"
+    ranks = "" if tau is None else f"; Kendall's τ of the rankings is {tau}"
+    assert apart(np.array(first), np.array(second)) == said + ranks
+
+
+def test_what_cannot_be_compared_is_refused(pair):
+    with pytest.raises(ValueError, match="takes two networks by name, got 1"):
+        explore_seeds({"alone": pair["one"]}, TEXT)
+    blind = small("agt", **{"model.attention": False})
+    with pytest.raises(ValueError, match="two has no attention"):
+        explore_seeds({"one": pair["one"], "two": blind}, TEXT)
