@@ -9,7 +9,7 @@ import pytest
 from recorded import spec_of, tiny_vectors
 
 from course_lib import cli
-from course_lib.experiments import faithfulness_record, records, report
+from course_lib.experiments import records, report
 from course_lib.experiments.faithfulness_record import choose
 from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import load_records
@@ -28,6 +28,7 @@ from course_lib.experiments.trained_tests import record as recording
 from course_lib.experiments.trained_tests.record import summary
 from course_lib.experiments.weights import publish_weights
 from course_lib.faithfulness import agreement
+from course_lib.files import REPOSITORY
 
 SHARES = (0.0, *roar.SHARES)
 
@@ -217,6 +218,7 @@ def test_an_adversary_stands_where_its_attention_and_its_predictions_are():
         "the base, another seed": (0.25, 0.125), "uniform attention": (0.3, 0.2),
         "adversary, λ = 0.1": (0.5, 0.375),
     }  # fmt: skip
+    assert "an adversary, λ = 0.1, attends elsewhere" in drawn.get_suptitle()
     assert "differ by 0.38 (another seed 0.12)" in drawn.get_suptitle()
     with pytest.raises(ValueError, match="adversary is not recorded on 'y'; there are: none yet"):
         report.adversary_figure("y", {})
@@ -231,8 +233,8 @@ def test_a_record_of_the_command_fits_the_table_and_the_picture(made, randomised
 
 
 def test_the_committed_records_are_of_commits_and_fit_the_pictures():
-    folder = faithfulness_record.record_path("").parent / "trained"
-    found = report.trained_records(folder)
+    found = report.trained_records(REPOSITORY / "results/faithfulness/trained")
+    assert {record["test"] for record in found.values()} == set(TESTS)
     for stem, record in found.items():
         assert stem == f"{record['test']}-{record['on']}" and record["test"] in TESTS
         assert not record["environment"]["commit"].endswith("dirty")

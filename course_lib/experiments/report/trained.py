@@ -86,10 +86,13 @@ def adversary_figure(on: str, records: Records | None = None) -> Figure:
         name: (_interval(figures[adversary.DIVERGENCE]), _interval(figures[adversary.VARIATION]))
         for name, figures in lines.items()
     }
+    near = points["the base, another seed"]
     taught = [name for name in points if name.startswith("adversary")]
-    far, near = (points[name] for name in (taught[-1], "the base, another seed"))
+    # the gentlest of those that attend further away than another seed
+    name = next((name for name in taught if points[name][0][1] > near[0][2]), taught[-1])
+    far = points[name]
     title = (
-        f"{on}: an adversary attends elsewhere (JSD {far[0][0]:.2f}, another seed "
+        f"{on}: an {name}, attends elsewhere (JSD {far[0][0]:.2f}, another seed "
         f"{near[0][0]:.2f})\nand its predictions differ by {far[1][0]:.2f} (another seed "
         f"{near[1][0]:.2f})"
     )

@@ -11,7 +11,7 @@ LETTER, MARGIN = 8, 12  # a box grows with its name: room for a letter, and arou
 
 def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
     """An SVG: a row of boxes for each depth, a solid arrow to each lesson from those that it needs
-    and a dashed one from those that help.
+    and a dashed one from those that help. An arrow is left out where others lead there.
 
     Lessons in ``made`` are links to their pages.
     """
@@ -25,7 +25,7 @@ def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
     arrows = [
         _arrow(centres[below], centres[entry.stem], look)
         for entry in numbered
-        for look, lessons in (("needs", entry.about.needs), ("helps", entry.about.helps))
+        for look, lessons in _direct(entry, numbered).items()
         for below in lessons
         if below in centres
     ]
@@ -37,6 +37,24 @@ def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
         'refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/>'
         f"</marker></defs>{''.join(arrows)}{''.join(boxes)}</svg>"
     )
+
+
+def _direct(entry: Entry, entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """What an entry needs, and what helps, without what the rest of it needs in turn; what helps,
+    without what helps the rest, too."""
+    about = {each.stem: each.about for each in entries}
+
+    def before(stem: str, helps: bool) -> set[str]:
+        below = (*about[stem].needs, *(about[stem].helps if helps else ())) if stem in about else ()
+        return {*below, *(earlier for each in below for earlier in before(each, helps))}
+
+    needs, helps = entry.about.needs, entry.about.helps
+    implied = {stem for each in needs for stem in before(each, helps=False)}
+    hinted = {stem for each in (*needs, *helps) for stem in before(each, helps=True)}
+    return {
+        "needs": [stem for stem in needs if stem not in implied],
+        "helps": [stem for stem in helps if stem not in hinted],
+    }
 
 
 def _rows(entries: Iterable[Entry]) -> list[list[Entry]]:
