@@ -94,6 +94,22 @@ def test_each_head_has_its_own_band():
     assert cells == ["4.0", "5.0 (5.0)", "–", "30.0 (6.0), 10.0 (6.0)"]
 
 
+def test_the_band_is_drawn_over_the_training_texts_a_head_each_counting_once():
+    plain, two = BANDS["IMDb, 1,000 reviews"], {"head 1 diagonality 3": 0.3}
+    heads = two | {"head 2 diagonality 3": 0.1}
+    near = plain._replace(system="near_sanet", overrides=plain.overrides | {"model.heads": 2})
+    figures = {"diagonality 3": 0.05, "uniform diagonality 3": 0.04}
+    size = {"sizes": {"train": 1000}}
+    records = [
+        run(plain, attention={"trained": figures, "untrained": figures}, **size),
+        run(near, attention={"trained": heads, "untrained": heads}, **size),
+    ]
+    (axis,) = report.band_figure(records).axes
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
+    assert lines["trained"] == lines["untrained"] == [[1000, 5]]
+    assert lines["two heads, mean"] == [[1000, 20]] and not lines["distances up to 5"]
+
+
 def test_what_agts_select_is_a_mean_over_their_layers():
     figures = {
         "relaxed selected": [8.0, 10.0],

@@ -54,6 +54,7 @@ __all__, __getattr__ = front(
         "faithfulness_records": "faithfulness",  # the committed records, by their network's id
         "faithfulness_table": "faithfulness",  # that with limits and words to flip, in numbers
         "freeze_table": "freeze",  # whether the learned attention is used: beside frozen ones
+        "band_figure": "left_open",  # the same over the number of training texts
         "band_table": "left_open",  # SANets that know distances, or have two heads
         "halting_figure": "left_open",  # steps over length and negation
         "halting_table": "left_open",  # IRAMs that halt themselves beside fixed numbers of steps

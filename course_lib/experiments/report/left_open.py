@@ -14,8 +14,10 @@ from matplotlib.figure import Figure
 from course_lib.experiments.records import RESULTS, kept_accuracy, load_records
 from course_lib.experiments.report.differences import NAMES, Difference, difference
 from course_lib.experiments.report.records import accuracy_of, spread
+from course_lib.experiments.report.zhang import band_by_size
 from course_lib.metrics.classification import sampling_error
-from course_lib.views.colours import ACCENT, SECOND
+from course_lib.views import plots
+from course_lib.views.colours import ACCENT, INK, MUTED, SECOND
 
 FOLDER = RESULTS / "left_open"
 Record = dict[str, Any]
@@ -254,19 +256,50 @@ def band_table(records: list[Record] | None = None, bandwidth: int = 3) -> str:
         if found[0] is None:
             continue
         uniform = found[0]["attention"]["trained"][f"uniform {name}"]
-        cells = [_of_heads(record, name) for record in found]
+        cells = [_of_heads(record, bandwidth) for record in found]
         rows.append(f"| {' | '.join([title, f'{100 * uniform:.1f}', *cells])} |")
     return "\n".join(rows)
 
 
-def _of_heads(record: Record | None, name: str) -> str:
-    """A figure of the trained attention, and in brackets of the untrained, of each head where there
-    are several."""
+def band_figure(records: list[Record] | None = None, bandwidth: int = 3) -> Figure:
+    """Diagonality over the number of IMDb reviews that SANet was trained on, as in lesson 04, with
+    a line for the SANet that knows distances and one for the mean of two heads; of seed 0."""
+    records = load_records() if records is None else records
+    figure = plots.band_curve(
+        band_by_size(records, bandwidth=bandwidth), f"% of weight within {bandwidth} words"
+    )
+    axis = figure.axes[0]
+    for title, change, look, colour in (
+        (f"distances up to {DISTANCE}", {"model.relative": DISTANCE}, "^-", MUTED),
+        ("two heads, mean", {"model.heads": 2}, "v-", INK),
+    ):
+        kinds = [
+            plain._replace(system="near_sanet", overrides=plain.overrides | change)
+            for plain in BANDS.values()
+            if plain.dataset == "imdb"
+        ]
+        found = [record for kind in kinds if (record := kind.of(records).get(0))]
+        sizes = [record["sizes"]["train"] for record in found]
+        shares = [100 * mean(_by_head(record, "trained", bandwidth)) for record in found]
+        axis.plot(sizes, shares, look, color=colour, label=title)
+    axis.set(title="IMDb: neither distances nor heads bring a band", ylim=(0, 6))
+    axis.legend(ncols=2)
+    return figure
+
+
+def _by_head(record: Record, state: str, bandwidth: int) -> list[float]:
+    """A record's diagonality, of each head where there are several."""
+    figures, name = record["attention"][state], f"diagonality {bandwidth}"
+    names = [name] if name in figures else [f"head {head} {name}" for head in (1, 2)]
+    return [figures[name] for name in names]
+
+
+def _of_heads(record: Record | None, bandwidth: int) -> str:
+    """The diagonality of the trained attention, and in brackets of the untrained, in %."""
     if record is None:
         return "–"
-    trained, untrained = (record["attention"][state] for state in ("trained", "untrained"))
-    names = [name] if name in trained else [f"head {head} {name}" for head in (1, 2)]
-    return ", ".join(f"{100 * trained[n]:.1f} ({100 * untrained[n]:.1f})" for n in names)
+    both = (_by_head(record, state, bandwidth) for state in ("trained", "untrained"))
+    return ", ".join(f"{100 * one:.1f} ({100 * other:.1f})" for one, other in zip(*both))
 
 
 def order_table(records: list[Record] | None = None) -> str:
