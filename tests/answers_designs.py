@@ -172,6 +172,14 @@ def turned_step_by_step(d, k):
     return 50 * torch.linalg.matrix_power(once if k > 0 else once.T, abs(k)).float()
 
 
+def turned_in_halves(d, k):
+    """As if all sines stood before all cosines."""
+    places = torch.arange(d).view(2, -1).T.flatten()
+    w = torch.zeros(d, d)
+    w[places[:, None], places] = turned(d, k)
+    return w
+
+
 def turned_by_one_angle(d, k):
     angle = torch.tensor(float(k))
     block = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
@@ -218,6 +226,7 @@ WRONG = {
         (lambda d, k: 40 * torch.eye(d), "attends to itself: with W = I"),
         (lambda d, k: turned(d, -k), "your matrix turns the other way"),
         (lambda d, k: turned(d, k, 1.0), "larger scores make a softmax sharper"),
+        (turned_in_halves, "in dimensions 2m and 2m + 1"),
         (turned_by_one_angle, "is each pair turned by its own angle"),
         (lambda d, k: turned(d, k)[:4], "W stands between two positions"),
         (lambda d, k: turned(d, k) * 1e38, "the scores are too large for float32"),

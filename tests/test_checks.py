@@ -941,6 +941,15 @@ def maximum_filled_with(value, blank=True):
     return maximum
 
 
+def maximum_blanked(empty, value=0.0, place=-1):
+    def maximum(x, mask):
+        values, places = x.masked_fill(~mask[..., None], -inf).max(1)
+        values = values.nan_to_num(neginf=value)
+        return values, torch.where(empty(mask).expand_as(places), place, places)
+
+    return maximum
+
+
 def maximum_of_all(x, mask):
     return tuple(x.max(1))
 
@@ -1048,6 +1057,10 @@ def place_of(choose, measure, padded=False):
         return found.index(choose(found))
 
     return untrained
+
+
+def entropy_of_rows(entropy):
+    return lambda attention: entropy(attention).sum() / len(attention)
 
 
 RIGHT = {
@@ -1565,6 +1578,18 @@ WRONG = {
         (maximum_filled_with(-inf, blank=False), "gives −∞"),
         (maximum_at_the_first_place, "−1, not 0"),
         (maximum_placed_by_size, "places"),
+        (lambda x, mask: tuple((x * mask[..., None]).max(1)), "And a document without words"),
+        (
+            lambda x, mask: tuple(x.masked_fill(mask[..., None], -inf).max(1)),
+            "real words are hidden",
+        ),
+        (lambda x, mask: maximum_by_loop(x, mask)[::-1], "the two results are exchanged"),
+        (maximum_blanked(lambda mask: mask.any(1)[:, None]), "in a document that has words"),
+        (maximum_blanked(lambda mask: ~mask.any(1)), "needs a second axis"),
+        (
+            maximum_blanked(lambda mask: ~mask.any(1)[:, None], -1.0, 0),
+            "the values 0 and the places",
+        ),
         (maximum_of_numbers, "places has dtype torch.float32"),
         (lambda x, mask: maximum_by_loop(x, mask)[0], "2 results are expected"),
         (lambda x, mask: tuple(x.max(2)), "runs over the words, axis 1"),
@@ -1582,6 +1607,10 @@ WRONG = {
         ),
         (lambda p, m: m / m.sum(1, keepdim=True).clamp(min=1), "uniform over the words"),
         (lambda p, m: 2 * shares_by_bincount(p, m), "your rows sum to 2"),
+        (
+            lambda p, m: shares_by_bincount(p, m) / shares_by_bincount(p, m).sum(1, keepdim=True),
+            "0 divided by 0 is no number",
+        ),
         (lambda p, m: shares_by_bincount(p, m)[:, :-1], "shape"),
     ],
     BLOCK: [
@@ -1606,8 +1635,20 @@ WRONG = {
         (place_of(min, lambda a: diagonality_by_loop(a, 1)), "it is trained"),
         (place_of(max, lambda a: diagonality_by_loop(a, 1)), "had to be learned"),
         (place_of(min, gini_by_ranks, padded=True), "the padding is counted"),
+        (
+            place_of(min, lambda a: abs(diagonality_by_loop(a, 1) - uniform_by_matrix(len(a), 1))),
+            "that of the columns: its diagonality",
+        ),
+        (place_of(min, lambda a: a.mean(0).max() * len(a)), "that of the band: no word"),
+        (place_of(max, entropy_of_rows(torch.special.entr), padded=True), "grows with the number"),
+        (
+            lambda a, mask: int(
+                torch.nansum(-a * a.log(), 2).where(mask, torch.nan).mean(1).argmax()
+            ),
+            "no number (NaN)",
+        ),
         (lambda attention, mask: 0, "always the first"),
-        (lambda attention, mask: 2, "place is 2, expected"),
+        (lambda attention, mask: untrained_by_entropy(attention, mask) + 3, "place is 3, expected"),
         (
             lambda attention, mask: torch.tensor(1),
             "place is a tensor, expected an int. int(…) makes one of it",
