@@ -733,6 +733,14 @@ def steps_by_list(h, q, w, steps, refine, control):
     return torch.stack(rows)
 
 
+def steps_summaries_first(h, *rest):
+    rows = steps_by_list(h, *rest)
+    ends = [len(h) + step for step in range(len(rows))]
+    return torch.stack(
+        [torch.cat([row[:end].roll(end - len(h)), row[end:]]) for row, end in zip(rows, ends)]
+    )
+
+
 def steps_in_place(written=True, keep=lambda found, s: s, left=lambda w: w, turn=None, scale=1.0):
     """All columns from the start, those of the future masked unless ``written`` is False."""
 
@@ -1357,6 +1365,20 @@ WRONG = {
             lambda x, g, bg, f, bf: torch.sigmoid(x @ g + bg) * x + (x @ f + bf).clamp(min=0),
             "f(x) is added whole",
         ),
+        (
+            lambda x, g, bg, f, bf: (
+                (c := (x @ g + bg).sigmoid()) * x + 1 - c * (x @ f + bf).clamp(min=0)
+            ),
+            "(1 − g) needs its brackets",
+        ),
+        (lambda *given: highway_like(bend=lambda f: f)(*given).clamp(min=0), "around the whole"),
+        (
+            lambda x, g, bg, f, bf: (
+                (c := (x @ g).sigmoid() + bg) * x + (1 - c) * (x @ f + bf).clamp(min=0)
+            ),
+            "b_g is added to the gate",
+        ),
+        (highway_like(gate=lambda g: g.softmax(1)), "makes the gates share 1"),
     ],
     STEPS: [
         (steps_in_place(written=False), "not written yet"),
@@ -1400,6 +1422,13 @@ WRONG = {
         ),
         (lambda h, q, w, steps, *rest: steps_by_list(h, q, w, steps, *rest)[:, : len(h)], "shape"),
         (lambda *given: 2 * steps_by_list(*given), "row 1 sums to 2"),
+        (steps_summaries_first, "the weights are right, in other columns"),
+        (
+            lambda h, q, w, steps, refine, control: steps_in_place(keep=lambda found, s: refine(s))(
+                h, q, w, steps, lambda found: found, control
+            ),
+            "control gets a @ h",
+        ),
     ],
     STEP_PENALTY: [
         (lambda a, gamma: gamma * (a @ a.mT).sum((1, 2)) / (2 * a.shape[1]), "the diagonal is in"),
@@ -1430,6 +1459,14 @@ WRONG = {
         (lambda a, gamma: penalty_by_loop(a, gamma).mean().expand(len(a)), "its own number"),
         (lambda a, gamma: penalty_by_loop(a, gamma).mean(), "shape (), expected (1,)"),
         (lambda a, gamma: -penalty_by_loop(a, gamma), "the sign is turned round"),
+        (
+            lambda a, gamma: gamma * pairs_by_loop(a, torch.dot) / 2 * a.shape[1],
+            "divides by 2 and multiplies by T",
+        ),
+        (
+            lambda a, gamma: gamma * pairs_by_loop(a, torch.dot) / (2 * a.shape[2]),
+            "you divide by the columns",
+        ),
     ],
     STEP_COSINE: [
         (
@@ -1453,12 +1490,24 @@ WRONG = {
         (lambda a: cosine_of_rows(a[:, 0].mT, a[:, 1].mT), "only the first two steps"),
         (lambda a: torch.cosine_similarity(a[:, :-1], a[:, 1:], -1).mean(1), "only neighbouring"),
         (lambda a: cosine_by_loop(a.mT), "you compare columns"),
-        (lambda a: 1 - cosine_by_loop(a), "your cosine is"),
+        (lambda a: 1 - cosine_by_loop(a), "that is how different the rows are"),
+        (lambda a: cosine_by_loop(a).sqrt(), "your cosine is"),
+        (
+            lambda a: (
+                pairs_by_loop(torch.nn.functional.normalize(a), torch.dot)
+                / (a.shape[1] * (a.shape[1] - 1))
+            ),
+            "a row's weights lie along dim=2",
+        ),
+        (
+            lambda a: pairs_by_loop(a, cosine_of_rows, both=False) / a.shape[1] ** 2,
+            "the zeros of triu or tril",
+        ),
     ],
     PASSES_ON: [
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).any(1), "one step that passes on"),
         (lambda a, m, t: a[:, 1:, m.shape[1] :].sum(2).mean(1) >= t, "you average over the steps"),
-        (lambda a, m, t: (a[:, :, m.shape[1] :].sum(2) >= t).all(1), "the first step is asked"),
+        (lambda a, m, t: (a[:, :, m.shape[1] :].sum(2) >= t).all(1), "yours is never true"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) < t).all(1), "look at words"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) > t).all(1), "exactly the threshold"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] - 1 :].sum(2) >= t).all(1), "the last word counts"),
@@ -1471,6 +1520,11 @@ WRONG = {
             "just before",
         ),
         (lambda a, m, t: (a[:, 1:].amax(2) >= t).all(1), "may lie on a word"),
+        (
+            lambda a, m, t: (a[:, 1:, m.shape[1] :].max(2).values >= t).all(1),
+            "only the heaviest summary counts",
+        ),
+        (lambda a, m, t: a[:, 1:, m.shape[1] :].sum((1, 2)) >= t, "you add the steps up"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).all(), ".all(1) goes over its steps"),
     ],
     WORD_SHARES: [
