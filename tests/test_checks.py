@@ -1155,6 +1155,12 @@ WRONG = {
             ),
             "range(wrong) ends at",
         ),
+        (
+            lambda p, n, e: max(f1_of(p - fn, e - fn, fn) for fn in range(min(e, p) + 1)),
+            "1 missed positive and 0 false alarms give 0",
+        ),
+        (lambda p, n, e: f1_by_formula(p, n, e) ** 2, "no split gives so little"),
+        (lambda p, n, e: (f1_by_formula(p, n, e), e), "f1 is a tuple, expected a number"),
     ],
     PADDING_CHANGE: [
         (lambda f, t, m: change_by_zeros(f, t, m, sentences=0), "you add words only"),
@@ -1346,6 +1352,7 @@ WRONG = {
         (lambda a: torch.linalg.matrix_norm(overlap(a) - eye(a)), "without a root"),
         (lambda a: (overlap(a) - eye(a)).pow(2).mean((1, 2)), "the mean over pairs"),
         (lambda a: (overlap(a) - eye(a)).sum((1, 2)), "without being squared"),
+        (lambda a: (overlap(a) - eye(a)).sum((1, 2)) ** 2, "you sum, then square"),
         (lambda a: (overlap(a) - eye(a)).abs().sum((1, 2)), "absolute values"),
         (lambda a: (overlap(a) * (1 - eye(a))).pow(2).sum((1, 2)), "the diagonal is left out"),
         (lambda a: hop_redundancy(a).sum(), "shape (), expected (1,): one number for each row"),
