@@ -113,6 +113,14 @@ def defect_order_first(predict, tokens, mask):
     return defect_by_questions(predict, tokens, mask)
 
 
+def defect_by_bits(predict, tokens, mask):
+    """As if two sums in another order were equal to the last bit."""
+    found = defect_by_questions(predict, tokens, mask)
+    wide = predict(*more(tokens, mask))
+    rounded = not torch.equal(wide, predict(tokens, mask))
+    return "padding" if found == "order" and rounded else found
+
+
 def defect_forgetting_memory(predict, tokens, mask):
     alone = predict(tokens[:1], mask[:1])
     if not same(alone, predict(tokens, mask)[:1]):
@@ -172,6 +180,14 @@ def turned_step_by_step(d, k):
     return 50 * torch.linalg.matrix_power(once if k > 0 else once.T, abs(k)).float()
 
 
+def turned_in_halves(d, k):
+    """As if all sines stood before all cosines."""
+    places = torch.arange(d).view(2, -1).T.flatten()
+    w = torch.zeros(d, d)
+    w[places[:, None], places] = turned(d, k)
+    return w
+
+
 def turned_by_one_angle(d, k):
     angle = torch.tensor(float(k))
     block = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
@@ -193,6 +209,13 @@ WRONG = {
         (odds_like(lambda a, b, n, m: (m - n) / n), "you give padding what the words have"),
         (lambda a, b, n, m: 0.0 if a == b else odds_by_parts(a, b, n, m), "nothing is missing"),
         (lambda a, b, n, m: b / n / ((a - b) / (m - n)), "ZeroDivisionError"),
+        (odds_like(lambda a, b, n, m: b / n - (a - b) / (m - n)), "a factor is a quotient"),
+        (odds_like(lambda a, b, n, m: b / n / (a - b) / (m - n)), "a / b / c divides by both"),
+        (odds_like(lambda a, b, n, m: b / n / ((1 - b) / (m - n))), "the sentence's share, not 1"),
+        (
+            odds_like(lambda a, b, n, m: b / n / ((1 - a) / (m - n))),
+            "what the other sentences have",
+        ),
     ],
     NETWORK_DEFECT: [
         (defect_padded(3, 0), "you pad sentences with words only"),
@@ -203,7 +226,11 @@ WRONG = {
         (defect_order_first, "so all tests that compare two calls see it"),
         (lambda predict, tokens, mask: "healthy", "is none of the names"),
         (lambda predict, tokens, mask: "sound", "you never find anything"),
-        (lambda predict, tokens, mask: "padding", "what you change must not be part of a text"),
+        (lambda predict, tokens, mask: "padding", "what you add must not be part of a text"),
+        (lambda predict, tokens, mask: "memory", "only a network with a memory"),
+        (lambda predict, tokens, mask: "neighbours", "alone and as a row of its batch"),
+        (lambda predict, tokens, mask: "order", "The defect is that nothing changes"),
+        (defect_by_bits, "nothing but rounding differs"),
     ],
     SCATTERED_ATTENTION: [
         (lambda n: torch.full((n, n), 1 / n), "the Gini is 0.00, below 0.8"),
@@ -218,6 +245,7 @@ WRONG = {
         (lambda d, k: 40 * torch.eye(d), "attends to itself: with W = I"),
         (lambda d, k: turned(d, -k), "your matrix turns the other way"),
         (lambda d, k: turned(d, k, 1.0), "larger scores make a softmax sharper"),
+        (turned_in_halves, "in dimensions 2m and 2m + 1"),
         (turned_by_one_angle, "is each pair turned by its own angle"),
         (lambda d, k: turned(d, k)[:4], "W stands between two positions"),
         (lambda d, k: turned(d, k) * 1e38, "the scores are too large for float32"),

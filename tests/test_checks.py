@@ -733,6 +733,14 @@ def steps_by_list(h, q, w, steps, refine, control):
     return torch.stack(rows)
 
 
+def steps_summaries_first(h, *rest):
+    rows = steps_by_list(h, *rest)
+    ends = [len(h) + step for step in range(len(rows))]
+    return torch.stack(
+        [torch.cat([row[:end].roll(end - len(h)), row[end:]]) for row, end in zip(rows, ends)]
+    )
+
+
 def steps_in_place(written=True, keep=lambda found, s: s, left=lambda w: w, turn=None, scale=1.0):
     """All columns from the start, those of the future masked unless ``written`` is False."""
 
@@ -941,6 +949,15 @@ def maximum_filled_with(value, blank=True):
     return maximum
 
 
+def maximum_blanked(empty, value=0.0, place=-1):
+    def maximum(x, mask):
+        values, places = x.masked_fill(~mask[..., None], -inf).max(1)
+        values = values.nan_to_num(neginf=value)
+        return values, torch.where(empty(mask).expand_as(places), place, places)
+
+    return maximum
+
+
 def maximum_of_all(x, mask):
     return tuple(x.max(1))
 
@@ -1050,6 +1067,10 @@ def place_of(choose, measure, padded=False):
     return untrained
 
 
+def entropy_of_rows(entropy):
+    return lambda attention: entropy(attention).sum() / len(attention)
+
+
 RIGHT = {
     EFFECTIVE_WORDS: (effective_of_the_real, effective_by_loop, effective_by_product),
     SENTENCES_IN_PLACE: (place_by_scatter, place_by_loop, place_by_index),
@@ -1134,6 +1155,12 @@ WRONG = {
             ),
             "range(wrong) ends at",
         ),
+        (
+            lambda p, n, e: max(f1_of(p - fn, e - fn, fn) for fn in range(min(e, p) + 1)),
+            "1 missed positive and 0 false alarms give 0",
+        ),
+        (lambda p, n, e: f1_by_formula(p, n, e) ** 2, "no split gives so little"),
+        (lambda p, n, e: (f1_by_formula(p, n, e), e), "f1 is a tuple, expected a number"),
     ],
     PADDING_CHANGE: [
         (lambda f, t, m: change_by_zeros(f, t, m, sentences=0), "you add words only"),
@@ -1325,6 +1352,7 @@ WRONG = {
         (lambda a: torch.linalg.matrix_norm(overlap(a) - eye(a)), "without a root"),
         (lambda a: (overlap(a) - eye(a)).pow(2).mean((1, 2)), "the mean over pairs"),
         (lambda a: (overlap(a) - eye(a)).sum((1, 2)), "without being squared"),
+        (lambda a: (overlap(a) - eye(a)).sum((1, 2)) ** 2, "you sum, then square"),
         (lambda a: (overlap(a) - eye(a)).abs().sum((1, 2)), "absolute values"),
         (lambda a: (overlap(a) * (1 - eye(a))).pow(2).sum((1, 2)), "the diagonal is left out"),
         (lambda a: hop_redundancy(a).sum(), "shape (), expected (1,): one number for each row"),
@@ -1344,6 +1372,20 @@ WRONG = {
             lambda x, g, bg, f, bf: torch.sigmoid(x @ g + bg) * x + (x @ f + bf).clamp(min=0),
             "f(x) is added whole",
         ),
+        (
+            lambda x, g, bg, f, bf: (
+                (c := (x @ g + bg).sigmoid()) * x + 1 - c * (x @ f + bf).clamp(min=0)
+            ),
+            "(1 − g) needs its brackets",
+        ),
+        (lambda *given: highway_like(bend=lambda f: f)(*given).clamp(min=0), "around the whole"),
+        (
+            lambda x, g, bg, f, bf: (
+                (c := (x @ g).sigmoid() + bg) * x + (1 - c) * (x @ f + bf).clamp(min=0)
+            ),
+            "b_g is added to the gate",
+        ),
+        (highway_like(gate=lambda g: g.softmax(1)), "makes the gates share 1"),
     ],
     STEPS: [
         (steps_in_place(written=False), "not written yet"),
@@ -1387,6 +1429,13 @@ WRONG = {
         ),
         (lambda h, q, w, steps, *rest: steps_by_list(h, q, w, steps, *rest)[:, : len(h)], "shape"),
         (lambda *given: 2 * steps_by_list(*given), "row 1 sums to 2"),
+        (steps_summaries_first, "the weights are right, in other columns"),
+        (
+            lambda h, q, w, steps, refine, control: steps_in_place(keep=lambda found, s: refine(s))(
+                h, q, w, steps, lambda found: found, control
+            ),
+            "control gets a @ h",
+        ),
     ],
     STEP_PENALTY: [
         (lambda a, gamma: gamma * (a @ a.mT).sum((1, 2)) / (2 * a.shape[1]), "the diagonal is in"),
@@ -1417,6 +1466,14 @@ WRONG = {
         (lambda a, gamma: penalty_by_loop(a, gamma).mean().expand(len(a)), "its own number"),
         (lambda a, gamma: penalty_by_loop(a, gamma).mean(), "shape (), expected (1,)"),
         (lambda a, gamma: -penalty_by_loop(a, gamma), "the sign is turned round"),
+        (
+            lambda a, gamma: gamma * pairs_by_loop(a, torch.dot) / 2 * a.shape[1],
+            "divides by 2 and multiplies by T",
+        ),
+        (
+            lambda a, gamma: gamma * pairs_by_loop(a, torch.dot) / (2 * a.shape[2]),
+            "you divide by the columns",
+        ),
     ],
     STEP_COSINE: [
         (
@@ -1440,12 +1497,24 @@ WRONG = {
         (lambda a: cosine_of_rows(a[:, 0].mT, a[:, 1].mT), "only the first two steps"),
         (lambda a: torch.cosine_similarity(a[:, :-1], a[:, 1:], -1).mean(1), "only neighbouring"),
         (lambda a: cosine_by_loop(a.mT), "you compare columns"),
-        (lambda a: 1 - cosine_by_loop(a), "your cosine is"),
+        (lambda a: 1 - cosine_by_loop(a), "that is how different the rows are"),
+        (lambda a: cosine_by_loop(a).sqrt(), "your cosine is"),
+        (
+            lambda a: (
+                pairs_by_loop(torch.nn.functional.normalize(a), torch.dot)
+                / (a.shape[1] * (a.shape[1] - 1))
+            ),
+            "a row's weights lie along dim=2",
+        ),
+        (
+            lambda a: pairs_by_loop(a, cosine_of_rows, both=False) / a.shape[1] ** 2,
+            "the zeros of triu or tril",
+        ),
     ],
     PASSES_ON: [
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).any(1), "one step that passes on"),
         (lambda a, m, t: a[:, 1:, m.shape[1] :].sum(2).mean(1) >= t, "you average over the steps"),
-        (lambda a, m, t: (a[:, :, m.shape[1] :].sum(2) >= t).all(1), "the first step is asked"),
+        (lambda a, m, t: (a[:, :, m.shape[1] :].sum(2) >= t).all(1), "yours is never true"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) < t).all(1), "look at words"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) > t).all(1), "exactly the threshold"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] - 1 :].sum(2) >= t).all(1), "the last word counts"),
@@ -1458,6 +1527,11 @@ WRONG = {
             "just before",
         ),
         (lambda a, m, t: (a[:, 1:].amax(2) >= t).all(1), "may lie on a word"),
+        (
+            lambda a, m, t: (a[:, 1:, m.shape[1] :].max(2).values >= t).all(1),
+            "only the heaviest summary counts",
+        ),
+        (lambda a, m, t: a[:, 1:, m.shape[1] :].sum((1, 2)) >= t, "you add the steps up"),
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).all(), ".all(1) goes over its steps"),
     ],
     WORD_SHARES: [
@@ -1565,6 +1639,18 @@ WRONG = {
         (maximum_filled_with(-inf, blank=False), "gives −∞"),
         (maximum_at_the_first_place, "−1, not 0"),
         (maximum_placed_by_size, "places"),
+        (lambda x, mask: tuple((x * mask[..., None]).max(1)), "And a document without words"),
+        (
+            lambda x, mask: tuple(x.masked_fill(mask[..., None], -inf).max(1)),
+            "real words are hidden",
+        ),
+        (lambda x, mask: maximum_by_loop(x, mask)[::-1], "the two results are exchanged"),
+        (maximum_blanked(lambda mask: mask.any(1)[:, None]), "in a document that has words"),
+        (maximum_blanked(lambda mask: ~mask.any(1)), "needs a second axis"),
+        (
+            maximum_blanked(lambda mask: ~mask.any(1)[:, None], -1.0, 0),
+            "the values 0 and the places",
+        ),
         (maximum_of_numbers, "places has dtype torch.float32"),
         (lambda x, mask: maximum_by_loop(x, mask)[0], "2 results are expected"),
         (lambda x, mask: tuple(x.max(2)), "runs over the words, axis 1"),
@@ -1582,6 +1668,10 @@ WRONG = {
         ),
         (lambda p, m: m / m.sum(1, keepdim=True).clamp(min=1), "uniform over the words"),
         (lambda p, m: 2 * shares_by_bincount(p, m), "your rows sum to 2"),
+        (
+            lambda p, m: shares_by_bincount(p, m) / shares_by_bincount(p, m).sum(1, keepdim=True),
+            "0 divided by 0 is no number",
+        ),
         (lambda p, m: shares_by_bincount(p, m)[:, :-1], "shape"),
     ],
     BLOCK: [
@@ -1606,8 +1696,20 @@ WRONG = {
         (place_of(min, lambda a: diagonality_by_loop(a, 1)), "it is trained"),
         (place_of(max, lambda a: diagonality_by_loop(a, 1)), "had to be learned"),
         (place_of(min, gini_by_ranks, padded=True), "the padding is counted"),
+        (
+            place_of(min, lambda a: abs(diagonality_by_loop(a, 1) - uniform_by_matrix(len(a), 1))),
+            "that of the columns: its diagonality",
+        ),
+        (place_of(min, lambda a: a.mean(0).max() * len(a)), "that of the band: no word"),
+        (place_of(max, entropy_of_rows(torch.special.entr), padded=True), "grows with the number"),
+        (
+            lambda a, mask: int(
+                torch.nansum(-a * a.log(), 2).where(mask, torch.nan).mean(1).argmax()
+            ),
+            "no number (NaN)",
+        ),
         (lambda attention, mask: 0, "always the first"),
-        (lambda attention, mask: 2, "place is 2, expected"),
+        (lambda attention, mask: untrained_by_entropy(attention, mask) + 3, "place is 3, expected"),
         (
             lambda attention, mask: torch.tensor(1),
             "place is a tensor, expected an int. int(…) makes one of it",

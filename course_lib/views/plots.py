@@ -80,7 +80,8 @@ def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
     for line, look in looks.items():
         values = [100 * point[line] for point in points.values()]
         axis.plot(list(points), values, look, label=line)
-    axis.set(xlabel="training texts", ylabel=ylabel, xscale="log", ylim=(0, None))
+    top = max(share for point in points.values() for share in point.values())
+    axis.set(xlabel="training texts", ylabel=ylabel, xscale="log", ylim=(0, 110 * top))
     axis.set_xticks(list(points), [f"{size:,}" for size in points], rotation=30, ha="right")
     axis.minorticks_off()
     axis.legend()

@@ -210,5 +210,5 @@ def implied_figure() -> Figure:
     axis.set(xlabel="bandwidth b", ylabel="words", xticks=range(1, 6), xlim=(0.8, 7.2))
     axis.set(yscale="log", yticks=[6, 10, 20, 40, 60], yticklabels=[6, 10, 20, 40, 60])
     axis.minorticks_off()
-    axis.set_title("Texts so long would give the paper's numbers to uniform attention")
+    axis.set_title("The text length at which uniform attention would match the paper")
     return figure

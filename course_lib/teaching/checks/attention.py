@@ -312,6 +312,8 @@ REDUNDANCY = Checker(
          "you take the mean over pairs of hops; the squared norm is their sum."),
         (lambda alpha: _self_overlap(alpha).sum((1, 2)),
          "the entries are summed without being squared, so too little and too much cancel out."),
+        (lambda alpha: _self_overlap(alpha).sum((1, 2)).square(),
+         "you sum, then square: square each entry first, so that nothing cancels out."),
         (lambda alpha: _self_overlap(alpha).abs().sum((1, 2)),
          "you sum absolute values; the squared Frobenius norm sums squares."),
         (lambda alpha: (_overlap(alpha) - 1).square().sum((1, 2)),

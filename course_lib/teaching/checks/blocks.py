@@ -65,9 +65,22 @@ def _values_blanked(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _about_maximum(trial: Trial) -> str | None:
-    (yours, _), (expected, _) = trial.yours, trial.expected
+    (yours, places), (expected, _) = trial.yours, trial.expected
+    empty = ~trial.case.inputs[1].any(1)
+    if (places[~empty] == -1).any():
+        return (
+            "−1 stands in a document that has words: which rows does your condition mean? A "
+            "condition (batch,) needs a second axis beside (batch, hidden)."
+        )
+    if yours[~empty].isneginf().any():
+        return (
+            "real words are hidden: masked_fill fills where its mask is True, and yours is True "
+            "at words."
+        )
     if ((yours == 0) & (expected < 0)).any():
         return "padding is set to 0, which wins wherever all words are negative: −∞ never wins."
+    if ((yours[empty] != 0) | (places[empty] != -1)).any():
+        return "a document without words has the values 0 and the places −1: yours has others."
     return None
 
 
@@ -86,6 +99,11 @@ MASKED_MAXIMUM = Checker(
         (lambda x, mask: (masked_maximum(x, mask)[0], _largest(x, mask, 0)[1]),
          "the values are right, but the places are those of a maximum in which padding, at 0, "
          "competed: take both from one call."),
+        (lambda x, mask: _largest(x, mask, 0),
+         "padding is set to 0, which wins wherever all words are negative: −∞ never wins. And a "
+         "document without words has the places −1."),
+        (lambda x, mask: masked_maximum(x, mask)[::-1],
+         "the two results are exchanged: first the values, then the places."),
         (lambda x, mask: tuple(x.max(2)),
          "you take the largest dimension of each word: the maximum runs over the words, axis 1."),
         (_values_blanked,
@@ -129,6 +147,11 @@ def _minus_one_counted(places: Tensor, mask: Tensor) -> Tensor:
 def _about_shares(trial: Trial) -> str | None:
     yours, expected = trial.yours[0], trial.expected[0]
     sums = yours.sum(1)
+    if sums.isnan().any():
+        return (
+            "0 divided by 0 is no number: an empty document has neither words nor dimensions won. "
+            "The number of dimensions, places.shape[1], is never 0."
+        )
     if not torch.allclose(sums, expected.sum(1), atol=1e-4):
         return (
             f"your rows sum to {', '.join(f'{value:.3g}' for value in sums[:4].tolist())}: 1 where "
@@ -315,6 +338,18 @@ def _untrained(attention: Tensor, mask: Tensor) -> int:
     return int(gini(attention, mask, normalise=True).argmin())
 
 
+def _about_untrained(trial: Trial) -> str | None:
+    kinds = trial.case.description.split(": ")[1].split(", ")
+    told = {
+        "columns": "its diagonality is like chance, as the untrained one's, but its words have "
+                   "learned to agree on a few.",
+        "band": "no word receives more than others, but to look at neighbours had to be learned.",
+    }  # fmt: skip
+    place = trial.yours[0]
+    kind = kinds[place] if place in range(3) else ""
+    return f"your place is that of the {kind}: {told[kind]}" if kind in told else None
+
+
 UNTRAINED = Checker(
     name="untrained",
     reference=_untrained,
@@ -333,7 +368,14 @@ UNTRAINED = Checker(
         (lambda attention, mask: int(gini(attention, torch.ones_like(mask)).argmin()),
          "the padding is counted as cells of weight 0, so that short documents look sparse: give "
          "gini the mask."),
+        (lambda attention, mask: int(torch.special.entr(attention).sum(2).mean(1).argmax()),
+         "the entropy of a row grows with the number of words: give each document only its real "
+         "rows, and divide by the log of their number."),
+        (lambda attention, mask: int((-attention * attention.log()).sum(2).mean(1).argmax()),
+         "padding has weight 0, and 0 · log 0 is no number (NaN): torch.special.entr knows that it "
+         "counts as 0."),
         (lambda attention, mask: 0,
          "it is always the first in yours."),
     ),
+    diagnoses=(_about_untrained,),
 )  # fmt: skip

@@ -277,7 +277,8 @@ def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
         return ""
     shape = tuple(right.shape)
     if not isinstance(part, Tensor):
-        return f"{name} is {_kind(part)}, expected a tensor of shape {shape}."
+        wanted = f"a tensor of shape {shape}" if shape else "a number"
+        return f"{name} is {_kind(part)}, expected {wanted}."
     if not told.is_readable(part):
         return f"{name} is {_kind(part)}, {DENSE}."
     if part.shape != right.shape:

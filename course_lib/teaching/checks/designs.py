@@ -113,10 +113,15 @@ def _about_matrix(d: int, k: int, w: Tensor) -> str:
             f"{where}, and does so most, but with {right.min():.2f} only: larger scores make a "
             "softmax sharper."
         )
-    if top == row:
+    if top == row and torch.equal(w, w.diag().diag()):
         return (
             f"{where}, and attends to itself: with W = I a score is p_i · p_j, which is largest at "
             "j = i. The matrix must first turn p_i into p_{i+k}."
+        )
+    if top == row:
+        return (
+            f"{where}, and attends to itself: the sine and cosine of pair m stand side "
+            "by side, in dimensions 2m and 2m + 1. Does your matrix turn these two?"
         )
     if top == row - k:
         return f"{where}, and attends to word {top}: your matrix turns the other way."

@@ -194,6 +194,20 @@ def _all_false_alarms(positive: int, negative: int, wrong: int) -> Tensor:
     return _f1(positive - (wrong - alarms), alarms, wrong - alarms)
 
 
+def _about_split(trial: Trial) -> str | None:
+    positive, negative, wrong = trial.case.inputs
+    if float(trial.yours[0]) > float(trial.expected[0]):
+        missed = min(wrong, positive)
+        return (
+            f"it can be smaller: {plural(missed, 'missed positive')} and "
+            f"{plural(wrong - missed, 'false alarm')} give {trial.expected[0]:.4g}."
+        )
+    return (
+        f"no split gives so little: at most {min(wrong, positive)} of the errors can be missed "
+        f"positives, and at most {min(wrong, negative)} false alarms."
+    )
+
+
 SMALLEST_F1 = Checker(
     name="smallest_f1",
     reference=_all_missed,
@@ -228,6 +242,7 @@ SMALLEST_F1 = Checker(
         (lambda positive, negative, wrong: _all_missed(positive, negative, max(0, wrong - 1)),
          "one wrong answer is left out: range(wrong) ends at wrong − 1, so range(wrong + 1)."),
     ),
+    diagnoses=(_about_split,),
 )  # fmt: skip
 
 

@@ -91,6 +91,18 @@ PADDING_ODDS = Checker(
         (_otherwise(lambda share, shown, words, places:
                     math.log((shown / words) / ((share - shown) / (places - words)))),
          "that is the difference of the scores; the weights differ by the factor, its exp."),
+        (_otherwise(lambda share, shown, words, places:
+                    (shown / words) - ((share - shown) / (places - words))),
+         "that is a difference; a factor is a quotient."),
+        (_otherwise(lambda share, shown, words, places:
+                    (shown / words) / (share - shown) / (places - words)),
+         "a / b / c divides by both: set brackets around what one place of padding has."),
+        (_otherwise(lambda share, shown, words, places:
+                    (shown / words) / ((1 - shown) / (places - words))),
+         "the whole is the sentence's share, not 1: padding has share − shown."),
+        (_otherwise(lambda share, shown, words, places:
+                    (shown / words) / ((1 - share) / (places - words))),
+         "1 − share is what the other sentences have: padding has share − shown."),
     ),
     diagnoses=(_about_nothing_missing,),
 )  # fmt: skip
@@ -194,8 +206,23 @@ def _about_confusions(trial: Trial) -> str | None:
             "the same batch."
         )
     if expected == SOUND:
-        return f"you say {yours!r} of a sound network: what you change must not be part of a text."
+        return f"you say {yours!r} of a sound network: {SOUND_BUT[yours]}"
+    if expected == ORDER and yours in (PADDING, NEIGHBOURS):
+        return (
+            f"you say {yours!r} where nothing but rounding differs: compare with torch.allclose "
+            "and a tolerance such as 1e-5."
+        )
     return None
+
+
+SOUND_BUT = {
+    MEMORY: "ask it the same twice; only a network with a memory answers differently.",
+    NEIGHBOURS: "compare one document with itself, alone and as a row of its batch.",
+    PADDING: "what you add must not be part of a text. Padding stands behind the words, has index "
+    "0 and a mask of False.",
+    ORDER: "it reads words in order, so it answers differently when two are exchanged. The defect "
+    "is that nothing changes.",
+}
 
 
 NETWORK_DEFECT = Checker(
@@ -211,8 +238,9 @@ NETWORK_DEFECT = Checker(
         (_by_tests(words=0),
          "you pad documents with sentences only: padding of words can reach a network, too."),
         (_by_tests(order=(MEMORY, NEIGHBOURS, PADDING)),
-         'nothing you return is "order": swap two real words of a sentence. A network that reads '
-         "them in order answers otherwise, so here *no* change is the defect."),
+         'nothing you return is "order": swap two real words of a sentence (do both survive your '
+         "swap?). A network that reads them in order answers otherwise, so here *no* change is the "
+         "defect."),
         (_by_tests(order=(MEMORY, PADDING, ORDER)),
          'nothing you return is "neighbours": ask for one document alone, and in its batch.'),
         (_by_tests(order=(NEIGHBOURS, PADDING, ORDER)),

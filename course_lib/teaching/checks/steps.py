@@ -106,6 +106,15 @@ HIGHWAY = Checker(
          "the other half is missing: what is not carried is replaced, (1 − g) ∘ f(x)."),
         (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * x + torch.relu(x @ w_f + b_f),
          "f(x) is added whole: it is weighed by 1 − g."),
+        (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * (
+            x - torch.relu(x @ w_f + b_f)) + 1,
+         "1 - g * f means 1 − (g f): (1 − g) needs its brackets."),
+        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, lambda f: f).relu(),
+         "max(0, ·) is around the whole: it belongs to f. What is carried may be negative."),
+        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, 0 * b_g, w_f, b_f, squash=lambda g: (
+            g.sigmoid() + b_g)), "b_g is added to the gate: it belongs into the sigmoid."),
+        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, squash=lambda g: (
+            g.softmax(1))), "a softmax makes the gates share 1: each gate has its own sigmoid."),
     ),
 )  # fmt: skip
 
@@ -176,6 +185,8 @@ def _about_steps(trial: Trial) -> str | None:
             f"step {row + 1} attends to summary {column - len(h) + 1}, which is not written yet: "
             "there the weight is exactly 0."
         )
+    if torch.allclose(yours.sort(1)[0], trial.expected[0].sort(1)[0], atol=1e-4):
+        return "the weights are right, in other columns: words first, then s1, s2 and so on."
     sums = yours.sum(1)
     if ((sums - 1).abs() > 1e-4).any():
         row = int((sums - 1).abs().argmax())
@@ -213,6 +224,9 @@ STEPS = Checker(
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w, steps, lambda x: x, control),
          "refine is never called: the summary is refine(a @ h)."),
+        (lambda h, q, w, steps, refine, control: _take_steps(
+            h, q, w, steps, lambda x: x, control, append=lambda s_hat, s: refine(s_hat)),
+         "control gets a @ h: the next query is made of the refined summary."),
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w.T, steps, refine, control),
          "the scores are h W q: the query stands to the left, q @ w @ h.T."),
@@ -282,6 +296,10 @@ STEP_PENALTY = Checker(
          "the T of 1/(2T) is missing."),
         (lambda a, gamma: _penalty_like(a, gamma, factor=2 / max(1, a.shape[1] - 1)),
          "you divide by the number of pairs, T (T − 1); the paper's factor is 1/(2T)."),
+        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] ** 2),
+         "/ 2 * T divides by 2 and multiplies by T: / (2 * T)."),
+        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] / a.shape[2]),
+         "you divide by the columns; T is the number of steps, attention.shape[1]."),
         (lambda a, gamma: _penalty_like(a, 1.0),
          "γ is missing."),
         (lambda a, gamma: _penalty_like(a, gamma, diagonal=True) - gamma / 2,
@@ -299,8 +317,8 @@ STEP_PENALTY = Checker(
 )  # fmt: skip
 
 
-def _cosines(attention: Tensor, diagonal: bool = False) -> Tensor:
-    unit = torch.nn.functional.normalize(attention, dim=2)
+def _cosines(attention: Tensor, diagonal: bool = False, dim: int = 2) -> Tensor:
+    unit = torch.nn.functional.normalize(attention, dim=dim)
     products, steps = unit @ unit.transpose(1, 2), attention.shape[1]
     if diagonal:
         return products.mean((1, 2))
@@ -334,6 +352,12 @@ STEP_COSINE = Checker(
          "your mean is halved: T (T − 1) products stand beside the diagonal."),
         (lambda a: _cosines(a) * (a.shape[1] - 1) / a.shape[1],
          "you divide by T²: without the diagonal T (T − 1) products are left."),
+        (lambda a: _cosines(a, dim=1),
+         "normalize takes axis 1 unless told otherwise: a row's weights lie along dim=2."),
+        (lambda a: _cosines(a) * (a.shape[1] - 1) / (2 * a.shape[1]),
+         "the zeros of triu or tril are in your mean: T (T − 1) / 2 pairs are left."),
+        (lambda a: 1 - _cosines(a),
+         "that is how different the rows are: the cosine is 1 where they are alike."),
         (lambda a: _cosines(a) * a.shape[1] * (a.shape[1] - 1),
          "that is the sum over the pairs, not their mean."),
         (lambda a: _cosines(a.transpose(1, 2)),
@@ -401,7 +425,12 @@ PASSES_ON = Checker(
         (lambda a, mask, t: _later(a, mask).mean(1) >= t,
          "you average over the steps: each of them must reach the threshold."),
         (lambda a, mask, t: (summary_share(a, mask) >= t).all(1),
-         "the first step is asked, too, and it has no summary to attend to."),
+         "yours is never true. Step 1 has no summary to attend to and is not asked; the first "
+         "summary's column is mask.shape[1]."),
+        (lambda a, mask, t: (a[:, 1:, mask.shape[1] :].amax(2) >= t).all(1),
+         "only the heaviest summary counts in yours: sum over the summaries."),
+        (lambda a, mask, t: _later(a, mask).sum(1) >= t,
+         "you add the steps up: each of them must reach the threshold by itself."),
         (lambda a, mask, t: (_later(a, mask) < t).all(1),
          "yours is true where the steps look at words."),
         (lambda a, mask, t: _later(a, mask)[:, -1] >= t,
