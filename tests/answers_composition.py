@@ -52,10 +52,16 @@ def gate_by_sentence(y, s, w_t, b_t, w_f):
     return [torch.cat(parts) for parts in zip(*rows)]
 
 
-def gate_like(gated=lambda n, y, s, t: t * n + (1 - t) * y, reads="s", order="ys", bend=torch.tanh):
+def gate_like(
+    gated=lambda n, y, s, t: t * n + (1 - t) * y,
+    reads="s",
+    order="ys",
+    bend=torch.tanh,
+    opened=torch.sigmoid,
+):
     def layer(y, s, w_t, b_t, w_f):
         inputs = {"y": y, "s": s}
-        gate = torch.sigmoid(inputs[reads] @ w_t.T + b_t)
+        gate = opened(inputs[reads] @ w_t.T + b_t)
         new = bend(torch.cat([inputs[name] for name in order], 1) @ w_f.T)
         return gated(new, y, s, gate), gate
 
@@ -109,6 +115,11 @@ def all_bounds(weights, mask):
 
 def batch_bounds(weights, mask):
     return weights[mask].min(), weights[mask].max()
+
+
+def place_bounds(weights, mask):
+    low = weights.masked_fill(~mask, torch.inf).amin(0, keepdim=True)
+    return low, weights.amax(0, keepdim=True)
 
 
 def select_by_rounding(weights, mask, threshold):
@@ -234,6 +245,20 @@ WRONG = {
             lambda x, w, b, w_t, b_t: x.lerp((x @ w.T + b).tanh(), x @ w_t.T + b_t),
             "the gate has no sigmoid",
         ),
+        (
+            lambda x, w, b, w_t, b_t: highway_by_number(x, w.T, b, w_t, b_t),
+            "w is transposed: it is",
+        ),
+        (lambda x, w, b, w_t, b_t: highway_by_number(x, w, b, w_t.T, b_t), "w_t is transposed"),
+        (lambda x, w, b, w_t, b_t: highway_by_number(x, w_t, b_t, w, b), "the other way round"),
+        (
+            lambda x, w, b, w_t, b_t: (x @ w.T + b).tanh() + x - x * (x @ w_t.T + b_t).sigmoid(),
+            "the new value is added whole",
+        ),
+        (
+            lambda x, w, b, w_t, b_t: x.lerp(x @ w.T + b, (x @ w_t.T + b_t).sigmoid()).tanh(),
+            "around the blend",
+        ),
         (lambda *given: highway_by_number(*given) + 1, "A place to start: gate = "),
     ],
     ATTENTION_GATE: [
@@ -249,6 +274,16 @@ WRONG = {
         (gate_like(bend=torch.sigmoid), "the gate alone is a sigmoid"),
         (gate_like(lambda n, y, s, t: y + t * n), "y is added whole"),
         (lambda *given: gate_by_halves(*given)[0], "2 results are expected"),
+        (gate_like(opened=lambda scores: scores), "the gate has no sigmoid"),
+        (gate_like(opened=torch.tanh), "the gate goes through a tanh"),
+        (
+            lambda y, s, w, b, f: (gate_by_halves(y, s, w, b, f)[0], s @ w.T + b),
+            "inside the sigmoid",
+        ),
+        (
+            lambda *given: (gate_by_halves(*given)[0], 1 - gate_by_halves(*given)[1]),
+            "you return 1 − T",
+        ),
     ],
     SELECTED_WORDS: [
         (select_like(real_bounds, alike=True), "you select them all"),
@@ -256,6 +291,7 @@ WRONG = {
         (select_by_share, "weight ÷ largest weight"),
         (select_like(all_bounds), "that of padding"),
         (select_like(batch_bounds), "over the whole batch"),
+        (select_like(place_bounds), "dimension 1 holds the words"),
         (select_like(real_bounds, torch.ge), "not above it"),
         (select_the_largest, "the same largest weight"),
         (lambda w, m, t: select_by_sentence(w, m, t).float(), "dtype torch.float32"),
@@ -303,6 +339,12 @@ WRONG = {
         (
             change_over(every, lambda change: (change.amax(0) - change.amin(0)).max()),
             "each is comp",
+        ),
+        (change_over(every, lambda change: change.norm(dim=1).max()), "which mixes the logits"),
+        (change_over(every, lambda change: change.abs().sum(1).max()), "you add up the changes"),
+        (
+            lambda predict, tokens: change_over(every)(lambda ids: predict(ids).softmax(0), tokens),
+            "changes of probabilities",
         ),
     ],
 }

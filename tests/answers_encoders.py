@@ -3,13 +3,8 @@
 import torch
 from torch.nn.functional import linear, multi_head_attention_forward
 
-from course_lib.teaching.checks.encoders import (
-    BY_WORD,
-    CONTRIBUTIONS,
-    HEAD_WEIGHTS,
-    HIDDEN_KEYS,
-    WITHOUT_HEAD,
-)
+from course_lib.teaching.checks.contributions import CONTRIBUTIONS
+from course_lib.teaching.checks.encoders import BY_WORD, HEAD_WEIGHTS, HIDDEN_KEYS, WITHOUT_HEAD
 
 
 def hidden_by_rows(mask):
@@ -29,6 +24,17 @@ def hidden_in_numbers(mask):
     opened = mask.long()
     opened[:, 0] += (opened.sum(1) == 0).long()
     return opened == 0
+
+
+def hidden_but_the_first(mask):
+    return ~mask & (torch.arange(mask.shape[1]) > 0)
+
+
+def hidden_of_an_empty_batch(mask):
+    hidden = ~mask
+    if hidden.all():
+        hidden[0, 0] = False
+    return hidden
 
 
 def hidden_of_float(mask):
@@ -70,6 +76,17 @@ def head_like(root=lambda d, heads: (d // heads) ** 0.5, dim=1, first=0, second=
     return weights
 
 
+def head_without_softmax(x, w, b, heads, head):
+    q, k, _ = linear(x, w, b).view(len(x), 3, heads, -1)[:, :, head].unbind(1)
+    return q @ k.T * q.shape[1] ** -0.5
+
+
+def head_with_heads_first(x, w, b, heads, head):
+    q, k, _ = linear(x, w, b).chunk(3, 1)
+    q, k = (part.reshape(heads, len(x), -1)[head] for part in (q, k))
+    return (q @ k.T / q.shape[1] ** 0.5).softmax(1)
+
+
 def without_by_loop(w_o, heads, head):
     size, kept = w_o.shape[1] // heads, w_o.clone()
     for column in range(head * size, head * size + size):
@@ -97,6 +114,12 @@ def a_block_cleared(w_o, heads, head):
     size, kept = len(w_o) // heads, w_o.clone()
     part = slice(head * size, (head + 1) * size)
     kept[part, part] = 0
+    return kept
+
+
+def heads_for_the_size(w_o, heads, head):
+    kept = w_o.clone()
+    kept[:, head * heads : head * heads + heads] = 0
     return kept
 
 
@@ -143,6 +166,26 @@ def by_word_like(rows="mean", columns="sum", special=True):
     return join
 
 
+def stretched(table):
+    return table / table.sum(1, keepdim=True)
+
+
+def special_averaged(attention, word_of):
+    table = by_word_in_loops(attention, word_of)
+    table[:, -1] /= (word_of < 0).sum()
+    return table
+
+
+def first_rows(attention, word_of):
+    table = by_word_in_matrices(attention, word_of)
+    for word in range(len(table)):
+        row = attention[(word_of == word).nonzero()[0, 0]]
+        table[word] = torch.stack(
+            [row[word_of == other].sum() for other in [*range(len(table)), -1]]
+        )
+    return table
+
+
 def special_given_to_all(attention, word_of):
     table = by_word_in_matrices(attention, word_of)
     table[:, :-1] += table[:, -1:] / (table.shape[1] - 1)
@@ -165,6 +208,25 @@ def contributions_of_paths(x, attention, w):
     (a, b), (u, v) = attention, w
     ways = [(torch.eye(len(x)), x), (a, x @ u), (b, x @ v), (b @ a, x @ u @ v)]
     return sum(torch.einsum("ij,jd->ijd", shares, values) for shares, values in ways).norm(dim=2)
+
+
+def vectors_above(x, attention, w):
+    parts = torch.eye(len(x))[:, :, None] * x
+    for alpha, matrix in zip(attention, w):
+        parts = parts + torch.einsum("ik,kjd->ijd", alpha, parts @ matrix)
+    return parts
+
+
+def last_way(both):
+    """The way through both layers with another order of its factors."""
+
+    def lengths(x, attention, w):
+        (a, b), (u, v) = attention, w
+        shares, matrix = both(attention, w)
+        ways = [(torch.eye(len(x)), x), (a, x @ u), (b, x @ v), (shares, x @ matrix)]
+        return sum(s[:, :, None] * values for s, values in ways).norm(dim=2)
+
+    return lengths
 
 
 def contributions_by_autograd(x, attention, w):
@@ -204,6 +266,8 @@ WRONG = {
         (lambda mask: mask > 0, "True where a word is real"),
         (lambda mask: mask.logical_not(), "all its keys hidden"),
         (lambda mask: torch.zeros(mask.shape, dtype=torch.bool), "nothing is hidden"),
+        (hidden_but_the_first, "the first place of every text"),
+        (hidden_of_an_empty_batch, "or only if all texts are empty"),
         (hidden_of_float, "dtype torch.float32"),
         (lambda mask: hidden_by_rows(mask.flip(1)).flip(1), "its last place open"),
     ],
@@ -212,14 +276,29 @@ WRONG = {
         (head_like(root=lambda d, heads: 1), "not divided"),
         (head_like(first=1, second=0), "queries and keys are exchanged"),
         (head_like(first=1, second=2), "yours takes keys and values"),
-        (head_like(dim=0), "A place to start"),
+        (head_like(dim=0), "your columns sum to 1"),
+        (head_like(root=lambda d, heads: d / heads), "take its root"),
+        (head_like(root=lambda d, heads: (heads / d) ** 0.5), "you multiply by the root"),
+        (head_like(root=lambda d, heads: heads**0.5), "of the number of heads"),
+        (head_like(second=0), "queries by queries"),
+        (head_like(root=lambda d, heads: 1 + d), "A place to start"),
+        (head_without_softmax, "these are scores still"),
+        (head_with_heads_first, "mixes words and features"),
         (lambda x, w, b, heads, head: head_by_view(x, w, 0 * b, heads, head), "bias is left out"),
     ],
     WITHOUT_HEAD: [
         (rows_cleared, "you clear rows"),
         (lambda w, heads, head: w - without_by_view(w, heads, head), "the head alone is left"),
         (lambda w, heads, head: without_by_view(w, heads, head - 1), "the head before it"),
-        (a_block_cleared, "A place to start"),
+        (a_block_cleared, "you clear a block"),
+        (lambda w, heads, head: without_by_view(w, heads, head).T, "transposed"),
+        (
+            lambda w, heads, head: rows_cleared(without_by_loop(w, heads, head), heads, head),
+            "you clear rows, too",
+        ),
+        (lambda w, heads, head: without_by_loop(w, len(w), head), "you clear one column"),
+        (heads_for_the_size, "number of heads for their size"),
+        (lambda w, heads, head: without_by_loop(w, heads, head) - 1, "A place to start"),
         (without_in_place, "changed in place"),
     ],
     BY_WORD: [
@@ -228,6 +307,13 @@ WRONG = {
         (by_word_like(rows="sum", columns="mean"), "the other way round"),
         (by_word_like(special=False), "has shape"),
         (special_given_to_all, "A place to start"),
+        (
+            lambda attention, word_of: stretched(by_word_like(columns="mean")(attention, word_of)),
+            "rows stretched to 1",
+        ),
+        (lambda attention, word_of: by_word_in_loops(attention.T, word_of), "attention is turned"),
+        (special_averaged, "special tokens' column is a mean"),
+        (first_rows, "only the first piece of a word attends"),
     ],
     CONTRIBUTIONS: [
         (contributions_like((1, 1, 1, 0)), "one way is missing"),
@@ -235,6 +321,17 @@ WRONG = {
         (contributions_like((1, 0, 0, 1)), "two ways are missing"),
         (contributions_like(turn=lambda a, w: (a.flip(0), w.flip(0))), "layers are exchanged"),
         (contributions_like(turn=lambda a, w: (a, w.mT)), "the vectors are rows"),
-        (contributions_like(squared=True), "A place to start"),
+        (contributions_like(squared=True), "squares of lengths"),
+        (lambda *given: contributions_of_paths(*given).T, "rows and columns are exchanged"),
+        (lambda *given: contributions_of_paths(*given) / 4, "rollout's assumption"),
+        (lambda x, a, w: vectors_above(x, a, w).abs().sum(2), "you add absolute values"),
+        (lambda x, a, w: vectors_above(x, a, w).sum(2), "the numbers of a vector"),
+        (
+            lambda x, a, w: (torch.eye(len(x)) + a[1]) @ (torch.eye(len(x)) + a[0]) * x.norm(dim=1),
+            "you multiply shares",
+        ),
+        (last_way(lambda a, w: (a[1] @ a[0], w[1] @ w[0])), "the first matrix comes first"),
+        (last_way(lambda a, w: (a[0] @ a[1], w[0] @ w[1])), "stands to the left"),
+        (lambda *given: contributions_of_paths(*given) + 1, "A place to start"),
     ],
 }

@@ -254,8 +254,30 @@ def p_normal(one, other):
     return math.erfc(abs(one - other) / (2 * (one + other)) ** 0.5) if one + other else 1.0
 
 
+def p_corrected(first, second):
+    one, other = int((first & ~second).sum()), int((~first & second).sum())
+    gap = max(0, abs(one - other) - 1)
+    return math.erfc(gap / (2 * (one + other)) ** 0.5) if one + other else 1.0
+
+
+def p_of_the_right(first, second):
+    one, other = int(first.sum()), int(second.sum())
+    ways = sum(math.comb(one + other, heads) for heads in range(min(one, other) + 1))
+    return min(1.0, 2 * ways / 2 ** (one + other))
+
+
+def p_with_all_coins(first, second):
+    one, other = int((first & ~second).sum()), int((~first & second).sum())
+    ways = sum(math.comb(one + other, heads) for heads in range(min(one, other) + 1))
+    return min(1.0, 2 * ways * 0.5 ** len(first))
+
+
+def p_in_doubles(first, second):
+    return torch.tensor(p_by_scipy(first, second), dtype=torch.float64)
+
+
 RIGHT = {
-    TEXT_BY_TEXT: [p_by_scipy, p_by_counting, p_by_running_sums],
+    TEXT_BY_TEXT: [p_in_doubles, p_by_scipy, p_by_counting, p_by_running_sums],
     DEFECT: [defect_by_falls, defect_in_numpy, defect_by_table],
     CONSTANT_ANSWER: [constant_by_mode, constant_by_counting, constant_by_std],
     UNKNOWN_SHARE: [unknown_by_counting, unknown_by_sets, unknown_in_numpy],
@@ -277,6 +299,15 @@ WRONG = {
         (p_of_all, "a coin for every text"),
         (p_of_agreement, "where the models agree"),
         (lambda first, second: 1 - p_by_scipy(first, second), "that is 1 − p"),
+        (p_corrected, "with its correction"),
+        (p_of_the_right, "leave out those that both get right"),
+        (p_with_all_coins, "not of all texts"),
+        (p_like(lambda a, b: min(1, 2 * tail(a, a + b))), "up to the first model's number"),
+        (lambda f, s: p_by_scipy(f, s) if (f != s).any() else 0.0, "p is 1: nothing"),
+        (
+            p_like(lambda a, b: 2 * tail(min(a, b), a + b) - math.comb(a + b, a) / 2 ** (a + b)),
+            "unless the split is even",
+        ),
         (p_like(lambda a, b: a - b + 7), "between 0 and 1"),
         (
             lambda first, second: torch.full((len(first) + 1,), 0.5),
@@ -301,8 +332,12 @@ WRONG = {
         (lambda t, v: "stuck" if t[-1] > 0.95 * t[-2] else defect_drifting(t, v), "at the last st"),
         (defect_like(stuck=lambda t, v: v[-1] > 0.95 * v[0]), "stuck is about the training loss"),
         (defect_like(names=("stuck", "under-trained", "over-fitted")), "are exchanged"),
+        (defect_like(over=lambda t, v: v[-1] > 1.1 * max(v)), "no loss lies above the largest"),
+        (defect_like(over=lambda t, v: v[-1] > 1.1 * v[-2]), "with the epoch before"),
+        (lambda t, v: defect_by_falls(v, t), "the two lists are exchanged"),
+        (defect_like(stuck=lambda t, v: t[0] > 0.95 * t[-1]), "stuck is the wrong way round"),
         (lambda t, v: "overfitted", "'overfitted' is none of the three names"),
-        (lambda t, v: "stuck", "your defect is 'stuck', expected 'under-trained'"),
+        (lambda t, v: "over-fitted", "your defect is 'over-fitted', expected 'under-"),
     ],
     CONSTANT_ANSWER: [
         (lambda train, test: constant_by_mode(test, test), "seen the training labels alone"),
@@ -326,6 +361,18 @@ WRONG = {
         ),
         (lambda *labels: constant_by_mode(*labels)[::-1], "accuracy and error are exchanged"),
         (lambda *labels: [100 * part for part in constant_by_mode(*labels)], "these are percent"),
+        (
+            constant_with_error(lambda p, train, test: (p * (1 - p)) ** 0.5 / test),
+            "only n stands outside the root",
+        ),
+        (constant_with_error(lambda p, _, test: 2 * error_of(p, test)[1]), "two standard errors"),
+        (lambda train, test: constant_by_mode(train, train), "among the training labels"),
+        (
+            lambda train, test: error_of(
+                float((test == train.bincount().max()).float().mean()), len(test)
+            ),
+            "argmax() is which one it is",
+        ),
         (lambda *labels: constant_by_mode(*labels)[0], "2 results are expected"),
         (lambda *labels: error_of(0.5, 7), "A place to start: train.bincount"),
     ],
@@ -351,7 +398,13 @@ WRONG = {
             ),
             "into lower case",
         ),
-        (lambda known, texts: [0.5], "expected a tensor of shape"),
+        (lambda known, texts: [0.5], "share is a list, expected a number"),
+        (lambda known, texts: unknown_by_sets(known, texts[:1]), "inside the loop"),
+        (lambda known, texts: 100 * unknown_by_sets(known, texts), "that is percent"),
+        (
+            lambda known, texts: len(set(joined(texts)) - known) / len(joined(texts)),
+            "every occurrence in both",
+        ),
     ],
     PRIOR_CORRECTION: [
         (lambda logits, old, new: corrected_by_odds(logits, new, old), "old and new are exchanged"),
@@ -371,6 +424,17 @@ WRONG = {
             "runs over the texts",
         ),
         (lambda logits, old, new: corrected_by_odds(logits, old, new)[:1, :1], "one row a text"),
+        (lambda *given: corrected_by_odds(*given).log(), "these are logs of probabilities"),
+        (lambda logits, old, new: (logits * new / old).softmax(1), "you multiply the logits"),
+        (
+            lambda logits, old, new: (logits.softmax(1) + new.log() - old.log()).softmax(1),
+            "you add the log to probabilities",
+        ),
+        (
+            lambda logits, old, new: (logits + new.log() - old.log()).sigmoid(),
+            "you take a sigmoid",
+        ),
+        (corrected_with(lambda old, new: new.log10() - old.log10()), "to base 10"),
     ],
     ONE_CHANGE: [
         (one_change_like(lambda names: len(names) <= 1), "differ in nothing"),
@@ -406,8 +470,14 @@ WRONG = {
             "the seed counts like any other",
         ),
         (lambda runs: [(i + 1, j + 1) for i, j in one_change_by_loop(runs)], "places begin at 0"),
+        (one_change_like(bool), "you take all runs that differ"),
+        (
+            one_change_by(lambda a, b: sum(a[k] != b.get(k, "–") for k in a) == 1),
+            "over the names of the first run alone",
+        ),
+        (lambda runs: sorted(one_change_by_loop(runs), key=lambda p: p[::-1]), "in another order"),
         (lambda runs: [list(pair) for pair in one_change_by_loop(runs)], "a pair is a tuple"),
-        (lambda runs: one_change_by_loop(runs)[::-1], "the first difference is at place 0"),
+        (lambda runs: [(0, 9)], "the first difference is at place 0"),
     ],
     POWER: [
         (power_like(count=lambda t: t), "you look on one side alone"),
@@ -434,6 +504,16 @@ WRONG = {
             lambda a, b, critical: power_by_loop(a.reshape(1, -1), b.reshape(1, -1), critical),
             "you throw all experiments together",
         ),
+        (power_like(error=lambda sd, n: sd * 2 / n), "the root belongs to 2 / n"),
+        (power_like(error=lambda sd, n: sd * (2 * n) ** 0.5), "you multiply by n"),
+        (
+            power_like(lambda a, b: (a.var(1) + b.var(1)).sqrt() / (2 * len(a) / len(a[0])) ** 0.5),
+            "by the number of experiments",
+        ),
+        (power_like(lambda a, b: ((a - b).var(1) / 2).sqrt()), "that is a test of pairs"),
+        (power_like(lambda a, b: ((a.var() + b.var()) / 2).sqrt()), "over all experiments: each"),
+        (lambda *given: 100 * power_by_loop(*given), "that is percent"),
+        (lambda *given: power_by_loop(*given) * len(given[0]), "how many experiments"),
         (lambda a, b, critical: torch.ones(len(a)), "one number for all experiments together"),
         (lambda a, b, critical: 0.123, "A place to start: sd"),
     ],

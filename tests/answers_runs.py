@@ -1,10 +1,12 @@
 """Answers to the exercises on runs of selected words, right ones written differently and wrong
 ones, for ``test_checks``."""
 
+from fractions import Fraction
 from functools import cache
 from itertools import combinations, groupby
-from math import comb, factorial
+from math import comb, factorial, perm
 
+import torch
 from scipy.stats import hypergeom
 
 from course_lib.teaching.checks.runs import FEW_RUNS, PHRASE_ORDERS
@@ -89,6 +91,23 @@ def terms(n, k, runs, cuts=-1, gaps=1):
     return [comb(k + cuts, r - 1) * comb(max(0, n - k + gaps), r) for r in range(1, runs + 1)]
 
 
+def in_gaps(n, k, runs, ways):
+    found = [comb(k - 1, r - 1) * ways(n - k + 1, r) for r in range(1, runs + 1)]
+    return sum(found) / comb(n, k)
+
+
+def with_repeats(gaps, r):
+    return comb(gaps + r - 1, r)
+
+
+def chance_as_a_fraction(n, k, runs):
+    return sum((Fraction(term, comb(n, k)) for term in terms(n, k, runs)), Fraction(0))
+
+
+def chance_in_doubles(n, k, runs):
+    return torch.tensor(terms(n, k, runs)).double().sum() / comb(n, k)
+
+
 def of_both_kinds(n, k, runs):
     """Every choice of places, with the runs of the other words counted, too."""
     found = []
@@ -99,7 +118,13 @@ def of_both_kinds(n, k, runs):
 
 RIGHT = {
     PHRASE_ORDERS: (orders_by_sorting, orders_by_slices, orders_from_the_end),
-    FEW_RUNS: (chance_by_trying, chance_from_scipy, chance_by_recursion),
+    FEW_RUNS: (
+        chance_by_trying,
+        chance_from_scipy,
+        chance_by_recursion,
+        chance_as_a_fraction,
+        chance_in_doubles,
+    ),
 }
 WRONG = {
     PHRASE_ORDERS: [
@@ -123,6 +148,10 @@ WRONG = {
         (lambda n, k, runs: sum(terms(n, k, runs)) / 2**n, "a coin for each word"),
         (of_both_kinds, "runs of words that are not selected, too"),
         (lambda n, k, runs: sum(terms(n, k, runs)), "is no probability"),
+        (lambda n, k, runs: 1 - sum(terms(n, k, runs)) / comb(n, k), "more runs than that"),
+        (lambda n, k, runs: sum(terms(n, k, runs)) // comb(n, k), "drops the rest"),
+        (lambda n, k, runs: in_gaps(n, k, runs, perm), "you count the order"),
+        (lambda n, k, runs: in_gaps(n, k, runs, with_repeats), "are all different"),
         (lambda n, k, runs: sum(terms(n, k, runs)) / factorial(n), "A place to start: for exactly"),
     ],
 }

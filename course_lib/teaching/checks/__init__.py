@@ -36,7 +36,7 @@ __all__, __getattr__ = front(
         "check_scattered_attention": "designs",  # sharp attention without band or column
         "check_shifted_attention": "designs",  # a matrix that looks k words on
         "check_by_word": "encoders",  # attention between pieces as attention between words
-        "check_contributions": "encoders",  # what each word adds above two layers
+        "check_contributions": "contributions",  # what each word adds above two layers
         "check_head_weights": "encoders",  # one head out of nn.MultiheadAttention
         "check_hidden_keys": "encoders",  # our mask in PyTorch's sense
         "check_without_head": "encoders",  # the output matrix without a head

@@ -104,6 +104,15 @@ CONSTANT_ANSWER = Checker(
          "you divide by n − 1, as std() does, which is 0 for one text: divide p (1 − p) by n, or "
          "take std(correction=0)."),
         (lambda train, test: _constant(train, test)[::-1], "accuracy and error are exchanged."),
+        (_error_like(lambda share, train, test: (share * (1 - share)).sqrt() / test),
+         "only n stands outside the root: it is √(p (1 − p) / n)."),
+        (_error_like(lambda share, train, test: 2 * (share * (1 - share) / test).sqrt()),
+         "that is two standard errors: one is asked for."),
+        (lambda train, test: _constant(train, train),
+         "you count among the training labels: the network is judged by the test labels."),
+        (lambda train, test: _with_error(
+            (test == train.bincount().max()).float().mean(), len(test)),
+         "bincount().max() is how often the commonest label occurs: argmax() is which one it is."),
         (lambda train, test: tuple(100 * part for part in _constant(train, test)),
          "these are percent: return shares in [0, 1]."),
     ),
@@ -164,6 +173,17 @@ PRIOR_CORRECTION = Checker(
          "nothing is corrected: these are the network's own probabilities."),
         (lambda logits, old, new: (logits + (new / old).log()).softmax(0),
          "the softmax runs over the texts: each text has its own, over the classes."),
+        (lambda logits, old, new: (logits + (new / old).log()).log_softmax(1),
+         "these are logs of probabilities: take softmax, not log_softmax."),
+        (lambda logits, old, new: (logits * (new / old)).softmax(1),
+         "you multiply the logits by new / old: a factor belongs to the probabilities, and its log "
+         "is added to the logits."),
+        (lambda logits, old, new: (logits.softmax(1) + (new / old).log()).softmax(1),
+         "you add the log to probabilities: it belongs to the logits, before the one softmax."),
+        (lambda logits, old, new: (logits + (new / old).log()).sigmoid(),
+         "you take a sigmoid of each logit, so the rows do not sum to 1: take a softmax."),
+        (lambda logits, old, new: (logits + (new / old).log10()).softmax(1),
+         "that is the logarithm to base 10: torch.log is the natural one."),
     ),
 )  # fmt: skip
 
@@ -241,6 +261,22 @@ POWER = Checker(
          "the variance within each model."),
         (_power_of(lambda first, second: (first.std(1) + second.std(1)) / 2),
          "you average the two deviations: average the variances, then take the root."),
+        (_power_of(lambda first, second: _pooled(first, second) * (2 / first.shape[1]) ** 0.5),
+         "you divide by s · 2 / n: the root belongs to 2 / n as well."),
+        (_power_of(lambda first, second: _pooled(first, second) * first.shape[1]),
+         "you multiply by n where you should divide: the error is s · √(2 / n)."),
+        (_power_of(lambda first, second: (
+            _pooled(first, second) * (first.shape[1] / len(first)) ** 0.5)),
+         "n is the number of seeds, first.shape[1]; you divide by the number of experiments."),
+        (_power_of(lambda first, second: (first - second).std(1) / 2**0.5),
+         "that is a test of pairs, but seed 1 of one network has nothing to do with seed 1 of the "
+         "other: pool the variances within each."),
+        (_power_of(lambda first, second: ((first.var() + second.var()) / 2).sqrt()),
+         "you take one deviation over all experiments: each has its own, from its own seeds."),
+        (lambda first, second, critical: 100 * _found(first, second, critical),
+         "that is percent: return a share in [0, 1]."),
+        (lambda first, second, critical: _found(first, second, critical) * len(first),
+         "that is how many experiments: return their share."),
         (lambda first, second, critical: torch.tensor(
             float(_t(first.reshape(1, -1), second.reshape(1, -1)).abs() > critical)),
          "you throw all experiments together: each has its own t, from its own seeds."),

@@ -106,6 +106,12 @@ def _over_the_batch(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
     return (_share(weights, low, high) > threshold) & (high - low > ALIKE * high) & mask
 
 
+def _over_the_sentences(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
+    low = weights.masked_fill(~mask, torch.inf).amin(0, keepdim=True)
+    high = weights.amax(0, keepdim=True)
+    return (_share(weights, low, high) > threshold) & (high - low > ALIKE * high) & mask
+
+
 def _only_the_first(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
     first = torch.nn.functional.one_hot(weights.argmax(1), weights.shape[1]).bool()
     return first & _select(weights, mask, threshold)
@@ -132,6 +138,8 @@ SELECTED_WORDS = Checker(
          "the smallest weight is that of padding, 0: take it over the real words."),
         (_over_the_batch,
          "you scale over the whole batch: each sentence has its own smallest and largest weight."),
+        (_over_the_sentences,
+         "you scale each place over the sentences: dimension 1 holds the words."),
         (_reaching, "a weight exactly at the threshold is not above it: >, not >=."),
         (lambda weights, mask, threshold: (weights > threshold) & mask,
          "the weights are not scaled: first make each sentence's smallest 0 and its largest 1."),
@@ -236,7 +244,8 @@ def _reading_the_middle(tokens: Tensor) -> Tensor:
 def _reading_neighbours(tokens: Tensor) -> Tensor:
     values = _values(tokens)
     pairs = [left * right for left, right in pairwise(values)]
-    return _bag(tokens) + torch.stack([sum(pairs, torch.tensor(0.0)), torch.tensor(0.0)])
+    total = sum(pairs, torch.tensor(0.0))
+    return _bag(tokens) + torch.stack([total, -total])
 
 
 MODELS = {
@@ -316,6 +325,17 @@ ORDER_CHANGE = Checker(
          "you sum the changes of all orders: the largest one is asked for."),
         (_range_over_orders,
          "you compare the orders with each other: each is compared with the order given."),
+        (lambda predict, tokens: _changes(
+            predict, tokens, _every_order(tokens)).norm(dim=1).max(),
+         "you take the length of an order's change, which mixes the logits: the largest change of "
+         "any single logit is asked for."),
+        (lambda predict, tokens: _changes(
+            predict, tokens, _every_order(tokens)).abs().sum(1).max(),
+         "you add up the changes of an order's logits: the largest change of any single logit is "
+         "asked for."),
+        (lambda predict, tokens: _changes(
+            lambda order: predict(order).softmax(0), tokens, _every_order(tokens)).abs().max(),
+         "these are changes of probabilities: compare the logits that predict returns."),
     ),
     diagnoses=(_about_order_change,),
 )  # fmt: skip

@@ -8,6 +8,7 @@ import textwrap
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import torch
@@ -284,7 +285,8 @@ def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
     if part.shape != right.shape:
         hint = f": {shapes}" if shapes else ""
         return f"{name} has shape {tuple(part.shape)}, expected {shape}{hint}."
-    if part.dtype != right.dtype:
+    one_number = right.dim() == 0 and part.is_floating_point() == right.is_floating_point()
+    if part.dtype != right.dtype and not one_number:  # the precision of a number is free
         return f"{name} has dtype {part.dtype}, expected {right.dtype}."
     return ""
 
@@ -304,14 +306,14 @@ def _is_one_number(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _same(yours: Any, expected: Any) -> bool:
     if not isinstance(expected, Tensor):
         return type(yours) is type(expected) and told.equal(yours, expected)
     if _is_number(yours):
-        yours = torch.tensor(yours, dtype=expected.dtype)
+        yours = torch.tensor(float(yours), dtype=expected.dtype)
     if not isinstance(yours, Tensor) or not told.is_readable(yours):
         return False
     if yours.shape != expected.shape:

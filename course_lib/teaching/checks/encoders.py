@@ -36,12 +36,6 @@ def check_by_word(function: Callable[[Tensor, Tensor], Tensor]) -> None:
     check(BY_WORD, function)
 
 
-def check_contributions(function: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """``f(x, attention, w)`` → the length of what word j adds to place i, ``(n, n)``, above two
-    layers x ← x + A x W: ``x`` ``(n, d)``, ``attention`` ``(2, n, n)``, ``w`` ``(2, d, d)``."""
-    check(CONTRIBUTIONS, function)
-
-
 def _mask_cases() -> list[Case]:
     cases = []
     for rows, length in ((1, 1), (1, 3), (2, 3), (3, 5), (4, 12)):
@@ -51,6 +45,7 @@ def _mask_cases() -> list[Case]:
     empty[1] = False
     cases.append(Case("3 texts, the second without a word", (empty,)))
     cases.append(Case("1 text without a word", (torch.zeros(1, 2, dtype=torch.bool),)))
+    cases.append(Case("2 texts, the padding in front of their words", (ragged(2, 3).flip(1),)))
     return cases
 
 
@@ -67,7 +62,12 @@ def _all_open(mask: Tensor) -> Tensor:
 def _first_open(mask: Tensor) -> Tensor:
     hidden = ~mask
     hidden[:, 0] = False
-    hidden[:, 0] |= mask.any(1) & ~mask[:, 0]
+    return hidden
+
+
+def _open_if_all_are_empty(mask: Tensor) -> Tensor:
+    hidden = ~mask
+    hidden[0, 0] &= bool(mask.any())
     return hidden
 
 
@@ -85,6 +85,12 @@ HIDDEN_KEYS = Checker(
         (lambda mask: ~mask,
          "a text without a word has all its keys hidden: its softmax is over nothing, and gives "
          "NaN. Leave its first place open."),
+        (_first_open,
+         "you open the first place of every text: where that is padding, it would get weight. Only "
+         "a text without a word needs it."),
+        (_open_if_all_are_empty,
+         "you open a place in the first text alone, or only if all texts are empty: ask each text, "
+         "with hidden.all(1) as the index of rows."),
         (lambda mask: torch.zeros_like(mask),
          "nothing is hidden, so padding gets weight."),
         (_open_last,
@@ -110,6 +116,12 @@ def _weights_of(
 def _head_weights(x: Tensor, w: Tensor, b: Tensor, heads: int, head: int) -> Tensor:
     size = x.shape[1] // heads
     return _weights_of(x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], size**0.5)
+
+
+def _scores_of(x: Tensor, w: Tensor, b: Tensor, heads: int, head: int) -> Tensor:
+    d, size = x.shape[1], x.shape[1] // heads
+    q, k = (x @ w[a : a + size].T + b[a : a + size] for a in (head * size, d + head * size))
+    return q @ k.T / size**0.5
 
 
 def _like(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -176,6 +188,26 @@ HEAD_WEIGHTS = Checker(
             b.unflatten(0, (3, -1))[[1, 0]].flatten(),
             heads, lambda f: f[:, head * size : (head + 1) * size], size**0.5)),
          "queries and keys are exchanged: row i holds q_i · k_j."),
+        (_like(lambda x, w, b, heads, head, size: _weights_of(
+            x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], size)),
+         "you divide by the head's size: take its root."),
+        (_like(lambda x, w, b, heads, head, size: _weights_of(
+            x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], size**-0.5)),
+         "you multiply by the root of the head's size: divide by it."),
+        (_like(lambda x, w, b, heads, head, size: _weights_of(
+            x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], heads**0.5)),
+         "you divide by the root of the number of heads: a dot product adds d / heads terms."),
+        (_like(lambda x, w, b, heads, head, size: _weights_of(
+            x, w, b, heads, lambda f: f.reshape(heads, len(x), size)[head], size**0.5)),
+         "a view with the heads first mixes words and features: (n, heads, size), then take the "
+         "head."),
+        (_like(lambda x, w, b, heads, head, size: _scores_of(x, w, b, heads, head).softmax(0)),
+         "your columns sum to 1: the softmax runs over the keys, along a row."),
+        (_like(lambda x, w, b, heads, head, size: _scores_of(x, w, b, heads, head)),
+         "these are scores still: a softmax over the keys makes weights of them."),
+        (lambda x, w, b, heads, head: _head_weights(
+            x, w[: x.shape[1]].repeat(3, 1), b[: x.shape[1]].repeat(3), heads, head),
+         "you multiply queries by queries: the keys are the next d rows."),
     ),
 )  # fmt: skip
 
@@ -200,6 +232,13 @@ def _dealt(w_o: Tensor, heads: int, head: int) -> Tensor:
     return kept
 
 
+def _block_cleared(w_o: Tensor, heads: int, head: int) -> Tensor:
+    size, kept = len(w_o) // heads, w_o.clone()
+    part = slice(head * size, (head + 1) * size)
+    kept[part, part] = 0
+    return kept
+
+
 WITHOUT_HEAD = Checker(
     name="without_head",
     reference=_without,
@@ -221,6 +260,18 @@ WITHOUT_HEAD = Checker(
          "that is the head behind it: they count from 0."),
         (lambda w_o, heads, head: _without(w_o, heads, head) * heads / max(1, heads - 1),
          "the other heads are made larger: their part is to stay as it is."),
+        (lambda w_o, heads, head: _without(w_o, heads, head).T,
+         "you return the matrix transposed: clear columns, and leave it as it was."),
+        (lambda w_o, heads, head: _without(_without(w_o, heads, head).T, heads, head).T,
+         "you clear rows, too: they are outputs, and every head writes to all of them."),
+        (_block_cleared,
+         "you clear a block: the head's features meet whole columns."),
+        (lambda w_o, heads, head: w_o.index_fill(1, torch.tensor(head), 0),
+         "you clear one column: a head has d / heads of them."),
+        (lambda w_o, heads, head: torch.cat([
+            w_o[:, : head * heads], 0 * w_o[:, head * heads : (head + 1) * heads],
+            w_o[:, (head + 1) * heads :]], 1),
+         "you take the number of heads for their size, which is d / heads."),
     ),
 )  # fmt: skip
 
@@ -259,6 +310,20 @@ def _first_pieces(attention: Tensor, word_of: Tensor) -> Tensor:
     return torch.cat([attention[first][:, first], special], 1)
 
 
+def _normal_rows(table: Tensor) -> Tensor:
+    return table / table.sum(1, keepdim=True)
+
+
+def _special_mean(attention: Tensor, word_of: Tensor) -> Tensor:
+    table = by_word(attention, word_of)
+    return torch.cat([table[:, :-1], table[:, -1:] / (word_of < 0).sum()], 1)
+
+
+def _rows_of_first(attention: Tensor, word_of: Tensor) -> Tensor:
+    first = torch.tensor([int((word_of == word).nonzero()[0]) for word in word_of])
+    return by_word(attention[first], word_of)
+
+
 BY_WORD = Checker(
     name="by_word",
     reference=by_word,
@@ -283,72 +348,14 @@ BY_WORD = Checker(
          "to as well."),
         (lambda attention, word_of: by_word(attention, word_of).roll(1, 1),
          "the special tokens' column is the first: it should be the last."),
-    ),
-)  # fmt: skip
-
-
-def _paths(x: Tensor, attention: Tensor, w: Tensor) -> list[Tensor]:
-    """What word j adds to place i by each of the four ways, ``(n, n, d)`` each."""
-    (first, second), (w_1, w_2) = attention, w
-    return [
-        torch.eye(len(x)).unsqueeze(2) * x,
-        first.unsqueeze(2) * (x @ w_1),
-        second.unsqueeze(2) * (x @ w_2),
-        (second @ first).unsqueeze(2) * (x @ w_1 @ w_2),
-    ]
-
-
-def _contributions(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
-    return sum(_paths(x, attention, w)).norm(dim=2)
-
-
-def _contribution_cases() -> list[Case]:
-    cases = []
-    for n, d in ((1, 2), (2, 2), (3, 4), (5, 3), (8, 6)):
-        source = generator(n, d)
-        x, w = torch.randn(n, d, generator=source), torch.randn(2, d, d, generator=source)
-        attention = (2 * torch.randn(2, n, n, generator=source)).softmax(-1)
-        cases.append(Case(f"{plural(n, 'word')} of {d} numbers", (x, attention, w)))
-    return cases
-
-
-def _some_paths(*kept: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    def lengths(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
-        paths = _paths(x, attention, w)
-        return sum(paths[place] for place in kept).norm(dim=2)
-
-    return lengths
-
-
-CONTRIBUTIONS = Checker(
-    name="contributions",
-    reference=_contributions,
-    cases=_contribution_cases,
-    returns=("lengths",),
-    start="multiply (I + A₂ · W₂)(I + A₁ · W₁) out: four ways lead from a word to a place.",
-    span="one word to eight",
-    shapes="a row for each place above, a column for each word below",
-    mistakes=(
-        (_some_paths(0, 1, 2),
-         "one way is missing: from the word through layer 1, and from there through layer 2."),
-        (_some_paths(0, 3),
-         "two ways are missing: a word may pass one layer by attention and the other by the "
-         "residual connection."),
-        (_some_paths(1, 2, 3),
-         "the word's own vector is missing: residual connections carry it past both layers."),
-        (_some_paths(3),
-         "only what passes both layers by attention is there: the residual connections add three "
-         "further ways."),
-        (lambda x, attention, w: sum(path.norm(dim=2) for path in _paths(x, attention, w)),
-         "you add the lengths of the four ways. They are vectors, and may cancel: add them first."),
-        (lambda x, attention, w: _contributions(x, attention.flip(0), w.flip(0)),
-         "the layers are exchanged: layer 1 reads the words, and layer 2 what layer 1 made."),
-        (lambda x, attention, w: _contributions(x, attention, w.mT),
-         "the vectors are rows: x @ w, not x @ w.T."),
-        (lambda x, attention, w: _contributions(x, attention.mT, w),
-         "attention is turned: row i holds what place i attends to."),
-        (lambda x, attention, w: torch.linalg.multi_dot(
-            [(a + torch.eye(len(x))) / 2 for a in attention.flip(0)]),
-         "that is rollout, which knows nothing of the vectors or of W."),
+        (lambda attention, word_of: _normal_rows(_reduced(attention, word_of, columns="mean")),
+         "columns are averaged, and then the rows stretched to 1: add the columns, and the rows "
+         "sum to 1 by themselves."),
+        (lambda attention, word_of: by_word(attention.T, word_of),
+         "attention is turned: row i holds what piece i attends to."),
+        (_special_mean,
+         "the special tokens' column is a mean: it holds their weights together, so add."),
+        (_rows_of_first,
+         "only the first piece of a word attends in yours: take the mean of its pieces' rows."),
     ),
 )  # fmt: skip

@@ -81,6 +81,17 @@ HIGHWAY = Checker(
          "the gate's bias b_t is missing."),
         (lambda x, w, b, w_t, b_t: _highway(x, w.T, b, w_t.T, b_t),
          "the matrices are transposed: they are (out, in), so a row vector takes x @ w.T."),
+        (lambda x, w, b, w_t, b_t: _highway(x, w.T, b, w_t, b_t),
+         "w is transposed: it is (out, in), so a row vector takes x @ w.T."),
+        (lambda x, w, b, w_t, b_t: _highway(x, w, b, w_t.T, b_t),
+         "w_t is transposed: it is (out, in), so a row vector takes x @ w_t.T."),
+        (lambda x, w, b, w_t, b_t: _highway(x, w_t, b_t, w, b),
+         "w and b make the new value, w_t and b_t the gate: you have them the other way round."),
+        (_highway_like(lambda new, x, gate: torch.tanh(new) + x * (1 - gate)),
+         "the new value is added whole: the gate takes a part of it, tanh(…) ∘ T."),
+        (_highway_like(lambda new, x, gate: torch.tanh(_gated(new, x, gate))),
+         "the tanh goes around the blend: it belongs to the new value alone, and x is carried as "
+         "it is."),
         (lambda x, w, b, w_t, b_t: _highway(x, w, 0 * b, w_t, b_t),
          "the bias b of the new value is missing."),
         (lambda x, w, b, w_t, b_t: _gated(
@@ -121,11 +132,13 @@ def _layer_like(
     gated: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = lambda n, y, s, t: _gated(n, y, t),
     swapped: bool = False,
     reads_y: bool = False,
+    bend: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The layer with another bend, gate, order of [y; s] or input of the gate."""
+    """The layer with another bend of the value or the gate, blend, order of [y; s], or input of
+    the gate."""
 
     def layer(y: Tensor, s: Tensor, w_t: Tensor, b_t: Tensor, w_f: Tensor) -> tuple[Tensor, Tensor]:
-        gate = torch.sigmoid((y if reads_y else s) @ w_t.T + b_t)
+        gate = bend((y if reads_y else s) @ w_t.T + b_t)
         both = torch.cat([s, y] if swapped else [y, s], 1)
         return gated(new(both @ w_f.T), y, s, gate), gate
 
@@ -160,5 +173,14 @@ ATTENTION_GATE = Checker(
          "the new value goes through a sigmoid: it is a tanh, the gate alone is a sigmoid."),
         (_layer_like(gated=lambda new, y, s, gate: y + new * gate),
          "y is added whole, as in a residual: here it is weighed by 1 − T."),
+        (_layer_like(bend=lambda scores: scores),
+         "the gate has no sigmoid, so it is no share between 0 and 1."),
+        (_layer_like(bend=torch.tanh),
+         "the gate goes through a tanh, which can be negative: a share is a sigmoid."),
+        (lambda y, s, w_t, b_t, w_f: (_attention_gate(y, s, w_t, b_t, w_f)[0], s @ w_t.T + b_t),
+         "y is right; as the gate you return what stands inside the sigmoid."),
+        (lambda y, s, w_t, b_t, w_f: (
+            _attention_gate(y, s, w_t, b_t, w_f)[0], torch.sigmoid(-(s @ w_t.T + b_t))),
+         "y is right; as the gate you return 1 − T, the part that is carried."),
     ),
 )  # fmt: skip

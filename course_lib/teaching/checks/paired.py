@@ -51,15 +51,26 @@ def _like(told: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], Tenso
     return lambda first, second: torch.tensor(float(told(*_alone(first, second))))
 
 
-def _normal(one: int, other: int) -> float:
+def _normal(one: int, other: int, correction: int = 0) -> float:
     if not one + other:
         return 1.0
-    return math.erfc(abs(one - other) / math.sqrt(2 * (one + other)))
+    return math.erfc(max(0, abs(one - other) - correction) / math.sqrt(2 * (one + other)))
 
 
 def _all_texts(first: Tensor, second: Tensor) -> Tensor:
     fewer = min(int(first.sum()), int(second.sum()))
     return torch.tensor(min(1.0, 2 * _tail(fewer, len(first))))
+
+
+def _of_all_right(first: Tensor, second: Tensor) -> Tensor:
+    one, other = int(first.sum()), int(second.sum())
+    return torch.tensor(min(1.0, 2 * _tail(min(one, other), one + other)))
+
+
+def _of_all_coins(first: Tensor, second: Tensor) -> Tensor:
+    one, other = _alone(first, second)
+    share = 2.0 ** (one + other - len(first))
+    return torch.tensor(min(1.0, 2 * _tail(min(one, other), one + other) * share))
 
 
 def _agreements(first: Tensor, second: Tensor) -> Tensor:
@@ -97,12 +108,28 @@ TEXT_BY_TEXT = Checker(
          "smaller one."),
         (_like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
          "that is the chance of exactly this split: the tail holds all that are more uneven, too."),
+        (_like(lambda a, b: _normal(a, b, correction=1)),
+         "that is the normal approximation with its correction: with few texts it is off, so add "
+         "up the binomial coefficients."),
         (_like(_normal),
          "that is the normal approximation: with few texts it is far off, so add up the binomial "
          "coefficients."),
         (_all_texts,
          "you throw a coin for every text: those that both models get right, or both wrong, say "
          "nothing about which is better."),
+        (_of_all_right,
+         "you compare how many texts each model gets right: leave out those that both get right."),
+        (_of_all_coins,
+         "the coins are the texts that one model alone gets right: divide by 2 to the power of "
+         "their number, not of all texts."),
+        (_like(lambda a, b: min(1.0, 2 * _tail(a, a + b))),
+         "you count up to the first model's number: where that is the larger one, take the other."),
+        (_like(lambda a, b: min(1.0, 2 * _tail(min(a, b), a + b)) if a + b else 0.0),
+         "where no text tells the models apart, p is 1: nothing speaks against equal models."),
+        (_like(lambda a, b: 2 * _tail(min(a, b), a + b)
+               - math.comb(a + b, min(a, b)) / 2 ** (a + b)),
+         "you take the seen split away once, but unless the split is even it is no part of the "
+         "other tail: 2 · tail, and 1 at most."),
         (_agreements,
          "you count where the models agree: only texts that one of them alone gets right tell them "
          "apart."),

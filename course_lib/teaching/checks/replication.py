@@ -168,6 +168,17 @@ DEFECT = Checker(
         (lambda training, validation: {STUCK: STUCK, OVER: UNDER, UNDER: OVER}[
             _defect(training, validation)],
          "under-trained and over-fitted are exchanged: over-fitted is the one that went too far."),
+        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * max(v)),
+         "no loss lies above the largest: compare the last validation loss with the smallest."),
+        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * v[-2]),
+         "you compare with the epoch before: a loss can rise slowly, so compare with its smallest "
+         "value."),
+        (lambda training, validation: _defect(validation, training),
+         "the two lists are exchanged: stuck is about the training loss, over-fitted about the "
+         "validation loss."),
+        (_rule(lambda t, v: t[0] > (1 - FALL) * t[-1], _has_turned),
+         "stuck is the wrong way round: it is the last training loss that is more than 95 % of the "
+         "first."),
     ),
     diagnoses=(_about_names,),
 )  # fmt: skip
@@ -226,6 +237,14 @@ UNKNOWN_SHARE = Checker(
             {w.lower() for w in known}, [[w.lower() for w in words] for words in sentences]),
          "you put everything into lower case: the vocabulary holds words as they are written, and "
          "\"Bad\" is not \"bad\"."),
+        (lambda known, sentences: _unknown(known, sentences[:1]),
+         "that is the share of the first sentence alone: do you return inside the loop?"),
+        (lambda known, sentences: 100 * _unknown(known, sentences),
+         "that is percent: return a share in [0, 1]."),
+        (lambda known, sentences: torch.tensor(
+            len({w for words in sentences for w in words} - known) / sum(map(len, sentences))),
+         "above the line each unknown word counts once, below it every occurrence: count every "
+         "occurrence in both."),
     ),
 )  # fmt: skip
 
@@ -285,6 +304,8 @@ def _apart_but_the_seed(first: dict[str, Any], second: dict[str, Any]) -> set[st
 def _about_kinds(trial: Trial) -> str | None:
     if any(not isinstance(pair, tuple) for pair in trial.yours[0]):
         return "a pair is a tuple of two places, (i, j); yours holds something else."
+    if sorted(trial.yours[0]) == trial.expected[0]:
+        return "these are the right pairs in another order: begin with those of place 0."
     return None
 
 
@@ -327,6 +348,12 @@ ONE_CHANGE = Checker(
         (lambda runs: _pairs(runs, _apart_but_the_seed),
          "the seed counts like any other setting here: two runs that differ in it alone are a "
          "pair, and one that differs in it besides is none."),
+        (lambda runs: _pairs(runs, allowed=tuple(range(1, 99))),
+         "you take all runs that differ: exactly one setting must differ."),
+        (lambda runs: _pairs(
+            runs, lambda a, b: {name for name in a if name not in b or a[name] != b[name]}),
+         "you go over the names of the first run alone: the second one may have a setting that the "
+         "first lacks."),
         (lambda runs: [(i + 1, j + 1) for i, j in _pairs(runs)],
          "you count the runs from 1: places begin at 0."),
     ),

@@ -1,7 +1,7 @@
 """Checkers of lesson 06 on runs of selected words: orders that make them, how likely few are."""
 
 from collections.abc import Callable, Iterable
-from math import comb
+from math import comb, perm
 
 import torch
 from torch import Tensor
@@ -105,6 +105,16 @@ def _with(cuts: int = -1, gaps: int = 1, ways: Callable[[int, int], int] = comb)
     return at_most
 
 
+def _placed(ways: Callable[[int, int], int]) -> Callable:
+    """The sum with another number of ways to put r runs into the gaps."""
+
+    def at_most(n: int, k: int, runs: int) -> Tensor:
+        counts = range(1, runs + 1)
+        return _sum(comb(k - 1, r - 1) * ways(n - k + 1, r) / comb(n, k) for r in counts)
+
+    return at_most
+
+
 def _both_kinds(n: int, k: int, runs: int) -> Tensor:
     """Runs of words that are not selected count, too; theirs are as many, or one more or less."""
     if k == n:
@@ -120,7 +130,10 @@ def _both_kinds(n: int, k: int, runs: int) -> Tensor:
 def _about_chance(trial: Trial) -> str | None:
     yours = float(trial.yours[0])
     if not 0 <= yours <= 1 + 1e-9:
-        return f"{yours:.3g} is no probability: divide by the number of ways to choose the places."
+        return (
+            f"{yours:.3g} is no probability: divide by the number of ways to choose the places, "
+            "C(n, k), and count each arrangement once."
+        )
     return None
 
 
@@ -151,6 +164,15 @@ FEW_RUNS = Checker(
          "k words in a row can be cut in k − 1 places, not in k."),
         (_with(ways=lambda n, k: 2**n),
          "you toss a coin for each word: here exactly k are selected, in one of C(n, k) ways."),
+        (lambda n, k, runs: 1 - _at_most(n, k, runs),
+         "that is the chance of more runs than that; few runs are long phrases."),
+        (lambda n, k, runs: _at_most(n, k, runs).floor(),
+         "// divides whole numbers and drops the rest: a probability takes /."),
+        (_placed(perm),
+         "you count the order in which the runs are put into their gaps: the parts of a cut row "
+         "keep their order."),
+        (_placed(lambda gaps, r: comb(gaps + r - 1, r)),
+         "two runs in one gap would be one run: the r gaps are all different."),
         (_both_kinds,
          "you count the runs of words that are not selected, too."),
     ),
