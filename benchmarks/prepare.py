@@ -137,8 +137,8 @@ def measure(archive: Path, rows: int, workers: int, within: int) -> dict[str, fl
         return watch([*group, *command])
 
 
-def watch(command: list[str]) -> dict[str, float]:
-    """Seconds and peak megabytes of a command and all below it."""
+def watch(command: list[str], status: int = 0) -> dict[str, float]:
+    """Seconds and peak megabytes of a command and all below it, which must end with ``status``."""
     began = time.perf_counter()
     process = subprocess.Popen(command)
     looks = {
@@ -146,8 +146,8 @@ def watch(command: list[str]) -> dict[str, float]:
         for kind in ("Pss_Anon", "Pss")
     }
     with looks["Pss_Anon"] as anonymous, looks["Pss"] as resident:
-        if process.wait():
-            sys.exit(f"{' '.join(command)}: failed with {process.returncode}")
+        if process.wait() != status:
+            sys.exit(f"{' '.join(command)}: ended with {process.returncode}, not {status}")
     return {
         "seconds": time.perf_counter() - began,
         "anonymous": anonymous.peak_megabytes,

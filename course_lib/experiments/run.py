@@ -7,6 +7,7 @@
 import argparse
 import ast
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -333,7 +334,9 @@ def command(options: argparse.Namespace) -> int:
     if processes() > 1:
         train(spec, records.RUNS / spec.id)
     else:
-        print(execute(spec).relative_to(REPOSITORY))
+        folder = execute(spec)
+        print(folder.relative_to(REPOSITORY))
+        print(records.outcome(read_record(folder / "record.json")), file=sys.stderr)
     if options.publish and is_main():
         print(publish(spec).relative_to(REPOSITORY))
     return 0

@@ -56,9 +56,17 @@ def recorded_names() -> list[str]:
 
 def any_run(name: str) -> Run:
     """A finished run by its folder, or a recorded network by its id; raises as ``load_run`` and
-    ``load_recorded``."""
-    folder = Path(name)
-    return load_run(folder) if (folder / "record.json").exists() else load_recorded(name)
+    ``load_recorded``.
+
+    A folder may also be told from the repository, as ``attention-course run`` prints it.
+    ``DataError`` for one that holds no finished run.
+    """
+    for folder in (Path(name), REPOSITORY / name):
+        if (folder / "record.json").exists():
+            return load_run(folder)
+    if len(Path(name).parts) > 1:
+        raise DataError(f"{name}: no finished run; attention-course run prints the folder of one")
+    return load_recorded(name)
 
 
 def _recorded() -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from course_lib.data.own import OWN
 from course_lib.experiments import records as recorded
-from course_lib.experiments.records import load_records, read_record
+from course_lib.experiments.records import largest_class, load_records, read_record
 from course_lib.experiments.report.records import accuracy_of, made_from, same_settings, spread
 from course_lib.experiments.settings import in_words
 
@@ -24,7 +24,7 @@ def own_table(records: list[dict[str, Any]] | None = None) -> str:
         "|---|---|---:|---:|---:|---:|",
     ]
     for (dataset, *_), group in sorted(groups.items(), key=lambda item: item[0][:2]):
-        sizes, largest = group[0]["sizes"], _largest_class(group[0])
+        sizes, largest = group[0]["sizes"], largest_class(group[0])
         accuracy = f"{spread([accuracy_of(r) for r in group], 100)} {made_from(group)}"
         rows.append(
             f"| {dataset.partition('@')[0]} | {_network(group[0])} | {sizes['train']:,} | "
@@ -47,9 +47,3 @@ def _network(record: dict[str, Any]) -> str:
     spec = record["spec"]
     changes = [in_words(*change) for change in spec["overrides"].items()]
     return ", ".join([f"{spec['system']} {spec['preset']}", *changes])
-
-
-def _largest_class(record: dict[str, Any]) -> float:
-    """The share of the test texts that have the most frequent label."""
-    per_class = [sum(row) for row in record["test"]["confusion"]]
-    return max(per_class) / sum(per_class)

@@ -1,0 +1,131 @@
+"""Every network on a device that is pretended: what it makes follows its inputs, and it computes
+what it computes on the CPU, along the ways that only a GPU takes (PyTorch's packed sequences, fused
+attention, its own dropout)."""
+
+import numpy as np
+import pytest
+import torch
+from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
+from torch import nn
+from torch.utils._pytree import tree_leaves
+
+from course_lib.data.corpus import load_corpus
+from course_lib.data.encoding import encode_sentences
+from course_lib.experiments.settings import with_overrides
+from course_lib.experiments.systems import SYSTEMS, Network
+from course_lib.models import kernels, layers
+from course_lib.models.sanet import SelfAttention
+from course_lib.teaching.encoder import Transformer
+
+NETWORKS = {name: system for name, system in SYSTEMS.items() if issubclass(system, Network)}
+OF_A_CPU = [(kernels, "packed_gru"), (layers, "bit_cut_dropout"), (SelfAttention, "forward")]
+# sparse gradients cannot be wrapped; the dense ones are those of the same sums
+VARIANTS = [
+    ("han", {}),
+    ("han", {"model.hops": 2, "model.penalty": 0.1}),
+    ("context_han", {}),
+    ("context_han", {"model.gated": True, "model.mean": False}),
+    ("sanet", {"model.sparse": False}),
+    ("sanet", {"model.sparse": False, "model.blocks": 2, "model.attention": False}),
+    ("near_sanet", {"model.sparse": False, "model.heads": 2, "model.relative": 3}),
+    ("iram", {}),
+    ("iram", {"model.ngrams": 64, "model.context_layers": 2, "model.query_highway": True}),
+    ("iram", {"model.steps": 0}),
+    ("adaptive_iram", {}),
+    ("adaptive_iram", {"model.halting": "overlap"}),
+    ("agt", {}),
+    ("agt", {"model.selection_layers": 2, "model.attention": False}),
+    ("ordered_agt", {}),
+    ("ordered_agt", {"model.order": "positions"}),
+    ("bilstm", {}),
+    ("bilstm", {"model.encoder": "average", "model.attention": "dot"}),
+    ("transformer", {}),
+]
+
+
+def made(name, changes):
+    """A system with an untrained network, and a batch with long, short and empty texts."""
+    kind = (NETWORKS | {"transformer": Transformer})[name]
+    settings = with_overrides(kind.presets["small"], changes)
+    system = kind(settings, ("negative", "positive"), "untrained")
+    rows = load_corpus("toy").splits["train"].select(range(64))
+    system.build(dict.fromkeys(("train", "validation", "test"), rows), seed=0)
+    texts = [[["a", "good", "film"], ["it", "was"]], [], [["dull"]], [["no", "word", "of", "it"]]]
+    documents = encode_sentences(texts, system.vocabulary, flat=not kind.reads_sentences)
+    return system, documents.batch(np.arange(len(texts)))
+
+
+def answered(system, tokens, mask):
+    """All tensors that a reading gives, then the gradients of a step."""
+    trained = system.model(tokens, mask)  # without weights that nobody asked for
+    loss = trained.logits.square().sum() + getattr(trained, "penalty", trained.logits[:, 0]).sum()
+    loss.backward()
+    output = system.forward(tokens, mask)
+    figures = system.figures(output, mask) if system.has_figures else {}
+    told = [trained.logits, output, figures, system.word_attention(output, mask)]
+    parts = [part.detach() for part in tree_leaves(told) if part is not None]
+    return [*parts, *(parameter.grad for parameter in system.model.parameters())]
+
+
+def given_attention(system, tokens, mask):
+    """The logits for uniform attention, which replaces the network's own; None without any."""
+    if system.reads_sentences:
+        uniform = mask.float(), mask.any(2).float()
+    elif (own := system.forward(tokens, mask).attention) is None:
+        return None
+    else:
+        uniform = torch.ones_like(own)
+    return system.model(tokens, mask, attention=uniform).logits
+
+
+@pytest.mark.parametrize(("name", "changes"), VARIANTS)
+def test_a_network_follows_its_inputs_and_computes_the_same(name, changes):
+    system, batch = made(name, changes)
+    system.model.eval()
+    here = batch.tokens, batch.mask
+    expected = [*answered(system, *here), given_attention(system, *here)]
+    moved(system.model)
+    there = Elsewhere(batch.tokens), Elsewhere(batch.mask)
+    with AnotherDevice():
+        found = [*answered(system, *there), given_attention(system, *there)]
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert isinstance(one, Elsewhere), "a part of the answer lies on the CPU"
+            torch.testing.assert_close(one.value, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "changes"), VARIANTS)
+def test_a_training_step_takes_no_way_that_is_made_for_a_cpu(name, changes, monkeypatch):
+    for place, way in OF_A_CPU:
+        monkeypatch.setattr(place, way, None)
+    system, batch = made(name, changes)
+    moved(system.model).train()
+    with AnotherDevice():
+        output = system.model(Elsewhere(batch.tokens), Elsewhere(batch.mask))
+        nn.functional.cross_entropy(output.logits, Elsewhere(batch.labels)).backward()
+    grads = [p.grad for p in system.model.parameters() if p.grad is not None]
+    assert grads and all(isinstance(grad, Elsewhere) for grad in grads)
+
+
+def test_every_network_is_tried():
+    assert {name for name, _ in VARIANTS} == {*NETWORKS, "transformer"}
+
+
+class Careless(nn.Module):
+    """It adds places that it makes on the CPU, as long as ``device`` is None."""
+
+    def __init__(self, device=None):
+        super().__init__()
+        self.embedding, self.device = nn.Embedding(9, 4), device
+
+    def forward(self, tokens):
+        return self.embedding(tokens) + torch.arange(tokens.shape[1], device=self.device)[:, None]
+
+
+def test_what_is_made_on_the_cpu_is_noticed():
+    tokens = Elsewhere(torch.ones(2, 3, dtype=torch.long))
+    with AnotherDevice():
+        with pytest.raises(RuntimeError, match=r"add: a tensor of shape \(3, 1\) was made on the"):
+            moved(Careless())(tokens)
+        assert moved(Careless(DEVICE))(tokens).device == DEVICE
