@@ -25,10 +25,11 @@ from course_lib.experiments.run import Run
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.faithfulness import kendall, leave_one_out
 from course_lib.files import REPOSITORY, DataError
-from course_lib.reading_room import bundle, show_source, source
+from course_lib.reading_room import bundle, source
 from course_lib.reading_room import engine as script
 from course_lib.reading_room.pack import front_coded
 from course_lib.reading_room.script import FOLDER, paths
+from course_lib.teaching import show_javascript
 
 WORDS = ("the", "film", "was", "not", "good", "bad", "I", "liked", ".", "it", "😀", "שלום")
 FAMILIES = ("han", "sanet", "iram", "agt")
@@ -397,7 +398,7 @@ def test_a_lesson_shows_one_function_of_the_engine():
 def test_the_source_is_shown_folded(monkeypatch):
     shown = []
     monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
-    show_source("agt", "gatedStack")
+    show_javascript("agt", "gatedStack")
     (text,) = shown
     assert text.startswith("<details><summary>") and text.endswith("\n\n</details>")
     assert f"\n\n```js\n{source('agt', 'gatedStack')}```\n" in text

@@ -10,7 +10,7 @@ from course_lib import faithfulness
 from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.explore.erasing import ATTENTION
 from course_lib.explore.reading import read_text, system_of
-from course_lib.explore.views import TextView, explore_text
+from course_lib.explore.views import TextView
 from course_lib.views import AttentionHeatmap
 
 
@@ -25,7 +25,8 @@ def explore_seeds(sources: Mapping[str, Any], text: str = "") -> TextView:
     if len(sources) != 2:
         raise ValueError(f"sources takes two networks by name, got {len(sources)}")
     models = {name: DocumentModel(system_of(source)) for name, source in sources.items()}
-    return explore_text(models, text, show_seeds)
+    about = "The text in the box as two networks read it, a row each"
+    return TextView(lambda typed: show_seeds(models, typed), text, about)
 
 
 def show_seeds(models: Mapping[str, DocumentModel], text: str) -> widgets.Widget:

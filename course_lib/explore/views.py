@@ -195,7 +195,8 @@ class DocumentView(Explorer):
 class TextView(Explorer):
     """A box to type a text into, a button (or Ctrl+Enter), and what the model makes of the text.
 
-    ``read(text)`` makes the widget for a text of at least one word.
+    ``read(text)`` makes the widget for a text of at least one word; ``about`` says what it shows to
+    whoever does not see it.
     """
 
     elsewhere = (
@@ -203,8 +204,13 @@ class TextView(Explorer):
         "your own."
     )
 
-    def __init__(self, read: Callable[[str], widgets.Widget], text: str = "") -> None:
-        self._read = read
+    def __init__(
+        self,
+        read: Callable[[str], widgets.Widget],
+        text: str = "",
+        about: str = "The text in the box, as the model reads it",
+    ) -> None:
+        self._read, self._about = read, about
         self._box = TextBox(
             value=text,
             placeholder="Type a review, then press Ctrl+Enter or the button",
@@ -241,7 +247,7 @@ class TextView(Explorer):
         self._put(self._read(text[:MOST_CHARACTERS]))
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        caption = self._caption or "The text in the box, as the model reads it"
+        caption = self._caption or self._about
         return [(caption, self._stage.children[0])]
 
 

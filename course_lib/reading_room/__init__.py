@@ -16,6 +16,5 @@ __all__, __getattr__ = front(
         "EXAMPLES": "page.examples",  # the six texts that it begins with
         "engine": "script",  # the engine as one script, for a worker
         "source": "script",  # one function of it
-        "show_source": "script",  # the same in a notebook
     },
 )

@@ -4,7 +4,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-from course_lib.views import plots
 from course_lib.views.heatmap.module import joined
 
 FOLDER = Path(__file__).with_name("engine")
@@ -49,10 +48,3 @@ def source(part: str, function: str) -> str:
     if found is None:
         raise ValueError(f"the reading room's engine has no function {function!r} in {part!r}")
     return found[0]
-
-
-def show_source(part: str, function: str) -> None:
-    """Display a function of the engine in a notebook, folded, beside what it states again."""
-    plots.show_folded(
-        "The same in JavaScript, as the reading room computes it", source(part, function), "js"
-    )

@@ -14,6 +14,7 @@ __all__, __getattr__ = front(
         "wrong_measures": "wrong_measures",  # measurements of faithfulness with one mistake each
         "WRONG_MEASURES": "wrong_measures",  # every one of them
         "compare": "wrong_measures",  # its number beside the right one, and what its check says
+        "show_javascript": "javascript",  # a function of the reading room, in a lesson
         "sweep": "sweeping",  # try every control of a view over its whole range
         "SweepError": "sweeping",  # a control at which a view breaks
         "HOSTILE_TEXTS": "sweeping",  # what text boxes are tried with
