@@ -312,9 +312,11 @@ def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
 def repository(tmp_path_factory):
     """A repository of its own with what a learner needs, all of it tracked."""
     folder = tmp_path_factory.mktemp("clone")
-    for name in ("course_lib", "notebooks", "data/README.md", ".gitignore", "pyproject.toml"):
+    recorded = [f"results/han-imdb-room-s{seed}.json" for seed in (0, 1)]  # lesson 00 reads them
+    for name in ("course_lib", "notebooks", "data/README.md", ".gitignore", "pyproject.toml",
+                 "results/weights", "results/vectors", *recorded):  # fmt: skip
         source, target = REPOSITORY / name, folder / name
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(exist_ok=True, parents=True)
         if source.is_dir():
             leave = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
             shutil.copytree(source, target, ignore=leave)
