@@ -69,13 +69,13 @@ def main() -> None:
             name: compare_tokens(load_corpus(name), chosen.most, asked) for name in chosen.corpora
         }
     else:
-        work |= {name: partial(compare, name, chosen, asked) for name in chosen.models}
+        work |= {name: partial(compare_recorded, name, chosen, asked) for name in chosen.models}
     for name, find in work.items():
         kept = name if chosen.inside == "node" else f"{name}-{chosen.inside}"
         record(kept, environment | where, find)
 
 
-def compare(name: str, chosen: argparse.Namespace, asked: Asked) -> dict[str, Any]:
+def compare_recorded(name: str, chosen: argparse.Namespace, asked: Asked) -> dict[str, Any]:
     """A recorded network, compared as it was asked for."""
     (run,) = open_runs([name])
     return compare_network(run, chosen.texts, chosen.most, asked)

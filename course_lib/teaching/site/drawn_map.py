@@ -40,8 +40,8 @@ def drawn_map(entries: Sequence[Entry], made: set[str]) -> str:
 
 
 def _direct(entry: Entry, entries: Sequence[Entry]) -> dict[str, list[str]]:
-    """What an entry needs, and what helps, without what the rest of it needs in turn; what helps,
-    without what helps the rest, too."""
+    """The lessons that an entry needs and those that help it, without any that the others imply:
+    a need by a chain of needs, a help by any chain."""
     about = {each.stem: each.about for each in entries}
 
     def before(stem: str, helps: bool) -> set[str]:
