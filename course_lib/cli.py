@@ -26,6 +26,8 @@ NBVAL = (
     "notebooks/experiments/report.ipynb",
     "notebooks/experiments/left_open.ipynb",
 )
+# One process for each core, and each file, so each notebook and its kernel, in one of them.
+EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -204,13 +206,14 @@ def _lab(options: argparse.Namespace) -> int:
 def _test(options: argparse.Namespace) -> int:
     """All stages, even after one that failed; the exit status is the first one's that failed."""
     notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
+    lessons = ("--nbval-lax", *EACH_CORE, *notebooks)
+    one_thread = {"OMP_NUM_THREADS": "1"}
     stages = [
         _stage("ruff check", "ruff", "check"),
         _stage("ruff format", "ruff", "format", "--check"),
         _stage("spelling", "codespell_lib"),
-        # one process for each core, each file in one of them
-        _stage("tests", "pytest", "-n", "logical", "--dist", "loadfile", OMP_NUM_THREADS="1"),
-        _stage("notebooks", "pytest", "--nbval-lax", *notebooks, COURSE_PROFILE="smoke"),
+        _stage("tests", "pytest", *EACH_CORE, **one_thread),
+        _stage("notebooks", "pytest", *lessons, **one_thread, COURSE_PROFILE="smoke"),
     ]
     print(*("", *(line for _, line in stages)), sep="\n")
     return next((status for status, _ in stages if status), 0)

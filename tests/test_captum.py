@@ -13,7 +13,7 @@ from course_lib.data.encoding import encode_sentences
 from course_lib.data.vocabulary import PADDING, UNKNOWN
 from course_lib.experiments.faithfulness import DocumentModel
 
-STEPS, TEXTS = 6, 3
+STEPS, TEXTS = 8, 5
 # n-grams reach the network beside its word vectors, and Captum hooks one layer
 PLAIN = {"iram": {"model.ngrams": 0}, "adaptive_iram": {"model.ngrams": 0}}
 

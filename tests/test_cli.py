@@ -162,8 +162,10 @@ def test_all_checks_are_made_and_summed_up(status, result, says, monkeypatch, ca
     (module, *parallel, _report), profile = called[3]
     assert (module, profile) == ("pytest", None)
     assert parallel == ["-n", "logical", "--dist", "loadfile"]
-    (module, flag, *notebooks, _report), profile = called[4]
+    (module, flag, *rest, _report), profile = called[4]
     assert (module, flag, profile) == ("pytest", "--nbval-lax", "smoke")
+    assert rest[:4] == parallel
+    notebooks = rest[4:]
     assert len(notebooks) == len(list((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))) + 3
     names = [Path(notebook).name for notebook in notebooks[-3:]]
     assert names == ["left_open.ipynb", "report.ipynb", "your_own_text.ipynb"]

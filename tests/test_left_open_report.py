@@ -101,7 +101,7 @@ def test_the_band_is_drawn_over_the_training_texts_a_head_each_counting_once():
     figures = {"diagonality 3": 0.05, "uniform diagonality 3": 0.04}
     size = {"sizes": {"train": 1000}}
     records = [
-        run(plain, attention={"trained": figures, "untrained": figures}, **size),
+        run(plain, attention={"trained": figures, "untrained": figures}, test={}, **size),
         run(near, attention={"trained": heads, "untrained": heads}, **size),
     ]
     (axis,) = report.band_figure(records).axes

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -202,7 +203,7 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
     again = replace(frozen, seed=1)
     monkeypatch.setattr(
         "course_lib.experiments.report.changes.read_grid",
-        lambda: {"a": [base, missing], "b": [frozen, again]},
+        lambda: {"a": [base, missing], "b": [frozen, again], "both": [base, frozen]},
     )
     records = [kept(base, 0.40, 0.41), kept(frozen, 0.46, 0.45)]
     table = report.changes_table(["a", "b"], records).split("\n")
@@ -215,6 +216,10 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
     assert "bfloat16" not in table[5]
     both = report.changes_table(["a", "b"], [*records, kept(again, 0.40, 0.50)])
     assert "| `model.frozen` = True | 2 | 1, 2 | 48.0 ± 2.8 | +7.0 |" in both
+    other_way = report.changes_table(["a"], records, first=frozen.id)
+    assert (
+        "| none | 1 | 1 | 46.0 | – |\n| `model.frozen` = False | 1 | 2 | 41.0 | -5.0 |" in other_way
+    )
     records[1]["precision"] = "bf16"
     assert report.changes_table(["a", "b"], records).endswith("Trained: 1 of 2 in bfloat16.")
     other = RunSpec("agt", "sst5", "mean", {"training.batch_size": 9}, test=False)
@@ -249,6 +254,29 @@ def test_a_waterfall_goes_on_where_the_last_change_ended_and_leaves_out_what_is_
 def test_the_steps_of_the_waterfall_are_runs_of_the_grid():
     planned = {spec.id for specs in read_grid().values() for spec in specs}
     assert {run for steps in report.STEPS.values() for run in steps.values()} <= planned
+
+
+def test_what_stays_open_is_told_from_the_records_and_the_largest_step_is_named():
+    """Each first step of a chain is a run of the first record, and the figures are the records'."""
+    records = load_records()
+    rows = [line.split(" | ") for line in report.gaps_table(records).split("\n")[2:]]
+    assert [(row[0], row[1]) for row in rows] == [
+        ("| IRAM full", "SST-2"), ("| IRAM full", "IMDb"), ("| AGT", "SST-5"),
+        ("| SANet base", "IMDb"),
+    ]  # fmt: skip
+    test = {run["id"]: 100 * run["test"]["accuracy"] for run in records if "test" in run}
+    imdb = [test["iram-imdb-imdb-s0"], test["iram-imdb-room-max_tokens400-patience2-s0"]]
+    first, now, gained, missing = (float(cell.split()[0]) for cell in rows[1][3:7])
+    assert [first, now] == pytest.approx(imdb, abs=0.051) and rows[1][2] == "91.2"
+    assert gained == pytest.approx(imdb[1] - imdb[0], abs=0.051)
+    assert missing == pytest.approx(imdb[1] - 91.2, abs=0.051)
+    assert rows[3][2] == rows[3][6] == "–", "the paper on SANet has no IMDb"
+    assert all("film vectors" in row[-1] for row in rows)
+    gains = [float(row[-1].split(": ")[-1].rstrip(" |")) for row in rows]
+    chain = report.recorded_steps(records)["AGT on SST-5"].values()
+    assert gains[2] == pytest.approx(100 * max(b - a for a, b in pairwise(chain)), abs=0.051)
+    nothing = report.gaps_table([]).split("\n")[2:]
+    assert [line.count("–") for line in nothing] == [5, 5, 5, 6]
 
 
 def test_room_editions_stand_beside_tfidf_on_the_same_texts_and_missing_ones_are_named():
@@ -300,7 +328,9 @@ def test_the_band_is_told_by_the_number_of_training_texts():
 
     records = [of_size(8000, 0.3), of_size(1000, 0.1), of_size(1000, 0.2),
                of_size(1000, 0.9, model__scaled=True), sanet_record(dataset="ag_news")]  # fmt: skip
-    points = report.band_by_size(records)
+    unread = of_size(1000, 0.9)
+    del unread["test"]
+    points = report.band_by_size([*records, unread])
     assert list(points) == [1000, 8000]
     expected = {"trained": 0.15, "untrained": 0.05, "uniform": 0.03}
     assert points[1000] == pytest.approx(expected)

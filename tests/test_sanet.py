@@ -198,9 +198,25 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(preset, embeddin
         assert {m.p for m in model.modules() if "Dropout" in type(m).__name__} == {0.1}
 
 
+@pytest.mark.parametrize("attention", [True, False])
+def test_first_weights_are_xaviers_where_asked_for(attention):
+    """Uniform within ±√(6 / (inputs + outputs)), of which 16,384 draws come close to the end."""
+    models = [SANet(SANetConfig(xavier=x, attention=attention), 50, 4) for x in (False, True)]
+    theirs, xaviers = (
+        [layer.weight for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
+        for model in models
+    )
+    assert len(xaviers) == len(theirs) == 6
+    for weight, other in zip(xaviers, theirs, strict=True):
+        end = (6 / sum(weight.shape)) ** 0.5
+        assert 0.98 * end < weight.abs().max() <= end
+        assert other.abs().max() <= weight.shape[1] ** -0.5 < 0.98 * end
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
+        ({"xavier": 1}, "xavier takes True or False, got 1"),
         ({"blocks": 0}, "blocks takes a whole number from 1, got 0"),
         ({"positions": 0}, "positions takes True or False, got 0"),
         ({"dropout": None}, "dropout takes a number from 0 to below 1, got None"),

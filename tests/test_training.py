@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from strategies import every_device, tiny_han, toy_documents, toy_vocabulary
 from trainings import (
     CONFIG,
@@ -190,6 +192,47 @@ def test_sgd_with_momentum_spares_the_embedding_and_decays_with_every_step(spars
         torch.testing.assert_close(value, expected[name])
 
 
+@given(
+    losses=st.lists(st.integers(1, 6), max_size=15),
+    after=st.integers(1, 4),
+    decay=st.booleans(),
+)
+def test_the_rate_is_halved_where_pytorchs_scheduler_halves_it(losses, after, decay):
+    config = TrainingConfig(epochs=20, decay=decay, halve_after=after)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, factor=0.5, patience=after - 1, threshold=0.0, eps=0.0
+    )
+    for loss in losses:
+        scheduler.step(loss)
+    left = 1 - len(losses) / 20 if decay else 1.0
+    assert config.share_of_rate(len(losses), losses) == optimizer.param_groups[0]["lr"] * left
+    assert replace(config, halve_after=0).share_of_rate(len(losses), losses) == left
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_training_goes_on_at_half_the_rate_after_an_epoch_that_brought_nothing(after):
+    """The loss of a network that answers the same to everything stays as it is."""
+    rates = []
+
+    class Flat(Slope):
+        def forward(self, tokens, mask):
+            output = super().forward(tokens, mask)
+            return SimpleNamespace(logits=output.logits, penalty=self.number.expand(len(tokens)))
+
+    model, before = Flat(), 0.0
+    config = replace(SGD, epochs=3, momentum=0.0, halve_after=after, patience=9)
+
+    def note(history):
+        nonlocal before
+        now = model.number.item()
+        rates.append((before - now) / (STEPS * config.learning_rate))
+        before = now
+
+    fit(model, data(), config, after_epoch=note)
+    assert rates == pytest.approx([1, 1, 0.5] if after else [1, 1, 1], rel=1e-4)
+
+
 class Slope(torch.nn.Module):
     """One number, whose gradient is the mean slope of the batch: steep for long documents alone."""
 
@@ -351,6 +394,7 @@ def test_a_network_trained_in_bfloat16_goes_on_in_float32():
         ("batch_size", True, "a whole number from 1"),
         ("patience", -1, "a whole number from 0"),
         ("most_tokens", -1, "a whole number from 0"),
+        ("halve_after", -1, "a whole number from 0"),
         ("learning_rate", 0, "a finite number above 0"),
         ("learning_rate", -1, "a finite number above 0"),
         ("learning_rate", math.inf, "a finite number above 0"),

@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.experiments import grid, records
-from course_lib.experiments.records import ASIDE, LATER, StaleRun, read_record, write_json
-from course_lib.experiments.settings import PARTS, addresses
+from course_lib.experiments.records import (
+    ASIDE,
+    StaleRun,
+    flat_settings,
+    later_settings,
+    read_record,
+    write_json,
+)
+from course_lib.experiments.settings import PARTS, Settings, addresses
 from course_lib.experiments.spec import RunSpec
 from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
@@ -49,7 +56,8 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
     values = FIXED[system] | flat
     if "trainable" in values:
         values["frozen"] = not values.pop("trainable")
-    nested: dict[str, dict[str, Any]] = {part: {**LATER.get(part, {})} for part in PARTS}
+    nested: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    nested |= later_settings(_today(system))
     for address in addresses_of(system):
         part, _, name = address.partition(".")
         was = next((old for old, new in RENAMED.items() if new == address), name)
@@ -61,9 +69,13 @@ def migrate_settings(system: str, flat: dict[str, Any]) -> dict[str, dict[str, A
 
 def addresses_of(system: str) -> list[str]:
     """The addresses that a system's settings of then have today, the same for all its presets."""
-    today = addresses(next(iter(SYSTEMS[system].presets.values())))
-    later = {f"{part}.{name}" for part, values in LATER.items() for name in values}
-    return [address for address in today if address not in later]
+    today = _today(system)
+    later = flat_settings(later_settings(today))
+    return [address for address in addresses(today) if address not in later]
+
+
+def _today(system: str) -> Settings:
+    return next(iter(SYSTEMS[system].presets.values()))
 
 
 def address_of(system: str, name: str) -> str:

@@ -15,7 +15,7 @@ import torch
 from course_lib.data.catalog import card
 from course_lib.data.corpus import prepared_content
 from course_lib.experiments.predictions import FILE, ItemPredictions, read_predictions
-from course_lib.experiments.settings import SpecError
+from course_lib.experiments.settings import Settings, SpecError
 from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.training.parallel import processes
@@ -33,7 +33,12 @@ ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; setting
 
 
 # Settings that are younger than some records, and what those runs did.
-LATER = {"text": {"without_vector": "random"}, "control": {"attention_weights": "learned"}}
+LATER = {
+    "text": {"without_vector": "random"},
+    "model": {"xavier": False},
+    "training": {"halve_after": 0},
+    "control": {"attention_weights": "learned"},
+}
 
 
 class StaleRun(SpecError):
@@ -87,14 +92,14 @@ def read_record(path: Path) -> dict[str, Any]:
     complete record."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        RunSpec(**record["spec"])
+        spec = RunSpec(**record["spec"])
         missing = {"id", "settings", "data"} - record.keys()
         if missing or not isinstance(record["data"]["content"], str):
             raise KeyError(*missing)
         if not isinstance(record["settings"], dict):
             raise TypeError("settings have no names")
         if "model" in record["settings"]:  # else they are from before settings were nested
-            for part, values in LATER.items():
+            for part, values in later_settings(spec.settings()).items():
                 record["settings"][part] = values | record["settings"].get(part, {})
     except OSError as error:
         raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
@@ -103,6 +108,15 @@ def read_record(path: Path) -> dict[str, Any]:
             f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
         ) from error
     return record
+
+
+def later_settings(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Which of ``LATER`` a system with these settings has, part by part."""
+    return {
+        part: {name: values[name] for name in values.keys() & has.keys()}
+        for part, has in asdict(settings).items()
+        if (values := LATER.get(part))
+    }
 
 
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:

@@ -57,14 +57,14 @@ class RunSpec:
 
     def settings(self) -> Settings:
         """The preset with the overrides; raises ``SpecError`` naming what does not fit."""
+        if not isinstance(self.overrides, dict):
+            raise SpecError(f"overrides takes values by address, got {self.overrides!r}")
         settings = with_overrides(self.preset_settings(), self.overrides)
         SYSTEMS[self.system].check(settings)
         return settings
 
     def validate(self) -> None:
         """Raise ``SpecError`` for anything that cannot run, before anything starts."""
-        if not isinstance(self.overrides, dict):
-            raise SpecError(f"overrides takes values by address, got {self.overrides!r}")
         settings = self.settings()
         sizes = self._sizes()
         rows = sum(sizes["train"])

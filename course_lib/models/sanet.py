@@ -22,8 +22,9 @@ SHORT = 128  # up to so many words a CPU is faster if it computes the weights
 class SANetConfig:
     """Sizes of a SANet. ``attention=False`` is its baseline, with feed-forward layers instead.
 
-    The last four are choices that the lesson varies: the paper has positions, does not divide the
-    scores by √d, and does not say whether it masks padding before the maximum; ``sparse`` computes
+    The last five are choices that the course varies: the paper has positions, does not divide the
+    scores by √d, and does not say whether it masks padding before the maximum nor what its first
+    weights are: PyTorch's, or ``xavier``'s as in the first author's later code. ``sparse`` computes
     embedding gradients only for rows in the batch, which needs an optimiser without momentum.
     ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
     """
@@ -37,11 +38,12 @@ class SANetConfig:
     scaled: bool = False
     masked_pooling: bool = True
     sparse: bool = False
+    xavier: bool = False
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden", "blocks")
         check_share(self, "dropout")
-        check_flags(self, "attention", "positions", "scaled", "masked_pooling", "sparse")
+        check_flags(self, "attention", "positions", "scaled", "masked_pooling", "sparse", "xavier")
 
     @classmethod
     def base(cls, **changes: Any) -> "SANetConfig":
@@ -147,6 +149,10 @@ class SANet(nn.Module):
         self.projection = nn.Linear(self.embedding.embedding_dim, config.hidden)
         self.blocks = nn.ModuleList([Block(config) for _ in range(config.blocks)])
         self.classifier = nn.Linear(config.hidden, classes)
+        if config.xavier:
+            for layer in self.modules():
+                if isinstance(layer, nn.Linear):
+                    nn.init.xavier_uniform_(layer.weight)
 
     def forward(
         self,

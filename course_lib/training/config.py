@@ -1,5 +1,7 @@
 """How a model is trained: settings that check themselves, and the optimiser that they name."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,7 +31,8 @@ class TrainingConfig:
     """How a model is trained; ``patience`` epochs without a better validation figure stop it.
 
     ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
-    With ``decay`` the learning rate falls linearly to zero over the planned epochs. ``optimizer``
+    With ``decay`` the learning rate falls linearly to zero over the planned epochs; it is halved
+    whenever ``halve_after`` epochs (0: never) have brought no lower validation loss. ``optimizer``
     is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate (0:
     not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's
     default; SGD has none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0:
@@ -44,6 +47,7 @@ class TrainingConfig:
     batch_size: int = 32
     learning_rate: float = 1e-3
     decay: bool = True
+    halve_after: int = 0
     weight_decay: float = 0.0
     clip_norm: float = 1.0
     most_tokens: int = 0
@@ -57,13 +61,27 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_whole(self, "epochs", "batch_size")
-        check_whole(self, "most_tokens", "patience", least=0)
+        check_whole(self, "most_tokens", "patience", "halve_after", least=0)
         check_number(self, "weight_decay", "clip_norm", "momentum", "epsilon", "embedding_rate")
         check_positive(self, "learning_rate")
         check_flags(self, "decay")
         check_choice(self, "best_by", ("loss", "accuracy"))
         check_choice(self, "optimizer", OPTIMIZERS)
         check_choice(self, "precision", ("auto", "native", "no", "bf16"))
+
+    def share_of_rate(self, place: float, losses: Sequence[float]) -> float:
+        """What share of the learning rate is left: ``place`` epochs have passed, and ``losses``
+        are the validation losses of those that have ended.
+
+        It follows from them alone, so that a resumed training has the same rate.
+        """
+        share, least, since = 1.0, math.inf, 0
+        for loss in losses:
+            since = 0 if loss < least else since + 1
+            least = min(loss, least)
+            if since == self.halve_after > 0:
+                share, since = share / 2, 0
+        return share * (1 - place / self.epochs if self.decay else 1.0)
 
 
 def make_optimizer(

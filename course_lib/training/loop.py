@@ -95,14 +95,14 @@ def _train_epoch(
     history, accelerator = checkpoints.history, checkpoints.accelerator
     number = len(history.epochs)
     rest = batches.epoch(number, skip=history.step)
+    losses = [epoch.validation_loss for epoch in history.epochs]
     options = {"total": len(batches), "initial": history.step, "leave": False}
     name = f"epoch {number + 1} of {config.epochs}"
     bar = tqdm(rest, name, disable=not is_main(), **options)
     for batch in bar:
         start = time.perf_counter()
         place = f"epoch {number + 1}, batch {history.step + 1} of {len(batches)}"
-        # computed from the step, so that a resumed training has the same rate
-        share = 1 - (number + history.step / len(batches)) / config.epochs if config.decay else 1.0
+        share = config.share_of_rate(number + history.step / len(batches), losses)
         for group in optimizer.param_groups:
             group["lr"] = config.learning_rate * share * group["rate"]
         optimizer.zero_grad()

@@ -15,7 +15,9 @@ __all__, __getattr__ = front(
         "prior_corrected": "chance",  # probabilities where classes have other shares
         "changes_table": "changes",  # what each change of a setting buys on validation texts
         "STEPS": "changes",  # from the first record to the last, one change after the other
+        "recorded_steps": "changes",  # STEPS with their validation accuracies
         "waterfall_figure": "changes",  # what each of these changes bought, as bars
+        "gaps_table": "gaps",  # ours at first and now, beside the papers
         "single_changes": "apart",  # pairs of runs that differ in one setting
         "Beside": "beside",  # a network's accuracy with chance and counted words
         "beside_chance": "beside",  # networks beside chance and counted words

@@ -15,10 +15,14 @@ from course_lib.experiments.spec import RunSpec
 from course_lib.views import plots
 
 
-def changes_table(groups: Iterable[str], records: list[dict[str, Any]] | None = None) -> str:
-    """The recorded runs of the grid's ``groups`` as a markdown table: what differs from their first
-    run, the kept epochs, the validation accuracy in % (mean ± standard deviation over seeds), and
-    the difference to the first row.
+def changes_table(
+    groups: Iterable[str],
+    records: list[dict[str, Any]] | None = None,
+    first: str | None = None,
+) -> str:
+    """The recorded runs of the grid's ``groups`` as a markdown table: what differs from the run
+    with the id ``first`` (by default the groups' first), the kept epochs, the validation accuracy
+    in % (mean ± standard deviation over seeds), and the difference to the first row.
 
     Runs that are not recorded are left out; without the first there is nothing to compare with and
     the table has no row. Below it stand the caveat of validation accuracies, and that runs were
@@ -27,7 +31,9 @@ def changes_table(groups: Iterable[str], records: list[dict[str, Any]] | None = 
     records = load_records() if records is None else records
     recorded = {record["id"]: record for record in records}
     grid = read_grid()
-    specs = [spec for group in groups for spec in grid[group]]
+    specs = [spec for name in groups for spec in grid[name]]
+    if first:
+        specs.insert(0, {spec.id: spec for runs in grid.values() for spec in runs}[first])
     rows: dict[str, list[dict[str, Any]]] = {}  # the records of all seeds, by the change
     for spec in specs:
         found = rows.setdefault(_change(spec, specs[0]), [])
@@ -63,6 +69,11 @@ STEPS = {
         "first record: 256 words": "sanet-imdb-base-max_tokens256-epochs15-patience3-s0",
         "film vectors, frozen; scores / √d; 400 words; 20 epochs": "sanet-imdb-room-s0",
     },
+    "IRAM on IMDb": {
+        "first record: 200 words, all parts": "iram-imdb-imdb-s0",
+        "film vectors, frozen; 400 words; settings of the room": "iram-imdb-room-max_tokens400-"
+        "patience2-s0",
+    },
     "IRAM vanilla on SST-2": {
         "first record": "iram-sst2-vanilla-s0",
         "film vectors beside GloVe's, dropout 0.3": f"iram-sst2-vanilla-{FILM}-dropout0.3-"
@@ -87,14 +98,19 @@ def waterfall_figure(records: list[dict[str, Any]] | None = None) -> Figure:
     A chain ends before its first run that is not recorded. The caveat of validation accuracies
     holds.
     """
-    records = load_records() if records is None else records
+    chains = recorded_steps(load_records() if records is None else records)
+    return plots.waterfall(chains, "validation accuracy of the kept epoch, % (seed 0)")
+
+
+def recorded_steps(records: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """``STEPS`` with the validation accuracies of their kept epochs, as far as each is recorded."""
     recorded = {run["id"]: kept_accuracy(run) for run in records if "epochs" in run}
     chains = {}
     for title, steps in STEPS.items():
         done = list(takewhile(lambda step: step[1] in recorded, steps.items()))
         if done:
             chains[title] = {change: recorded[run] for change, run in done}
-    return plots.waterfall(chains, "validation accuracy of the kept epoch, % (seed 0)")
+    return chains
 
 
 def _change(spec: RunSpec, first: RunSpec) -> str:

@@ -135,14 +135,15 @@ def _attention_cell(group: list[dict[str, Any]], state: str, figure: str) -> str
 def sizes_of_training(
     records: list[dict[str, Any]] | None = None, dataset: str = "imdb"
 ) -> dict[int, list[dict[str, Any]]]:
-    """The base model's records with attention by number of training texts, in increasing order:
-    a run's ``limit`` less the validation share."""
+    """The base model's records with attention on test texts by number of training texts, in
+    increasing order: a run's ``limit`` less the validation share."""
     records = load_records() if records is None else records
     sizes = defaultdict(list)
     for record in records:
         spec = record["spec"]
         fits = (spec["system"], spec["preset"], spec["dataset"]) == ("sanet", "base", dataset)
-        if fits and "attention" in record and set(spec["overrides"]) <= HOW_LONG:
+        read = {"attention", "test"} <= record.keys()
+        if fits and read and set(spec["overrides"]) <= HOW_LONG:
             sizes[record["sizes"]["train"]].append(record)
     return dict(sorted(sizes.items()))
 
