@@ -44,7 +44,11 @@ def atomic_path(target: Path) -> Iterator[Path]:
         yield workroom / target.name
         if not target.is_dir():  # a folder that another process finished meanwhile is as good
             _to_disk(workroom / target.name)
-            (workroom / target.name).replace(target)
+            try:
+                (workroom / target.name).replace(target)
+            except OSError:
+                if not target.is_dir():  # or finished since we looked
+                    raise
             with suppress(OSError):  # it is whole and in place, whatever becomes of its name
                 _sync(target.parent)
     except Exception as error:

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,25 @@ def test_atomic_path_keeps_a_folder_that_another_process_finished_meanwhile(tmp_
         (tmp_path / "target").mkdir()
         (tmp_path / "target" / "theirs").touch()
     assert files_below(tmp_path) == ["target/theirs"]
+
+
+@pytest.mark.parametrize("theirs", [True, False])
+def test_atomic_path_keeps_a_folder_that_another_process_finishes_at_the_same_moment(
+    tmp_path, theirs, monkeypatch
+):
+    """The other folder appears after the look, while ours goes to the disk."""
+    target = tmp_path / "target"
+
+    def appear(_):
+        target.mkdir() if theirs else target.touch()
+        (target / "theirs").touch() if theirs else None
+
+    monkeypatch.setattr("course_lib.files._to_disk", appear)
+    expected = nullcontext() if theirs else pytest.raises(DataError, match="Not a directory")
+    with expected, atomic_path(target) as temporary:
+        temporary.mkdir()
+        (temporary / "mine").touch()
+    assert files_below(tmp_path) == ["target/theirs"] if theirs else ["target"]
 
 
 def trouble(code, *paths):

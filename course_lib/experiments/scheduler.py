@@ -80,6 +80,8 @@ def run_groups(
     print(estimate(to_run, load_records()), flush=True)
     prepare_data(to_run)
     records.RUNS.mkdir(exist_ok=True)
+    for spec in to_run:  # a mark without a record, which somebody removed
+        (records.RUNS / spec.id / "done").unlink(missing_ok=True)
     console = records.RUNS / "snakemake.log"
     succeeded = _snakemake(
         [*place, *snakemake, "--config", f"groups={','.join(groups)}", f"again={again}"],

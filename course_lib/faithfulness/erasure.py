@@ -16,6 +16,7 @@ from course_lib.faithfulness.documents import Document, Model, Variant, ask, lot
 from course_lib.faithfulness.documents import predicted as predict
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, as in DeYoung et al.
+FIRST_ASKED = 8  # words removed; then twice as many, of documents whose decision still stands
 
 
 def orders(
@@ -136,13 +137,18 @@ def words_to_flip(
     that flips only the easy ones would look like the best.
     """
     ranked = orders(documents, importances, seed)
-    variants = [
-        Variant(document, ~first(order, count), mask)
-        for document, order in zip(documents, ranked)
-        for count in range(1, len(order) + 1)
-    ]
     classes, _ = predict(model, documents)
-    decisions = ask(model, variants, "words to flip").argmax(1)
-    parts = np.split(decisions, np.cumsum([len(order) for order in ranked])[:-1])
-    changed = [part != j for part, j in zip(parts, classes, strict=True)]
-    return np.array([(c.argmax() + 1) / len(c) if c.any() else 1.0 for c in changed])
+    shares = np.ones(len(documents))
+    waiting, least, most = list(range(len(documents))), 1, FIRST_ASKED
+    while waiting:
+        asked = [
+            (n, count) for n in waiting for count in range(least, 1 + min(most, len(ranked[n])))
+        ]
+        variants = [Variant(documents[n], ~first(ranked[n], count), mask) for n, count in asked]
+        decisions = ask(model, variants, "words to flip").argmax(1)
+        for (n, count), decision in reversed(list(zip(asked, decisions, strict=True))):
+            if decision != classes[n]:
+                shares[n] = count / len(ranked[n])  # the fewest words come last
+        waiting = [n for n in waiting if shares[n] == 1 and len(ranked[n]) > most]
+        least, most = most + 1, 2 * most
+    return shares
