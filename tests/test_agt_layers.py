@@ -177,6 +177,32 @@ def test_gates_and_phrases_are_those_of_the_records():
     assert "above the median" not in report.phrase_lengths(record)
 
 
+def test_the_figure_of_phrases_and_gates_shows_the_means_of_the_seeds():
+    records = load_records()
+    group = [
+        record["attention"]
+        for record in records
+        if record["spec"]["system"] == "agt" and record["spec"]["preset"] == "paper"
+        and "test" in record and "imdb-cbow" in record["id"]
+    ]  # fmt: skip
+    assert len(group) == 3
+    strict, relaxed, gates = report.composition_figure(records).axes
+    for axis, prefix in ((strict, ""), (relaxed, "relaxed ")):
+        for line, (state, name) in zip(
+            axis.lines,
+            [("trained", "phrases"), ("trained", "phrases by chance"), ("untrained", "phrases")],
+            strict=True,
+        ):
+            lengths = [
+                np.divide(figures[state][f"{prefix}selected"], figures[state][f"{prefix}{name}"])
+                for figures in group
+            ]
+            assert line.get_ydata() == pytest.approx(np.mean(lengths, 0), rel=1e-5)
+    for line, state in zip(gates.lines, ("trained", "untrained"), strict=True):
+        expected = np.mean([figures[state]["gate"] for figures in group], 0)
+        assert line.get_ydata() == pytest.approx(expected, rel=1e-5)
+
+
 # The figures
 
 

@@ -8,6 +8,7 @@ __all__, __getattr__ = front(
         "optimiser_table": "agt",  # training losses of the readings of AGT's "0.0005"
         "agt_seeds_table": "agt",  # every seed of AGT and its ablations
         "gate_profiles": "agt",  # AGT's mean gates by layer, by vectors and seed
+        "composition_figure": "agt",  # phrases and gates by layer, of AGT with film vectors
         "phrase_lengths": "agt",  # of a recorded AGT, beside those of a random order
         "constant_loss": "chance",  # the loss of knowing the shares of the classes and no more
         "detectable_difference": "chance",  # the smallest that so many seeds show

@@ -3,11 +3,18 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.experiments.records import kept_accuracy, load_records
-from course_lib.experiments.report.records import accuracy_of, seeds_of, with_other_vectors
+from course_lib.experiments.report.records import (
+    accuracy_of,
+    seeds_of,
+    with_film_vectors,
+    with_other_vectors,
+)
 from course_lib.experiments.report.sst import AGT_MODELS
 
 Records = list[dict[str, Any]]
@@ -100,6 +107,39 @@ def phrase_lengths(record: dict[str, Any]) -> dict[str, PhraseLengths]:
         totals = [(words.sum() / count.sum()).item() for count in (runs, expected)]
         found[rule] = PhraseLengths(*totals, expected / runs)
     return found
+
+
+def composition_figure(records: Records | None = None) -> Figure:
+    """Words in a phrase by layer, by both rules of selection, and the mean transform gate: means
+    over the seeds of AGT with film vectors on SST-5's test sentences (the paper's Fig. 3), beside
+    the same words in a random order and the untrained network."""
+    records = load_records() if records is None else records
+    group = with_film_vectors(records, "agt", "paper", "sst5")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.1), layout="constrained")
+    rules = {"above 0.95": "", "above the median": "relaxed "}
+    for axis, (rule, prefix) in zip(axes, rules.items()):
+        for state, name, look in (
+            ("trained", "phrases", "o-"),
+            ("trained", "phrases by chance", "s--"),
+            ("untrained", "phrases", "^:"),
+        ):
+            counts = [
+                [record["attention"][state][f"{prefix}{key}"] for record in group]
+                for key in ("selected", name)
+            ]
+            words, phrases = torch.tensor(counts)
+            label = "trained, words shuffled" if "chance" in name else state
+            axis.plot((words / phrases).mean(0), look, label=label)
+        axis.set(
+            title=f"weights {rule}", xlabel="layer", ylabel="words in a phrase", ylim=(0.9, 2.5)
+        )
+        axis.legend(loc="upper left", fontsize=9)
+    for state, look in (("trained", "o-"), ("untrained", "^:")):
+        gates = torch.tensor([record["attention"][state]["gate"] for record in group])
+        axes[2].plot(range(1, 1 + gates.shape[1]), gates.mean(0), look, label=state)
+    axes[2].set(title="gates", xlabel="layer", ylabel="mean transform gate", ylim=(0, 1))
+    axes[2].legend(loc="lower left", fontsize=9)
+    return figure
 
 
 def _attention(record: dict[str, Any]) -> dict[str, Any]:
