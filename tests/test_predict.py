@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -11,7 +12,8 @@ from own_files import ROWS, TINY, UNICODE, delimited, write
 
 from course_lib import cli
 from course_lib.data import own_texts
-from course_lib.experiments import predict, weights
+from course_lib.experiments import predict, records, weights
+from course_lib.experiments.faithfulness_record import record_path
 from course_lib.experiments.predict import HEAVIEST, predict_file
 from course_lib.experiments.run import Run, load_run, train
 from course_lib.experiments.settings import SpecError
@@ -117,8 +119,9 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
 def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr(weights, "REPOSITORY", tmp_path)
-    assert weights.any_run("run").record == han.record
+    monkeypatch.setattr(records, "REPOSITORY", tmp_path)
+    assert weights.any_run("run").record == load_run(Path("run")).record == han.record
+    assert record_path("run") == tmp_path / "run" / "faithfulness.json"
 
 
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):

@@ -25,7 +25,12 @@ from course_lib import faithfulness
 from course_lib.experiments import records
 from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.experiments.model_card import DIGEST
-from course_lib.experiments.records import check_data, describe_environment, write_json
+from course_lib.experiments.records import (
+    check_data,
+    describe_environment,
+    run_folder,
+    write_json,
+)
 from course_lib.experiments.run import Run, split_rows
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.systems import Network
@@ -97,7 +102,7 @@ def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
     check_data(run.record, run.record["spec"]["dataset"], Path(name))
     chosen = some_texts(run, "test", texts, seed)
-    trained_here = (Path(name) / "record.json").exists()
+    trained_here = (run_folder(name) / "record.json").exists()
     weights = run.record["weights" if trained_here else DIGEST]
     return Trial(run, weights, DocumentModel(run.system).documents(chosen), seed)
 
@@ -311,7 +316,7 @@ def record_path(name: str, kind: str = ALL) -> Path:
     ``name`` may be the folder of a run. The record of one that ``results/`` does not hold stays
     there.
     """
-    folder = Path(name)
+    folder = run_folder(name)
     if not (folder / "record.json").exists():
         return records.RESULTS / kind / f"{name}.json"
     run = records.read_record(folder / "record.json")["id"]

@@ -87,6 +87,14 @@ def current_commit() -> str:
     return result.stdout.strip() or "unknown"
 
 
+def run_folder(name: str | Path) -> Path:
+    """The folder of a run as it is named from here, or from the repository, as ``attention-course
+    run`` prints it, where only that holds a finished run."""
+    here, there = Path(name), REPOSITORY / name
+    only_there = not (here / "record.json").exists() and (there / "record.json").exists()
+    return there if only_there else here
+
+
 def read_record(path: Path) -> dict[str, Any]:
     """The record in a file, with today's settings; ``StaleRun`` naming the file if it holds no
     complete record."""

@@ -34,6 +34,7 @@ from course_lib.experiments.records import (
     move_aside,
     publish,
     read_record,
+    run_folder,
     state,
     write_json,
 )
@@ -241,10 +242,12 @@ def split_rows(
 
 
 def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
-    """A finished run from its folder, made on any device and any number of threads.
+    """A finished run from its folder (see ``run_folder``), made on any device and any number of
+    threads.
 
     Raises ``StaleRun`` if it is damaged or not the run of ``spec``, or if its data have changed.
     """
+    folder = run_folder(folder)
     record = read_record(folder / "record.json")
     spec = spec or recorded_spec(record, folder)
     check_record(record, spec, folder)

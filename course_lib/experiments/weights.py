@@ -26,6 +26,7 @@ from course_lib.experiments.records import (
     check_settings,
     load_records,
     publish,
+    run_folder,
     write_json,
 )
 from course_lib.experiments.run import Run, load_run, recorded_spec, split_rows
@@ -55,15 +56,12 @@ def recorded_names() -> list[str]:
 
 
 def any_run(name: str) -> Run:
-    """A finished run by its folder, or a recorded network by its id; raises as ``load_run`` and
-    ``load_recorded``.
-
-    A folder may also be told from the repository, as ``attention-course run`` prints it.
-    ``DataError`` for one that holds no finished run.
+    """A finished run by its folder (see ``run_folder``), or a recorded network by its id; raises as
+    ``load_run`` and ``load_recorded``, and ``DataError`` for a folder that holds no finished run.
     """
-    for folder in (Path(name), REPOSITORY / name):
-        if (folder / "record.json").exists():
-            return load_run(folder)
+    folder = run_folder(name)
+    if (folder / "record.json").exists():
+        return load_run(folder)
     if len(Path(name).parts) > 1:
         raise DataError(f"{name}: no finished run; attention-course run prints the folder of one")
     return load_recorded(name)
@@ -114,7 +112,7 @@ def publish_weights(folder: Path) -> Path:
     ``StaleRun`` for a folder that is not this run's in ``runs/``, ``DataError`` for more than
     ``LARGEST`` bytes or other logits.
     """
-    run = load_run(folder)
+    run, folder = load_run(folder), run_folder(folder)
     spec = recorded_spec(run.record, folder)
     if folder.resolve() != (records.RUNS / spec.id).resolve():
         raise StaleRun(f"{folder} holds {spec.id}: move it to {records.RUNS / spec.id} first")
