@@ -147,6 +147,18 @@ def test_readings_of_the_optimiser_stand_with_the_lowest_loss_first():
     assert report.optimiser_table([]) == "| optimiser |\n|---|"
 
 
+def test_a_longer_run_of_an_optimiser_stands_with_its_last_epoch():
+    read = [r for r in load_records() if "training.optimizer" in r["spec"]["overrides"]]
+    short = [record for record in read if len(record["epochs"]) == 3]
+    slowest = max(short, key=lambda record: record["epochs"][2]["train_loss"])
+    longer = slowest | {"epochs": [*slowest["epochs"], {"train_loss": 1.4}, {"train_loss": 1.25}]}
+    lines = report.optimiser_table([*short, longer]).splitlines()
+    assert lines[0] == "| optimiser | epoch 1 | epoch 2 | epoch 3 | epoch 5 |"
+    (line,) = (line for line in lines if "5 epochs" in line)
+    assert line.startswith("| Adadelta, rate 0.0005, 5 epochs |") and line.endswith("| 1.250 |")
+    assert all(line.endswith("| – |") for line in lines[2:] if "5 epochs" not in line)
+
+
 def test_every_seed_has_a_line_of_its_own():
     records = load_records()
     lines = report.agt_seeds_table(records).splitlines()

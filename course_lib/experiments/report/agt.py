@@ -21,20 +21,25 @@ Records = list[dict[str, Any]]
 
 
 def optimiser_table(records: Records | None = None) -> str:
-    """The short runs of the grid's ``agt_optimizer`` as a markdown table: training loss after each
-    epoch, by optimiser and what "0.0005" was taken for."""
+    """The grid's ``agt_optimizer`` as a markdown table: training loss after each epoch of the short
+    runs and after the last one of a longer run, by optimiser and what "0.0005" was taken for; the
+    lowest loss after the epochs that all have comes first."""
     records = load_records() if records is None else records
     found = [
         record
         for record in records
         if record["spec"]["system"] == "agt" and "training.optimizer" in record["spec"]["overrides"]
     ]
-    epochs = max((len(record["epochs"]) for record in found), default=0)
-    head = ["optimiser", *(f"epoch {epoch}" for epoch in range(1, 1 + epochs))]
-    lines = [_line(head), "|---" + "|---:" * epochs + "|"]
-    for record in sorted(found, key=lambda record: record["epochs"][-1]["train_loss"]):
-        losses = [f"{epoch['train_loss']:.3f}" for epoch in record["epochs"]]
-        lines.append(_line([_optimiser(record["settings"]["training"]), *losses]))
+    lengths = {len(record["epochs"]) for record in found}
+    short = min(lengths, default=0)
+    shown = sorted({*range(1, 1 + short), *lengths})
+    lines = [_line(["optimiser", *(f"epoch {epoch}" for epoch in shown)])]
+    lines.append("|---" + "|---:" * len(shown) + "|")
+    for record in sorted(found, key=lambda record: record["epochs"][short - 1]["train_loss"]):
+        losses = {n: epoch["train_loss"] for n, epoch in enumerate(record["epochs"], start=1)}
+        longer = f", {len(losses)} epochs" if len(losses) > short else ""
+        cells = [f"{losses[epoch]:.3f}" if epoch in losses else "–" for epoch in shown]
+        lines.append(_line([f"{_optimiser(record['settings']['training'])}{longer}", *cells]))
     return "\n".join(lines)
 
 
