@@ -18,6 +18,7 @@ from course_lib.experiments.settings import SpecError
 from course_lib.experiments.trained_tests import (
     TESTS,
     adversary,
+    guided,
     planted,
     randomisation,
     record_test,
@@ -242,3 +243,29 @@ def test_the_committed_records_are_of_commits_and_fit_the_pictures():
             report.roar_figure(record["on"], found)
         if record["test"] == "adversary":
             report.adversary_figure(record["on"], found)
+
+
+def test_what_the_report_says_of_the_trained_tests_is_in_the_records():
+    found = report.trained_records(REPOSITORY / "results/faithfulness/trained")
+    on = {name: found[f"{name}-sst2_sentences"] for name in ("roar", "guided", "avoidance")}
+    assert all(record["seeds"] == [0, 1, 2] for record in on.values())
+    lines = {name: record["lines"] for name, record in on.items()}
+    left = [
+        lines["roar"][roar.line_name(r, 0.1)]["accuracy"] for r in (roar.ATTENTION, roar.RANDOM)
+    ]
+    assert [round(accuracy["mean"], 2) for accuracy in left] == [0.71, 0.80]
+    assert max(left[0]["by_seed"]) < min(left[1]["by_seed"])
+    gains = {line: figures.get(guided.GAIN) for line, figures in lines["guided"].items()}
+
+    def points(mean):
+        return [round(100 * mean[part], 1) for part in ("mean", "low", "high")]
+
+    assert points(gains["MLP, its own attention"]) == [1.7, 0.2, 3.2]
+    assert points(gains["MLP, the BiLSTM's attention"]) == [0, -1.6, 1.5]
+    (fooled,) = (gain for line, gain in gains.items() if "adversary" in line)
+    assert round(100 * fooled["mean"]) == -21
+    taught, masked = lines["avoidance"]["BiLSTM, λ = 1"], "BiLSTM, marked words masked in all texts"
+    price = "accuracy minus that of λ = 0"
+    assert points(taught[price]) == [-0.2, -1.0, 0.7]
+    assert points(lines["avoidance"][masked][price])[0] == -4.8
+    assert points(lines["avoidance"]["MLP, λ = 10"][price])[0] == -18
