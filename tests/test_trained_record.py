@@ -255,6 +255,13 @@ def test_what_the_report_says_of_the_trained_tests_is_in_the_records():
     ]
     assert [round(accuracy["mean"], 2) for accuracy in left] == [0.71, 0.80]
     assert max(left[0]["by_seed"]) < min(left[1]["by_seed"])
+    control = {
+        ranker: found["roar-planted"]["lines"][roar.line_name(ranker, 0.1)]["accuracy"]
+        for ranker in roar.RANKERS
+    }
+    rounded = {ranker: round(100 * accuracy["mean"]) for ranker, accuracy in control.items()}
+    assert rounded == dict(zip(roar.RANKERS, (75, 60, 95), strict=True))
+    assert [round(100 * seed) for seed in control[roar.ATTENTION]["by_seed"]] == [58, 86, 81]
     gains = {line: figures.get(guided.GAIN) for line, figures in lines["guided"].items()}
 
     def points(mean):
