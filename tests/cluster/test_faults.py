@@ -63,6 +63,10 @@ def test_records_that_were_spoiled_are_made_again_and_say_so(project):
     assert f"{other} was made from other data than toy holds now" in output
     assert output.count("training again") == 2
     assert records(project) == before
+    half.unlink()  # by hand
+    code, output = project.call("run", "all")
+    assert code == 0, output + project.log()
+    assert records(project) == before
 
 
 def test_a_full_disk_is_said_and_the_run_is_made_once_there_is_space(project, full_disk):
