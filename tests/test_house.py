@@ -152,10 +152,11 @@ def test_no_tracked_file_names_a_machine_or_a_registry_host():
     )
     hosts = "|".join(("py" + "pi", "npm" + "js", "deb" + "ian", "python" + "hosted"))
     pattern = re.compile(rf"https?://\S*(?:{hosts})|(?<![\w.])/(?:home|root|tmp)/\w")
+    picture = re.compile(r'"image/png": "[\w+/=\\]*"')  # whose base64 may spell anything
     found = []
     for name in listed.stdout.split("\n"):
         path = REPOSITORY / name
         if path.is_file() and path.suffix not in BINARY:
-            text = path.read_text(encoding="utf-8")
+            text = picture.sub("", path.read_text(encoding="utf-8"))
             found += [f"{name}: {match[0]}" for match in pattern.finditer(text)]
     assert found == []
