@@ -309,6 +309,24 @@ def test_equal_importances_are_a_random_ranking_and_not_one_from_left_to_right()
     assert abs(removed.mean() - 0.6) < 0.06  # the mean place of the planted word is the third
 
 
+@pytest.mark.parametrize("mask", [None, "gap"])
+def test_words_to_flip_are_found_however_late_the_decision_changes(mask):
+    """Of forty words one decides; the removals are asked in several rounds (8, 16, 32, 40)."""
+    places = [1, 8, 9, 16, 17, 32, 33, 40]  # in the ranking, of the word that decides
+    texts = [[f"w{n}" for n in range(40)] for _ in places]
+    for text, place in zip(texts, places):
+        text[place - 1] = "good"
+    undecided = [f"w{n}" for n in range(40)]
+
+    def model(documents):
+        positive = np.array([0.9 if "good" in document else 0.2 for document in documents])
+        return np.stack([1 - positive, positive], 1)
+
+    falling = [-np.arange(40.0)] * (len(texts) + 1)
+    shares = faithfulness.words_to_flip(model, [*texts, undecided], falling, mask)
+    assert shares.tolist() == [place / 40 for place in places] + [1.0]
+
+
 @pytest.mark.parametrize(
     ("importances", "message"),
     [

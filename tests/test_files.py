@@ -77,15 +77,16 @@ def test_atomic_path_keeps_a_folder_that_another_process_finishes_at_the_same_mo
     target = tmp_path / "target"
 
     def appear(_):
-        target.mkdir() if theirs else target.touch()
-        (target / "theirs").touch() if theirs else None
+        if theirs:
+            target.mkdir()
+        (target / "theirs" if theirs else target).touch()
 
     monkeypatch.setattr("course_lib.files._to_disk", appear)
     expected = nullcontext() if theirs else pytest.raises(DataError, match="Not a directory")
     with expected, atomic_path(target) as temporary:
         temporary.mkdir()
         (temporary / "mine").touch()
-    assert files_below(tmp_path) == ["target/theirs"] if theirs else ["target"]
+    assert files_below(tmp_path) == (["target/theirs"] if theirs else ["target"])
 
 
 def trouble(code, *paths):
