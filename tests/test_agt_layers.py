@@ -213,6 +213,18 @@ def test_the_figure_of_phrases_and_gates_shows_the_means_of_the_seeds():
     for line, state in zip(gates.lines, ("trained", "untrained"), strict=True):
         expected = np.mean([figures[state]["gate"] for figures in group], 0)
         assert line.get_ydata() == pytest.approx(expected, rel=1e-5)
+    # what the report says of it
+    words = np.mean([figures["trained"]["selected"] for figures in group])
+    assert words < 1.1
+    trained, shuffled, _ = (np.array(line.get_ydata()) for line in relaxed.lines)
+    assert (
+        trained.argmax() == 5 and round(trained[5], 1) == 1.9 and (shuffled.round(1) == 1.8).all()
+    )
+    assert (trained.round(1) == 1.7).mean() > 0.5 and (trained > shuffled).sum() == 4
+    after, before = (line.get_ydata() for line in gates.lines)
+    assert (
+        round(after[0], 2) == 0.56 and round(after[-1], 2) == 0.37 and round(before[0], 2) == 0.73
+    )
 
 
 # The figures
