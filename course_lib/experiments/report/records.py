@@ -44,7 +44,9 @@ def seeds_of(
     the settings with the most seeds.
     """
     tested = _tested(records, system, preset, dataset)
-    return _largest([record for record in tested if set(record["spec"]["overrides"]) <= HOW_LONG])
+    return largest_group(
+        [record for record in tested if set(record["spec"]["overrides"]) <= HOW_LONG]
+    )
 
 
 def with_other_vectors(
@@ -63,7 +65,7 @@ def with_other_vectors(
             others = {name: changes[name] for name in changes if name not in HOW_LONG | HOW_READ}
             named = vector_size(record) or "no vectors", *(in_words(*it) for it in others.items())
             groups[", ".join(named)].append(record)
-    return {changes: _largest(group) for changes, group in groups.items()}
+    return {changes: largest_group(group) for changes, group in groups.items()}
 
 
 def with_film_vectors(
@@ -98,7 +100,7 @@ def _tested(
     ]
 
 
-def _largest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def largest_group(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those of equal settings: of the whole dataset rather than of a subset, then the most."""
     groups = defaultdict(list)
     for record in records:
