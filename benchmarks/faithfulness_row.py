@@ -16,10 +16,9 @@ from common import write
 from course_lib import faithfulness
 from course_lib.experiments.faithfulness_record import (
     SLOW_TEXTS,
-    Trial,
-    choose,
     record_faithfulness,
 )
+from course_lib.experiments.trial import Trial, choose
 from course_lib.faithfulness.documents import Variant, ask, predicted
 from course_lib.faithfulness.erasure import first, orders
 from course_lib.training.devices import use_threads

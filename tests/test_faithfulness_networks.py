@@ -243,6 +243,47 @@ def test_its_attention_can_be_replaced(family):
         )
 
 
+# where a network has what its first attention made of the states
+POOLED = {
+    "han": lambda model: (model.words, lambda inputs, output: output[0]),
+    "bilstm": lambda model: (model.pooling, lambda inputs, output: output[0]),
+    "iram": lambda model: (model.steps.refine, lambda inputs, output: inputs[0]),
+    "agt": lambda model: (model.stack, lambda inputs, output: inputs[0]),
+}
+
+
+@pytest.mark.parametrize("family", POOLED)
+def test_states_are_what_attention_weighs(family):
+    model, some = function_of(family), texts(family)[:4]
+    module, pooled = POOLED[family](model.system.model)
+    seen = []
+    hook = module.register_forward_hook(lambda _, i, o: seen.append(pooled(i, o)))
+    for text, states in zip(some, model.states(some)):
+        attention, real, _ = model.attended(text)
+        seen.clear()
+        model([text])
+        if family == "han":  # a row a sentence, each over its own words
+            ends = real.sum(1).cumsum()[:-1]
+            weights = [row[places] for row, places in zip(attention, real)]
+            sums = [w @ part for w, part in zip(weights, np.split(states, ends))]
+        else:
+            sums = [np.atleast_2d(attention)[0, : len(states)] @ states]
+        np.testing.assert_allclose(np.stack(sums), seen[0].reshape(len(sums), -1), atol=1e-6)
+    hook.remove()
+
+
+def test_states_of_sanet_are_what_its_first_block_reads():
+    model, (text, *_) = function_of("sanet"), texts("sanet")
+    tokens, _ = model._batch([text])
+    expected = model.system.model.embed(tokens)[0].detach().numpy()
+    np.testing.assert_allclose(model.states([text])[0], expected[: len(text)], atol=1e-6)
+
+
+def test_a_network_without_attention_weighs_no_states():
+    with pytest.raises(ValueError, match="IRAM has no states that attention weighs"):
+        DocumentModel(untrained("iram", **NO_ATTENTION["iram"])).states(texts("iram"))
+
+
 def test_sentences_keep_their_weights_when_those_of_words_are_replaced():
     model, (text, *_) = function_of("han"), texts("han")
     attention, real, answer = model.attended(text)

@@ -14,7 +14,6 @@ from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.experiments.faithfulness_record import (
     AGREEMENT,
     MASK,
-    choose,
     record_agreement,
     record_faithfulness,
     record_path,
@@ -24,6 +23,7 @@ from course_lib.experiments.records import StaleRun, load_records
 from course_lib.experiments.run import train
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.spec import RunSpec
+from course_lib.experiments.trial import choose
 from course_lib.experiments.weights import publish_weights
 from course_lib.faithfulness import agreement
 from course_lib.files import DataError

@@ -10,7 +10,6 @@ from recorded import spec_of, tiny_vectors
 
 from course_lib import cli
 from course_lib.experiments import records, report
-from course_lib.experiments.faithfulness_record import choose
 from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import load_records
 from course_lib.experiments.run import train
@@ -27,6 +26,7 @@ from course_lib.experiments.trained_tests import (
 from course_lib.experiments.trained_tests import ground as grounds
 from course_lib.experiments.trained_tests import record as recording
 from course_lib.experiments.trained_tests.record import summary
+from course_lib.experiments.trial import choose
 from course_lib.experiments.weights import publish_weights
 from course_lib.faithfulness import agreement
 from course_lib.files import REPOSITORY

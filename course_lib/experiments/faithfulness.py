@@ -21,7 +21,11 @@ from course_lib.faithfulness.documents import (
     words_of,
 )
 from course_lib.faithfulness.interventions import Answer
+from course_lib.models.agt import AGT
+from course_lib.models.bilstm import BiLSTM
+from course_lib.models.han import HAN
 from course_lib.models.iram import IRAM, visible
+from course_lib.models.sanet import SANet
 
 
 class Attended(NamedTuple):
@@ -113,6 +117,22 @@ class DocumentModel:
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
 
+    def states(self, documents: Sequence[Document]) -> list[np.ndarray]:
+        """What the attention of the first block or step weighs: ``(words, width)`` per document.
+
+        HAN's, the BiLSTM's and IRAM's are recurrent states, so neighbours have a part in them;
+        SANet's and AGT's are projected words. ``ValueError`` for another network.
+        """
+
+        @torch.inference_mode()
+        def found(some: list[Document], _: np.ndarray) -> list[np.ndarray]:
+            model, (tokens, mask) = self._model(), self._batch(some)
+            with attended_states(model) as seen:
+                model(tokens, mask)
+            return _of_words(seen[0], mask)
+
+        return self._in_batches(documents, found, "states")
+
     def attended(self, document: Document) -> Attended:
         """A document's attention and the network with that attention given.
 
@@ -191,13 +211,7 @@ class DocumentModel:
             log_odds = _log_odds(model(tokens, mask, **options).logits, classes)
             vectors, at = seen[-1]
             (slopes,) = torch.autograd.grad(log_odds.sum(), at)
-        if mask.dim() == 3:  # vectors are ``(real sentences, words, width)``
-            per_document, mask = mask.sum((1, 2)), mask[mask.any(2)]
-        else:
-            per_document = mask.sum(1)
-        ends = per_document.cumsum(0).tolist()[:-1]
-        parts = (np.split(_array(tensor[mask]), ends) for tensor in (vectors, slopes))
-        return list(zip(*parts, strict=True))
+        return list(zip(*(_of_words(tensor, mask) for tensor in (vectors, slopes)), strict=True))
 
     def _attention_gradients(
         self, documents: list[Document], classes: np.ndarray
@@ -236,6 +250,34 @@ def scaled_vectors(model: nn.Module, scale: float) -> Iterator[list[tuple[Tensor
         handle.remove()
 
 
+@contextmanager
+def attended_states(model: nn.Module) -> Iterator[list[Tensor]]:
+    """While it lasts, the list receives the states that attention weighs, pass by pass."""
+    seen: list[Tensor] = []
+    if isinstance(model, AGT):  # B of (1)
+        handle = model.projection.register_forward_hook(lambda _, __, x: seen.append(x.tanh()))
+    else:
+        weighs = _weighs_states(model)
+        handle = weighs.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+def _weighs_states(model: nn.Module) -> nn.Module:
+    """The part of a network whose first input are the states that its attention weighs."""
+    if isinstance(model, HAN):
+        return model.words.pooling
+    if isinstance(model, BiLSTM):
+        return model.pooling
+    if isinstance(model, SANet):
+        return model.blocks[0]
+    if isinstance(model, IRAM) and model.steps is not None:
+        return model.steps
+    raise ValueError(f"{type(model).__name__} has no states that attention weighs")
+
+
 def _places(attention: Tensor, mask: Tensor) -> Tensor:
     """Where a network's attention may go, in its shape."""
     if attention.shape == mask.shape:  # HAN, BiLSTM
@@ -252,6 +294,15 @@ def _log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:
     chosen = torch.from_numpy(classes).to(logits.device).unsqueeze(1)
     others = logits.scatter(1, chosen, -torch.inf).logsumexp(1)
     return logits.gather(1, chosen).squeeze(1) - others
+
+
+def _of_words(vectors: Tensor, mask: Tensor) -> list[np.ndarray]:
+    """Vectors of all words, as the network makes them, as ``(words, width)`` of each document."""
+    if mask.dim() == 3:  # they are ``(real sentences, words, width)``
+        per_document, mask = mask.sum((1, 2)), mask[mask.any(2)]
+    else:
+        per_document = mask.sum(1)
+    return np.split(_array(vectors[mask]), per_document.cumsum(0).tolist()[:-1])
 
 
 def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:

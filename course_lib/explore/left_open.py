@@ -13,11 +13,12 @@ import datasets
 import numpy as np
 import torch
 
-from course_lib.experiments.faithfulness_record import as_json, record_path, some_texts
+from course_lib.experiments.faithfulness_record import record_path
 from course_lib.experiments.records import describe_environment, write_json
 from course_lib.experiments.run import Run
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.systems import SYSTEMS
+from course_lib.experiments.trial import as_json, some_texts
 from course_lib.experiments.weights import any_run
 from course_lib.explore.repeats import count_repeats
 from course_lib.explore.steps import NEGATORS

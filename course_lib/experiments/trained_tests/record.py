@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from course_lib.experiments import faithfulness_record, records
+from course_lib.experiments import records
 from course_lib.experiments.model_card import DIGEST
 from course_lib.experiments.records import describe_environment, write_json
 from course_lib.experiments.settings import SpecError
@@ -29,6 +29,7 @@ from course_lib.experiments.trained_tests import (
     roar,
 )
 from course_lib.experiments.trained_tests.ground import CPU, GROUNDS, Ground, Lines, ground_of
+from course_lib.experiments.trial import DIGITS, as_json, choose
 from course_lib.faithfulness.agreement import mean_over_documents
 from course_lib.training.devices import use_threads
 
@@ -63,7 +64,7 @@ def on_ground(lines: Callable[[Ground, int], Lines], name: str) -> Prepared:
 
 def on_recorded(name: str) -> Prepared:
     """The randomisation of a recorded network."""
-    trial = faithfulness_record.choose(name, TEXTS)
+    trial = choose(name, TEXTS)
     about = {
         "settings": trial.run.record["settings"],
         "data": trial.run.record["data"]["content"],
@@ -142,9 +143,8 @@ def summary(values: np.ndarray) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a mean of nothing is NaN, which is meant
         over_texts, of_seeds = np.nanmean(values, 0), np.nanmean(values, 1)
-    mean = faithfulness_record.as_json(mean_over_documents(over_texts))
-    digits = faithfulness_record.DIGITS
-    seeds = [None if np.isnan(value) else round(float(value), digits) for value in of_seeds]
+    mean = as_json(mean_over_documents(over_texts))
+    seeds = [None if np.isnan(value) else round(float(value), DIGITS) for value in of_seeds]
     return mean | {"by_seed": seeds}
 
 
