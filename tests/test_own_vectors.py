@@ -7,6 +7,7 @@ import datasets
 import numpy as np
 import pytest
 
+from course_lib import cli
 from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.readers import READERS
@@ -15,6 +16,7 @@ from course_lib.data.vector_store import own_vectors as vectors_of_own
 from course_lib.data.vectors import load_vectors
 from course_lib.experiments import own_vectors
 from course_lib.experiments.own_vectors import VectorsConfig, make_vectors, readable_texts
+from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import DataError
 
 
@@ -134,3 +136,18 @@ def test_unlabelled_reviews_are_read_out_of_the_maas_tree(tmp_path):
         archive.add(source / "train/unsup/1_0.txt", "../../evil.txt")
     with pytest.raises(DataError, match="outside the archive"):
         list(READERS["acl_imdb_unlabelled"](tmp_path / "evil.tar"))
+
+
+@pytest.mark.parametrize("option", ["--width", "--epochs", "--sample"])
+def test_the_command_names_a_wrong_option_in_one_line(option, capsys, monkeypatch):
+    monkeypatch.setattr(own_vectors, "make_vectors", lambda *_: pytest.fail("nothing may start"))
+    assert cli.main(["vectors", option, "-1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {option} takes") and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_preset_validates_on_a_review_that_the_vectors_have_read(name):
+    """They leave out the first ``HELD_OUT`` of the training half, where every split begins."""
+    for preset, settings in SYSTEMS[name].presets.items():
+        assert settings.text.validation_share <= own_vectors.HELD_OUT, preset

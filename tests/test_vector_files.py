@@ -156,7 +156,7 @@ BAD = {
     TEXT + b"short 1 2\n": "line 6: 2 numbers, expected a word and 3",
     TEXT + b"long 1 2 3 4\n": "line 6: 4 numbers, expected a word and 3",
     TEXT + b" 1 2 3\n": "line 6: 2 numbers, expected a word and 3",
-    TEXT + b"text 1 two 3\n": "line 6: could not convert string to float: b'two'",
+    TEXT + b"text 1 two 3\n": "line 6: 'two' is no number",
     TEXT + b"x nan 2 3\n": "line 6: a number of 'x' is not finite (NaN or infinity)",
     TEXT + b"x 1 2 -inf\n": "line 6: a number of 'x' is not finite (NaN or infinity)",
     TEXT + b"film 1 2 3\n": "line 6: the word 'film' stands in the file before",

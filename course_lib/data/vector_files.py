@@ -108,7 +108,7 @@ def text_entries(
         try:
             width = width or _width_of(line)
             word, numbers = _split(line, width)
-            vector = np.array(numbers, dtype=np.float32)
+            vector = _vector_of(numbers)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
         if count and number - 1 > count:
@@ -142,6 +142,14 @@ def _numbers_at_end(line: bytes) -> int:
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
         count += 1
     return count
+
+
+def _vector_of(numbers: list[bytes]) -> np.ndarray:
+    try:
+        return np.array(numbers, dtype=np.float32)
+    except ValueError:
+        wrong = next(field for field in numbers if not _is_number(field))
+        raise ValueError(f"{wrong.decode(errors='replace')!r} is no number") from None
 
 
 def _is_number(field: bytes) -> bool:

@@ -195,7 +195,10 @@ def command(options: argparse.Namespace) -> int:
         compare_vectors()
         print(f"the comparison is in {RECORD}")
         return 0
-    config = VectorsConfig(**{name: getattr(options, name) for name in asdict(VectorsConfig())})
+    try:
+        config = VectorsConfig(**{name: getattr(options, name) for name in asdict(VectorsConfig())})
+    except ValueError as error:
+        raise SpecError(f"--{error}") from error
     name = f"imdb-{config.method}-{config.width}d-s{config.seed}.npz"
     path = options.out or data_root() / "vectors" / name
     record = make_vectors(config, path)
