@@ -2,7 +2,7 @@
 
 A model that falls at once without any word gives every ranking a large AOPC, one that never falls a
 small one. Where an area lies between its document's limits can be compared between models
-(Edin et al. 2024, normalised AOPC).
+(Edin et al. 2025, normalised AOPC).
 """
 
 from collections.abc import Callable, Iterable, Sequence

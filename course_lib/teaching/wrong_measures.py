@@ -291,7 +291,7 @@ WRONG_MEASURES = (
         "best area of a certain less that of a hesitant model",
         _certain_less_hesitant,
         check_models,
-        "described by Edin et al. (2024), Normalized AOPC",
+        "described by Edin et al. (2025), Normalized AOPC",
     ),
 )
 

@@ -54,9 +54,12 @@ __all__, __getattr__ = front(
         "two_errors_figure": "errors",  # these, a row a network
         "agreement_table": "faithfulness",  # Kendall's τ of attention, gradients, leave-one-out
         "faithfulness_figure": "faithfulness",  # what removing words costs, by every ranking
+        "faithfulness_overview": "faithfulness",  # attention beside random, best and limits
         "faithfulness_records": "faithfulness",  # the committed records, by their network's id
         "faithfulness_table": "faithfulness",  # that with limits and words to flip, in numbers
         "freeze_table": "freeze",  # whether the learned attention is used: beside frozen ones
+        "interventions_records": "interventions",  # committed records of changed attention
+        "interventions_table": "interventions",  # shuffles, adversaries and other seeds
         "band_figure": "left_open",  # the same over the number of training texts
         "band_table": "left_open",  # SANets that know distances, or have two heads
         "halting_figure": "left_open",  # steps over length and negation

@@ -55,13 +55,54 @@ def faithfulness_table(removal: str = "deletion", records: Records | None = None
                 figures = found[measure]["rankings"][ranking]
                 own = ranking == RANDOM
                 cells += [
-                    _cell(figures["aopc"]),
-                    "–" if own else _cell(figures["minus_random"]),
+                    cell(figures["aopc"]),
+                    "–" if own else cell(figures["minus_random"]),
                     _normalised(figures["normalised"]),
                 ]
-            cells.append(_cell(found["words_to_flip"][ranking]))
+            cells.append(cell(found["words_to_flip"][ranking]))
             network = f"`{name}`, {record['texts']} texts"
             rows.append(f"| {network} | {ranking} | {' | '.join(cells)} |")
+    return "\n".join(rows) if records else NONE_YET
+
+
+def faithfulness_overview(records: Records | None = None) -> str:
+    """One row for each network: what attention finds by deletion, beside random words, the best of
+    the other rankings and the largest area of any order, then what agrees with what; as a markdown
+    table, or a sentence where nothing is recorded.
+
+    Limits are of the short texts among the first ones alone, where they are exact or by a beam
+    search: attention and random words are normalised on the same.
+    """
+    records = faithfulness_records() if records is None else records
+    heads = [
+        f"{measure}: {what}"
+        for measure in MEASURES
+        for what in ("attention", "random", "best other")
+    ]
+    heads += ["normalised: attention", "random", "τ attention–gradient", "τ gradient–leave-one-out",
+              "words to flip: attention", "random"]  # fmt: skip
+    rows = [f"| network | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|"]
+    for name, record in records.items():
+        found, pairs = record["removals"]["deletion"], record["kendall"]
+        cells = []
+        for measure, best in (("comprehensiveness", max), ("sufficiency", min)):
+            areas = {r: f["aopc"] for r, f in found[measure]["rankings"].items()}
+            others = [r for r in areas if not r.startswith((ATTENTION, RANDOM))]
+            other = best(others, key=lambda ranking: areas[ranking]["mean"])
+            cells += [
+                cell(areas[ATTENTION]),
+                cell(areas[RANDOM]),
+                f"{cell(areas[other])} ({other})",
+            ]
+        exact = [
+            found["comprehensiveness"]["rankings"][ranking]["normalised"].get("exact or beam")
+            for ranking in (ATTENTION, RANDOM)
+        ]
+        cells += [*map(cell, exact)]
+        for pair in ("attention–gradient", "gradient–leave-one-out, deletion"):
+            cells.append(cell(pairs.get(pair)))
+        cells += [cell(found["words_to_flip"][ranking]) for ranking in (ATTENTION, RANDOM)]
+        rows.append(f"| `{name}`, {record['texts']} texts | {' | '.join(cells)} |")
     return "\n".join(rows) if records else NONE_YET
 
 
@@ -74,7 +115,7 @@ def agreement_table(records: Records | None = None) -> str:
     pairs = list(dict.fromkeys(pair for record in records.values() for pair in record["kendall"]))
     rows = [f"| network | {' | '.join(pairs)} |", "|---" + "|---:" * len(pairs) + "|"]
     for name, record in records.items():
-        cells = [_cell(record["kendall"].get(pair)) for pair in pairs]
+        cells = [cell(record["kendall"].get(pair)) for pair in pairs]
         rows.append(f"| `{name}`, {record['texts']} texts | {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -117,7 +158,8 @@ def _ranked(found: dict[str, Any]) -> list[str]:
     return sorted(rankings, key=lambda ranking: -rankings[ranking]["aopc"]["mean"])
 
 
-def _cell(mean: dict[str, Any] | None) -> str:
+def cell(mean: dict[str, Any] | None) -> str:
+    """A recorded mean with its interval; "–" where there is none."""
     if mean is None or mean["mean"] is None:
         return "–"
     return f"{mean['mean']:.2f} [{mean['low']:.2f}, {mean['high']:.2f}]"
