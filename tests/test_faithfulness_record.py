@@ -281,6 +281,20 @@ def test_the_table_has_a_row_for_each_ranking_of_each_network():
         report.faithfulness_table("cutting", RECORDS)
 
 
+def test_the_overview_sets_attention_beside_random_and_the_best_other_ranking():
+    records = {"a": made_up(attention=0.5, random=0.125, **{"α · ∇α": 0.25, "leave-one-out": 0.75})}
+    head, _, row = report.faithfulness_overview(records).split("\n")
+    cells = dict(zip(head.strip("| ").split(" | "), row.strip("| ").split(" | ")))
+    assert cells["network"] == "`a`, 10 texts"
+    assert cells["comprehensiveness: attention"] == "0.50 [0.40, 0.60]"
+    assert cells["comprehensiveness: best other"] == "0.75 [0.65, 0.85] (leave-one-out)"
+    assert cells["sufficiency: best other"] == "0.25 [0.15, 0.35] (leave-one-out)"
+    assert cells["normalised: attention"] == "0.50 [0.40, 0.60] (3)"
+    assert cells["τ attention–gradient"] == "0.25 [0.15, 0.35]"
+    assert cells["τ gradient–leave-one-out"] == "–"  # not in this record
+    assert report.faithfulness_overview({}) == report.faithfulness_table(records={})
+
+
 def test_agreement_has_a_row_for_each_network_and_a_dash_where_there_is_no_order():
     further = RECORDS["two"] | {"kendall": {"attention–gradient": mean(-0.5)}}
     rows = report.agreement_table(RECORDS | {"three": further}).split("\n")

@@ -8,7 +8,7 @@ import pytest
 from recorded import spec_of, tiny_vectors
 
 from course_lib import cli, faithfulness
-from course_lib.experiments import records
+from course_lib.experiments import records, report
 from course_lib.experiments.faithfulness_record import INTERVENTIONS, record_path
 from course_lib.experiments.interventions_record import record_interventions
 from course_lib.experiments.run import train
@@ -117,3 +117,22 @@ def test_only_another_seed_of_the_same_network_may_stand_beside_it(names, capsys
         record_interventions(trial, beside=[str(records.RUNS / changed.id)])
     assert cli.main(["faithfulness", name, "--beside", other]) == 2
     assert "--beside goes with --only interventions" in capsys.readouterr().err
+
+
+def test_the_table_has_both_halves_and_another_seed_or_a_dash(made, names):
+    alone = made | {"other_seeds": {}}
+    table = report.interventions_table({"a": made, "b": alone})
+    head, _, first, second = (line.strip("| ").split(" | ") for line in table.split("\n"))
+    ours, theirs = (dict(zip(head, row)) for row in (first, second))
+    assert ours["network"] == f"`a`, {TEXTS} texts"
+    for title, part in (
+        ("a shuffle changes", made["permutation"]["change"]["all"]),
+        ("conicity", made["conicity"]),
+        ("another seed's divergence", next(iter(made["other_seeds"].values()))["divergence"]),
+    ):
+        assert ours[title].startswith(f"{part['mean']:.2f} [")
+    certain, hesitant = (made["adversary"]["divergence"][half] for half in ("certain", "hesitant"))
+    assert [first[5][:4], first[6][:4]] == [f"{certain['mean']:.2f}", f"{hesitant['mean']:.2f}"]
+    assert theirs["another seed's divergence"] == theirs["another seed's τ"] == "–"
+    assert report.interventions_records() == {made["id"]: made}
+    assert "--only interventions" in report.interventions_table({})

@@ -91,6 +91,23 @@ def test_the_order_is_stated_only_where_no_two_intervals_meet(average, tanh, dot
     assert others == ["- **SST-2**: not all three were run."]
 
 
+def test_changes_stand_between_our_base_and_theirs():
+    (plain,) = (spec.id for spec in read_grid()["replica_changes"]
+                if spec.dataset == "sst2_sentences" and not spec.overrides)  # fmt: skip
+    base = ids("sst2")
+    agreements = {plain: agreement(0.5)} | {name: agreement(0.3) for name in base}
+    table = report.replica_changes_table([run(plain, 0.75)], agreements)
+    _, _, nothing, *changed, theirs = table.split("\n")
+    assert nothing.startswith("| nothing | 0.30 ± 0.20 [0.28, 0.32] |")
+    (row_of_it,) = (line for line in changed if line.startswith("| sentences alone |"))
+    assert row_of_it.count("0.50 ± 0.20 [0.48, 0.52]") == 3
+    assert row_of_it.endswith("| 75.0 (1 seed) |")
+    assert "| 8 epochs | – | – | – | – |" in changed  # not run
+    assert theirs == "| Jain and Wallace's | 0.35 ± 0.21 | 0.29 ± 0.19 | 0.66 ± 0.16 | 80.8 |"
+    asked = {spec.id for spec in read_grid()["replica_changes"]}
+    assert len(asked) - 2 == len(changed)  # three seeds share a row
+
+
 def test_the_committed_records_fit_the_table():
     table = report.replica_table()
     for dataset in DATASETS.values():

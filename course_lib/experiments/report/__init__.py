@@ -100,6 +100,7 @@ __all__, __getattr__ = front(
         "steps_sweep": "sweeps",  # IRAM's records by the number of steps at one penalty
         "sweep": "sweeps",  # a model's records by the value of a setting
         "sweep_table": "sweeps",  # accuracies in % by the value of a setting
+        "replica_changes_table": "replica",  # what may explain where ours differ from theirs
         "replica_order": "replica",  # whether the variants stand in the order of their figures
         "replica_table": "replica",  # Jain and Wallace's rank correlations, theirs and ours
         "rooms_table": "rooms",  # the networks whose weights are committed, beside TF-IDF

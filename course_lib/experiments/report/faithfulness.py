@@ -70,8 +70,8 @@ def faithfulness_overview(records: Records | None = None) -> str:
     the other rankings and the largest area of any order, then what agrees with what; as a markdown
     table, or a sentence where nothing is recorded.
 
-    Limits are of the short texts among the first ones alone, where they are exact or by a beam
-    search: attention and random words are normalised on the same.
+    Normalised areas are of those short texts alone whose limits are exact or by a beam search, with
+    their number in parentheses.
     """
     records = faithfulness_records() if records is None else records
     heads = [
@@ -98,7 +98,7 @@ def faithfulness_overview(records: Records | None = None) -> str:
             found["comprehensiveness"]["rankings"][ranking]["normalised"].get("exact or beam")
             for ranking in (ATTENTION, RANDOM)
         ]
-        cells += [*map(cell, exact)]
+        cells += [cell(mean) + (f" ({mean['counted']})" if mean else "") for mean in exact]
         for pair in ("attention–gradient", "gradient–leave-one-out, deletion"):
             cells.append(cell(pairs.get(pair)))
         cells += [cell(found["words_to_flip"][ranking]) for ranking in (ATTENTION, RANDOM)]

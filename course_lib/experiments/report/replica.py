@@ -2,9 +2,10 @@
 leaving words out, beside their figures."""
 
 from collections import defaultdict
+from collections.abc import Hashable
 from itertools import pairwise
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from course_lib.experiments import faithfulness_record
 from course_lib.experiments.faithfulness_record import AGREEMENT
@@ -39,6 +40,13 @@ PUBLISHED = {
 }
 IN_PRINT = {("imdb", TANH, GRADIENT): 0.37}  # of an earlier run, in the paper's own table
 ORDER = (AVERAGE, TANH, DOT)  # of attention–gradient, by their figures
+CHANGED = {  # what the group ``replica_changes`` changes, in words
+    "text.vectors": "350-d vectors",
+    "training.embedding_rate": "vectors that learn",
+    "training.epochs": "{} epochs",
+    "model.hidden": "states {} wide",
+}
+Key = TypeVar("Key", bound=Hashable)
 Tau = tuple[float, float, float, float]  # mean, deviation over documents, low, high
 
 
@@ -64,13 +72,20 @@ def replicas(
     records: list[dict[str, Any]] | None = None, agreements: Records | None = None
 ) -> dict[tuple[str, str], Replica]:
     """What is recorded of the grid's group ``replica``, by dataset and variant."""
+    planned = defaultdict(list)
+    for spec in read_grid()["replica"]:
+        planned[spec.dataset, variant(spec)].append(spec.id)
+    return _recorded(planned, records, agreements)
+
+
+def _recorded(
+    planned: dict[Key, list[str]], records: list[dict[str, Any]] | None, agreements: Records | None
+) -> dict[Key, Replica]:
+    """What is recorded of planned runs, by the same keys."""
     records = load_records() if records is None else records
     recorded = {record["id"]: record for record in records}
     folder = faithfulness_record.record_path("", AGREEMENT).parent
     agreements = faithfulness_records(folder) if agreements is None else agreements
-    planned = defaultdict(list)
-    for spec in read_grid()["replica"]:
-        planned[spec.dataset, variant(spec)].append(spec.id)
     return {
         key: Replica(*([kept[name] for name in names if name in kept]
                        for kept in (recorded, agreements)))
@@ -120,6 +135,35 @@ def _row(dataset: str, name: str, ours: Replica) -> str:
         cells[-2:] = [spread(entropies, digits=3), f"{accuracies} {made_from(runs)}"]
     cells.append(f"{100 * accuracy:.1f}")
     return f"| {NAMES[dataset]} | {name} | {' | '.join(cells)} |"
+
+
+def replica_changes_table(
+    records: list[dict[str, Any]] | None = None, agreements: Records | None = None
+) -> str:
+    """The rank correlations of the BiLSTM with tanh attention on SST-2 with what was changed in the
+    grid's group ``replica_changes``, between those of our base and of Jain and Wallace's, as a
+    markdown table; "–" where a run is missing."""
+    planned = defaultdict(list)
+    for spec in read_grid()["replica_changes"]:
+        others = [
+            CHANGED[name].format(value) for name, value in spec.overrides.items() if name in CHANGED
+        ]
+        texts = ["sentences alone"] * (spec.dataset == "sst2_sentences")
+        planned[", ".join(texts + others)].append(spec.id)
+    base = replicas(records, agreements)["sst2", TANH]
+    rows = [
+        f"| changed | {' | '.join(PAIRS)} | accuracy in % |",
+        "|---" + "|---:" * (len(PAIRS) + 1) + "|",
+    ]
+    for name, ours in {"nothing": base, **_recorded(planned, records, agreements)}.items():
+        accuracy = "–"
+        if runs := ours.runs:
+            accuracy = f"{spread(list(map(accuracy_of, runs)), 100)} {made_from(runs)}"
+        taus = " | ".join(_cell(ours.tau(pair)) for pair in PAIRS.values())
+        rows.append(f"| {name} | {taus} | {accuracy} |")
+    accuracy, taus = PUBLISHED["sst2", TANH]
+    theirs = " | ".join(f"{tau:.2f} ± {deviation:.2f}" for tau, deviation in taus)
+    return "\n".join([*rows, f"| Jain and Wallace's | {theirs} | {100 * accuracy:.1f} |"])
 
 
 def _cell(tau: Tau | None) -> str:
