@@ -170,6 +170,28 @@ def test_runs_with_other_vectors_have_rows_that_name_them_and_their_width(vector
     assert table.count(", ours**") == len(report.OUR_MODELS) + 2
 
 
+def test_film_vectors_are_taken_away_and_nothing_else():
+    film = {"text__vectors": "glove.6B.50d+imdb-cbow-300d-s0.npz@1", "model__scaled": True}
+    plain = [sanet_record(seed, model__scaled=True) for seed in (0, 1)]
+    others = [sanet_record(0), sanet_record(0, model__scaled=True, model__hidden=9)]
+    others.append(sanet_record(0, model__scaled=True, text__vectors="none"))
+    found = [sanet_record(0, **film), *plain, *others]
+    for made in found:
+        made["vectors"] = [{"name": name, "width": 7} for name in ("glove", "imdb-cbow")]
+    asked = "sanet", "base", "ag_news"
+    assert report.without_film_vectors(found, *asked) == plain
+    assert report.without_film_vectors(found[1:], *asked) == []  # nothing to compare with
+
+
+def test_networks_with_film_vectors_are_compared_text_by_text():
+    rows = report.film_contrasts_table().split("\n")[2:]
+    assert len(rows) == 9
+    for row in rows:
+        *_, difference, test, _ = row.strip("| ").split(" | ")
+        assert (difference == "–") or test.startswith("paired"), row
+    assert sum("GloVe's vectors alone" in row for row in rows) == 2
+
+
 def test_the_short_table_has_a_row_for_each_network_and_says_what_is_missing():
     han = [record(seed, accuracy) for seed, accuracy in ((0, 0.9), (1, 0.92))]
     for made in han:

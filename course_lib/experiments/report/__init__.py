@@ -45,6 +45,7 @@ __all__, __getattr__ = front(
         "SIMPLE_CONTRASTS": "differences",  # what word pairs add to a bag of words
         "PAPERS": "differences",  # the papers' accuracies in %, by model and dataset
         "contrasts_table": "differences",  # differences between two models of ours, with intervals
+        "film_contrasts_table": "differences",  # networks with film vectors, text by text
         "difference": "differences",  # mean accuracy of runs minus that of others
         "papers_table": "differences",  # our accuracies beside the papers', with differences
         "TwoErrors": "errors",  # of seeds and of test texts, in points
@@ -80,6 +81,7 @@ __all__, __getattr__ = front(
         "short_table": "readme",  # one accuracy a network, beside its paper's and TF-IDF's
         "write_readme": "readme",  # put the current parts between their markers
         "SIMPLE": "records",  # the baselines that every table has
+        "without_film_vectors": "records",  # the same runs without these vectors
         "with_film_vectors": "records",  # a preset's records with vectors from film reviews
         "with_other_vectors": "records",  # a preset's records with other vectors, by their names
         "made_from": "records",  # how many seeds, and whether of a subset, in words

@@ -17,6 +17,8 @@ from course_lib.experiments.report.records import (
     runs_of,
     spread,
     vector_size,
+    with_film_vectors,
+    without_film_vectors,
 )
 from course_lib.experiments.report.sst import AGT_MODELS, IRAM_MODELS, PAPER_ACCURACIES
 from course_lib.experiments.report.sst import DATASETS as TREEBANK
@@ -31,6 +33,7 @@ NAMES = ZHANG_AND_IMDB | TREEBANK
 HAN_MODELS = {"HAN, 7 × 30": ("han", "report"), "HAN, 25 × 50": ("han", "long")}
 MODELS = HAN_MODELS | ZHANG_MODELS | TREEBANK_MODELS
 PAIRS = "TF-IDF of words and word pairs"
+MEAN = "mean of word vectors, AGT's classifier"
 # Accuracies in %, by model and dataset, from the papers whose models we train too.
 PAPERS = {"HAN, 7 × 30": {"imdb": 100 * REPORTED["han-imdb"]["accuracy"]}}
 UNNAMED_SPLIT = {"HAN, 7 × 30"}  # the IMDb report does not say which texts its 85 % is of
@@ -56,6 +59,13 @@ CONTRASTS = [
     *(("sst2", model, PAIRS) for model in ("IRAM full", "IRAM vanilla")),
     *(("sst5", *pair) for pair in combinations(AGT_MODELS, 2)),
     ("sst5", "AGT", PAIRS),
+]
+# The same with film vectors, where every run kept its predictions.
+FILM_CONTRASTS = [
+    ("sst2", "IRAM full", "IRAM vanilla"),
+    ("sst2", "IRAM vanilla", "BiLSTM + maxout (IRAM without steps)"),
+    ("sst2", "IRAM full", PAIRS),
+    *((dataset, "AGT", other) for dataset in ("sst2", "sst5") for other in (MEAN, PAIRS)),
 ]
 # What word pairs add to a bag of words.
 SIMPLE_CONTRASTS = [
@@ -184,11 +194,39 @@ def contrasts_table(
     ]
     for dataset, first, second in contrasts:
         groups = [runs_of(records, MODELS[model], dataset) for model in (first, second)]
-        cells = ["–", "–", "not run"]
-        if all(groups):
-            gap = difference(*groups)
-            cells = [str(gap), gap.test, gap.reading]
-        pair = zip((first, second), groups, strict=True)
-        names = [f"{model} {made_from(group)}" if group else model for model, group in pair]
-        rows.append(f"| {NAMES[dataset]} | {' | '.join([*names, *cells])} |")
+        rows.append(_contrast(dataset, (first, second), groups))
     return "\n".join(rows)
+
+
+def film_contrasts_table(records: list[dict[str, Any]] | None = None) -> str:
+    """As ``contrasts_table``, of networks with film vectors; then each network with film vectors
+    against the same with GloVe's alone, all else being equal."""
+    records = load_records() if records is None else records
+    rows = [
+        "| dataset | first, with film vectors | second | first − second | test | the first is |",
+        "|---|---|---|---:|---|---|",
+    ]
+
+    def film(model: str, dataset: str) -> list[dict[str, Any]]:
+        return with_film_vectors(records, *MODELS[model][:2], dataset)
+
+    for dataset, first, second in FILM_CONTRASTS:
+        other = (
+            runs_of(records, MODELS[second], dataset) if second == PAIRS else film(second, dataset)
+        )
+        rows.append(_contrast(dataset, (first, second), [film(first, dataset), other]))
+    for model in ("AGT", MEAN):
+        groups = [film(model, "sst5"), without_film_vectors(records, *MODELS[model][:2], "sst5")]
+        rows.append(_contrast("sst5", (model, f"{model}, GloVe's vectors alone"), groups))
+    return "\n".join(rows)
+
+
+def _contrast(dataset: str, models: tuple[str, str], groups: list[list[dict[str, Any]]]) -> str:
+    """The row of two models' runs."""
+    cells = ["–", "–", "not run"]
+    if all(groups):
+        gap = difference(*groups)
+        cells = [str(gap), gap.test, gap.reading]
+    pair = zip(models, groups, strict=True)
+    names = [f"{model} {made_from(group)}" if group else model for model, group in pair]
+    return f"| {NAMES[dataset]} | {' | '.join([*names, *cells])} |"

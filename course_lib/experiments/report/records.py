@@ -76,6 +76,20 @@ def with_film_vectors(
     return max((group for changes, group in groups if FILM in changes), key=len, default=[])
 
 
+def without_film_vectors(
+    records: list[dict[str, Any]], system: str, preset: str, dataset: str
+) -> list[dict[str, Any]]:
+    """The records that differ from ``with_film_vectors`` in their vectors alone, one per seed: they
+    read those that the preset names."""
+    film = with_film_vectors(records, system, preset, dataset)
+    if not film:
+        return []
+    wanted = {name: value for name, value in film[0]["spec"]["overrides"].items()
+              if name != "text.vectors"}  # fmt: skip
+    tested = _tested(records, system, preset, dataset)
+    return largest_group([run for run in tested if run["spec"]["overrides"] == wanted])
+
+
 def holds(claim: bool, words: str) -> None:
     """Raise ``ValueError`` where the records no longer say what a text claims."""
     if not claim:
