@@ -177,7 +177,8 @@ def test_film_vectors_are_taken_away_and_nothing_else():
     others.append(sanet_record(0, model__scaled=True, text__vectors="none"))
     found = [sanet_record(0, **film), *plain, *others]
     for made in found:
-        made["vectors"] = [{"name": name, "width": 7} for name in ("glove", "imdb-cbow")]
+        names = made["settings"]["text"]["vectors"].split("+")
+        made["vectors"] = [{"name": name, "width": 7} for name in names]
     asked = "sanet", "base", "ag_news"
     assert report.without_film_vectors(found, *asked) == plain
     assert report.without_film_vectors(found[1:], *asked) == []  # nothing to compare with
