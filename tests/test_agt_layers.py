@@ -195,6 +195,7 @@ def test_the_figure_of_phrases_and_gates_shows_the_means_of_the_seeds():
         record["attention"]
         for record in records
         if record["spec"]["system"] == "agt" and record["spec"]["preset"] == "paper"
+        and record["spec"]["dataset"] == "sst5"
         and "test" in record and "imdb-cbow" in record["id"]
     ]  # fmt: skip
     assert len(group) == 3

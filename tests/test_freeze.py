@@ -340,3 +340,10 @@ def test_the_grid_plans_both_controls_of_every_network():
         plans.setdefault(spec.system, []).append(spec.settings().control.attention_weights)
     assert plans == {name: ["uniform", "untrained"] for name in ("han", "sanet", "iram", "agt")}
     assert report.freeze_table([]).count("not run") == 4
+
+
+def test_a_group_that_plans_one_control_has_no_column_for_the_other():
+    head, _, *rows = report.freeze_table([], group="replica_freeze").split("\n")
+    assert "uniform" in head and "untrained" not in head
+    assert len(rows) == 2 and all(row.endswith("| not run |") for row in rows)
+    assert {row.count("|") for row in rows} == {head.count("|")}

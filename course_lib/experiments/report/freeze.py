@@ -21,8 +21,9 @@ Runs = dict[int, dict[str, Any]]  # the records of one training by seed
 def freeze_table(
     records: list[dict[str, Any]] | None = None, group: str = "freeze", system: str | None = None
 ) -> str:
-    """Test accuracies in % with learned, uniform and untrained attention weights as a markdown
-    table, one row for each network and dataset of the grid's ``group``, or of one ``system`` of it.
+    """Test accuracies in % with learned attention weights and with those that the grid's ``group``
+    plans, uniform or untrained, as a markdown table, one row for each network and dataset of the
+    group, or of one ``system`` of it.
 
     A control is compared with the run that has its settings, its seed and its data, and differs
     only in the attention; both start from the same other weights and read the same batches. The
@@ -31,17 +32,18 @@ def freeze_table(
     worse. "–" where a run is missing.
     """
     records = load_records() if records is None else records
+    planned = [spec for spec in read_grid()[group] if system in (None, spec.system)]
+    kept = {spec.settings().control.attention_weights for spec in planned}
+    controls = [weights for weights in CONTROLS if weights in kept]
+    heads = [*controls, *(f"learned − {weights}" for weights in controls)]
     rows = [
-        "| network | dataset | learned | uniform | untrained | learned − uniform "
-        "| learned − untrained | the learned attention is |",
-        "|---|---|---:|---:|---:|---|---|---|",
+        f"| network | dataset | learned | {' | '.join(heads)} | the learned attention is |",
+        "|---|---|---:" + "|---:" * len(controls) + "|---" * len(controls) + "|---|",
     ]
     trainings = defaultdict(list)
-    for spec in read_grid()[group]:
-        if system not in (None, spec.system):
-            continue
+    for spec in planned:
         trainings[spec.system, spec.dataset, spec.limit, with_weights(spec, "learned")].append(spec)
-    return "\n".join([*rows, *(_row(specs, records) for specs in trainings.values())])
+    return "\n".join([*rows, *(_row(specs, controls, records) for specs in trainings.values())])
 
 
 def with_weights(spec: RunSpec, weights: str) -> Settings:
@@ -49,15 +51,15 @@ def with_weights(spec: RunSpec, weights: str) -> Settings:
     return replace(spec.settings(), control=ControlConfig(weights))
 
 
-def _row(specs: list[RunSpec], records: list[dict[str, Any]]) -> str:
+def _row(specs: list[RunSpec], names: list[str], records: list[dict[str, Any]]) -> str:
     """The row of one training, whose controls the grid plans as ``specs``."""
     learned = _by_seed(specs, "learned", records)
-    controls = [_on_same_data(_by_seed(specs, name, records), learned) for name in CONTROLS]
+    controls = [_on_same_data(_by_seed(specs, name, records), learned) for name in names]
     gaps = [_gap(learned, control) for control in controls]
     dataset = NAMES.get(specs[0].dataset, CARDS[specs[0].dataset].title)
     cells = [_name(specs[0]), dataset, *map(_accuracy, (learned, *controls))]
     cells += ["–" if gap is None else f"{gap} ({gap.test})" for gap in gaps]
-    return f"| {' | '.join([*cells, _reading(gaps)])} |"
+    return f"| {' | '.join([*cells, _reading(dict(zip(names, gaps, strict=True)))])} |"
 
 
 def _by_seed(specs: list[RunSpec], weights: str, records: list[dict[str, Any]]) -> Runs:
@@ -103,16 +105,16 @@ def _accuracy(runs: Runs) -> str:
     return f"{spread(list(map(accuracy_of, group)), 100)} {made_from(group)}" if group else "–"
 
 
-def _reading(gaps: list[Difference | None]) -> str:
+def _reading(gaps: dict[str, Difference | None]) -> str:
     """What the differences to all controls say together."""
-    if None in gaps:
+    if None in gaps.values():
         return "not run"
-    readings = {weights: gap.reading for weights, gap in zip(CONTROLS, gaps, strict=True)}
+    readings = {weights: gap.reading for weights, gap in gaps.items()}
     found = [
         f"{words} {' and '.join(weights)}"
         for reading, words in (("worse", "worse than"), ("not told apart", "not told apart from"))
         if (weights := [name for name, says in readings.items() if says.startswith(reading)])
     ]
     told_apart = not found or found[0].startswith("worse")
-    one_seed = told_apart and any(gap.one_seed for gap in gaps)
+    one_seed = told_apart and any(gap.one_seed for gap in gaps.values())
     return (", ".join(found) or "used") + ", of one seed" * one_seed
