@@ -93,7 +93,7 @@ def test_another_seed_stands_beside_by_its_id(made, names):
     outputs = [trial.model(mine.documents) for trial in (mine, theirs)]
     change = faithfulness.total_variation(*outputs).mean()
     assert found["change"]["mean"] == pytest.approx(change, abs=1e-4)
-    assert made["command"].endswith(f"--only interventions --beside {beside}")
+    assert made["command"].endswith(f"--only interventions --beside runs/{beside}")
 
 
 def test_conicity_is_that_of_the_states_that_attention_weighs(made, names):

@@ -22,6 +22,7 @@ from course_lib.experiments.interventions_record import record_interventions
 from course_lib.experiments.records import run_folder, write_json
 from course_lib.experiments.settings import SpecError
 from course_lib.experiments.trial import (
+    ATTENTION,
     TEXTS,
     Trial,
     about,
@@ -40,8 +41,7 @@ MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
 }
-ATTENTION, TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
-    "attention",
+TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
     "α · ∇α",
     "gradient × input",
     "gradient × input, attention detached",
@@ -240,6 +240,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _named(name: str) -> str:
+    """How a record's command names a network: by its id, or its run's folder without the place."""
+    return f"runs/{Path(name).name}" if (run_folder(name) / "record.json").exists() else name
+
+
 def command(options: argparse.Namespace) -> int:
     """Test some networks and write a record of each; all are loaded before the first is tested, so
     that a mistake shows at once."""
@@ -258,7 +263,7 @@ def command(options: argparse.Namespace) -> int:
         if options.kind != ALL:
             words += f" --only {options.kind}"
         if options.beside:
-            words += f" --beside {' '.join(record['other_seeds'])}"
+            words += f" --beside {' '.join(map(_named, options.beside))}"
         path = record_path(name, options.kind)
         write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
         print(f"results in {path}")

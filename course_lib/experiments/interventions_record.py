@@ -12,12 +12,10 @@ from course_lib import faithfulness
 from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.experiments.run import Run
 from course_lib.experiments.settings import SpecError
-from course_lib.experiments.trial import Trial, about, begin, deviation_of, mean_of
+from course_lib.experiments.trial import ATTENTION, Trial, about, begin, deviation_of, mean_of
 from course_lib.experiments.weights import any_run
 from course_lib.faithfulness.documents import Document, predicted
 from course_lib.faithfulness.interventions import EPSILON, SHUFFLES
-
-ATTENTION = "attention"
 
 
 def record_interventions(

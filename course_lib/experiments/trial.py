@@ -24,6 +24,7 @@ from course_lib.faithfulness import Document
 from course_lib.faithfulness.agreement import Mean
 from course_lib.training.devices import use_threads
 
+ATTENTION = "attention"  # of a network's reductions to words, the one that is tested
 TEXTS = 100
 DIGITS = 5
 

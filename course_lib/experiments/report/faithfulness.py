@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 from course_lib.experiments import faithfulness_record
 from course_lib.experiments.faithfulness_record import (
-    ATTENTION,
     MEASURES,
     RANDOM,
     REMOVALS,
 )
+from course_lib.experiments.trial import ATTENTION
 from course_lib.views import plots
 
 Records = dict[str, dict[str, Any]]

@@ -11,13 +11,12 @@ import numpy as np
 from course_lib.experiments.faithfulness import DocumentModel
 from course_lib.experiments.faithfulness_record import (
     ATTACHED,
-    ATTENTION,
     LEFT_OUT,
     TIMES_SLOPE,
 )
 from course_lib.experiments.systems import Network
 from course_lib.experiments.trained_tests.ground import Lines
-from course_lib.experiments.trial import Trial
+from course_lib.experiments.trial import ATTENTION, Trial
 from course_lib.faithfulness.agreement import kendall
 from course_lib.faithfulness.documents import Document
 from course_lib.faithfulness.rankers import (

@@ -11,8 +11,9 @@ import numpy as np
 from torch import nn
 
 from course_lib.experiments.faithfulness import DocumentModel
-from course_lib.experiments.faithfulness_record import ATTACHED, ATTENTION, MASK, RANDOM
+from course_lib.experiments.faithfulness_record import ATTACHED, MASK, RANDOM
 from course_lib.experiments.trained_tests.ground import ACCURACY, Ground, Lines, Texts
+from course_lib.experiments.trial import ATTENTION
 from course_lib.faithfulness.documents import without, words_of
 from course_lib.faithfulness.rankers import gradient_times_input, random_importance
 from course_lib.faithfulness.retraining import remove_further
