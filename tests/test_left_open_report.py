@@ -100,8 +100,9 @@ def test_the_band_is_drawn_over_the_training_texts_a_head_each_counting_once():
     near = plain._replace(system="near_sanet", overrides=plain.overrides | {"model.heads": 2})
     figures = {"diagonality 3": 0.05, "uniform diagonality 3": 0.04}
     size = {"sizes": {"train": 1000}}
+    base = {"test": {}, "data": {"subset": True}, "settings": {}}
     records = [
-        run(plain, attention={"trained": figures, "untrained": figures}, test={}, **size),
+        run(plain, attention={"trained": figures, "untrained": figures}, **base, **size),
         run(near, attention={"trained": heads, "untrained": heads}, **size),
     ]
     (axis,) = report.band_figure(records).axes
