@@ -83,9 +83,8 @@ def _beside(trial: Trial, system: Any) -> dict[str, Any]:
     """How far another network's attention and output are from a trial's, on the same texts: the
     Jensen-Shannon divergence (mean over the rows), Kendall's τ over words, and total variation."""
     mine, theirs, documents = trial.model, DocumentModel(system), trial.documents
-    words = (model.attention(documents)[ATTENTION] for model in (mine, theirs))
-    tau = faithfulness.kendall(*words)
-    outputs = (model.answers(documents)[0] for model in (mine, theirs))
+    outputs, words = zip(*(model.answers(documents) for model in (mine, theirs)), strict=True)
+    tau = faithfulness.kendall(*(weights[ATTENTION] for weights in words))
     rows = np.array([_row_divergence(mine, theirs, document) for document in documents])
     return {
         "kendall": mean_of(tau, trial.seed) | {"deviation": deviation_of(tau)},

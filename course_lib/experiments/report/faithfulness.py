@@ -66,9 +66,9 @@ def faithfulness_table(removal: str = "deletion", records: Records | None = None
 
 
 def faithfulness_overview(records: Records | None = None) -> str:
-    """One row for each network: what attention finds by deletion, beside random words, the best of
-    the other rankings and the largest area of any order, then what agrees with what; as a markdown
-    table, or a sentence where nothing is recorded.
+    """One row for each network: what attention finds by deletion, beside random words and the best
+    of the other rankings, its normalised area, and which rankings agree; as a markdown table, or a
+    sentence where nothing is recorded.
 
     Normalised areas are of those short texts alone whose limits are exact or by a beam search, with
     their number in parentheses.
