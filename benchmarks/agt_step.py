@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems.agt import PAPER, AGTSystem
 from course_lib.models.agt import AGT, AGTConfig, AttentionStack, GatedStack
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems.agt import PAPER, AGTSystem
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 

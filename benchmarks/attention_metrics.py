@@ -16,11 +16,11 @@ from torch import Tensor
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems.network import LOOKED_AT, PREDICTED
-from course_lib.experiments.systems.sanet import BASE, SANetSystem
 from course_lib.metrics.attention import describe_attention, paper_figures
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems.network import LOOKED_AT, PREDICTED
+from course_lib.runs.systems.sanet import BASE, SANetSystem
 from course_lib.training.devices import use_threads
 from course_lib.training.loop import measure
 

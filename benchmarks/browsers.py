@@ -18,7 +18,7 @@ from typing import Any
 import websocket
 from playwright.sync_api import sync_playwright
 
-from course_lib.teaching.screens import QUIET, chromium
+from course_kit.publishing.screens import QUIET, chromium
 
 FIREFOX = ("firefox", "firefox-esr")
 BROWSERS = ("chromium", "firefox")

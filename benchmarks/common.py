@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from tqdm.auto import tqdm
 
-from course_lib.experiments.records import describe_environment
 from course_lib.files import atomic_path
+from course_lib.runs.records import describe_environment
 
 CPU = torch.device("cpu")
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 from common import write
 
+from course_kit.research.faithfulness.faithfulness_record import SLOW_TEXTS, record_faithfulness
+from course_kit.research.faithfulness.trial import Trial, choose
 from course_lib import faithfulness
-from course_lib.experiments.faithfulness_record import (
-    SLOW_TEXTS,
-    record_faithfulness,
-)
-from course_lib.experiments.trial import Trial, choose
 from course_lib.faithfulness.documents import Variant, ask, predicted
 from course_lib.faithfulness.erasure import first, orders
 from course_lib.training.devices import use_threads

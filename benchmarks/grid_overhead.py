@@ -24,14 +24,14 @@ from project import SMALL, Project
 ENTRY = SMALL | {"system": "han", "limit": 60, "overrides": {"training.epochs": 1}}
 PLAIN = """
 from course_lib.files import REPOSITORY
-from course_lib.experiments.run import train
-from course_lib.experiments.grid import choose
+from course_lib.runs.run import train
+from course_kit.research.grid.groups import choose
 for spec in choose(["all"]):
     train(spec, REPOSITORY / "runs" / spec.id)
 """
 NOTEBOOKS = """
-from course_lib.experiments.run import execute
-from course_lib.experiments.grid import choose
+from course_lib.runs.run import execute
+from course_kit.research.grid.groups import choose
 for spec in choose(["all"]):
     execute(spec)
 """

@@ -21,9 +21,9 @@ from tqdm.auto import tqdm
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.systems.han import REPORT, HANSystem
 from course_lib.models.han import HAN, HANConfig
+from course_lib.runs.run import split_rows
+from course_lib.runs.systems.han import REPORT, HANSystem
 from course_lib.training.devices import use_threads
 from course_lib.training.loop import predict
 

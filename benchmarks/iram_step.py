@@ -26,10 +26,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from course_lib.data.batches import POOL, Batch, Batches, Documents
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.settings import Settings, with_overrides
-from course_lib.experiments.systems.iram import IRAMSystem
 from course_lib.models.iram import IRAM, step_penalty
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import Settings, with_overrides
+from course_lib.runs.systems.iram import IRAMSystem
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import flushed_denormals, use_threads
 

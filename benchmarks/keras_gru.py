@@ -27,9 +27,9 @@ import numpy as np
 import torch
 from common import RESULTS
 
-from course_lib.experiments.records import describe_environment
 from course_lib.files import atomic_path
 from course_lib.models.gru import GRUCell
+from course_lib.runs.records import describe_environment
 
 SIZES = ((1, 1, 1, 1), (2, 3, 4, 5), (8, 20, 50, 50), (4, 200, 100, 64))
 

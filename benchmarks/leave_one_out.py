@@ -14,12 +14,12 @@ import numpy as np
 from common import interleave, ratio, show, spread, write
 
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.faithfulness import DocumentModel
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems.han import REPORT, HANSystem
 from course_lib.faithfulness import leave_one_out, without, words_of
 from course_lib.faithfulness.documents import Document
+from course_lib.runs.document_model import DocumentModel
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems.han import REPORT, HANSystem
 from course_lib.training.devices import use_threads
 
 SETTINGS = with_overrides(REPORT, {"text.vectors": "none"})

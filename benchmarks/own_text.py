@@ -19,9 +19,9 @@ from common import show, spread, write
 from prepare import reviews, watch
 
 from course_lib.data.own_text import SPACE
-from course_lib.experiments.run import train
-from course_lib.experiments.spec import RunSpec
 from course_lib.files import check_space, file_digest
+from course_lib.runs.run import train
+from course_lib.runs.spec import RunSpec
 
 MEGABYTE = 1_000_000
 COURSE = [sys.executable, "-m", "course_lib"]

@@ -26,11 +26,11 @@ from typing import Any
 
 from common import PeakMemory, interleave, ratio, show, spread, write
 
+from course_kit.research.grid.estimate import TEXT_MEGABYTES
 from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.text import fetch_punkt
 from course_lib.data.zhang_cards import AMAZON_POLARITY, ZHANG_CARDS
-from course_lib.experiments.estimate import TEXT_MEGABYTES
 from course_lib.files import check_space, data_root
 from course_lib.training.devices import use_threads
 

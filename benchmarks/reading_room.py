@@ -25,15 +25,15 @@ import torch
 from browsers import BROWSERS, running, version
 from tqdm.auto import tqdm
 
+from course_kit.reading_room import ROOM, bundle, engine, open_runs
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.encoding import encode_sentences
 from course_lib.data.text import WORDS, fetch_punkt, trained_punkt
-from course_lib.experiments.model_card import DIGEST
-from course_lib.experiments.records import RESULTS, describe_environment, write_json
-from course_lib.experiments.run import Run
-from course_lib.experiments.systems.system import as_tokens
 from course_lib.files import data_root
-from course_lib.reading_room import ROOM, bundle, engine, open_runs
+from course_lib.runs.model_card import DIGEST
+from course_lib.runs.records import RESULTS, describe_environment, write_json
+from course_lib.runs.run import Run
+from course_lib.runs.systems.system import as_tokens
 from course_lib.training.devices import use_threads
 from course_lib.views.heatmap.module import joined
 

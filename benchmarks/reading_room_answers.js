@@ -1,7 +1,7 @@
-import { answer } from "../course_lib/reading_room/engine/reading.js";
-import { sentences } from "../course_lib/reading_room/engine/sentences.js";
-import { words } from "../course_lib/reading_room/engine/tokens.js";
-import { unpack } from "../course_lib/reading_room/engine/weights.js";
+import { answer } from "../course_kit/reading_room/engine/reading.js";
+import { sentences } from "../course_kit/reading_room/engine/sentences.js";
+import { words } from "../course_kit/reading_room/engine/tokens.js";
+import { unpack } from "../course_kit/reading_room/engine/weights.js";
 
 // What reading_room.py asks of the engine, in Node or in a page.
 

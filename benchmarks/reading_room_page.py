@@ -13,7 +13,7 @@ from typing import Any
 from browsers import BROWSERS, Open, running, version
 from common import show, spread, write
 
-from course_lib.reading_room import write_page
+from course_kit.reading_room import write_page
 from course_lib.training.devices import use_threads
 
 LIMITS = {"first_example": 0.5, "live": 2.0, "sixty_words": 0.25, "leave_one_out": 5.0}

@@ -24,11 +24,11 @@ from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems.sanet import BASE, SANetSystem
 from course_lib.models.layers import positions
 from course_lib.models.sanet import SANet, SANetConfig
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems.sanet import BASE, SANetSystem
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 

@@ -16,8 +16,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from course_lib.data.batches import Documents
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems import SYSTEMS
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems import known_systems
 from course_lib.training.devices import choose_device, choose_precision, use_threads
 from course_lib.training.loop import fit
 from course_lib.training.parallel import is_main, processes
@@ -67,7 +67,7 @@ class Trainer:
     """One system at one size: an epoch of so many steps, again and again."""
 
     def __init__(self, size: Size, steps: int, device: torch.device, seed: int) -> None:
-        family = SYSTEMS[size.system]
+        family = known_systems()[size.system]
         changes = {"text.vectors": "none", "training.epochs": 1} | size.overrides
         settings = with_overrides(family.presets[size.preset], changes)
         system = family(settings, tuple(f"class {number}" for number in range(size.classes)))

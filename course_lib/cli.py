@@ -5,43 +5,55 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 """
 
 import argparse
-import os
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from xml.etree import ElementTree
-
-from course_lib.files import REPOSITORY
+from importlib.metadata import entry_points
 
 REFUSED, INTERRUPTED = 2, 130
-NBVAL = (
-    "notebooks/[0-9]*.ipynb",
-    "notebooks/experiments/your_own_text.ipynb",
-    "notebooks/experiments/report.ipynb",
-    "notebooks/experiments/left_open.ipynb",
-)
-# One process for each core, and each file, so each notebook and its kernel, in one of them.
-EACH_CORE = ("-n", "logical", "--dist", "loadfile")
+PLUGINS = "attention_course.commands"  # the entry points through which others add commands
+OURS = ("course_lib", "course_kit")
+
+
+def _no_arguments(parser: argparse.ArgumentParser) -> None:
+    """For a command without any."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: its ``purpose``, an ``example``, the ``extra`` of pyproject.toml that it needs,
+    and two functions that import what they need only when they are called."""
+
+    purpose: str
+    example: str
+    extra: str
+    carry_out: Callable[[argparse.Namespace], int]
+    add_arguments: Callable[[argparse.ArgumentParser], None] = _no_arguments
+
+
+def command_of(module: str) -> tuple[Callable, Callable]:
+    """``command`` and ``add_arguments`` of a module, which is imported when one is called."""
+
+    def load(function: str) -> Callable:
+        return getattr(import_module(module), function)
+
+    return lambda options: load("command")(options), lambda parser: load("add_arguments")(parser)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command; its exit status is 0, 1 for what failed, 2 for what cannot be done."""
     words = sys.argv[1:] if arguments is None else arguments
     arguments = [word for word in words if word != "--debug"]
-    name = next((word for word in arguments if word in COMMANDS), None)
+    commands = all_commands()
+    name = next((word for word in arguments if word in commands), None)
     try:
-        options = parse(arguments, name)
-        return COMMANDS[options.command].carry_out(options)
+        options = parse(arguments, name, commands)
+        return commands[options.command].carry_out(options)
     except KeyboardInterrupt:
         return _refuse("interrupted", INTERRUPTED)
     except Exception as error:
-        sentence = _sentence(error, name)
+        sentence = _sentence(error, name, commands)
         if arguments != words or sentence is None:
             raise
         return _refuse(sentence, REFUSED)
@@ -52,13 +64,15 @@ def _refuse(sentence: str, status: int) -> int:
     return status
 
 
-def parse(arguments: list[str], name: str | None) -> argparse.Namespace:
+def parse(
+    arguments: list[str], name: str | None, commands: dict[str, Command]
+) -> argparse.Namespace:
     """What was asked for; only the arguments of the command ``name`` are looked up, because those
     of some take seconds to import."""
     parser = argparse.ArgumentParser(prog="attention-course", description=__doc__.splitlines()[0])
     parser.add_argument("--debug", action="store_true", help="show where an error happened")
     parsers = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for each, command in COMMANDS.items():
+    for each, command in commands.items():
         one = parsers.add_parser(
             each,
             help=command.purpose,
@@ -74,325 +88,41 @@ def parse(arguments: list[str], name: str | None) -> argparse.Namespace:
     return options
 
 
-def _sentence(error: Exception, name: str | None) -> str | None:
+def _sentence(error: Exception, name: str | None, commands: dict[str, Command]) -> str | None:
     """What an error that can be expected says to a reader; None for one that is our mistake."""
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
-    if missing and not missing.startswith("course_lib"):
+    if missing and not missing.startswith(OURS):
         return (
             f"attention-course {name} needs {missing}, which is not installed; in the repository, "
-            f'pip install --editable ".[{COMMANDS[name].extra}]" brings it'
+            f'pip install --editable ".[{commands[name].extra}]" brings it'
         )
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     if type(error).__name__ == "PapermillExecutionError":
         return f"cell {error.cell_index}: {error.ename}: {error.evalue}"
-    if type(error).__module__.partition(".")[0] == "course_lib":
+    if type(error).__module__.partition(".")[0] in OURS:
         return str(error)
     return None
 
 
-def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    """For a command without any."""
-
-
-def _some_notebooks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("notebooks", nargs="*", type=Path, help="only these")
-
-
-def _course(options: argparse.Namespace) -> int:
-    from course_lib.profile import profile_from_environment
-    from course_lib.teaching import lessons, site
-
-    outcomes = site.course(profile_from_environment())
-    print(f"\n{lessons.summary(outcomes)}\n")
-    print(f"Open {site.SITE / 'index.html'} or run `attention-course lab`.")
-    return _status(outcomes)
-
-
-def _contents(options: argparse.Namespace) -> int:
-    from course_lib.teaching import lesson_tables
-
-    lesson_tables.write_tables()
-    return 0
-
-
-def _notebooks(options: argparse.Namespace) -> int:
-    from course_lib.teaching import lesson_tables, lessons
-
-    outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
-    lesson_tables.write_tables()
-    print(f"\n{lessons.summary(outcomes)}")
-    return _status(outcomes)
-
-
-def _status(outcomes: list) -> int:
-    return int(any(outcome.errors for outcome in outcomes))
-
-
-def _students_arguments(parser: argparse.ArgumentParser) -> None:
-    _some_notebooks(parser)
-    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to students/")
-
-
-def _students(options: argparse.Namespace) -> int:
-    from course_lib.teaching import desk, lessons
-
-    folder = options.to or lessons.STUDENTS
-    copies = desk.learner_copies(options.notebooks or lessons.lesson_paths(), folder)
-    for copy in desk.write_copies(copies, folder):
-        print(copy.offer or _from_repository(copy.path))
-    return 0
-
-
-def _progress(options: argparse.Namespace) -> int:
-    from course_lib.teaching import lessons, progress
-
-    course = progress.read_progress(lessons.STUDENTS)
-    page = progress.write_page(course, lessons.STUDENTS)
-    print(f"{progress.as_text(course)}; each of them in {_from_repository(page)}")
-    return 0
-
-
-def _from_repository(path: Path) -> Path:
-    return path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path
-
-
-def _data_arguments(parser: argparse.ArgumentParser) -> None:
-    from course_lib.experiments import own
-
-    parser.add_argument("dataset", nargs="?", help="only this file or folder of your own texts")
-    parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
-    own.add_column_arguments(parser)
-
-
-def _data(options: argparse.Namespace) -> int:
-    if options.mirror:
-        os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
-    if options.dataset:
-        from course_lib.experiments import own
-
-        print(own.prepared_texts(options.dataset, options))
-        return 0
-    from course_lib.teaching import lessons
-
-    with lessons.watched([], "") as progress:
-        lessons.prepare_data(progress)
-    return 0
-
-
-def _lab_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--from", dest="source", choices=("students", "notebooks"), default="students",
-        help="your own copies (students), or, for authors, the lessons with their solutions",
-    )  # fmt: skip
-    parser.set_defaults(further=[])  # unknown arguments go to JupyterLab
-
-
-def _lab(options: argparse.Namespace) -> int:
-    if options.source == "notebooks":
-        return _python("jupyterlab", "--notebook-dir=notebooks", *options.further)
-    from course_lib.teaching import desk, lessons, progress
-
-    paths, folder = lessons.lesson_paths(), lessons.STUDENTS
-    copies = {desk.START: desk.start_notebook(paths)} | desk.learner_copies(paths, folder)
-    offers = [copy.offer for copy in desk.write_copies(copies, folder) if copy.offer]
-    print(*offers, sep="\n", end="\n" if offers else "")
-    progress.write_page(progress.read_progress(folder), folder)
-    # the root is the repository, so that what a lesson links to outside its folder opens, too
-    start = f"--LabApp.default_url=/lab/tree/{folder.name}/{desk.START}"
-    return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)
-
-
-def _test(options: argparse.Namespace) -> int:
-    """All stages, even after one that failed; the exit status is the first one's that failed."""
-    notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
-    lessons = ("--nbval-lax", *EACH_CORE, *notebooks)
-    one_thread = {"OMP_NUM_THREADS": "1"}
-    stages = [
-        _stage("ruff check", "ruff", "check"),
-        _stage("ruff format", "ruff", "format", "--check"),
-        _stage("spelling", "codespell_lib"),
-        _stage("tests", "pytest", *EACH_CORE, **one_thread),
-        _stage("notebooks", "pytest", *lessons, **one_thread, COURSE_PROFILE="smoke"),
-    ]
-    print(*("", *(line for _, line in stages)), sep="\n")
-    return next((status for status, _ in stages if status), 0)
-
-
-def _stage(name: str, module: str, *arguments: str, **environment: str) -> tuple[int, str]:
-    """The exit status of ``python -m module …``, and a line of summary."""
-    print(f"{name} …", flush=True)
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        further = [f"--junitxml={report}"] if module == "pytest" else []
-        status = _python(module, *arguments, *further, **environment)
-        counts = _counts(report)
-    if status and not counts.get("failed"):  # an internal error, Ctrl+C, no tests at all
-        result = f"failed (exit status {status})"
-    else:
-        result = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "ok"
-    return status, f"{name:<12} {result} in {time.perf_counter() - start:.0f} s"
-
-
-def _counts(report: Path) -> dict[str, int]:
-    """How many tests failed, passed and were skipped, from pytest's report; empty if there is none
-    that can be read."""
-    try:
-        suite = next(ElementTree.parse(report).iter("testsuite"))
-        total, failures, errors, skipped = (
-            int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
-        )
-    except (OSError, ElementTree.ParseError, StopIteration, ValueError):
-        return {}
-    failed = failures + errors
-    return {"failed": failed, "passed": total - failed - skipped, "skipped": skipped}
-
-
-def _python(module: str, *arguments: str, **environment: str) -> int:
-    """The exit status of ``python -m module …`` in the repository."""
-    if not find_spec(module):
-        raise ModuleNotFoundError(f"no {module}", name=module)
-    command = [sys.executable, "-m", module, *arguments]
-    return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
-
-
-def _of(module: str) -> tuple[Callable, Callable]:
-    """``command`` and ``add_arguments`` of a module, which is imported when one is called."""
-
-    def load(function: str) -> Callable:
-        return getattr(import_module(f"course_lib.{module}"), function)
-
-    return lambda options: load("command")(options), lambda parser: load("add_arguments")(parser)
-
-
-def _report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "run",
-        nargs="?",
-        type=Path,
-        help="a finished run of HAN: draw the README's pictures of it too",
-    )
-
-
-def _report(options: argparse.Namespace) -> int:
-    from course_lib.experiments.report import TABLES, write_readme
-    from course_lib.teaching import lessons, picture
-
-    if options.run:
-        picture.write_pictures(options.run)
-    write_readme()
-    for name, table in TABLES.items():
-        print(f"{name}\n{table()}\n")
-    outcomes = lessons.publish_notebooks(list(lessons.REPORTS))
-    print(lessons.summary(outcomes))
-    return _status(outcomes)
-
-
-@dataclass(frozen=True)
-class Command:
-    """One command: its ``purpose``, an ``example``, the ``extra`` of pyproject.toml that it needs,
-    and two functions that import what they need only when they are called."""
-
-    purpose: str
-    example: str
-    extra: str
-    carry_out: Callable[[argparse.Namespace], int]
-    add_arguments: Callable[[argparse.ArgumentParser], None] = _no_arguments
+def all_commands() -> dict[str, Command]:
+    """The library's commands and those that installed packages add to them."""
+    added = [point.load() for point in sorted(entry_points(group=PLUGINS))]
+    return {name: command for part in (*added, COMMANDS) for name, command in part.items()}
 
 
 COMMANDS = {
-    "course": Command(
-        "execute every lesson on real text and write site/ with the results",
-        "course", "course", _course,
-    ),
-    "lab": Command(
-        "open your own copies of the lessons in JupyterLab, in students/",
-        "lab --no-browser --port 8890", "course", _lab, _lab_arguments,
-    ),
-    "progress": Command(
-        "show which exercises are solved in your copies, and write students/progress.html",
-        "progress", "course", _progress,
-    ),
-    "test": Command("lint, tests, and the lessons checked cell by cell", "test", "dev", _test),
-    "students": Command(
-        "write copies of the lessons without solutions to a folder",
-        "students --to handout notebooks/01_gru.ipynb", "course", _students, _students_arguments,
-    ),
-    "notebooks": Command(
-        "execute the lessons and store their outputs in the form we commit",
-        "notebooks notebooks/01_gru.ipynb", "course", _notebooks, _some_notebooks,
-    ),
-    "contents": Command(
-        "write the tables of lessons, with minutes, in both READMEs and lesson 00",
-        "contents", "course", _contents,
-    ),
-    "data": Command(
-        "download and prepare all text and vectors, or read a file of your own texts",
-        "data reviews.csv --text review --label stars", "course", _data, _data_arguments,
-    ),
-    "vectors": Command(
-        "train word vectors of our own on film reviews that no run is evaluated on",
-        "vectors --method cbow --width 300", "experiments", *_of("experiments.own_vectors"),
-    ),
-    "compact": Command(
-        "make a small file of word vectors out of two larger ones, to be committed",
-        "compact imdb-cbow-300d-s0.npz", "experiments", *_of("experiments.compact_vectors"),
-    ),
     "run": Command(
         "make one run: train, evaluate, record",
-        "run --system han --preset report --seed 0", "course", *_of("experiments.run"),
+        "run --system han --preset report --seed 0", "course", *command_of("course_lib.runs.run"),
     ),
     "predict": Command(
         "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
-        "course", *_of("experiments.predict"),
-    ),
-    "grid": Command(
-        "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
-        "grid run core", "experiments", *_of("experiments.scheduler"),
+        "course", *command_of("course_lib.runs.predict"),
     ),
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",
-        "weights runs/agt-sst5-room-s0", "experiments", *_of("experiments.weights"),
-    ),
-    "faithfulness": Command(
-        "test whether the attention of recorded networks says what they use, and record it",
-        "faithfulness han-imdb-room-s0 --texts 100", "course",
-        *_of("experiments.faithfulness_record"),
-    ),
-    "left-open": Command(
-        "read test texts with networks that try what the papers left open, and record it",
-        "left-open runs/context_han-imdb-report-s0 --texts 300", "course",
-        *_of("explore.left_open"),
-    ),
-    "trained-tests": Command(
-        "train networks that test what attention says, and record what comes out",
-        "trained-tests roar --on planted --seeds 0 1 2", "course",
-        *_of("experiments.trained_tests.record"),
-    ),
-    "room": Command(
-        "write the reading room, one page in which recorded networks and your runs read a text",
-        "room runs/han-imdb-small-s0 --to room.html", "course", *_of("reading_room.page.build"),
-    ),
-    "report": Command(
-        "write the README's tables and both reports from the records in results/",
-        "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
-    ),
-    "doors": Command(
-        "write the badges of README and lessons for the repository-code in CITATION.cff",
-        "doors", "course", *_of("teaching.doors"),
-    ),
-    "museum": Command(
-        "train every specimen of the bug museum, record the results, and show the wrong measures",
-        "museum --dataset toy --rows 200", "course", *_of("teaching.museum"),
-    ),
-    "controls": Command(
-        "train the positive controls on made-up texts and record what the instruments show",
-        "controls --seed 1", "course", *_of("experiments.controls.record"),
-    ),
-    "migrate": Command(
-        "convert records, runs and the grid written before settings were nested",
-        "migrate", "course", *_of("experiments.migrate"),
+        "weights runs/agt-sst5-room-s0", "experiments", *command_of("course_lib.runs.weights"),
     ),
 }  # fmt: skip

@@ -6,8 +6,8 @@ from itertools import pairwise, permutations
 import torch
 from torch import nn
 
-from course_lib.teaching.checks.composition import ORDER_CHANGE, PHRASES, SELECTED_WORDS
-from course_lib.teaching.checks.gates import ATTENTION_GATE, HIGHWAY
+from course_kit.exercises.checks.composition import ORDER_CHANGE, PHRASES, SELECTED_WORDS
+from course_kit.exercises.checks.gates import ATTENTION_GATE, HIGHWAY
 
 
 def linear(matrix, bias=None):

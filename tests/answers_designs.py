@@ -6,10 +6,10 @@ import math
 import torch
 from torch.nn.functional import pad
 
+from course_kit.exercises.checks.designs import SCATTERED_ATTENTION, SHIFTED_ATTENTION
+from course_kit.exercises.checks.forensics import NETWORK_DEFECT, PADDING_ODDS
 from course_lib.metrics.attention import diagonality, uniform_diagonality
 from course_lib.models.layers import positions
-from course_lib.teaching.checks.designs import SCATTERED_ATTENTION, SHIFTED_ATTENTION
-from course_lib.teaching.checks.forensics import NETWORK_DEFECT, PADDING_ODDS
 
 
 def odds_by_parts(share, shown, words, places):

@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import linear, multi_head_attention_forward
 
-from course_lib.teaching.checks.contributions import CONTRIBUTIONS
-from course_lib.teaching.checks.encoders import BY_WORD, HEAD_WEIGHTS, HIDDEN_KEYS, WITHOUT_HEAD
+from course_kit.exercises.checks.contributions import CONTRIBUTIONS
+from course_kit.exercises.checks.encoders import BY_WORD, HEAD_WEIGHTS, HIDDEN_KEYS, WITHOUT_HEAD
 
 
 def hidden_by_rows(mask):

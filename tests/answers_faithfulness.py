@@ -5,14 +5,14 @@ import numpy as np
 import torch
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from course_lib.teaching.checks.faithfulness import (
+from course_kit.exercises.checks.faithfulness import (
     ERASURE,
     KENDALL,
     NORMALISED_AOPC,
     WORDS_TO_FLIP,
 )
-from course_lib.teaching.checks.integrated import INTEGRATED_GRADIENTS
-from course_lib.teaching.checks.interventions import PERMUTATION_CHANGE, ZEROED
+from course_kit.exercises.checks.integrated import INTEGRATED_GRADIENTS
+from course_kit.exercises.checks.interventions import PERMUTATION_CHANGE, ZEROED
 
 
 def erasure_by_sets(model, words, importance, count):

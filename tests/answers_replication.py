@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from scipy.stats import binomtest
 
-from course_lib.teaching.checks.chance import CONSTANT_ANSWER, POWER, PRIOR_CORRECTION
-from course_lib.teaching.checks.paired import TEXT_BY_TEXT
-from course_lib.teaching.checks.replication import DEFECT, ONE_CHANGE, UNKNOWN_SHARE
+from course_kit.exercises.checks.chance import CONSTANT_ANSWER, POWER, PRIOR_CORRECTION
+from course_kit.exercises.checks.paired import TEXT_BY_TEXT
+from course_kit.exercises.checks.replication import DEFECT, ONE_CHANGE, UNKNOWN_SHARE
 
 
 def defect_by_falls(training, validation):

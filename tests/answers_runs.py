@@ -9,7 +9,7 @@ from math import comb, factorial, perm
 import torch
 from scipy.stats import hypergeom
 
-from course_lib.teaching.checks.runs import FEW_RUNS, PHRASE_ORDERS
+from course_kit.exercises.checks.runs import FEW_RUNS, PHRASE_ORDERS
 
 
 def orders_by_sorting(selected):

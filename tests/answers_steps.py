@@ -3,10 +3,10 @@
 import torch
 from torch.nn.functional import normalize
 
+from course_kit.exercises.checks.prices import STEP_PRICE
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.steps import step_cosine, step_overlap, summary_share
 from course_lib.models.iram import step_penalty
-from course_lib.teaching.checks.prices import STEP_PRICE
 
 
 def pairs_of(rows):

@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from course_kit.exercises.checks.stretch import GRU_JACOBIAN, MULTI_HEAD, WORDS_TO_FLIP
 from course_lib.models.gru import GRUCell
-from course_lib.teaching.checks.stretch import GRU_JACOBIAN, MULTI_HEAD, WORDS_TO_FLIP
 
 
 def flip_by_slices(predict, words, weights):

@@ -8,8 +8,8 @@ import pytest
 from course_lib.data import catalog
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.spec import RunSpec
 from course_lib.files import file_digest
+from course_lib.runs.spec import RunSpec
 
 TEXT = {
     "text.vectors": "tiny.8d",

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.experiments import load_records, report
-from course_lib.experiments.run import split_rows, train
-from course_lib.experiments.spec import RunSpec
+from course_kit.exercises import HOSTILE_TEXTS, sweep
+from course_kit.research import report
 from course_lib.explore import (
     SELECTION_RULES,
     compare_dictionaries,
@@ -23,7 +22,9 @@ from course_lib.explore import (
 )
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.teaching import HOSTILE_TEXTS, sweep
+from course_lib.runs import load_records
+from course_lib.runs.run import split_rows, train
+from course_lib.runs.spec import RunSpec
 from course_lib.views import Attention, Reading, layered
 
 WORDS = ("not", "a", "dull", "moment")

@@ -7,12 +7,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from course_kit.exercises import sweep
+from course_kit.research import report
 from course_lib.data.catalog import CARDS
-from course_lib.experiments import report
-from course_lib.experiments.records import load_records
 from course_lib.explore import explore_values
 from course_lib.metrics.classification import sampling_error
-from course_lib.teaching import sweep
+from course_lib.runs.records import load_records
 
 
 @pytest.fixture(scope="module")

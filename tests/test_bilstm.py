@@ -6,10 +6,10 @@ import torch
 from hypothesis import given, settings
 from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems.bilstm import BiLSTMSystem
 from course_lib.metrics import invariants
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems.bilstm import BiLSTMSystem
 
 TINY = {"embedding": 6, "hidden": 8}
 VARIANTS = {

@@ -6,10 +6,18 @@ import pytest
 import torch
 from strategies import WORDS, ragged_batch, toy_documents, toy_vocabulary
 
+from course_kit.exercises.bugs import (
+    HEALTHY,
+    MUSEUM,
+    MaxPooling,
+    Pooling,
+    Specimen,
+    diagnose,
+    probe,
+)
 from course_lib.metrics.invariants import check_neighbours, check_padding
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.layers import AttentionPooling
-from course_lib.teaching.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, Specimen, diagnose, probe
 from course_lib.training.config import TrainingConfig
 from course_lib.training.loop import fit
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.experiments.records import load_records
-from course_lib.experiments.report import (
+from course_kit.research.report import (
     constant_loss,
     detectable_difference,
     power,
     prior_corrected,
     single_changes,
 )
+from course_lib.runs.records import load_records
 
 
 def test_the_loss_of_knowing_the_shares_is_their_entropy_and_grows_where_they_differ():

@@ -26,30 +26,30 @@ from answers_stretch import RIGHT as STRETCH_RIGHT
 from answers_stretch import WRONG as STRETCH_WRONG
 from torch import nn
 
-from course_lib.models.gru import GRUCell
-from course_lib.models.layers import Highway, hop_redundancy, masked_softmax
-from course_lib.models.sanet import Block, SANetConfig
-from course_lib.teaching import checks
-from course_lib.teaching.checks.attention import ATTENTION_POOLING, MASKED_SOFTMAX, REDUNDANCY
-from course_lib.teaching.checks.blocks import BLOCK, MASKED_MAXIMUM, POOLED_SHARES, UNTRAINED
-from course_lib.teaching.checks.composition import PHRASES
-from course_lib.teaching.checks.core import CheckFailed, beside, check, judge
-from course_lib.teaching.checks.documents import (
+from course_kit.exercises import checks
+from course_kit.exercises.checks.attention import ATTENTION_POOLING, MASKED_SOFTMAX, REDUNDANCY
+from course_kit.exercises.checks.blocks import BLOCK, MASKED_MAXIMUM, POOLED_SHARES, UNTRAINED
+from course_kit.exercises.checks.composition import PHRASES
+from course_kit.exercises.checks.core import CheckFailed, beside, check, judge
+from course_kit.exercises.checks.documents import (
     EFFECTIVE_WORDS,
     PADDING_CHANGE,
     SENTENCES_IN_PLACE,
     SMALLEST_F1,
 )
-from course_lib.teaching.checks.measures import DIAGONALITY, GINI, TOP_WORDS, WORD_SHARES
-from course_lib.teaching.checks.recurrent import (
+from course_kit.exercises.checks.measures import DIAGONALITY, GINI, TOP_WORDS, WORD_SHARES
+from course_kit.exercises.checks.recurrent import (
     BLEND,
     GRU_STEP,
     LAST_STATE,
     REPORT_WEIGHTS,
     REVERSE,
 )
-from course_lib.teaching.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
-from course_lib.teaching.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
+from course_kit.exercises.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
+from course_kit.exercises.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
+from course_lib.models.gru import GRUCell
+from course_lib.models.layers import Highway, hop_redundancy, masked_softmax
+from course_lib.models.sanet import Block, SANetConfig
 from course_lib.views.colours import contrast
 
 inf = torch.inf

@@ -11,9 +11,9 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from papermill.exceptions import PapermillExecutionError
 
+from course_kit.publishing import desk, lessons, students
 from course_lib import cli
 from course_lib.files import REPOSITORY, DataError
-from course_lib.teaching import desk, lessons, students
 
 
 def call(*arguments, program=("-m", "course_lib"), **environment):
@@ -252,7 +252,7 @@ def test_authors_open_the_lessons_themselves(tmp_path, monkeypatch):
 
 
 def test_only_snakemake_and_jupyterlab_may_get_arguments_that_we_do_not_know(monkeypatch):
-    from course_lib.experiments import scheduler
+    from course_kit.research.grid import scheduler
 
     seen = []
     monkeypatch.setattr(scheduler, "run_groups", lambda *all_: seen.append(all_) or [])

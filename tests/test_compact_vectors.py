@@ -6,10 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from course_lib.data.catalog import card
-from course_lib.data.vector_store import own_vectors
-from course_lib.data.vectors import Vectors, load_vectors
-from course_lib.experiments.compact_vectors import (
+from course_kit.research.vectors.compact_vectors import (
     COMPACT,
     CompactConfig,
     chosen_words,
@@ -17,6 +14,9 @@ from course_lib.experiments.compact_vectors import (
     in_bytes,
     make_compact,
 )
+from course_lib.data.catalog import card
+from course_lib.data.vector_store import own_vectors
+from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.files import file_digest
 
 RNG = np.random.default_rng(0)

@@ -14,8 +14,13 @@ import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from course_lib.cli import main
-from course_lib.data.controls import (
+from course_kit.research.controls import ControlSpec, accuracy, networks, record
+from course_kit.research.controls import halting as of_halting
+from course_kit.research.controls import pairs as of_pairs
+from course_kit.research.controls import phrases as of_phrases
+from course_kit.research.controls import planted as of_planted
+from course_kit.research.controls import steps as of_steps
+from course_kit.research.controls.texts import (
     CONTROL_TASKS,
     FAR,
     FILLERS,
@@ -23,13 +28,8 @@ from course_lib.data.controls import (
     vocabulary_of,
     write_texts,
 )
-from course_lib.experiments.controls import ControlSpec, accuracy, networks, record
-from course_lib.experiments.controls import halting as of_halting
-from course_lib.experiments.controls import pairs as of_pairs
-from course_lib.experiments.controls import phrases as of_phrases
-from course_lib.experiments.controls import planted as of_planted
-from course_lib.experiments.controls import steps as of_steps
-from course_lib.experiments.report import control_figures, control_records, controls_table
+from course_kit.research.report import control_figures, control_records, controls_table
+from course_lib.cli import main
 from course_lib.files import DataError
 from course_lib.metrics.invariants import check_order_blindness, check_padding
 from course_lib.models.han import HANConfig

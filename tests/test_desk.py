@@ -11,10 +11,10 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_kit.publishing import desk, lessons, progress, students
+from course_kit.publishing.desk import RECORD, Copy, DeskError
 from course_lib.cli import main
 from course_lib.files import REPOSITORY
-from course_lib.teaching import desk, lessons, progress, students
-from course_lib.teaching.desk import RECORD, Copy, DeskError
 
 NAME, NEW = "02_attention.ipynb", "02_attention.new.ipynb"
 
@@ -313,8 +313,8 @@ def repository(tmp_path_factory):
     """A repository of its own with what a learner needs, all of it tracked."""
     folder = tmp_path_factory.mktemp("clone")
     recorded = [f"results/han-imdb-room-s{seed}.json" for seed in (0, 1)]  # lesson 00 reads them
-    for name in ("course_lib", "notebooks", "data/README.md", ".gitignore", "pyproject.toml",
-                 "results/weights", "results/vectors", *recorded):  # fmt: skip
+    for name in ("course_lib", "course_kit", "notebooks", "data/README.md", ".gitignore",
+                 "pyproject.toml", "results/weights", "results/vectors", *recorded):  # fmt: skip
         source, target = REPOSITORY / name, folder / name
         target.parent.mkdir(exist_ok=True, parents=True)
         if source.is_dir():

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 import yaml
 
+from course_kit.publishing.doors import MARK, address, badges, write_badges
 from course_lib.files import REPOSITORY, DataError
-from course_lib.teaching.doors import MARK, address, badges, write_badges
 
 LESSON = "notebooks/01_gru.ipynb"
 

@@ -9,15 +9,15 @@ from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
+from course_kit.exercises.encoder import Transformer
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems import SYSTEMS, Network
 from course_lib.models import kernels, layers
 from course_lib.models.sanet import SelfAttention
-from course_lib.teaching.encoder import Transformer
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems import Network, known_systems
 
-NETWORKS = {name: system for name, system in SYSTEMS.items() if issubclass(system, Network)}
+NETWORKS = {name: system for name, system in known_systems().items() if issubclass(system, Network)}
 OF_A_CPU = [(kernels, "packed_gru"), (layers, "bit_cut_dropout"), (SelfAttention, "forward")]
 # sparse gradients cannot be wrapped; the dense ones are those of the same sums
 VARIANTS = [

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import torch
 
+from course_kit.exercises import encoder, sweep
+from course_kit.exercises.records import committed_record
+from course_kit.research import encoder_record
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import DocumentModel, split_rows
-from course_lib.experiments.records import LATER
 from course_lib.explore import explore_erasing, read_text
 from course_lib.metrics import invariants
-from course_lib.teaching import encoder, encoder_record, sweep
-from course_lib.teaching.records import committed_record
+from course_lib.runs import DocumentModel, split_rows
+from course_lib.runs.records import LATER
 
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]]).bool()
 TOKENS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 3, 0, 0], [5, 0, 0, 0, 0]])

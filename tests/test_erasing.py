@@ -7,13 +7,13 @@ import ipywidgets as widgets
 import numpy as np
 import pytest
 
+from course_kit.exercises import sweep
 from course_lib import faithfulness
-from course_lib.experiments.faithfulness import DocumentModel
-from course_lib.experiments.run import train
-from course_lib.experiments.spec import RunSpec
 from course_lib.explore import explore_erasing
 from course_lib.explore.erasing import MOST_WORDS, Picture
-from course_lib.teaching import sweep
+from course_lib.runs.document_model import DocumentModel
+from course_lib.runs.run import train
+from course_lib.runs.spec import RunSpec
 from course_lib.views.heatmap import AttentionText
 
 TEXT = "A dull plot. But a superb cast."

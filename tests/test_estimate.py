@@ -5,13 +5,15 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from course_kit.research.grid import estimate, scheduler
+from course_kit.research.grid import groups as grid
+from course_kit.research.grid.estimate import expected_seconds, measured_rates, words_to_read
 from course_lib.data import catalog
 from course_lib.data.catalog import CARDS
 from course_lib.data.sources import NotObtained
-from course_lib.experiments import estimate, grid, records, scheduler
-from course_lib.experiments.estimate import expected_seconds, measured_rates, words_to_read
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
+from course_lib.runs import records
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
 
 SPEC = RunSpec("han", "toy", "small")
 IRAM = RunSpec("iram", "sst2", "vanilla")

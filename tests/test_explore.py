@@ -12,13 +12,14 @@ import torch
 from datasets import Dataset
 from nbformat.v4 import new_code_cell, new_notebook
 
+from course_kit.exercises import HOSTILE_TEXTS, SweepError, sweep
+from course_kit.publishing import lessons
 from course_lib.data.text import TokenisedText
-from course_lib.experiments.run import split_rows, train
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS, Look
 from course_lib.explore import explore_documents, explore_text, read_text, reading_order
 from course_lib.metrics.classification import Predictions
-from course_lib.teaching import HOSTILE_TEXTS, SweepError, lessons, sweep
+from course_lib.runs.run import split_rows, train
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import Look, known_systems
 from course_lib.views import Reading, show_reading
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
@@ -130,7 +131,7 @@ def test_whatever_has_the_protocol_of_a_system_can_be_explored():
     assert "positive 0.75, negative 0.25" in shown.spec["title"]
 
 
-@pytest.mark.parametrize("system", sorted(SYSTEMS))
+@pytest.mark.parametrize("system", sorted(known_systems()))
 def test_every_system_can_be_explored(system, static):
     preset = "words" if system == "tfidf" else "small"
     short = {} if system == "tfidf" else {"training.epochs": 1}
@@ -491,7 +492,7 @@ def test_a_view_without_controls_cannot_be_swept():
 KERNEL = """
 import ipywidgets as widgets
 from IPython.display import display
-from course_lib.teaching import SweepError, sweep
+from course_kit.publishing.sweeping import SweepError, sweep
 slider, output, button = widgets.IntSlider(max=3), widgets.Output(), widgets.Button()
 def react(change):
     with output:

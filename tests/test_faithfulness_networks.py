@@ -11,14 +11,14 @@ from strategies import every_device
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
-from course_lib.experiments.faithfulness import DocumentModel, scaled_vectors
-from course_lib.experiments.run import split_rows
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems import SYSTEMS, Network
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.models.iram import NGRAM_WIDTH
+from course_lib.runs.document_model import DocumentModel, scaled_vectors
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems import Network, known_systems
 
-FAMILIES = sorted(name for name, system in SYSTEMS.items() if issubclass(system, Network))
+FAMILIES = sorted(name for name, system in known_systems().items() if issubclass(system, Network))
 families = pytest.mark.parametrize("family", FAMILIES)
 # read in both directions, a context-aware HAN shows the mean of two attentions; one can be replaced
 ONE_ATTENTION = {"context_han": {"model.both": False}}
@@ -38,8 +38,8 @@ def untrained(family, **changes):
     """A small network before training, in evaluation mode; in double precision, so that slopes can
     be compared with small differences."""
     corpus = load_corpus("toy")
-    settings = with_overrides(SYSTEMS[family].presets["small"], changes)
-    system = SYSTEMS[family](settings, corpus.card.classes, "untrained")
+    settings = with_overrides(known_systems()[family].presets["small"], changes)
+    system = known_systems()[family](settings, corpus.card.classes, "untrained")
     system.build(rows(), seed=0)
     system.model.double().eval()
     return system
@@ -69,7 +69,7 @@ def test_it_predicts_what_the_system_predicts(family):
     expected = looked_at.predictions.probabilities
     np.testing.assert_allclose(model(texts(family)), expected, atol=1e-6)
     words = [len(faithfulness.words_of(text)) for text in texts(family)]
-    by_sentence = SYSTEMS[family].reads_sentences
+    by_sentence = known_systems()[family].reads_sentences
     assert (isinstance(texts(family)[0][0], str), min(words) > 1) == (not by_sentence, True)
 
 
@@ -166,7 +166,7 @@ def test_detached_attention_takes_part_in_no_gradient():
 
 def on_words(family, weights, real, words):
     """The weights on each word, all rows, without those on summaries; and as many places."""
-    if SYSTEMS[family].reads_sentences:
+    if known_systems()[family].reads_sentences:
         return weights[real][None]
     return weights[..., :words].reshape(-1, words)
 

@@ -8,25 +8,27 @@ import numpy as np
 import pytest
 from recorded import spec_of, tiny_vectors
 
-from course_lib import cli, faithfulness
-from course_lib.experiments import faithfulness_record, records, report
-from course_lib.experiments.faithfulness import DocumentModel
-from course_lib.experiments.faithfulness_record import (
+from course_kit.research import report
+from course_kit.research.faithfulness import faithfulness_record
+from course_kit.research.faithfulness.faithfulness_record import (
     AGREEMENT,
     MASK,
     record_agreement,
     record_faithfulness,
     record_path,
 )
-from course_lib.experiments.model_card import DIGEST
-from course_lib.experiments.records import StaleRun, load_records
-from course_lib.experiments.run import train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.trial import choose
-from course_lib.experiments.weights import publish_weights
+from course_kit.research.faithfulness.trial import choose
+from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement
 from course_lib.files import DataError
+from course_lib.runs import records
+from course_lib.runs.document_model import DocumentModel
+from course_lib.runs.model_card import DIGEST
+from course_lib.runs.records import StaleRun, load_records
+from course_lib.runs.run import train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.weights import publish_weights
 
 TEXTS, SLOW = 4, 2
 ALWAYS = {

@@ -9,18 +9,19 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
+from course_kit.research import report
+from course_kit.research.grid.groups import read_grid
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import records, report
-from course_lib.experiments.grid import read_grid
-from course_lib.experiments.predictions import write_predictions
-from course_lib.experiments.records import state
-from course_lib.experiments.run import load_run, split_rows, system_of, train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
 from course_lib.metrics import Predictions
 from course_lib.metrics.invariants import check_attention, check_padding
 from course_lib.models.iram import visible
 from course_lib.models.layers import renormalised
+from course_lib.runs import records
+from course_lib.runs.predictions import write_predictions
+from course_lib.runs.records import state
+from course_lib.runs.run import load_run, split_rows, system_of, train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
 
 WEIGHTS = "control.attention_weights"
 SCORERS = {  # by the beginnings of their parameters' names
@@ -233,7 +234,7 @@ def planned(monkeypatch, tmp_path):
 
     def plan(*specs):
         grid = {"freeze": list(specs)}
-        monkeypatch.setattr("course_lib.experiments.report.freeze.read_grid", lambda: grid)
+        monkeypatch.setattr("course_kit.research.report.freeze.read_grid", lambda: grid)
 
     plan(HAN_UNIFORM, HAN_UNTRAINED)
     return plan

@@ -7,14 +7,16 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from course_kit.research.grid import groups as grid
+from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import grid, records, scheduler
-from course_lib.experiments.records import StaleRun, check_data, load_records, state
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS
+from course_lib.runs import records
+from course_lib.runs.records import StaleRun, check_data, load_records, state
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import known_systems
 from course_lib.training.checkpoints import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
@@ -184,9 +186,9 @@ def test_half_a_record_does_not_count(place, bytes_kept):
 def test_a_changed_preset_makes_its_runs_missing(place, monkeypatch):
     place("results")
     assert state(SPEC).record
-    small = SYSTEMS["han"].presets["small"]
+    small = known_systems()["han"].presets["small"]
     changed = replace(small, training=replace(small.training, learning_rate=0.5))
-    monkeypatch.setitem(SYSTEMS["han"].presets, "small", changed)
+    monkeypatch.setitem(known_systems()["han"].presets, "small", changed)
     assert "holds another run" in str(state(SPEC).stale)
 
 

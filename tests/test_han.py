@@ -17,11 +17,7 @@ from strategies import (
 )
 
 from course_lib.data.toy import BAD, GOOD
-from course_lib.metrics.invariants import (
-    check_attention,
-    check_gradients,
-    check_permutation,
-)
+from course_lib.metrics.invariants import check_attention, check_gradients, check_permutation
 from course_lib.models.han import HAN, HANConfig
 from course_lib.training.config import TrainingConfig
 from course_lib.training.loop import fit

@@ -31,12 +31,7 @@ from course_lib.views.colours import (
     ink_on,
 )
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale
-from course_lib.views.heatmap.encoding import (
-    LIVE_LEVELS,
-    STATIC_LEVELS,
-    deflate,
-    quantise,
-)
+from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
 from course_lib.views.heatmap.heights import NARROW, WIDE, css_height
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib import experiments, explore
+from course_lib import explore, runs
 from course_lib.models import HAN, HANConfig
 from course_lib.views.reading import Attention, Reading
 
@@ -12,11 +12,11 @@ TEXT = "A dull film. A very dull story, and dull songs. The end is good."
 
 @pytest.fixture(scope="module")
 def han():
-    spec = experiments.RunSpec(
+    spec = runs.RunSpec(
         dataset="toy", preset="small", limit=60, overrides={"model.hops": 3, "training.epochs": 1},
         threads=1, test=False,
     )  # fmt: skip
-    return experiments.train(spec)
+    return runs.train(spec)
 
 
 def test_the_mean_over_the_hops_is_what_a_reading_shows(han):
@@ -35,7 +35,7 @@ def test_the_mean_over_the_hops_is_what_a_reading_shows(han):
 
 
 def test_overlap_is_the_penalty_that_the_network_would_pay(han):
-    rows = experiments.split_rows(han.corpus)["validation"].select(range(4))
+    rows = runs.split_rows(han.corpus)["validation"].select(range(4))
     overlap = explore.hop_overlap(han, rows)
     charged = HAN(
         HANConfig(**vars(han.model.config) | {"penalty": 1.0}), len(han.vocabulary), 2,
@@ -74,7 +74,7 @@ def test_only_important_words_repeat():
 
 
 def test_repeats_are_counted_for_each_row_and_by_chance(han):
-    rows = experiments.split_rows(han.corpus)["validation"].select(range(5))
+    rows = runs.split_rows(han.corpus)["validation"].select(range(5))
     found = explore.count_repeats(han, rows, seed=1)
     assert found.important.shape == found.repeated.shape == found.by_chance.shape == (5,)
     assert (found.repeated <= found.important + 1e-9).all() and (found.important <= 1).all()

@@ -10,66 +10,67 @@ import pytest
 
 from course_lib.files import REPOSITORY
 
-FLOORS = [  # the door's own modules stand at the ground: any room may use them
-    ("checking", "files", "fronts", "profile", "terminal"),
-    ("data", "models", "metrics"),
-    ("training", "views", "faithfulness"),
-    ("experiments",),
-    ("explore",),
-    ("reading_room",),
-    ("teaching",),
-    ("cli",),
-    ("__main__",),  # started, never imported; a room may have one of its own
+PACKAGES = ("course_lib", "course_kit")
+FLOORS = [  # from the ground up: a module imports from its own package or a lower floor
+    ("course_lib.checking", "course_lib.files", "course_lib.profile", "course_lib.terminal"),
+    ("course_lib.data", "course_lib.models", "course_lib.metrics"),
+    ("course_lib.training", "course_lib.views", "course_lib.faithfulness"),
+    ("course_lib.runs",),
+    ("course_lib.explore", "course_lib.cli"),
+    ("course_kit.research",),
+    ("course_kit.reading_room",),
+    ("course_kit.exercises",),
+    ("course_kit.publishing",),
+    ("course_lib.__main__",),  # started, never imported
 ]
-FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-THIN = ("models", "metrics", "training")
-LIBRARY = REPOSITORY / "course_lib"
-SOURCES = sorted(LIBRARY.rglob("*.py"))
+FLOOR = {package: number for number, packages in enumerate(FLOORS) for package in packages}
+ROOT = ("course_lib.checking", "course_lib.files")
+THIN = ("course_lib.models", "course_lib.metrics", "course_lib.training")
+ONLY = {  # what a package may import beside itself
+    "course_lib.views": ("course_lib.files",),
+    "course_lib.faithfulness": ("course_lib.models", "course_lib.metrics"),
+    "course_lib.data": ROOT,
+}
+SOURCES = sorted(path for name in PACKAGES for path in (REPOSITORY / name).rglob("*.py"))
 
 
-def room_of(path):
-    names = path.relative_to(LIBRARY).with_suffix("").parts
-    return "__main__" if names[-1] == "__main__" else names[0]
+def package_of(module):
+    return ".".join(module.split(".")[:2])
+
+
+def module_of(path):
+    names = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
 def imported(path):
-    """The modules of the library that a file names in its imports."""
+    """The modules of ours that a file names in its imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_lib"):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES):
             deeper = node.module.count(".") > 0
-            yield from [node.module] if deeper else [f"course_lib.{a.name}" for a in node.names]
+            yield from [node.module] if deeper else [f"{node.module}.{a.name}" for a in node.names]
         elif isinstance(node, ast.Import):
-            yield from (a.name for a in node.names if a.name.startswith("course_lib."))
+            yield from (a.name for a in node.names if a.name.startswith(PACKAGES))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(LIBRARY)))
-def test_imports_go_down_only(path):
-    room = room_of(path)
-    if room == "__init__":
-        assert list(imported(path)) == []
-        return
-    for module in imported(path):
-        other = module.split(".")[1]
-        assert FLOOR[other] <= FLOOR[room], f"{path.name} in {room} imports {module}"
-        if room in THIN and other not in THIN:
-            assert other in ("checking", "files", "fronts") or module == "course_lib.data.batches"
-        if room == "views":
-            assert other in ("views", "files", "fronts"), "views draw tokens and arrays, no models"
-        if room == "faithfulness":
-            others = ("faithfulness", "models", "fronts")
-            assert other in others, "it tests any model of documents, of ours or not"
-        if room == "data":
-            assert other in ("data", "checking", "files", "fronts"), "data knows no models"
+def test_imports_go_down_only():
+    for path in SOURCES:
+        package = package_of(module_of(path))
+        for module in imported(path):
+            other = package_of(module)
+            if other == package:
+                continue
+            assert package in FLOOR, f"{package} imports {module}"
+            assert FLOOR[other] <= FLOOR[package], f"{path} imports {module}"
+            if package in THIN:
+                assert other in (*THIN, *ROOT) or module == "course_lib.data.batches", path
+            assert other in ONLY.get(package, FLOOR), f"{path} imports {module}"
 
 
-def test_the_table_of_rooms_names_exactly_those_there_are():
-    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\| `(\w+)/` \|", text, flags=re.MULTILINE)
-    rooms = [path.parent.name for path in LIBRARY.glob("*/__init__.py")]
-    assert sorted(named) == sorted(rooms) and len(rooms) == 10
-    assert [FLOOR[room] for room in named] == sorted(map(FLOOR.get, named), reverse=True)
-    thin = re.search(r"(.*) are \*\*the thin part\*\*", text)[1]
-    assert sorted(re.findall(r"`(\w+)/`", thin)) == sorted(THIN)
+def test_every_package_has_a_floor():
+    fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
+    assert {module_of(path) for path in fronts} <= FLOOR.keys()
+    assert len(fronts) <= 15 and len(FLOORS) <= 10
 
 
 HEAVY = {
@@ -88,7 +89,7 @@ def test_the_thin_part_imports_alone():
     modules = [
         ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
         for path in SOURCES
-        if room_of(path) in THIN and path.stem != "__init__"
+        if package_of(module_of(path)) in THIN and path.stem != "__init__"
     ]
     command = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     done = subprocess.run(
@@ -99,8 +100,8 @@ def test_the_thin_part_imports_alone():
     assert {"course_lib", "torch", "accelerate"} <= loaded
     jupyters = {name for name in loaded if name.startswith("jupyter")}
     assert (loaded & HEAVY) | jupyters == set()
-    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("course_lib.")}
-    assert rooms == {*THIN, "data", "checking", "files", "fronts"}
+    ours = {package_of(name) for name in done.stdout.split() if name.startswith("course_lib.")}
+    assert ours == {*THIN, *ROOT, "course_lib.data"}
     assert {name for name in done.stdout.split() if name.startswith("course_lib.data.")} == {
         "course_lib.data.batches"
     }
@@ -111,8 +112,8 @@ def lines_of(path):
 
 
 def test_the_thin_part_is_thin():
-    lines = {str(path.relative_to(LIBRARY)): lines_of(path) for path in SOURCES
-             if room_of(path) in THIN}  # fmt: skip
+    lines = {module_of(path): lines_of(path) for path in SOURCES
+             if package_of(module_of(path)) in THIN}  # fmt: skip
     assert sum(lines.values()) <= THIN_LIMIT, lines
 
 
@@ -120,10 +121,11 @@ def test_the_thin_part_is_thin():
     "path",
     sorted(
         path
-        for path in LIBRARY.rglob("*")
+        for name in PACKAGES
+        for path in (REPOSITORY / name).rglob("*")
         if path.suffix in (".py", ".js", ".css", ".html", ".j2") and path.parent.name != "vendor"
     ),
-    ids=lambda path: str(path.relative_to(LIBRARY)),
+    ids=lambda path: str(path.relative_to(REPOSITORY)),
 )
 def test_no_file_of_the_library_is_long(path):
     assert lines_of(path) <= LONGEST

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from recorded import spec_of, tiny_vectors
 
+from course_kit.research import report
+from course_kit.research.faithfulness.faithfulness_record import INTERVENTIONS, record_path
+from course_kit.research.faithfulness.interventions_record import record_interventions
+from course_kit.research.faithfulness.trial import choose
 from course_lib import cli, faithfulness
-from course_lib.experiments import records, report
-from course_lib.experiments.faithfulness_record import INTERVENTIONS, record_path
-from course_lib.experiments.interventions_record import record_interventions
-from course_lib.experiments.run import train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.trial import choose
-from course_lib.experiments.weights import publish_weights
 from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.documents import predicted
+from course_lib.runs import records
+from course_lib.runs.run import train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.weights import publish_weights
 
 TEXTS = 5
 FAMILIES = ("han", "iram")

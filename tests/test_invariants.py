@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 from strategies import WORDS, prefix_mask, ragged_batch, row_lengths, seeds, tiny_han
 from torch import nn
 
+from course_kit.exercises.probes import (
+    check_both_directions,
+    check_concentration,
+    check_extremes,
+    check_rows,
+)
 from course_lib.metrics.invariants import (
     InvariantError,
     check_attention,
@@ -23,12 +29,6 @@ from course_lib.metrics.invariants import (
 )
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.layers import AttentionPooling, masked_softmax
-from course_lib.teaching.probes import (
-    check_both_directions,
-    check_concentration,
-    check_extremes,
-    check_rows,
-)
 
 
 class Reader(nn.Module):

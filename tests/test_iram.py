@@ -17,13 +17,13 @@ from strategies import (
 )
 from torch import nn
 
+from course_kit.exercises import probes
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.run import split_rows, system_of
-from course_lib.experiments.spec import RunSpec
 from course_lib.metrics import invariants
 from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
 from course_lib.models.layers import Highway, LSTMLayer
-from course_lib.teaching import probes
+from course_lib.runs.run import split_rows, system_of
+from course_lib.runs.spec import RunSpec
 
 TINY = {"embedding": 6, "hidden": 8}
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
@@ -389,7 +389,7 @@ def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, st
             asked.append(standardise)
             return torch.zeros(len(vocabulary), 50), 1.0
 
-    name = "course_lib.experiments.systems.network.load_vectors"
+    name = "course_lib.runs.systems.network.load_vectors"
     monkeypatch.setattr(name, lambda name: Vectors())
     corpus = load_corpus("toy")
     spec = RunSpec("iram", "toy", "vanilla", {} if standardise else {"text.standardise": False})

@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 from torch import nn
 
-from course_lib import cli
-from course_lib.experiments.left_open.agt import OrderedAGT, OrderedAGTConfig
-from course_lib.experiments.left_open.iram import (
+from course_kit.research.left_open.agt import OrderedAGT, OrderedAGTConfig
+from course_kit.research.left_open.iram import (
     AdaptiveIRAM,
     AdaptiveIRAMConfig,
     halt_by_overlap,
     halt_by_probability,
 )
-from course_lib.experiments.left_open.sanet import NearSANet, NearSANetConfig
-from course_lib.experiments.run import load_run, split_rows, train
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS
+from course_kit.research.left_open.sanet import NearSANet, NearSANetConfig
+from course_lib import cli
 from course_lib.explore import count_repeats
 from course_lib.explore.steps import NEGATORS
 from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.iram import step_penalty, visible
 from course_lib.models.sanet import SANet, SANetConfig
+from course_lib.runs.run import load_run, split_rows, train
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import known_systems
 
 IRAM_SIZES = {"embedding": 6, "hidden": 8, "steps": 4, "initial_std": 0.4}
 LENGTHS = [5, 3, 1, 0, 4]
@@ -220,7 +220,7 @@ def test_attention_given_back_changes_nothing():
     ],
 )
 def test_a_wrong_setting_is_named(system, field, value):
-    config = SYSTEMS[system].presets["small"].model
+    config = known_systems()[system].presets["small"].model
     with pytest.raises(ValueError, match=field):
         type(config)(**vars(config) | {field: value})
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from course_lib.experiments import report
-from course_lib.experiments.grid import read_grid
-from course_lib.experiments.report import left_open
-from course_lib.experiments.report.left_open import AGT, BANDS, CONTEXT, HAN, QUESTIONS, SHORT
+from course_kit.research import report
+from course_kit.research.grid.groups import read_grid
+from course_kit.research.report import left_open
+from course_kit.research.report.left_open import AGT, BANDS, CONTEXT, HAN, QUESTIONS, SHORT
 
 EPOCHS = [{"validation_accuracy": 0.5}, {"validation_accuracy": 0.8}]
 

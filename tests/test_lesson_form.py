@@ -6,8 +6,8 @@ from itertools import pairwise
 import nbformat
 import pytest
 
+from course_kit.publishing import contents, lesson_tables, lessons, students
 from course_lib.files import REPOSITORY
-from course_lib.teaching import contents, lesson_tables, lessons, students
 
 # grows with every lesson that is revised
 LESSONS = [path.stem for path in lessons.lesson_paths()]

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
+from course_kit.exercises import readers
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
 from course_lib.models import GRUCell
-from course_lib.teaching import readers
 from course_lib.views import figures
 
 TEXTS = [["the", "film", "is", "fine"], ["dull"], ["the", "end"]]

@@ -2,12 +2,12 @@
 
 import json
 
+from course_kit.exercises import museum, wrong_measures
+from course_kit.exercises.bugs import HEALTHY, MUSEUM
+from course_kit.exercises.museum import MuseumSpec, train_museum
 from course_lib.cli import main
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.records import load_records
-from course_lib.teaching import museum, wrong_measures
-from course_lib.teaching.bugs import HEALTHY, MUSEUM
-from course_lib.teaching.museum import MuseumSpec, train_museum
+from course_lib.runs.records import load_records
 
 TOY = MuseumSpec("toy", rows=200, epochs=1, vectors="none")
 PAIR = (HEALTHY, MUSEUM[0])

@@ -7,8 +7,8 @@ import papermill
 import pytest
 from own_files import ROWS, delimited
 
+from course_kit.publishing import lessons
 from course_lib.files import REPOSITORY
-from course_lib.teaching import lessons
 
 NOTEBOOK = REPOSITORY / "notebooks" / "experiments" / "your_own_text.ipynb"
 NAME = "made_for_a_test.csv"

@@ -9,19 +9,21 @@ import datasets
 import pytest
 from own_files import ROWS, TINY, UNICODE, delimited, write
 
+from course_kit.publishing.sweeping import sweep
+from course_kit.research import report
+from course_kit.research.grid import groups as grid
 from course_lib import cli
 from course_lib.data import own_texts, tables
 from course_lib.data.corpus import load_corpus
 from course_lib.data.own_survey import Columns
 from course_lib.data.own_text import told_of
 from course_lib.data.tables import read_table
-from course_lib.experiments import grid, records, report
-from course_lib.experiments.run import load_run, train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
-from course_lib.teaching.sweeping import sweep
+from course_lib.runs import records
+from course_lib.runs.run import load_run, train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
 from course_lib.views import show_reading
 from course_lib.views.reading_view import page
 
@@ -246,7 +248,7 @@ def test_a_run_is_read_in_another_process_and_stands_in_the_table(tmp_path, plac
     assert done.record["data"]["reading"]["counts"]["train"] == {"bad": 5, "fine": 5, "good": 5}
     assert done.record["sizes"] == {"train": 15, "validation": 3, "test": 6}
     code = (
-        "import sys; from pathlib import Path; from course_lib.experiments import load_run\n"
+        "import sys; from pathlib import Path; from course_lib.runs import load_run\n"
         "run = load_run(Path(sys.argv[1])); row = run.corpus.splits['test'][0]\n"
         "print(run.system.read(row).answer, len(run.system.classes))"
     )

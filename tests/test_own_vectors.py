@@ -7,6 +7,8 @@ import datasets
 import numpy as np
 import pytest
 
+from course_kit.research.vectors import own_vectors
+from course_kit.research.vectors.own_vectors import VectorsConfig, make_vectors, readable_texts
 from course_lib import cli
 from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
@@ -14,10 +16,8 @@ from course_lib.data.readers import READERS
 from course_lib.data.sources import NotObtained
 from course_lib.data.vector_store import own_vectors as vectors_of_own
 from course_lib.data.vectors import load_vectors
-from course_lib.experiments import own_vectors
-from course_lib.experiments.own_vectors import VectorsConfig, make_vectors, readable_texts
-from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import DataError
+from course_lib.runs.systems import known_systems
 
 
 def rows(texts):
@@ -146,8 +146,8 @@ def test_the_command_names_a_wrong_option_in_one_line(option, capsys, monkeypatc
     assert said.startswith(f"error: {option} takes") and said.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", known_systems())
 def test_no_preset_validates_on_a_review_that_the_vectors_have_read(name):
     """They leave out the first ``HELD_OUT`` of the training half, where every split begins."""
-    for preset, settings in SYSTEMS[name].presets.items():
+    for preset, settings in known_systems()[name].presets.items():
         assert settings.text.validation_share <= own_vectors.HELD_OUT, preset

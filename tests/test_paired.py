@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from torch.nn.functional import one_hot
 
-from course_lib.experiments import records, report
-from course_lib.experiments.predictions import write_predictions
+from course_kit.research import report
 from course_lib.files import DataError
 from course_lib.metrics import Predictions, sampling_error
+from course_lib.runs import records
+from course_lib.runs.predictions import write_predictions
 
 DRAWS = 1000
 

@@ -10,15 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 from own_files import ROWS, TINY, UNICODE, delimited, write
 
+from course_kit.research.faithfulness.faithfulness_record import record_path
 from course_lib import cli
 from course_lib.data import own_texts
-from course_lib.experiments import predict, records, weights
-from course_lib.experiments.faithfulness_record import record_path
-from course_lib.experiments.predict import HEAVIEST, predict_file
-from course_lib.experiments.run import Run, load_run, train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
 from course_lib.files import DataError
+from course_lib.runs import predict, records, weights
+from course_lib.runs.predict import HEAVIEST, predict_file
+from course_lib.runs.run import Run, load_run, train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 TEXTS = [text for text, _ in ROWS] + ["", "Gripping! <b>Tender</b>", "…"]

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import records
-from course_lib.experiments.predictions import read_predictions, write_predictions
-from course_lib.experiments.records import load_records, predictions_of, publish
-from course_lib.experiments.run import train
-from course_lib.experiments.spec import RunSpec
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.metrics import Predictions, classification_metrics
+from course_lib.runs import records
+from course_lib.runs.predictions import read_predictions, write_predictions
+from course_lib.runs.records import load_records, predictions_of, publish
+from course_lib.runs.run import train
+from course_lib.runs.spec import RunSpec
 
 LARGEST = 90_000  # bytes, for the 25,000 reviews of IMDb's test half
 SPEC = RunSpec("tfidf", "toy", "words", threads=1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.teaching import pretrained
+from course_kit.exercises import pretrained
 from course_lib.views import show_attention, show_reading
 
 WORDS = ["the", "acting", "is", "unforgettable", "cut"]

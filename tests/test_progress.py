@@ -7,12 +7,12 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_kit.exercises.checks import check_number
+from course_kit.exercises.checks.core import CheckFailed
+from course_kit.publishing import desk, lessons, progress, show_progress, site, students
+from course_kit.publishing.desk import DeskError
+from course_kit.publishing.progress import Exercise, exercise_states
 from course_lib.cli import main
-from course_lib.teaching import desk, lessons, progress, show_progress, site, students
-from course_lib.teaching.checks import check_number
-from course_lib.teaching.checks.core import CheckFailed
-from course_lib.teaching.desk import DeskError
-from course_lib.teaching.progress import Exercise, exercise_states
 
 HEADING = "### Exercise 2 ●●○ · 10 minutes: diagonality"
 

@@ -4,25 +4,25 @@ import itertools
 
 import pytest
 
-from course_lib import teaching
-from course_lib.teaching import records
+from course_kit import exercises
+from course_kit.exercises import records
 from course_lib.views import plots
 
 
 def test_a_committed_record_is_read_from_the_repository(monkeypatch, tmp_path):
-    assert len(teaching.committed_record("results/museum/specimens.json")["specimens"]) == 10
+    assert len(exercises.committed_record("results/museum/specimens.json")["specimens"]) == 10
     monkeypatch.setattr(records, "REPOSITORY", tmp_path)
     (tmp_path / "a.json").write_text('{"ours": "größer"}', encoding="utf-8")
-    assert teaching.committed_record("a.json") == {"ours": "größer"}
+    assert exercises.committed_record("a.json") == {"ours": "größer"}
     with pytest.raises(FileNotFoundError, match=r"b\.json"):
-        teaching.committed_record("b.json")
+        exercises.committed_record("b.json")
 
 
 def test_the_shortest_of_the_rounds_counts(monkeypatch):
     readings = itertools.chain.from_iterable([(0, 3), (10, 11), (20, 22)])
     monkeypatch.setattr(records.time, "perf_counter", lambda: next(readings))
     calls = []
-    assert teaching.shortest_seconds(calls.append, "x", rounds=3) == 1
+    assert exercises.shortest_seconds(calls.append, "x", rounds=3) == 1
     assert calls == ["x", "x", "x"]
 
 

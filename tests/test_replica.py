@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.experiments import report
-from course_lib.experiments.grid import read_grid
+from course_kit.research import report
+from course_kit.research.grid.groups import read_grid
 
 DATASETS = {"sst2": "SST-2", "imdb": "IMDb", "ag_news": "AG"}
 PAIRS = (

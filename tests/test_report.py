@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 import torch
 
-from course_lib.experiments import report
-from course_lib.experiments.grid import read_grid
-from course_lib.experiments.records import KEPT_EPOCH, load_records
-from course_lib.experiments.spec import RunSpec
+from course_kit.research import report
+from course_kit.research.grid.groups import read_grid
 from course_lib.files import REPOSITORY
 from course_lib.metrics.attention import uniform_diagonality
+from course_lib.runs.records import KEPT_EPOCH, load_records
+from course_lib.runs.spec import RunSpec
 from course_lib.views.heatmap import AttentionHeatmap
 
 
@@ -225,7 +225,7 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
     base, frozen, missing = spec(), spec(model__frozen=True), spec(training__learning_rate=0.1)
     again = replace(frozen, seed=1)
     monkeypatch.setattr(
-        "course_lib.experiments.report.changes.read_grid",
+        "course_kit.research.report.changes.read_grid",
         lambda: {"a": [base, missing], "b": [frozen, again], "both": [base, frozen]},
     )
     records = [kept(base, 0.40, 0.41), kept(frozen, 0.46, 0.45)]
@@ -247,7 +247,7 @@ def test_each_change_stands_beside_the_first_run_and_missing_runs_are_left_out(m
     assert report.changes_table(["a", "b"], records).endswith("Trained: 1 of 2 in bfloat16.")
     other = RunSpec("agt", "sst5", "mean", {"training.batch_size": 9}, test=False)
     monkeypatch.setattr(
-        "course_lib.experiments.report.changes.read_grid", lambda: {"a": [frozen, other]}
+        "course_kit.research.report.changes.read_grid", lambda: {"a": [frozen, other]}
     )
     table = report.changes_table(["a"], [records[1], kept(other, 0.5)])
     assert "| `agt mean`, `training.batch_size` = 9, `model.frozen` = False | 1 |" in table
@@ -257,7 +257,7 @@ def test_a_waterfall_goes_on_where_the_last_change_ended_and_leaves_out_what_is_
     monkeypatch,
 ):
     monkeypatch.setattr(
-        "course_lib.experiments.report.changes.STEPS",
+        "course_kit.research.report.changes.STEPS",
         {"A": {"first": "a", "more": "b", "less": "c"}, "B": {"first": "d", "missing": "e"}},
     )
     records = [

@@ -16,20 +16,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_room_networks import near, spread_out
 
+from course_kit.exercises import show_javascript
+from course_kit.reading_room import bundle, source
+from course_kit.reading_room import engine as script
+from course_kit.reading_room.pack import front_coded
+from course_kit.reading_room.script import FOLDER, paths
+from course_kit.research.vectors.compact_vectors import COMPACT
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import all_but_the_top, common_part
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.experiments.compact_vectors import COMPACT
-from course_lib.experiments.faithfulness import DocumentModel
-from course_lib.experiments.run import Run
-from course_lib.experiments.systems import SYSTEMS
 from course_lib.faithfulness import kendall, leave_one_out
 from course_lib.files import REPOSITORY, DataError
-from course_lib.reading_room import bundle, source
-from course_lib.reading_room import engine as script
-from course_lib.reading_room.pack import front_coded
-from course_lib.reading_room.script import FOLDER, paths
-from course_lib.teaching import show_javascript
+from course_lib.runs.document_model import DocumentModel
+from course_lib.runs.run import Run
+from course_lib.runs.systems import known_systems
 
 WORDS = ("the", "film", "was", "not", "good", "bad", "I", "liked", ".", "it", "😀", "שלום")
 FAMILIES = ("han", "sanet", "iram", "agt")
@@ -39,7 +39,7 @@ SMALL = {"han": {"hops": 2}, "sanet": {"blocks": 2}, "iram": {"context_layers": 
 
 def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text):
     """A network with random weights as a finished run of the toy corpus."""
-    kind = SYSTEMS[name]
+    kind = known_systems()[name]
     settings = kind.presets["small"]
     settings = replace(
         settings,

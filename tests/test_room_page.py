@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from javascript import TESTS, passed
 
+from course_kit.reading_room import EXAMPLES
+from course_kit.reading_room.page import build
+from course_kit.reading_room.page.examples import AGT, FILMS, HAN, IRAM, NEWS
+from course_kit.reading_room.page.readings import facts, reading
 from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
-from course_lib.experiments import load_recorded
-from course_lib.reading_room import EXAMPLES
-from course_lib.reading_room.page import build
-from course_lib.reading_room.page.examples import AGT, FILMS, HAN, IRAM, NEWS
-from course_lib.reading_room.page.readings import facts, reading
+from course_lib.runs import load_recorded
 
 
 @pytest.mark.parametrize("part", ["state", "dress"])

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from course_lib.experiments.records import RESULTS
-from course_lib.experiments.weights import DIGEST
-from course_lib.reading_room import ROOM
+from course_kit.reading_room import ROOM
+from course_lib.runs.records import RESULTS
+from course_lib.runs.weights import DIGEST
 
 FOLDER = RESULTS / "reading_room"
 

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
+from course_kit.reading_room.pack import punkt_parameters
 from course_lib.data.corpus import load_corpus
 from course_lib.data.readers import clean
 from course_lib.data.text import WORDS, tokenise, trained_punkt, untrained_punkt
 from course_lib.files import data_root
-from course_lib.reading_room.pack import punkt_parameters
 
 PREPARED = data_root() / "prepared"  # looked up before a fixture hides it
 HOSTILE = (

@@ -17,21 +17,15 @@ from safetensors.torch import load_file
 
 from course_lib import cli
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments import records, run
-from course_lib.experiments.records import (
-    StaleRun,
-    kept_accuracy,
-    load_records,
-    publish,
-    read_record,
-)
-from course_lib.experiments.run import execute, load_run, split_rows, train, train_or_load
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS
 from course_lib.files import DataError, file_digest
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.invariants import check_neighbours, check_padding
+from course_lib.runs import records, run
+from course_lib.runs.records import StaleRun, kept_accuracy, load_records, publish, read_record
+from course_lib.runs.run import execute, load_run, split_rows, train, train_or_load
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import known_systems
 from course_lib.training.config import TrainingError
 
 SMALL = {"training.epochs": 2, "model.hidden": 8, "model.attention": 8}
@@ -55,9 +49,9 @@ def finished(tmp_path_factory):
 
 def change_preset(monkeypatch, part, **values):
     """HAN's small preset with other values in one of its parts."""
-    small = SYSTEMS["han"].presets["small"]
+    small = known_systems()["han"].presets["small"]
     changed = replace(small, **{part: replace(getattr(small, part), **values)})
-    monkeypatch.setitem(SYSTEMS["han"].presets, "small", changed)
+    monkeypatch.setitem(known_systems()["han"].presets, "small", changed)
 
 
 def strict(text):
@@ -126,7 +120,7 @@ def test_a_loaded_model_keeps_its_invariants(finished):
 
 def test_a_finished_run_is_only_read(finished, monkeypatch):
     folder, done = finished
-    monkeypatch.setattr(SYSTEMS["han"], "fit", None)
+    monkeypatch.setattr(known_systems()["han"], "fit", None)
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     again = train(SPEC, folder)
     assert again.record == strict(json.dumps(done.record))
@@ -411,7 +405,7 @@ def test_a_training_that_fails_is_not_tried_again(tmp_path, monkeypatch):
         tries.append(1)
         raise TrainingError("loss is nan in epoch 1")
 
-    monkeypatch.setattr(SYSTEMS["han"], "fit", diverge)
+    monkeypatch.setattr(known_systems()["han"], "fit", diverge)
     with pytest.raises(TrainingError, match="loss is nan"):
         train_or_load(replace(SPEC, limit=50, overrides=TINY))
     assert len(tries) == 1 and not list((tmp_path / "runs").glob("*.stale-*"))
@@ -461,7 +455,7 @@ def training_of(seed, monkeypatch):
     start, seen = [], []
     spec = replace(SPEC, seed=seed, limit=200, overrides={"model.hidden": 2, "training.epochs": 1},
                    test=False)  # fmt: skip
-    network = SYSTEMS["han"].network
+    network = known_systems()["han"].network
 
     def watch(model, inputs):
         if model.training:
@@ -474,7 +468,7 @@ def training_of(seed, monkeypatch):
         return model
 
     with monkeypatch.context() as patch:
-        patch.setattr(SYSTEMS["han"], "network", watched)
+        patch.setattr(known_systems()["han"], "network", watched)
         train(spec)
     return start[0], seen
 

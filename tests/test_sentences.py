@@ -20,14 +20,7 @@ from course_lib.data.movie_cards import (
     SST2,
     SST_ARCHIVE,
 )
-from course_lib.data.readers import (
-    MOVIES_ARCHIVE,
-    MOVIES_FILE,
-    READERS,
-    Row,
-    read_movies,
-    read_sst,
-)
+from course_lib.data.readers import MOVIES_ARCHIVE, MOVIES_FILE, READERS, Row, read_movies, read_sst
 from course_lib.data.trees import Phrase, read_tree, unescape
 from course_lib.files import DataError
 

@@ -6,24 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.experiments import run
-from course_lib.experiments.settings import (
-    PARTS,
-    SpecError,
-    addresses,
-    differences,
-    with_overrides,
-)
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS
+from course_lib.runs import run
+from course_lib.runs.settings import PARTS, SpecError, addresses, differences, with_overrides
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import known_systems
 
-EVERY_PRESET = [(name, preset) for name, system in SYSTEMS.items() for preset in system.presets]
+EVERY_PRESET = [
+    (name, preset) for name, system in known_systems().items() for preset in system.presets
+]
 
 
 @pytest.mark.parametrize(
     ("says", "change"),
     [
-        (f"no system 'nope'; there are: {', '.join(sorted(SYSTEMS))}", {"system": "nope"}),
+        (f"no system 'nope'; there are: {', '.join(sorted(known_systems()))}", {"system": "nope"}),
         ("no preset 'nope'; there are: long, report, room, small", {"preset": "nope"}),
         ("no preset 'report'; there are: default, words", {"system": "tfidf"}),
         ("no dataset 'nope'; there are: ag_news, amazon_full", {"dataset": "nope"}),
@@ -99,7 +95,7 @@ def test_every_preset_can_run(system, preset):
 
 
 def preset(system, name):
-    return SYSTEMS[system].presets[name]
+    return known_systems()[system].presets[name]
 
 
 def test_hans_presets_are_narrower_than_its_paper():
@@ -187,23 +183,23 @@ def test_names_do_not_depend_on_the_order_of_the_overrides():
     assert one.id == RunSpec(overrides={"model.hops": 2, "model.hidden": 60}).id
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", known_systems())
 def test_no_setting_stands_in_two_parts(system):
     """Names of runs leave the part out, so it must follow from the setting's own name."""
-    (settings, *_) = SYSTEMS[system].presets.values()
+    (settings, *_) = known_systems()[system].presets.values()
     names = [address.partition(".")[2] for address in addresses(settings)]
     assert len(set(names)) == len(names)
     assert {address.partition(".")[0] for address in addresses(settings)} == set(PARTS)
 
 
 def test_presets_of_a_system_have_parts_of_one_kind():
-    for system in SYSTEMS.values():
+    for system in known_systems().values():
         kinds = {tuple(type(getattr(p, part)) for part in PARTS) for p in system.presets.values()}
         assert len(kinds) == 1
 
 
 def test_irams_ablations_each_leave_one_part_out():
-    presets = SYSTEMS["iram"].presets
+    presets = known_systems()["iram"].presets
     changed = {
         name: {a.partition(".")[2] for a in differences(presets[name], presets["full"])}
         for name in ("full-no-ngrams", "full-no-query", "full-no-embedding")

@@ -13,10 +13,10 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_lessons import PARAMETERS, PIXEL, notebook, write
 
+from course_kit.publishing import contents, lessons, picture, site
+from course_kit.publishing.site import build, hero
+from course_kit.publishing.site.drawn_map import drawn_map
 from course_lib.files import REPOSITORY
-from course_lib.teaching import contents, lessons, picture, site
-from course_lib.teaching.site import build, hero
-from course_lib.teaching.site.drawn_map import drawn_map
 from course_lib.views.heatmap import AttentionHeatmap
 
 ASSETS = Path(build.__file__).parent / "assets"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from course_kit.exercises import small_experiments as small
 from course_lib import data
-from course_lib.teaching import small_experiments as small
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_kit.publishing import lessons, students
+from course_kit.publishing.students import BEGIN, END, ExerciseError
 from course_lib.cli import main
-from course_lib.teaching import lessons, students
-from course_lib.teaching.students import BEGIN, END, ExerciseError
 
 SOLUTION = {
     "grade": False,
@@ -56,7 +56,7 @@ def small_lesson():
     parameters = new_code_cell("profile = 'lesson'", metadata={"tags": ["parameters"]})
     number = f"{BEGIN}\nhalf = 1 / 2\n{END}\nprint('half is', half)"
     check_number = (
-        "from course_lib.teaching.checks import check_number\n"
+        "from course_kit.exercises.checks import check_number\n"
         "check_number('half', half, 0.5, 'a whole over two')"
     )
     made = new_notebook(

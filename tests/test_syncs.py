@@ -13,8 +13,8 @@ from torch import nn
 
 from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
-from course_lib.experiments.settings import with_overrides
-from course_lib.experiments.systems import SYSTEMS, Network
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems import Network, known_systems
 from course_lib.training.checkpoints import Checkpoints, History
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import make_accelerator
@@ -48,7 +48,9 @@ def counted():
 
 
 def built(name):
-    system = SYSTEMS[name](SYSTEMS[name].presets["small"], ("negative", "positive"), "untrained")
+    system = known_systems()[name](
+        known_systems()[name].presets["small"], ("negative", "positive"), "untrained"
+    )
     rows = load_corpus("toy").splits["train"].select(range(64))
     system.build(dict.fromkeys(("train", "validation", "test"), rows), seed=0)
     return system, system.encode(rows)
@@ -95,7 +97,7 @@ def test_a_model_reads_no_more_than_its_sequences_need(name):
 
 
 def test_every_network_is_counted():
-    networks = {name for name, system in SYSTEMS.items() if issubclass(system, Network)}
+    networks = {name for name, system in known_systems().items() if issubclass(system, Network)}
     assert networks == set(OF_A_MODEL)
 
 
@@ -104,8 +106,8 @@ def test_what_reads_nothing_can_be_traced_without_any_value(name):
     """On the device that has shapes alone, forward and backward. What packs sequences cannot: the
     number of its words is a value. ``test_elsewhere`` tries all networks, with values."""
     # PyTorch finds the rows of a sparse gradient by their values
-    settings = with_overrides(SYSTEMS[name].presets["small"], {"model.sparse": False})
-    system = SYSTEMS[name](settings, ("a", "b", "c"))
+    settings = with_overrides(known_systems()[name].presets["small"], {"model.sparse": False})
+    system = known_systems()[name](settings, ("a", "b", "c"))
     system.vocabulary = range(50)
     with torch.device("meta"):
         model = system.network(None)

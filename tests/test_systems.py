@@ -11,15 +11,15 @@ from datasets import Dataset, concatenate_datasets
 from course_lib.data.corpus import load_corpus
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
-from course_lib.experiments.run import load_run, split_rows, system_of, train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS
-from course_lib.experiments.systems.system import as_tokens
 from course_lib.explore import read_rows, read_text
 from course_lib.metrics.attention import gini
 from course_lib.metrics.classification import classification_metrics
 from course_lib.metrics.composition import selected_words
+from course_lib.runs.run import load_run, split_rows, system_of, train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import known_systems
+from course_lib.runs.systems.system import as_tokens
 from course_lib.training.config import TrainingError
 
 PRESET = {"tfidf": "default"}
@@ -38,7 +38,7 @@ ATTENTION = {
 }
 
 
-@pytest.fixture(scope="module", params=SYSTEMS)
+@pytest.fixture(scope="module", params=known_systems())
 def trained(request, tmp_path_factory):
     """A run of each system on the toy corpus, and its folder."""
     spec = RunSpec(
@@ -275,7 +275,7 @@ def test_a_room_edition_reads_the_committed_vectors_as_they_are(name, tmp_path):
     assert torch.equal(table, before) and not table.requires_grad
     assert not table[:2].any() and table[2:].any(1).all()
     system.save(tmp_path)
-    loaded = SYSTEMS[name](spec.settings(), system.classes, "untrained")
+    loaded = known_systems()[name](spec.settings(), system.classes, "untrained")
     loaded.load(tmp_path)
     text = "A Wonderful film, xyzzy!"
     assert np.array_equal(loaded.read(text).probabilities, system.read(text).probabilities)

@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 from recorded import spec_of, tiny_vectors
 
-from course_lib import cli
-from course_lib.experiments import records, report
-from course_lib.experiments.model_card import DIGEST
-from course_lib.experiments.records import load_records
-from course_lib.experiments.run import train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.trained_tests import (
+from course_kit.research import report
+from course_kit.research.faithfulness.trial import choose
+from course_kit.research.trained_tests import (
     TESTS,
     adversary,
     guided,
@@ -23,13 +19,18 @@ from course_lib.experiments.trained_tests import (
     record_test,
     roar,
 )
-from course_lib.experiments.trained_tests import ground as grounds
-from course_lib.experiments.trained_tests import record as recording
-from course_lib.experiments.trained_tests.record import summary
-from course_lib.experiments.trial import choose
-from course_lib.experiments.weights import publish_weights
+from course_kit.research.trained_tests import ground as grounds
+from course_kit.research.trained_tests import record as recording
+from course_kit.research.trained_tests.record import summary
+from course_lib import cli
 from course_lib.faithfulness import agreement
 from course_lib.files import REPOSITORY
+from course_lib.runs import records
+from course_lib.runs.model_card import DIGEST
+from course_lib.runs.records import load_records
+from course_lib.runs.run import train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.weights import publish_weights
 
 SHARES = (0.0, *roar.SHARES)
 

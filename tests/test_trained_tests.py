@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import rel_entr
 
-from course_lib import faithfulness
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.trained_tests import (
+from course_kit.research.trained_tests import (
     Ground,
     Texts,
     adversary,
@@ -24,11 +22,13 @@ from course_lib.experiments.trained_tests import (
     planted,
     roar,
 )
-from course_lib.experiments.trained_tests import ground as grounds
+from course_kit.research.trained_tests import ground as grounds
+from course_lib import faithfulness
 from course_lib.faithfulness import objectives, retraining
 from course_lib.metrics.invariants import check_padding
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
 from course_lib.models.layers import masked_softmax
+from course_lib.runs.settings import SpecError
 from course_lib.training.config import TrainingError
 
 

@@ -7,8 +7,8 @@ import ipywidgets as widgets
 import pytest
 from PIL import Image
 
+from course_kit.publishing.sweeping import SweepError, sweep
 from course_lib.explore import explore_values
-from course_lib.teaching import SweepError, sweep
 
 VALUES = {"low": 0.1, "middle": 1.0, "high": 10.0}
 

@@ -5,9 +5,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from course_kit.research import report
+from course_kit.research.vectors.vector_methods import mean_vectors, measure, neighbours
 from course_lib.data.vectors import Vectors
-from course_lib.experiments import report
-from course_lib.experiments.vector_methods import mean_vectors, measure, neighbours
 
 MATRIX = np.array([[1, 0], [2, 0.1], [-1, 0], [0, 1]], np.float32)
 VECTORS = Vectors("made up", pa.array(["good", "great", "bad", "bank"]), MATRIX, None)

@@ -15,10 +15,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from test_lessons import PARAMETERS, notebook, write
 from tqdm import tqdm
 
+from course_kit.publishing import lessons, watching
 from course_lib import cli
 from course_lib.data.sources import NotObtained
 from course_lib.files import REPOSITORY
-from course_lib.teaching import lessons, watching
 from course_lib.terminal import Line, in_words, plain
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
@@ -118,7 +118,7 @@ def program(tmp_path, *paths, before=""):
         f"{before}\n"
         "import signal, sys\nfrom pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from course_lib import cli\nfrom course_lib.teaching import lessons\n"
+        "from course_lib import cli\nfrom course_kit.publishing import lessons\n"
         f"lessons.EXECUTED = Path({str(tmp_path)!r}) / 'executed'\n"
         f"sys.exit(cli.main(['notebooks', *{paths!r}]))"
     )

@@ -13,14 +13,16 @@ from safetensors.torch import load_file, save_file
 from course_lib import cli
 from course_lib.data import catalog
 from course_lib.data.text import TokenisedText
-from course_lib.experiments import records, run, weights
-from course_lib.experiments.model_card import DIGEST
-from course_lib.experiments.records import StaleRun, load_records, publish, read_record
-from course_lib.experiments.run import load_run, train
-from course_lib.experiments.settings import SpecError
-from course_lib.experiments.spec import RunSpec
-from course_lib.experiments.systems import SYSTEMS
-from course_lib.experiments.weights import (
+from course_lib.explore import explore_text, read_text
+from course_lib.files import REPOSITORY, DataError, file_digest
+from course_lib.runs import records, run, weights
+from course_lib.runs.model_card import DIGEST
+from course_lib.runs.records import StaleRun, load_records, publish, read_record
+from course_lib.runs.run import load_run, train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import known_systems
+from course_lib.runs.weights import (
     CLOSE,
     LARGEST,
     load_recorded,
@@ -28,8 +30,6 @@ from course_lib.experiments.weights import (
     recorded_names,
     weights_path,
 )
-from course_lib.explore import explore_text, read_text
-from course_lib.files import REPOSITORY, DataError, file_digest
 
 OURS = TokenisedText(["A", "tender", "film", ".", "The", "acting", "is", "dull"], [4, 4])
 
@@ -311,10 +311,10 @@ def test_a_foreign_file_that_a_record_names_is_one_error(folder, foreign):
 
 def test_other_settings_or_other_vectors_than_the_records_are_refused(folder, monkeypatch):
     publish_weights(folder)
-    small = SYSTEMS["agt"].presets["small"]
+    small = known_systems()["agt"].presets["small"]
     with monkeypatch.context() as patch:
         changed = replace(small, model=replace(small.model, hidden=16))
-        patch.setitem(SYSTEMS["agt"].presets, "small", changed)
+        patch.setitem(known_systems()["agt"].presets, "small", changed)
         with pytest.raises(StaleRun, match=r"model\.hidden is 32, but the spec asks for 16"):
             load_recorded(folder.name)
     path = records.RESULTS / f"{folder.name}.json"

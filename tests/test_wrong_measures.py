@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from course_kit.exercises import MUSEUM, WRONG_MEASURES, compare
+from course_kit.exercises import measure_probes as probes
+from course_kit.exercises import wrong_measures as wrong
 from course_lib.faithfulness import aopc, comprehensiveness, leave_one_out, zeroed
 from course_lib.metrics.invariants import InvariantError
-from course_lib.teaching import MUSEUM, WRONG_MEASURES, compare
-from course_lib.teaching import measure_probes as probes
-from course_lib.teaching import wrong_measures as wrong
 
 every_measure = pytest.mark.parametrize(
     "exhibit", WRONG_MEASURES, ids=lambda exhibit: exhibit.wrong

@@ -17,13 +17,7 @@ from course_lib.data.corpus import Corpus, Provenance, prepare
 from course_lib.data.own import OWN, TEXT_FORMAT, own_name, texts_folder, unchanged_digest
 from course_lib.data.own_hub import HUB, hub_parts
 from course_lib.data.own_survey import DEFAULT, Columns, Part, Survey
-from course_lib.data.tables import (
-    FORMS,
-    check_encoding,
-    detected_encoding,
-    placed,
-    read_table,
-)
+from course_lib.data.tables import FORMS, check_encoding, detected_encoding, placed, read_table
 from course_lib.data.text import TOKENISERS, fetch_punkt
 from course_lib.files import DataError, check_space
 

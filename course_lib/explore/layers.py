@@ -7,8 +7,8 @@ import ipywidgets as widgets
 import torch
 from torch import Tensor
 
+from course_kit.research.report.composition import phrases
 from course_lib.data.batches import Batches, Documents
-from course_lib.experiments.report.composition import phrases
 from course_lib.explore.reading import read_text
 from course_lib.explore.views import TextView, explore_text
 from course_lib.metrics.composition import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import datasets
 
-from course_lib.experiments.systems.network import Network
-from course_lib.experiments.systems.system import System, Text, as_tokens
+from course_lib.runs.systems.network import Network
+from course_lib.runs.systems.system import System, Text, as_tokens
 from course_lib.views.reading import Reading
 
 AT_ONCE = 100  # documents in a batch of read_rows

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.checking import (
-    check_choice,
-    check_flags,
-    check_number,
-    check_positive,
-    check_whole,
-)
+from course_lib.checking import check_choice, check_flags, check_number, check_positive, check_whole
 
 OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
 

@@ -8,12 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
-from course_lib.views.heatmap.widget import (
-    AttentionHeatmap,
-    AttentionText,
-    same_scale,
-    shown_form,
-)
+from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, same_scale, shown_form
 from course_lib.views.reading import Reading
 
 SMALLEST = 0.005  # a probability below it would be printed as 0.00

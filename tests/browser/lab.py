@@ -12,8 +12,8 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from course_kit.publishing.screens import CHROMIUM, QUIET, chromium
 from course_lib.files import REPOSITORY
-from course_lib.teaching.screens import CHROMIUM, QUIET, chromium
 
 __all__ = ["CHROMIUM", "QUIET", "chromium"]  # for whoever opens a page
 

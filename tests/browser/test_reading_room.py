@@ -16,9 +16,9 @@ from lab import Watched
 from probes import HOSTILE
 from recorded import spec_of, tiny_vectors
 
-from course_lib.experiments import SYSTEMS, Run
-from course_lib.reading_room.page.build import page as page_of
-from course_lib.reading_room.page.examples import EXAMPLES
+from course_kit.reading_room.page.build import page as page_of
+from course_kit.reading_room.page.examples import EXAMPLES
+from course_lib.runs import Run, known_systems
 
 CLASSES = ("negative", "<img src=x onerror=alert(4)>")
 SETTLED = re.compile("The networks are ready|Read in")
@@ -29,7 +29,7 @@ def small_run(system):
     """A network that was never trained, whose record says what the page tells of it."""
     changes = {"model.ngrams": 0} if system == "iram" else {}
     settings = spec_of(system, **changes).settings()
-    network = SYSTEMS[system](settings, CLASSES, tokeniser="untrained")
+    network = known_systems()[system](settings, CLASSES, tokeniser="untrained")
     network.build({}, 0)
     network.model.eval()
     record = {

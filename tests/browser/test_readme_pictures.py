@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_lib.experiments.run import train
-from course_lib.experiments.spec import RunSpec
-from course_lib.teaching import picture, screens
+from course_kit.publishing import picture, screens
+from course_lib.runs.run import train
+from course_lib.runs.spec import RunSpec
 
 
 def test_a_finished_run_draws_the_review_and_the_three_readers(tmp_path, missing):

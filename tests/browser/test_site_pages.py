@@ -8,9 +8,9 @@ from axe_playwright_python.sync_playwright import Axe
 from lab import Watched
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from course_kit.publishing.lessons import execute, views_shown
+from course_kit.publishing.site import build
 from course_lib.files import REPOSITORY
-from course_lib.teaching.lessons import execute, views_shown
-from course_lib.teaching.site import build
 
 NOTEBOOKS = [*sorted((REPOSITORY / "notebooks").glob("[0-9]*.ipynb")), *build.REPORTS]
 PAGES = ["index", *(path.stem for path in NOTEBOOKS)]

@@ -25,7 +25,8 @@ class Project:
     def __init__(self, folder: Path, grid: dict) -> None:
         self.folder = folder
         ours = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(REPOSITORY / "course_lib", folder / "course_lib", ignore=ours)
+        for package in ("course_lib", "course_kit"):
+            shutil.copytree(REPOSITORY / package, folder / package, ignore=ours)
         shutil.copytree(REPOSITORY / "notebooks" / "experiments", self.experiments)
         self.write_grid(grid)
         self.environment = os.environ | {

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from course_lib.experiments.run import train
-from course_lib.experiments.spec import RunSpec
+from course_lib.runs.run import train
+from course_lib.runs.spec import RunSpec
 from course_lib.training.devices import use_threads
 
 SHARED = {"model.dropout": 0.0, "training.epochs": 3}

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-const engine = new URL("../../course_lib/reading_room/engine/worker.js", import.meta.url);
+const engine = new URL("../../course_kit/reading_room/engine/worker.js", import.meta.url);
 const { conversation } = await import(engine);
 const posted = [];
 const handle = conversation((message) => posted.push(message));

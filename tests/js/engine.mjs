@@ -2,7 +2,7 @@
 
 import { createInterface } from "node:readline";
 
-const folder = new URL("../../course_lib/reading_room/engine/", import.meta.url);
+const folder = new URL("../../course_kit/reading_room/engine/", import.meta.url);
 
 function revived(_, value) {
   if (value?.vector) return Float32Array.from(value.vector);

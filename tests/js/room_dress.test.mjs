@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const folder = new URL("../../course_lib/reading_room/page/js/", import.meta.url);
+const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
 const { agreement, answerOf, dressReading, matrixOf, signed } = await import(new URL("dress.js", folder));
 
 const TOLD = {

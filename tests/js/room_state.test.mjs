@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const folder = new URL("../../course_lib/reading_room/page/js/", import.meta.url);
+const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
 const {
   MOST_PINS, ofExample, question, readAddress, sameQuestion, withWord, writeAddress,
 } = await import(new URL("state.js", folder));

@@ -24,16 +24,13 @@ there. If Colab shows nothing, run this once in the notebook::
 A browser needs ``DecompressionStream``: Chromium 80, Firefox 113, Safari 16.4 or newer. A live view
 leaves in a saved notebook only a reference and one line of text, unless the front end is told to
 save widget state (JupyterLab: Settings → Save Widget State Automatically, off by default), which
-would store all the weights.
-"""
+would store all the weights."""
 
-from course_lib.fronts import front
+import lazy_loader
 
-__all__, __getattr__ = front(
+__getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    {
-        "AttentionHeatmap": "widget",  # matrices of attention to look into
-        "AttentionText": "widget",  # words tinted by attention, with their sentences' shares
-        "same_scale": "widget",  # one colour scale for heatmaps that are compared
+    submod_attrs={
+        "widget": ["AttentionHeatmap", "AttentionText", "same_scale"],
     },
 )

@@ -1,0 +1,87 @@
+"""Exercise checkers, the museum of bugs, and the small networks that lessons train."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=[
+        "bugs",
+        "encoder",
+        "museum",
+        "pretrained",
+        "probes",
+        "readers",
+        "small_experiments",
+        "wrong_measures",
+    ],
+    submod_attrs={
+        "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
+        "checks.attention": ["check_attention_pooling", "check_masked_softmax", "check_redundancy"],
+        "checks.blocks": [
+            "check_block",
+            "check_masked_maximum",
+            "check_pooled_shares",
+            "check_untrained",
+        ],
+        "checks.chance": ["check_constant_answer", "check_power", "check_prior_correction"],
+        "checks.composition": ["check_order_change", "check_phrases", "check_selected_words"],
+        "checks.contributions": ["check_contributions"],
+        "checks.core": ["CheckFailed", "check_number"],
+        "checks.designs": ["check_scattered_attention", "check_shifted_attention"],
+        "checks.documents": [
+            "check_effective_words",
+            "check_padding_change",
+            "check_sentences_in_place",
+            "check_smallest_f1",
+        ],
+        "checks.encoders": [
+            "check_by_word",
+            "check_head_weights",
+            "check_hidden_keys",
+            "check_without_head",
+        ],
+        "checks.faithfulness": [
+            "check_erasure",
+            "check_kendall",
+            "check_normalised_aopc",
+            "check_share_to_flip",
+        ],
+        "checks.forensics": ["check_network_defect", "check_padding_odds"],
+        "checks.gates": ["check_attention_gate", "check_highway"],
+        "checks.integrated": ["check_integrated_gradients"],
+        "checks.interventions": ["check_permutation_change", "check_zeroed"],
+        "checks.measures": [
+            "check_diagonality",
+            "check_gini",
+            "check_top_words",
+            "check_word_shares",
+        ],
+        "checks.paired": ["check_text_by_text"],
+        "checks.prices": ["check_step_price"],
+        "checks.recurrent": [
+            "check_blend",
+            "check_gru_step",
+            "check_last_state",
+            "check_report_weights",
+            "check_reverse",
+        ],
+        "checks.replication": ["check_defect", "check_one_change", "check_unknown_share"],
+        "checks.runs": ["check_few_runs", "check_phrase_orders"],
+        "checks.self_attention": [
+            "check_order",
+            "check_self_attention",
+            "check_uniform_diagonality",
+        ],
+        "checks.steps": [
+            "check_carrying_highway",
+            "check_passes_on",
+            "check_step_cosine",
+            "check_step_penalty",
+            "check_steps",
+        ],
+        "checks.stretch": ["check_gru_jacobian", "check_multi_head", "check_words_to_flip"],
+        "javascript": ["show_javascript"],
+        "records": ["committed_record", "shortest_seconds"],
+        "wrong_measures": ["WRONG_MEASURES", "compare"],
+    },
+)

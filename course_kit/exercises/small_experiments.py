@@ -1,0 +1,156 @@
+"""The small experiments of lesson 08, on made-up texts: thirty texts learned by heart, two worlds
+in which classes have other shares, and a leak through word vectors."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, one_hot, pad
+
+from course_kit.research.report.chance import prior_corrected
+from course_lib.data.batches import Batch
+from course_lib.models.agt import AGT, AGTConfig
+
+RATE = 0.001
+NEUTRAL = 1  # the middle of three classes
+SHARED, OWN, SETS = 60, 200, ("train", "validation", "test")  # words; of each set its own
+LEAN = 0.65  # how often a word stands in a text of its side
+SIDES = 2  # numbers in a word's vector
+
+
+def learn_by_heart(
+    batch: Batch,
+    labels_at: Callable[[int], Tensor],
+    vocabulary: int,
+    seed: int,
+    selection_layers: int = 0,
+    steps: int = 100,
+) -> list[float]:
+    """Training losses of a narrow AGT without dropout that sees the same batch in every step.
+
+    ``labels_at(step)`` gives the labels ``(texts,)``; ``selection_layers`` says how many layers
+    select words (0: all).
+    """
+    torch.manual_seed(seed)
+    config = AGTConfig(embedding=32, hidden=32, dropout=0.0, selection_layers=selection_layers)
+    network = AGT(config, vocabulary, 2)
+    optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
+    losses = []
+    for step in range(steps):
+        loss = cross_entropy(network(batch.tokens, batch.mask).logits, labels_at(step))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+class Shifted(NamedTuple):
+    """Shares of neutral texts in training and test, and what comes before and after a correction:
+    the shares of neutral answers and the accuracies, each ``(as it is, corrected)``."""
+
+    old: float
+    new: float
+    answered: tuple[float, float]
+    accuracy: tuple[float, float]
+
+
+def alike_world(neutral: float, source: torch.Generator, texts: int = 20_000) -> tuple:
+    """A class first, then a text of that class: one number ``(texts,)`` and labels 0, 1 = neutral,
+    2. The texts of a class are alike whatever share of them is ``neutral``."""
+    share = torch.tensor([(1 - neutral) / 2, neutral, (1 - neutral) / 2])
+    labels = torch.multinomial(share, texts, replacement=True, generator=source)
+    return 2.0 * (labels - NEUTRAL) + torch.randn(texts, generator=source), labels
+
+
+def same_rule_world(
+    shortest: int, longest: int, source: torch.Generator, texts: int = 20_000
+) -> tuple[Tensor, Tensor]:
+    """Words first, then the class that their sum decides by a rule with some noise: the sums
+    ``(texts,)`` and labels. Short texts hold little and so are mostly neutral."""
+    lengths = torch.randint(shortest, longest + 1, (texts, 1), generator=source)
+    words = 0.45 * torch.randn(texts, longest, generator=source) * (torch.arange(longest) < lengths)
+    felt = words.sum(1) + 0.4 * torch.randn(texts, generator=source)
+    return words.sum(1), NEUTRAL + (felt > 0.7).long() - (felt < -0.7).long()
+
+
+def correct_shares(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor]) -> Shifted:
+    """A logistic regression fitted to ``train``, asked about ``test`` as it is and with Saerens's
+    correction for the test's true shares."""
+    logits = _fit(*train)(test[0])
+    old, new = (labels.bincount() / len(labels) for _, labels in (train, test))
+    answers = [logits.argmax(1), prior_corrected(logits, old, new).argmax(1)]
+    return Shifted(
+        old[NEUTRAL].item(),
+        new[NEUTRAL].item(),
+        tuple((answer == NEUTRAL).float().mean().item() for answer in answers),
+        tuple((answer == test[1]).float().mean().item() for answer in answers),
+    )
+
+
+def _fit(x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:
+    """Logistic regression on one number; its logits as a function."""
+    weights = torch.zeros(2, int(labels.max()) + 1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=100)
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        value = cross_entropy(_with_one(x) @ weights, labels)
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    return lambda new: _with_one(new) @ weights.detach()
+
+
+def _with_one(x: Tensor) -> Tensor:
+    return torch.stack([x, torch.ones_like(x)], 1)
+
+
+def leak(read: Sequence[str], seed: int, worlds: int = 10) -> dict[str, float]:
+    """Mean accuracy on each of three sets of made-up texts of a linear classifier trained on the
+    first, when the word vectors have read the texts (never the labels) of the sets in ``read``.
+
+    Each text has five words that all sets share and five of its own set, and leans to the words of
+    its class's side.
+    """
+    found = []
+    for world in range(worlds):
+        source = torch.Generator().manual_seed(1000 * seed + world)
+        sets = {name: _write_set(place, source) for place, name in enumerate(SETS)}
+        found.append(_accuracies(sets, read))
+    return dict(zip(SETS, np.mean(found, axis=0).tolist(), strict=True))
+
+
+def _write_set(place: int, source: torch.Generator, texts: int = 1000) -> tuple[Tensor, Tensor]:
+    """Word counts ``(texts, words)`` and labels of the set at this place."""
+    labels = torch.randint(2, (texts,), generator=source)
+    columns = []
+    for start, count in ((0, SHARED), (SHARED + place * OWN, OWN)):
+        for _ in range(5):
+            follows = torch.rand(texts, generator=source) < LEAN
+            side = torch.where(follows, labels, 1 - labels)
+            word = torch.randint(count // 2, (texts,), generator=source)
+            columns.append(start + side * (count // 2) + word)
+    return one_hot(torch.stack(columns, 1), SHARED + len(SETS) * OWN).sum(1).float(), labels
+
+
+def _word_vectors(counts: Tensor) -> Tensor:
+    """Two numbers a word: with which shared words it stands in one text more than by chance."""
+    together = (counts.T @ counts).fill_diagonal_(0)[:, :SHARED]
+    expected = together.sum(1, keepdim=True) * together.sum(0) / together.sum()
+    surprise = (together - expected) / (expected + 1).sqrt()
+    return surprise @ torch.linalg.svd(surprise)[2][:SIDES].T
+
+
+def _accuracies(sets: dict[str, tuple[Tensor, Tensor]], read: Sequence[str]) -> list[float]:
+    vectors = _word_vectors(torch.cat([sets[name][0] for name in read]))
+    x = {name: pad(counts @ vectors, (0, 1), value=1.0) for name, (counts, _) in sets.items()}
+    target = 2.0 * sets["train"][1] - 1
+    weights = torch.linalg.lstsq(x["train"], target.unsqueeze(1)).solution[:, 0]
+    return [
+        ((x[name] @ weights > 0) == (labels == 1)).float().mean().item()
+        for name, (_, labels) in sets.items()
+    ]

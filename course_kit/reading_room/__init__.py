@@ -1,0 +1,16 @@
+"""The reading room: trained networks in one page, computed by plain JavaScript in any browser.
+
+``engine/`` states each network a third time, after the paper's equations and PyTorch: one function
+a model, for one document, equal to PyTorch's. ``bundle`` packs what it reads."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "pack": ["ROOM", "bundle", "open_runs"],
+        "page.build": ["write_page"],
+        "page.examples": ["EXAMPLES"],
+        "script": ["engine", "source"],
+    },
+)

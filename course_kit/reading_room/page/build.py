@@ -1,0 +1,169 @@
+"""``site/reading_room.html``: one file with networks, engine and page, which asks for nothing.
+
+What a reader sees first, the examples with their readings, stands before the networks in the file,
+so it is there before they have arrived, and without JavaScript.
+"""
+
+import argparse
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader
+from matplotlib.colors import to_hex
+
+from course_kit.reading_room.pack import bundle, open_runs
+from course_kit.reading_room.page.examples import EXAMPLES, RECORDED, Example
+from course_kit.reading_room.page.readings import facts, reading
+from course_kit.reading_room.script import FOLDER as ENGINE
+from course_kit.reading_room.script import engine
+from course_lib.files import REPOSITORY, atomic_path
+from course_lib.runs import Run
+from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, SIGNED, THEME, TINTS_HEX
+from course_lib.views.heatmap import module as heatmap
+
+PAGE = REPOSITORY / "site" / "reading_room.html"
+CLIP = 4  # times the weight of uniform attention: the strongest tint
+STATIC_TINTS = 17
+_HERE = Path(__file__).parent
+PARTS = (
+    "state",  # what the address says
+    "asking",  # the worker
+    "dress",  # a reading as tinted words and as a heatmap
+    "cards",  # a reader and what it says
+    "pins",  # readings to compare with
+    "picture",  # the readings as PNG
+    "exports",  # as JSON and HTML
+    "tour",
+    "room",  # what is asked, and what is known of it
+    "page",
+)
+
+
+def write_page(folders: Sequence[Path] = (), target: Path = PAGE) -> Path:
+    """Write the page with all recorded networks and the runs in ``folders``; returns its path.
+
+    Raises what ``load_run`` does for a folder that holds no finished run, and ``DataError`` for a
+    network that the page cannot run.
+    """
+    own = {run.record["id"]: run for run in open_runs(folders)}
+    runs = {run.record["id"]: run for run in open_runs(RECORDED)} | own
+    with atomic_path(target) as temporary:
+        temporary.write_text(page(runs, EXAMPLES, own), encoding="utf-8")
+    return target
+
+
+def page(runs: dict[str, Run], examples: Sequence[Example], own: Iterable[str] = ()) -> str:
+    """The page with these runs by id, whose examples all runs of your ``own`` read, too."""
+    told = {
+        "models": [facts(run) for run in runs.values()],
+        "examples": [_example(example, runs, own) for example in examples],
+        "colours": {
+            "theme": THEME,
+            "dark": DARK_THEME,
+            "weights": ATTENTION_HEX,
+            "tints": TINTS_HEX,
+            "signed": [to_hex(SIGNED(share)) for share in np.linspace(0, 1, 61)],
+        },
+        "clip": CLIP,
+    }
+    script, style = _script(), _style()
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            told=told,
+            facts=_data(told),
+            engine=_data(engine()),
+            bundle=bundle([*runs.values()]),
+            script=script,
+            style=style,
+            policy=_policy(script, style),
+            step=_step,
+            percent=_percent,
+        )
+    )
+
+
+def _example(example: Example, runs: dict[str, Run], own: Iterable[str]) -> dict[str, Any]:
+    """An example with what its readers read; your ``own`` runs read it in the browser."""
+    texts = [example.text, *filter(None, [example.beside])]
+    return {
+        "name": example.name,
+        "title": example.title,
+        "watch": example.watch,
+        "readers": list(dict.fromkeys([*example.readers, *own])),
+        "texts": texts,
+        "readings": [
+            {name: reading(runs[name], text) for name in example.readers} for text in texts
+        ],
+    }
+
+
+def _step(weight: float, count: int) -> int:
+    """Which of the static tints a word wears that holds this weight among so many."""
+    return round(min(weight * count, CLIP) / CLIP * (STATIC_TINTS - 1))
+
+
+def _percent(share: float) -> int:
+    return round(100 * share)
+
+
+def _script() -> str:
+    """The course's views and the page's parts as one module."""
+    parts = [(_HERE / "js" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS]
+    ranks = (ENGINE / "ranks.js").read_text(encoding="utf-8")
+    return heatmap.joined([heatmap.module(), ranks, *parts])
+
+
+def _style() -> str:
+    """The page's style sheet, with a class for every tint and for every percent of a bar."""
+    tints = [TINTS_HEX[round(i / (STATIC_TINTS - 1) * (len(TINTS_HEX) - 1))]
+             for i in range(STATIC_TINTS)]  # fmt: skip
+    rules = [f".t{i}{{background:{colour}}}" for i, colour in enumerate(tints)]
+    rules += [f".w{percent}{{width:{percent}%}}" for percent in range(101)]
+    return (_HERE / "page.css").read_text(encoding="utf-8") + "".join(rules)
+
+
+def _policy(script: str, style: str) -> str:
+    """A Content-Security-Policy that lets these two work, and nothing else."""
+    views = re.search(r"export const STYLE = `(.*?)`;", heatmap.module(), re.DOTALL)[1]
+    return (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)} {_hash(views)}; "
+        "worker-src blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _data(value: Any) -> str:
+    """JSON that may stand in a script element, whatever the strings in it hold."""
+    text = json.dumps(value, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+@cache
+def _templates() -> Environment:
+    loader = FileSystemLoader(_HERE / "templates")
+    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course room``."""
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_FOLDER", help="finished runs")
+    parser.add_argument("--to", type=Path, default=PAGE, metavar="FILE", help="write this file")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Write the page and say where it is and how large."""
+    path = write_page(options.runs, options.to)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0

@@ -1,0 +1,67 @@
+"""What the page is told of a network, and what the network reads, before a browser runs it."""
+
+from typing import Any
+
+import numpy as np
+
+from course_kit.reading_room.pack import NAMES
+from course_kit.research.report.differences import NAMES as DATASETS
+from course_lib.data.catalog import CARDS
+from course_lib.data.vocabulary import UNKNOWN
+from course_lib.faithfulness import kendall, leave_one_out
+from course_lib.runs import DocumentModel, Run
+
+
+def facts(run: Run) -> dict[str, Any]:
+    """What the page says of a network: who it is, what it learned from, how often it is right."""
+    record, spec = run.record, run.record["spec"]
+    return {
+        "id": record["id"],
+        "title": NAMES.get(spec["system"], spec["system"]),
+        "dataset": DATASETS.get(spec["dataset"], spec["dataset"]),
+        "data": CARDS[spec["dataset"]].title,
+        "classes": list(run.system.classes),
+        "accuracy": record.get("test", {}).get("accuracy"),
+        "record": record["id"],
+        "vectors": run.system.settings.text.vectors,
+        "note": "learned from a part of the data" if record["data"]["subset"] else "",
+    }
+
+
+def reading(run: Run, text: str) -> dict[str, Any]:
+    """A reading as the page's worker sends it, with ``drops``, each word's leave-one-out.
+
+    ``ValueError`` for a text that is longer than the network's cut: the page would show less.
+    """
+    system, read = run.system, run.system.read(text)
+    if read.rest:
+        raise ValueError(f"text has {read.left_out} words beyond the cut of {run.record['id']}")
+    model = DocumentModel(system)
+    document = read.sentences if system.reads_sentences else list(read.tokens)
+    word = next(iter(model.attention([document]).values()))[0]
+    [drops] = leave_one_out(model, [document])
+    [tau] = kendall([word], [drops])
+    known = system.vocabulary.encode(list(read.tokens)) != UNKNOWN
+    return {
+        "model": run.record["id"],
+        "tokens": read.sentences,
+        "known": [part.tolist() for part in read.by_sentence(known)],
+        "read": [[True] * len(sentence) for sentence in read.sentences],
+        "probabilities": _rounded(read.probabilities),
+        "attention": {
+            name: {
+                "rows": list(view.rows),
+                "weights": _rounded(view.weights),
+                "extra": list(view.extra),
+                "of": view.over,
+            }
+            for name, view in read.attention.items()
+        },
+        "word": _rounded(word),
+        "drops": _rounded(drops),
+        "tau": None if np.isnan(tau) else round(float(tau), 4),
+    }
+
+
+def _rounded(values: np.ndarray) -> list:
+    return np.round(np.asarray(values, dtype=float), 6).tolist()

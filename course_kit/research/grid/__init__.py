@@ -1,0 +1,1 @@
+"""Groups of runs, what they cost, and running what is missing."""

@@ -1,0 +1,206 @@
+"""Word vectors of our own, trained with gensim on film reviews that no run is evaluated on.
+
+``attention-course vectors`` trains on IMDb's training half and its unlabelled reviews. It leaves
+out what any system holds out for validation, and every review whose text stands in a validation or
+test split: vectors that have read a review make that review easier.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from course_lib.checking import check_choice, check_number, check_whole
+from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.sources import NotObtained
+from course_lib.files import atomic_path, data_root, file_digest
+from course_lib.runs.records import describe_environment, write_json
+from course_lib.runs.run import split_rows
+from course_lib.runs.settings import SpecError
+
+METHODS = ("cbow", "skipgram", "fasttext")
+HELD_OUT = 0.2  # the largest share of the training half that a system holds out (SANet)
+LABELLED, UNLABELLED = "imdb", "imdb_unlabelled"
+
+
+@dataclass(frozen=True)
+class VectorsConfig:
+    """How vectors are trained; ``fasttext`` is skip-gram with subwords. ``window`` and ``negative``
+    count words, ``least`` is how often a word must occur. Raises ``ValueError`` naming a field.
+    """
+
+    method: str = "cbow"
+    width: int = 300
+    window: int = 8
+    negative: int = 10
+    least: int = 5
+    epochs: int = 8
+    sample: float = 1e-4
+    seed: int = 0
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        check_choice(self, "method", METHODS)
+        check_whole(self, "width", "window", "negative", "least", "epochs", "threads")
+        check_whole(self, "seed", least=0)
+        check_number(self, "sample")
+
+
+@dataclass
+class Texts:
+    """Which reviews may be read: ``kept`` rows by corpus, and how many were ``dropped`` and why."""
+
+    kept: dict[str, datasets.Dataset]
+    dropped: dict[str, int]
+
+    def sentences(self) -> Iterator[list[str]]:
+        """The tokens of each sentence, in lower case."""
+        for rows in self.kept.values():
+            for row in rows.select_columns(["tokens", "sentence_lengths"]):
+                words = iter(row["tokens"])
+                for length in row["sentence_lengths"]:
+                    yield [next(words).lower() for _ in range(length)]
+
+
+def readable_texts(labelled: Corpus, unlabelled: Corpus | None) -> Texts:
+    """The reviews to train on: neither held out nor equal, case and white space aside, to one that
+    is evaluated."""
+    rows = split_rows(labelled, share=HELD_OUT)
+    evaluated = {_normal(text) for split in ("validation", "test") for text in rows[split]["text"]}
+    sources = {labelled.card.name: rows["train"]}
+    if unlabelled:
+        sources[unlabelled.card.name] = unlabelled.splits["train"]
+    kept, dropped = {}, {"held out for validation": len(rows["validation"])}
+    for name, of_source in sources.items():
+        places = [
+            place for place, text in enumerate(of_source["text"]) if _normal(text) not in evaluated
+        ]
+        kept[name] = of_source.select(places)
+        dropped[f"{name}: same text as an evaluated review"] = len(of_source) - len(places)
+    return Texts(kept, dropped)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def train_vectors(
+    texts: Iterable[list[str]], config: VectorsConfig, folder: Path
+) -> tuple[list[str], np.ndarray]:
+    """Words, most frequent first, and their vectors ``(words, width)`` float32.
+
+    The sentences are written to a file in ``folder``, which gensim reads once an epoch. Several
+    threads change the vectors from run to run; one thread and a seed repeat them.
+    """
+    from gensim.models import FastText, Word2Vec
+    from gensim.models.callbacks import CallbackAny2Vec
+
+    class Bar(CallbackAny2Vec):
+        """An epoch at a time."""
+
+        def __init__(self) -> None:
+            self.bar = tqdm(total=config.epochs, desc="vectors", unit=" epochs")
+
+        def on_epoch_end(self, model: Any) -> None:
+            self.bar.update()
+
+    lines = folder / "sentences.txt"
+    with lines.open("w", encoding="utf-8") as file:
+        for sentence in tqdm(texts, desc="sentences", unit=" sentences"):
+            file.write(" ".join(sentence) + "\n")
+    kind = FastText if config.method == "fasttext" else Word2Vec
+    model = kind(
+        corpus_file=str(lines),
+        vector_size=config.width,
+        window=config.window,
+        negative=config.negative,
+        min_count=config.least,
+        epochs=config.epochs,
+        sample=config.sample,
+        seed=config.seed,
+        workers=config.threads,
+        sg=int(config.method != "cbow"),
+        callbacks=[Bar()],
+    )
+    return list(model.wv.index_to_key), np.asarray(model.wv.vectors)
+
+
+def make_vectors(config: VectorsConfig, path: Path) -> dict[str, Any]:
+    """Train vectors and write them to ``path`` (an ``.npz``), and their record beside it.
+
+    The record names the data by digest, what was left out, every setting, and the machine. Without
+    the unlabelled reviews at hand the training half alone is read, and the record says so.
+    """
+    start = time.perf_counter()
+    labelled = load_corpus(LABELLED)
+    try:
+        unlabelled = load_corpus(UNLABELLED)
+    except NotObtained as reason:
+        print(f"{reason}\nThe vectors are trained on {LABELLED}'s training half alone.")
+        unlabelled = None
+    texts = readable_texts(labelled, unlabelled)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as work:
+        words, vectors = train_vectors(texts.sentences(), config, Path(work))
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, words=np.array(words), vectors=vectors.astype(np.float32))
+    corpora = filter(None, (labelled, unlabelled))
+    record = {
+        "vectors": path.name,
+        "sha256": file_digest(path),
+        "words": len(words),
+        "settings": asdict(config),
+        "data": {corpus.card.name: asdict(corpus.provenance) for corpus in corpora},
+        "reviews": {name: len(rows) for name, rows in texts.kept.items()},
+        "left out": texts.dropped,
+        "gensim": version("gensim"),
+        "environment": describe_environment(torch.device("cpu"), config.threads),
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+    write_json(path.with_suffix(".json"), record)
+    return record
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The settings as options, with their defaults."""
+    defaults = VectorsConfig()
+    for name, value in asdict(defaults).items():
+        choices = METHODS if name == "method" else None
+        parser.add_argument(f"--{name}", type=type(value), default=value, choices=choices)
+    parser.add_argument("--out", type=Path, help="the .npz to write (data/vectors/…)")
+    parser.add_argument(
+        "--compare", action="store_true",
+        help="train all methods small and record what each is worth; other options do not count",
+    )  # fmt: skip
+
+
+def command(options: argparse.Namespace) -> int:
+    """Train, write, and say how to use the result; or compare the methods."""
+    if options.compare:
+        changed = [name for name, value in asdict(VectorsConfig()).items()
+                   if getattr(options, name) != value]  # fmt: skip
+        if changed or options.out:
+            raise SpecError("--compare has settings of its own: leave out all other options")
+        from course_kit.research.vectors.vector_methods import RECORD, compare_vectors
+
+        compare_vectors()
+        print(f"the comparison is in {RECORD}")
+        return 0
+    try:
+        config = VectorsConfig(**{name: getattr(options, name) for name in asdict(VectorsConfig())})
+    except ValueError as error:
+        raise SpecError(f"--{error}") from error
+    name = f"imdb-{config.method}-{config.width}d-s{config.seed}.npz"
+    path = options.out or data_root() / "vectors" / name
+    record = make_vectors(config, path)
+    print(f"{record['words']:,} words in {path}; use them by --set text.vectors={path}")
+    return 0

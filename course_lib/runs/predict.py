@@ -1,0 +1,181 @@
+"""A finished run asked about texts without labels: a table of classes, probabilities, and words.
+
+``attention-course predict runs/<id> new.csv`` reads the file from front to back and writes
+``new.predictions.csv``. What is done is kept in a folder beside it until all is, so the same
+command goes on where it was stopped.
+"""
+
+import argparse
+import csv
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from course_lib.data.own import unchanged_digest
+from course_lib.data.own_survey import DEFAULT, checked_text
+from course_lib.data.tables import check_encoding, detected_encoding, placed, read_table
+from course_lib.faithfulness import words_of
+from course_lib.files import DataError, atomic_path
+from course_lib.runs.document_model import DocumentModel
+from course_lib.runs.predictions import predicted_classes
+from course_lib.runs.run import Run
+from course_lib.runs.settings import SpecError
+from course_lib.runs.systems import Network
+from course_lib.runs.systems.system import as_tokens
+from course_lib.runs.weights import any_run
+from course_lib.training.devices import choose_device
+
+HEAVIEST = 5  # words of a text
+PART = 1000  # rows that are kept together
+FORMS = (".csv", ".parquet")
+DIGITS = 6
+
+
+def predict_file(
+    run: Run, path: Path, to: Path, column: str = DEFAULT.text, encoding: str | None = None
+) -> int:
+    """Write a row for every text of a file: its number, class, all probabilities, and the heaviest
+    words with their weights; returns how many.
+
+    The words are those within the run's cut, and their weights its attention reduced to words; they
+    are missing for a system without attention. An interrupted call goes on from the last complete
+    part. ``DataError`` names the row of what is no text, ``SpecError`` a form that is not written
+    or a file that exists.
+    """
+    if to.suffix.lower() not in FORMS:
+        raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
+    if to.exists():
+        raise SpecError(f"{to} exists already: move it, or name another file by --to")
+    encoding = check_encoding(encoding) if encoding else detected_encoding(path)
+    parts = to.with_name(f"{to.name}.parts")
+    about = {"run": run.record["id"], "weights": run.record.get("weights"), "column": column}
+    about |= {"file": unchanged_digest(path), "encoding": encoding}
+    done = _begun(parts, about)
+    texts = (
+        (number, checked_text(value, placed(path, number), column))
+        for number, (value,) in read_table(path, (column,), encoding)
+    )
+    rows = islice(texts, PART * done, None)
+    schema = _schema(run.system.classes)
+    while chunk := list(islice(rows, PART)):
+        table = pa.Table.from_pylist(list(answers(run.system, chunk)), schema)
+        with atomic_path(parts / f"{done:06}.parquet") as temporary:
+            pq.write_table(table, temporary)
+        done += 1
+    written = sorted(parts.glob("*.parquet"))
+    with atomic_path(to) as temporary:
+        count = _join(written, temporary, schema)
+    shutil.rmtree(parts)
+    return count
+
+
+def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+    """The rows of the table for some numbered texts."""
+    documents = [as_tokens(text, system.tokeniser) for _, text in chunk]
+    if isinstance(system, Network):
+        probabilities, weights = _of_network(system, [system.cut(each) for each in documents])
+    else:
+        probabilities = np.stack([system.read(text).probabilities for _, text in chunk])
+        weights = [((), ())] * len(chunk)
+    classes = predicted_classes(probabilities)
+    for (number, _), row, chosen, (words, shares) in zip(chunk, probabilities, classes, weights):
+        answer = {"row": number, "class": system.classes[chosen]}
+        answer |= {f"P({name})": p for name, p in zip(system.classes, row.tolist())}
+        for place, at in enumerate(np.argsort(-np.asarray(shares), kind="stable")[:HEAVIEST], 1):
+            answer |= {f"word {place}": words[at], f"weight {place}": float(shares[at])}
+        yield answer
+
+
+def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
+    """Probabilities ``(texts, classes)``, and each text's words with their weights."""
+    model = DocumentModel(system)
+    documents = kept if system.reads_sentences else [words_of(each) for each in kept]
+    probabilities = np.empty((len(kept), len(system.classes)))
+    weights: list[tuple] = [((), ())] * len(kept)
+    filled = [place for place, document in enumerate(documents) if document]
+    if empty := [place for place, document in enumerate(documents) if not document]:
+        probabilities[empty] = model([documents[place] for place in empty])
+    if filled:
+        some = [documents[place] for place in filled]
+        probabilities[filled], attention = model.answers(some)
+        if "attention" in attention:
+            for place, document, shares in zip(filled, some, attention["attention"], strict=True):
+                weights[place] = words_of(document), shares
+    return probabilities, weights
+
+
+def _begun(parts: Path, about: dict[str, Any]) -> int:
+    """How many parts are done; ``SpecError`` if they are of another run or file."""
+    note = parts / "about.json"
+    if note.exists():
+        if json.loads(note.read_text(encoding="utf-8")) != about:
+            raise SpecError(f"{parts} holds predictions of another run or file: delete it")
+    else:
+        parts.mkdir(parents=True, exist_ok=True)
+        with atomic_path(note) as temporary:
+            temporary.write_text(json.dumps(about), encoding="utf-8")
+    return len(list(parts.glob("*.parquet")))
+
+
+def _schema(classes: Iterable[str]) -> pa.Schema:
+    words = [
+        field
+        for place in range(1, HEAVIEST + 1)
+        for field in [(f"word {place}", pa.string()), (f"weight {place}", pa.float32())]
+    ]
+    shares = [(f"P({name})", pa.float32()) for name in classes]
+    return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *words])
+
+
+def _join(parts: list[Path], target: Path, schema: pa.Schema) -> int:
+    """Write all parts into one file, one part at a time in memory; returns how many rows."""
+    if target.suffix.lower() == ".parquet":
+        with pq.ParquetWriter(target, schema) as file:
+            return sum(_written(file, pq.read_table(part)) for part in parts)
+    count = 0
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(schema.names)
+        for part in parts:
+            for row in pq.read_table(part).to_pylist():
+                writer.writerow(map(_shown, row.values()))
+                count += 1
+    return count
+
+
+def _written(file: pq.ParquetWriter, table: pa.Table) -> int:
+    file.write_table(table)
+    return len(table)
+
+
+def _shown(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course predict``."""
+    parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
+    parser.add_argument("file", type=Path, help="texts: .csv, .tsv, .jsonl or .parquet")
+    parser.add_argument("--to", type=Path, metavar="FILE", help=".csv or .parquet to be written")
+    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
+    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Predict all texts of a file, and say where they are."""
+    if not options.file.is_file():
+        raise DataError(f"{options.file}: no such file of texts")
+    run = any_run(options.run)
+    if isinstance(run.system, Network):
+        run.model.to(choose_device("auto"))
+    to = options.to or options.file.with_name(f"{options.file.stem}.predictions.csv")
+    count = predict_file(run, options.file, to, options.text, options.encoding)
+    print(f"{to}: {count:,} texts")
+    return 0

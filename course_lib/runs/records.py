@@ -1,0 +1,277 @@
+"""The records of finished runs, and whether they still match their specs."""
+
+import json
+import platform
+import shutil
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.data.catalog import card
+from course_lib.data.corpus import prepared_content
+from course_lib.files import REPOSITORY, atomic_path
+from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
+from course_lib.runs.settings import Settings, SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.training.parallel import processes
+
+RUNS = REPOSITORY / "runs"
+RESULTS = REPOSITORY / "results"
+CPUINFO = Path("/proc/cpuinfo")  # of Linux
+VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
+ASIDE = ".stale-"  # in the names of folders that were moved aside
+# The caveat of ``kept_accuracy``, for whoever shows it in a table.
+KEPT_EPOCH = (
+    "Validation accuracies are optimistic: the epoch that was kept was chosen on the same texts."
+)
+ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
+
+
+# Settings that are younger than some records, and what those runs did.
+LATER = {
+    "text": {"without_vector": "random"},
+    "model": {"xavier": False},
+    "training": {"halve_after": 0},
+    "control": {"attention_weights": "learned"},
+}
+
+
+class StaleRun(SpecError):
+    """A folder or record that is damaged, belongs to another run, or was made from other data.
+
+    The message says which.
+    """
+
+
+def describe_environment(device: torch.device, threads: int) -> dict[str, Any]:
+    """What a rerun would need to match: versions, commit, processor, threads.
+
+    CPUs with other instructions add numbers in another order. The same run may then differ in its
+    last digits and so in its best epoch; therefore the processor and its instructions are recorded.
+    """
+    cuda = device.type == "cuda"
+    return {
+        "device": f"{device.type} ({processor_name(device)})",
+        "instructions": None if cuda else torch.backends.cpu.get_cpu_capability(),
+        "threads": threads,
+        "processes": processes(),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in VERSIONS},
+        "commit": current_commit(),
+    }
+
+
+def processor_name(device: torch.device) -> str:
+    """The model of the processor, or of the GPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    try:
+        lines = CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return ", ".join([platform.machine(), *models[:1]])
+
+
+def current_commit() -> str:
+    """The commit of the project's folder, ``"unknown"`` outside a checkout or without git."""
+    if not shutil.which("git"):
+        return "unknown"
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    return result.stdout.strip() or "unknown"
+
+
+def run_folder(name: str | Path) -> Path:
+    """The folder of a run as it is named from here, or from the repository, as ``attention-course
+    run`` prints it, where only that holds a finished run."""
+    here, there = Path(name), REPOSITORY / name
+    only_there = not (here / "record.json").exists() and (there / "record.json").exists()
+    return there if only_there else here
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """The record in a file, with today's settings; ``StaleRun`` naming the file if it holds no
+    complete record."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        spec = RunSpec(**record["spec"])
+        missing = {"id", "settings", "data"} - record.keys()
+        if missing or not isinstance(record["data"]["content"], str):
+            raise KeyError(*missing)
+        if not isinstance(record["settings"], dict):
+            raise TypeError("settings have no names")
+        if "model" in record["settings"]:  # else they are from before settings were nested
+            for part, values in later_settings(spec.settings()).items():
+                record["settings"][part] = values | record["settings"].get(part, {})
+    except OSError as error:
+        raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StaleRun(
+            f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
+        ) from error
+    return record
+
+
+def later_settings(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Which of ``LATER`` a system with these settings has, part by part."""
+    return {
+        part: {name: values[name] for name in values.keys() & has.keys()}
+        for part, has in asdict(settings).items()
+        if (values := LATER.get(part))
+    }
+
+
+def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
+    """Raise ``StaleRun`` unless this is a record of ``spec``, on any device and number of threads,
+    made from the data that its dataset has now."""
+    check_settings(record, spec, where)
+    check_data(record, spec.dataset, where)
+
+
+def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
+    """Raise ``StaleRun`` unless this is a record of ``spec`` with the settings that it has now."""
+    different = _differences(record["spec"], asdict(spec), ANYWHERE)
+    if "system" not in [name for name, *_ in different]:  # else they have other settings anyway
+        settings = (record["settings"], asdict(spec.settings()))
+        different += _differences(*map(flat_settings, settings))
+    changes = [
+        f"{name} is {actual!r}, but the spec asks for {expected!r}"
+        for name, actual, expected in different
+    ]
+    if changes:
+        raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
+
+
+def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Recorded settings by address; settings that are not nested keep their names."""
+    return {
+        f"{part}.{name}" if isinstance(values, dict) else part: value
+        for part, values in settings.items()
+        for name, value in (values.items() if isinstance(values, dict) else [(part, values)])
+    }
+
+
+def _differences(
+    actual: dict[str, Any], expected: dict[str, Any], ignored: tuple[str, ...] = ()
+) -> list[tuple[str, Any, Any]]:
+    names = [name for name in {**actual, **expected} if name not in ignored]
+    return [(n, actual.get(n), expected.get(n)) for n in names if actual.get(n) != expected.get(n)]
+
+
+def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
+    """Raise ``StaleRun`` if the record was made from other rows than the dataset has now.
+
+    These rows are the whole dataset or what is prepared here; before anything is prepared, those of
+    any source in the catalog. Without a known digest the check passes.
+    """
+    entry, here = card(dataset), prepared_content(dataset)
+    parts = {here} if here else {source.content for source in entry.sources if source.subset}
+    contents = {entry.content, *parts} - {None}
+    if contents and record["data"]["content"] not in contents:
+        raise StaleRun(f"{where} was made from other data than {dataset} holds now")
+
+
+@dataclass(frozen=True)
+class State:
+    """The path of a run's record, None if it is missing; ``stale`` maps records that do not count
+    to the reason."""
+
+    record: Path | None
+    stale: dict[Path, str]
+
+
+def state(spec: RunSpec) -> State:
+    """Whether a run is done: it has a complete record in ``runs/`` or ``results/`` with today's
+    settings and data."""
+    stale = {}
+    for path in (RUNS / spec.id / "record.json", RESULTS / f"{spec.id}.json"):
+        if path.exists():
+            try:
+                check_record(read_record(path), spec, path)
+            except StaleRun as reason:
+                stale[path] = str(reason)
+            else:
+                return State(path, stale)
+    return State(None, stale)
+
+
+def move_aside(folder: Path) -> Path:
+    """Rename a run's folder, so that nothing is lost: the run may have taken hours."""
+    target = folder.with_name(f"{folder.name}{ASIDE}{time.time_ns()}")
+    folder.rename(target)
+    return target
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a record, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(
+            json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+
+
+def publish(spec: RunSpec) -> Path:
+    """Copy the record of a finished run, and its test predictions, to ``results/``, which is
+    committed and quoted.
+
+    ``StaleRun`` if ``runs/`` holds no complete record of this spec and today's data, ``DataError``
+    if the predictions that it names are missing or damaged.
+    """
+    folder = RUNS / spec.id
+    record = read_record(folder / "record.json")
+    check_record(record, spec, folder)
+    if "predictions" in record:
+        read_predictions(folder / FILE, record["predictions"])
+        with atomic_path(published_predictions(spec.id)) as temporary:
+            shutil.copyfile(folder / FILE, temporary)
+    write_json(RESULTS / f"{spec.id}.json", record)
+    return RESULTS / f"{spec.id}.json"
+
+
+def published_predictions(name: str) -> Path:
+    """Where the test predictions of the published run with that id are."""
+    return RESULTS / "predictions" / f"{name}.npz"
+
+
+def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
+    """The test predictions of a published run; None where its record names none.
+
+    ``DataError`` if the file that the record names is missing, damaged or another one.
+    """
+    if "predictions" not in record:
+        return None
+    return read_predictions(published_predictions(record["id"]), record["predictions"])
+
+
+def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
+    """All committed records, sorted by id; ``StaleRun`` names a file that is not a record."""
+    return [read_record(path) for path in sorted((folder or RESULTS).glob("*.json"))]
+
+
+def kept_accuracy(record: dict[str, Any]) -> float:
+    """Validation accuracy, in [0, 1], of a run's best epoch; optimistic, see ``KEPT_EPOCH``."""
+    return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]
+
+
+def largest_class(record: dict[str, Any]) -> float:
+    """The share of the test texts that have the most frequent label."""
+    per_class = [sum(row) for row in record["test"]["confusion"]]
+    return max(per_class) / sum(per_class)
+
+
+def outcome(record: dict[str, Any]) -> str:
+    """How good a run's predictions are, in words."""
+    if "test" not in record:
+        kept = kept_accuracy(record) if "epochs" in record else record["validation"]["accuracy"]
+        return f"accuracy on the validation texts: {kept:.1%}"
+    test, texts = record["test"], record["sizes"]["test"]
+    return (
+        f"accuracy on {texts:,} test texts: {test['accuracy']:.1%} "
+        f"(always the most frequent class: {largest_class(record):.1%})"
+    )

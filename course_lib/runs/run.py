@@ -1,0 +1,353 @@
+"""A run: a validated spec → training → evaluation → a record of everything that shaped it.
+
+``attention-course run --system han --preset report --seed 0`` executes
+``notebooks/experiments/run.ipynb`` with that spec and leaves ``runs/<id>/``.
+"""
+
+import argparse
+import ast
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock
+from safetensors import SafetensorError
+from torch import nn
+
+from course_lib.data.config import TextConfig
+from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.files import REPOSITORY, DataError, clear_leftovers, file_digest
+from course_lib.metrics.classification import Predictions, classification_metrics
+from course_lib.runs import records
+from course_lib.runs.own import add_column_arguments, prepared_texts
+from course_lib.runs.predictions import FILE, write_predictions
+from course_lib.runs.records import (
+    StaleRun,
+    check_record,
+    describe_environment,
+    move_aside,
+    publish,
+    read_record,
+    run_folder,
+    state,
+    write_json,
+)
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import System, known_systems
+from course_lib.runs.systems.system import Rows
+from course_lib.training.checkpoints import History
+from course_lib.training.config import CheckpointError
+from course_lib.training.devices import choose_device, use_threads
+from course_lib.training.parallel import is_main, processes
+
+
+class KernelError(RuntimeError):
+    """The kernel that runs a notebook did not start, or died."""
+
+
+@dataclass
+class Run:
+    """A finished run: its record and the trained system."""
+
+    record: dict[str, Any]
+    system: System
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The corpus of its dataset, opened when it is first asked for: reading takes none."""
+        return load_corpus(self.record["spec"]["dataset"])
+
+    @property
+    def model(self) -> nn.Module:
+        """The trained network."""
+        return self.system.model
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The network's vocabulary."""
+        return self.system.vocabulary
+
+
+def train(
+    spec: RunSpec, folder: Path | None = None, after_epoch: Callable[[History], None] | None = None
+) -> Run:
+    """Train and evaluate; with a ``folder`` leave record, weights, vocabulary and test predictions
+    there.
+
+    An interrupted run resumes from the folder's last checkpoint. If the folder already holds this
+    spec's record, that run is loaded; if another process runs in the folder, this one waits.
+    ``StaleRun`` for a folder that holds something else, or something damaged.
+    """
+    spec.validate()
+    with _alone_in(folder):
+        if folder and (folder / "record.json").exists():
+            return load_run(folder, spec)
+        return _train(spec, folder, after_epoch)
+
+
+@contextmanager
+def _alone_in(folder: Path | None) -> Iterator[None]:
+    """Wait until no other process runs in the folder, and remove half-written files of killed ones.
+
+    Under torchrun the main process does so for all of its training, and fails instead of waiting.
+    """
+    if not folder or not is_main():
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock", timeout=-1 if processes() == 1 else 0):
+        for place in (folder, folder / "checkpoints"):
+            clear_leftovers(place)
+        yield
+
+
+def _train(
+    spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], None] | None
+) -> Run:
+    threads, device = use_threads(spec.threads), choose_device(spec.device)
+    environment = describe_environment(device, threads)  # fails early, if it does
+    corpus = load_corpus(spec.dataset)
+    start = time.perf_counter()
+    system = system_of(spec, corpus)
+    rows = split_rows(corpus, spec.limit, system.settings.text.validation_share)
+    about = {
+        "id": spec.id,
+        "spec": asdict(spec),
+        "settings": asdict(system.settings),
+        "data": asdict(corpus.provenance)
+        | {"subset": corpus.provenance.subset or spec.limit is not None},
+    }
+    if folder and is_main():
+        _claim(folder, about, spec)
+    system.build(rows, spec.seed)
+    try:
+        fit_record = system.fit(
+            rows, spec.seed, device=device, folder=folder / "checkpoints" if folder else None,
+            after_epoch=after_epoch,
+        )  # fmt: skip
+    except CheckpointError as error:
+        raise StaleRun(str(error)) from error
+    evaluation, predictions = evaluate(
+        system, rows, spec, with_validation="epochs" not in fit_record
+    )
+    record = about | {
+        "environment": environment,
+        "seconds": round(time.perf_counter() - start, 1),
+        "sizes": {split: len(part) for split, part in rows.items()},
+    }
+    record |= fit_record | evaluation
+    if folder and is_main():
+        system.save(folder)
+        record["weights"] = f"sha256:{file_digest(folder / 'model.safetensors')}"
+        if predictions:
+            record["predictions"] = write_predictions(folder / FILE, predictions, rows["test"])
+        write_json(folder / "record.json", record)
+    return Run(record, system)
+
+
+def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
+    """Note in the folder what is trained there; ``StaleRun`` if the training of something else was
+    begun there. The checkpoints alone would not tell other word vectors of the same width."""
+    path = folder / "started.json"
+    if path.exists():
+        check_record(read_record(path), spec, folder)
+    write_json(path, about)
+
+
+def system_of(spec: RunSpec, corpus: Corpus) -> System:
+    """The system of a spec for the classes of a corpus, not built yet."""
+    card = corpus.card
+    return known_systems()[spec.system](spec.settings(), card.classes, card.tokeniser)
+
+
+def evaluate(
+    system: System, rows: Rows, spec: RunSpec, with_validation: bool
+) -> tuple[dict[str, Any], Predictions | None]:
+    """The trained system's part of the record, and its test predictions if ``spec.test``.
+
+    That part holds metrics on the test half if ``spec.test``, and means of its attention's figures
+    beside those of the same network before training. ``with_validation`` adds metrics on the
+    validation rows, for systems without epochs.
+    """
+    split = "test" if spec.test else "validation"
+    look = system.look(rows[split])
+    result: dict[str, Any] = {}
+    if with_validation:
+        validation = system.look(rows["validation"], attention=False).predictions
+        result["validation"] = classification_metrics(validation)
+    if spec.test:
+        result["test"] = classification_metrics(look.predictions)
+    if look.figures:
+        before = system.before_training(spec.seed)
+        before.model.to(next(system.model.parameters()).device)
+        result["attention"] = {
+            "split": split,
+            "trained": _means(look.figures),
+            "untrained": _means(before.look(rows[split]).figures),
+        }
+    return result, look.predictions if spec.test else None
+
+
+def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:
+    """Means over the documents: one number per figure, or a list if it has one per layer."""
+    return {name: values.double().mean(0).tolist() for name, values in figures.items()}
+
+
+def train_or_load(spec: RunSpec) -> Run:
+    """The run of ``spec`` in ``runs/``, trained if it is missing; a stale one is moved aside."""
+    spec.validate()
+    folder = records.RUNS / spec.id
+    try:
+        return train(spec, folder)
+    except StaleRun as reason:
+        print(f"Training again, because {reason}")
+        if folder.exists():
+            move_aside(folder)
+        return train(spec, folder)
+
+
+def split_rows(
+    corpus: Corpus, limit: int | None = None, share: float = TextConfig.validation_share
+) -> Rows:
+    """``train``, ``validation`` and ``test`` rows; ``limit`` keeps only the first training rows.
+
+    In a corpus without validation rows, the first ``share`` of the (limited) training half is held
+    out for validation; its rows are in random order. ``SpecError`` if a subset has fewer rows than
+    ``limit``.
+    """
+    rows = corpus.splits["train"]
+    if limit and limit > len(rows):
+        raise SpecError(
+            f"limit asks for {limit} training rows; {corpus.provenance.source} of "
+            f"{corpus.card.name} has {len(rows)}"
+        )
+    rows = rows.select(range(limit)) if limit else rows
+    if "validation" in corpus.splits:
+        return {"train": rows, **{name: corpus.splits[name] for name in ("validation", "test")}}
+    held_out = round(share * len(rows))
+    return {
+        "train": rows.select(range(held_out, len(rows))),
+        "validation": rows.select(range(held_out)),
+        "test": corpus.splits["test"],
+    }
+
+
+def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
+    """A finished run from its folder (see ``run_folder``), made on any device and any number of
+    threads.
+
+    Raises ``StaleRun`` if it is damaged or not the run of ``spec``, or if its data have changed.
+    """
+    folder = run_folder(folder)
+    record = read_record(folder / "record.json")
+    spec = spec or recorded_spec(record, folder)
+    check_record(record, spec, folder)
+    weights = folder / "model.safetensors"
+    try:
+        digest = f"sha256:{file_digest(weights)}"
+        if digest != record.get("weights", digest):
+            raise ValueError(f"{weights} is not the file that the record names")
+        corpus = load_corpus(spec.dataset)
+        check_record(record, spec, folder)  # the data may have been prepared just now
+        system = system_of(spec, corpus)
+        system.load(folder)
+    except StaleRun:
+        raise
+    except DataError as error:
+        if str(folder) not in str(error):
+            raise  # the corpus, not the run
+        raise StaleRun(str(error)) from error
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise StaleRun(f"{folder}: damaged ({error}). Delete it and train again.") from error
+    return Run(record, system)
+
+
+def recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
+    """The spec in a record; ``StaleRun`` if it cannot be run today."""
+    spec = RunSpec(**record["spec"])
+    try:
+        spec.validate()
+    except SpecError as error:
+        raise StaleRun(f"{folder} holds a run that cannot be made today: {error}") from error
+    return spec
+
+
+def execute(spec: RunSpec) -> Path:
+    """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder.
+
+    ``KernelError`` if no kernel starts, or if it dies.
+    """
+    import papermill  # only needed here, and slow to import
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    spec.validate()
+    folder = records.RUNS / spec.id
+    if state(spec).record != folder / "record.json":
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            papermill.execute_notebook(
+                REPOSITORY / "notebooks" / "experiments" / "run.ipynb",
+                folder / "run.ipynb",
+                parameters=asdict(spec),
+                cwd=str(REPOSITORY),
+                kernel_name="python3",
+            )
+        except (RuntimeError, NoSuchKernel) as error:  # of jupyter_client, not of a cell
+            raise KernelError(
+                f"the notebook's kernel does not run ({error}). If it never did, pip install "
+                '--editable ".[course]" brings it; if it died, memory may have run out, and the '
+                "same command goes on where it stopped."
+            ) from error
+    return folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course run``."""
+    add_column_arguments(parser)
+    for item in fields(RunSpec):
+        if item.name not in ("overrides", "test"):
+            kind = int if item.name in ("seed", "threads", "limit") else str
+            parser.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
+    parser.add_argument(
+        "--set", nargs="*", action="extend", default=[], metavar="ADDRESS=VALUE",
+        help="change settings of the preset, such as model.hidden=60 training.patience=10",
+    )  # fmt: skip
+    parser.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS,
+                        help="leave the test half unread")  # fmt: skip
+    parser.add_argument("--publish", action="store_true", help="copy the record to results/")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Train one run: as a notebook, or under torchrun in all processes without a notebook."""
+    names = {item.name for item in fields(RunSpec)}
+    arguments = {name: value for name, value in vars(options).items() if name in names}
+    pairs = (pair.partition("=") for pair in options.set)
+    arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
+    spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
+    spec.validate()
+    if processes() > 1:
+        train(spec, records.RUNS / spec.id)
+    else:
+        folder = execute(spec)
+        print(folder.relative_to(REPOSITORY))
+        print(records.outcome(read_record(folder / "record.json")), file=sys.stderr)
+    if options.publish and is_main():
+        print(publish(spec).relative_to(REPOSITORY))
+    return 0
+
+
+def _value(text: str) -> Any:
+    """A value as JSON or Python writes it (``true``, ``True``, ``5e-4``, ``.01``), else text."""
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError):
+            return read(text)
+    return text or None

@@ -1,0 +1,113 @@
+"""What to run: a system, a dataset, a preset with some settings changed, and a seed."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_lib.data.catalog import CARDS, card
+from course_lib.data.own import NOT_IN_NAMES, OWN
+from course_lib.data.own_text import named_texts
+from course_lib.data.vector_store import named_vectors
+from course_lib.runs.settings import Settings, SpecError, differences, in_words, with_overrides
+from course_lib.runs.systems import known_systems
+
+VECTORS = "text.vectors"
+LONGEST_NAME = 200  # characters; file systems allow 255, and temporary names are longer
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What to run. ``overrides`` change settings of the preset by their addresses, such as
+    ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether to
+    evaluate on the test half, which should happen once per seed.
+
+    ``text.vectors`` may be the path of a vectors file, and ``dataset`` that of a file or folder of
+    labelled texts. It is read at once, and the spec holds its name and digest instead
+    (``own_vectors``, ``own_texts``), which say the same on any machine; ``DataError`` for a file
+    that holds none.
+    """
+
+    system: str = "han"
+    dataset: str = "imdb"
+    preset: str = "report"
+    overrides: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    device: str = "auto"
+    threads: int = 2
+    limit: int | None = None
+    test: bool = True
+
+    def __post_init__(self) -> None:
+        vectors = self.overrides.get(VECTORS) if isinstance(self.overrides, dict) else None
+        if isinstance(vectors, str):
+            named = self.overrides | {VECTORS: named_vectors(vectors)}
+            object.__setattr__(self, "overrides", named)
+        if isinstance(self.dataset, str):
+            object.__setattr__(self, "dataset", named_texts(self.dataset))
+
+    def preset_settings(self) -> Settings:
+        """The preset unchanged; ``SpecError`` lists the existing systems or presets."""
+        presets = choose("system", self.system, known_systems()).presets
+        return choose("preset", self.preset, presets)
+
+    def settings(self) -> Settings:
+        """The preset with the overrides; raises ``SpecError`` naming what does not fit."""
+        if not isinstance(self.overrides, dict):
+            raise SpecError(f"overrides takes values by address, got {self.overrides!r}")
+        settings = with_overrides(self.preset_settings(), self.overrides)
+        known_systems()[self.system].check(settings)
+        return settings
+
+    def validate(self) -> None:
+        """Raise ``SpecError`` for anything that cannot run, before anything starts."""
+        settings = self.settings()
+        sizes = self._sizes()
+        rows = sum(sizes["train"])
+        if type(self.seed) is not int or not 0 <= self.seed < 2**32:
+            raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
+        if type(self.threads) is not int or self.threads < 1:
+            raise SpecError(f"threads takes a whole number from 1, got {self.threads!r}")
+        if not isinstance(self.device, str):
+            raise SpecError(f"device takes a name, got {self.device!r}")
+        if type(self.test) is not bool:
+            raise SpecError(f"test takes True or False, got {self.test!r}")
+        if self.limit is not None and (type(self.limit) is not int or not 20 <= self.limit <= rows):
+            raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
+        rows = self.limit or rows
+        if "validation" not in sizes:
+            share = settings.text.validation_share
+            held_out = round(share * rows)
+            if not 0 < held_out < rows:
+                raise SpecError(
+                    f"text.validation_share holds out {held_out} of {rows} training rows; "
+                    f"at least one must be on each side, got {share!r}"
+                )
+            rows -= held_out
+        known_systems()[self.system].check(settings, rows)
+        if len(self.id) > LONGEST_NAME:
+            raise SpecError(f"{len(self.overrides)} overrides are too many: make them a preset")
+
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
+        if isinstance(self.dataset, str) and OWN.fullmatch(self.dataset):
+            return card(self.dataset).sizes
+        corpora = {name: entry for name, entry in CARDS.items() if entry.sizes}
+        return choose("dataset", self.dataset, corpora).sizes
+
+    @property
+    def id(self) -> str:
+        """A name that describes the run, and differs whenever the result may differ."""
+        parts = [self.system, NOT_IN_NAMES.sub("_", self.dataset), self.preset]
+        if self.limit is not None:
+            parts.append(f"{self.limit}rows")
+        changes = differences(self.settings(), self.preset_settings())
+        parts += [in_words(address, value) for address, value in changes.items()]
+        if not self.test:
+            parts.append("notest")
+        return "-".join([*parts, f"s{self.seed}"])
+
+
+def choose(what: str, name: Any, entries: dict[str, Any]) -> Any:
+    """The entry of that name; ``SpecError`` lists the existing names."""
+    if not isinstance(name, str) or name not in entries:
+        raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(entries))}")
+    return entries[name]

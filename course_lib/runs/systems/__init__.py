@@ -1,0 +1,40 @@
+"""What can be run: every system by its name, ours and those that other packages register."""
+
+from functools import cache
+from importlib.metadata import entry_points
+
+from course_lib.runs.systems.agt import AGTSystem
+from course_lib.runs.systems.bilstm import BiLSTMSystem
+from course_lib.runs.systems.han import HANSystem
+from course_lib.runs.systems.iram import IRAMSystem
+from course_lib.runs.systems.network import Network
+from course_lib.runs.systems.sanet import SANetSystem
+from course_lib.runs.systems.system import Look, System
+from course_lib.runs.systems.tfidf import TfidfSystem
+
+__all__ = ["Look", "Network", "System", "TfidfSystem", "known_systems", "register"]
+
+PLUGINS = "attention_course.systems"  # entry points: each a function that calls ``register``
+
+SYSTEMS: dict[str, type] = {
+    "agt": AGTSystem,
+    "bilstm": BiLSTMSystem,
+    "han": HANSystem,
+    "iram": IRAMSystem,
+    "sanet": SANetSystem,
+    "tfidf": TfidfSystem,
+}
+
+
+def register(name: str, system: type) -> None:
+    """Make a system known by its name in specs; raises ``ValueError`` if another one has it."""
+    if SYSTEMS.setdefault(name, system) is not system:
+        raise ValueError(f"there is a system named {name!r} already: {SYSTEMS[name]}")
+
+
+@cache
+def known_systems() -> dict[str, type]:
+    """Every system by its name, those of installed packages included."""
+    for plugin in entry_points(group=PLUGINS):
+        plugin.load()()
+    return dict(sorted(SYSTEMS.items()))

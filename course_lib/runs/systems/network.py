@@ -1,0 +1,286 @@
+"""What all neural systems share: vocabulary, vectors, training, looking and reading."""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import asdict
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+import numpy as np
+import torch
+from accelerate.utils import set_seed
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from course_lib.data.batches import Batches, Documents
+from course_lib.data.config import OF_VECTORS
+from course_lib.data.encoding import encode_documents, encode_sentences
+from course_lib.data.text import TokenisedText
+from course_lib.data.vectors import load_vectors
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.runs.settings import Settings, SpecError
+from course_lib.runs.systems.system import Look, Rows, Text, as_tokens, refuse
+from course_lib.training.checkpoints import History, save_weights
+from course_lib.training.devices import choose_precision
+from course_lib.training.loop import fit, measure, predict
+from course_lib.views.reading import Attention, Reading
+
+LOOKED_AT = 32  # documents at once whose attention is held in full
+PREDICTED = 256  # documents at once without it
+
+
+class Network:
+    """A neural system: a subclass says how its network is made and what can be seen in it.
+
+    ``network`` makes it, ``scorers`` names what computes its attention, ``figures`` measures the
+    attention of a batch's output, ``views`` splits the attention of one document into views,
+    ``word_attention`` reduces it to words. ``reads_sentences`` says whether documents are sentences
+    of words; otherwise they are one sequence.
+    """
+
+    presets: ClassVar[dict[str, Settings]]
+    reads_sentences: ClassVar[bool] = False
+
+    def __init__(
+        self, settings: Settings, classes: tuple[str, ...], tokeniser: str = "english"
+    ) -> None:
+        """``tokeniser`` names how typed texts become words, as those of the corpus did."""
+        self.settings, self.classes, self.tokeniser = settings, tuple(classes), tokeniser
+        self.vocabulary: Vocabulary | None = None
+        self.coverage: float | None = None  # share of the vocabulary that has a vector
+        self.vectors: list[dict[str, Any]] = []  # which files of vectors it starts from
+        self.model: nn.Module | None = None
+
+    # What each family of networks defines.
+
+    def network(self, embedding: Tensor | None) -> nn.Module:
+        """The untrained network over the vocabulary's words.
+
+        Its word vectors are a parameter ``embedding.weight``, from which ``load`` takes their size.
+        """
+        raise NotImplementedError
+
+    def scorers(self, model: nn.Module) -> list[nn.Module]:
+        """The modules of ``model`` that compute its attention's scores and nothing else.
+
+        With all their parameters at zero, the scores are equal. Freeze controls need them.
+        """
+        raise NotImplementedError
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Any:
+        """The network's output with its attention."""
+        return self.model(tokens, mask)
+
+    def figures(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
+        """Figures of each document's attention; empty without attention."""
+        return {}
+
+    def views(
+        self, output: Any, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """The attention of the only document in a batch, by name, the most informative first.
+
+        ``words`` are all words read, ``lengths`` the number of words in each sentence.
+        """
+        return {}
+
+    def word_attention(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
+        """Reductions of a batch's attention to one importance per word, by name, each of the
+        shape of ``mask``; empty without attention."""
+        return {}
+
+    # What they share.
+
+    @classmethod
+    def check(cls, settings: Settings, rows: int | None = None) -> None:
+        """Raise ``SpecError`` for settings that do not fit together."""
+        if cls.reads_sentences:
+            why = "this system reads sentences: cut them by text.max_sentences and text.max_words"
+            refuse(settings, "text", ("max_tokens",), why)
+        else:
+            why = "this system reads one sequence of words: cut it by text.max_tokens"
+            refuse(settings, "text", ("max_sentences", "max_words"), why)
+        weights, model = settings.control.attention_weights, settings.model
+        if weights != "learned" and not (
+            getattr(model, "attention", True) and getattr(model, "steps", True)
+        ):
+            raise SpecError(
+                f"control.attention_weights is {weights!r}, but this network has no attention"
+            )
+        training = settings.training
+        if getattr(settings.model, "sparse", False):
+            why = "model.sparse gives gradients that only plain SGD takes: set it to false"
+            refuse(settings, "training", ("weight_decay", "clip_norm"), why)
+            if training.optimizer != "sgd":
+                raise SpecError(f"training.optimizer is {training.optimizer!r}, but {why}")
+        if training.momentum and training.optimizer != "sgd":
+            raise SpecError("training.momentum is SGD's alone; the others have their own")
+
+    def encode(self, rows: datasets.Dataset) -> Documents:
+        """Word ids, cut as the settings say."""
+        text = self.settings.text
+        if self.reads_sentences:
+            return encode_documents(rows, self.vocabulary, text.max_sentences, text.max_words)
+        return encode_documents(rows, self.vocabulary, flat=True, max_tokens=text.max_tokens)
+
+    def build(self, rows: Rows, seed: int) -> None:
+        """Make the vocabulary and the untrained network."""
+        text = self.settings.text
+        if text.vocabulary_from == OF_VECTORS:
+            self.vocabulary = load_vectors(text.vectors).vocabulary
+        else:
+            chosen = [rows[split] for split in text.vocabulary_from.split("+")]
+            words = datasets.concatenate_datasets(chosen)
+            self.vocabulary = Vocabulary.build(words, text.vocabulary_limit)
+        self.model = self.untrained(seed)
+
+    def untrained(self, seed: int) -> nn.Module:
+        """The network as it is before training, its scorers frozen if the control says so.
+
+        Whatever the control, all other weights are the same.
+        """
+        set_seed(seed)
+        text, embedding = self.settings.text, None
+        if text.vectors != "none":
+            vectors = load_vectors(text.vectors)
+            self.vectors = vectors.provenance
+            embedding, self.coverage = vectors.embedding_for(
+                self.vocabulary, seed, text.standardise, text.without_vector
+            )
+        model = self.network(embedding)
+        weights = self.settings.control.attention_weights
+        if weights != "learned":
+            freeze(self.scorers(model), at_zero=weights == "uniform")
+        return model
+
+    def before_training(self, seed: int) -> "Network":
+        """The same system with its network as it is before training."""
+        twin = copy(self)
+        twin.model = self.untrained(seed)
+        return twin
+
+    def fit(
+        self,
+        rows: Rows,
+        seed: int,
+        device: torch.device | None = None,
+        folder: Path | None = None,
+        after_epoch: Callable[[History], None] | None = None,
+    ) -> dict[str, Any]:
+        """Train, resuming from ``folder``; returns vocabulary, vectors, epochs and precision."""
+        train, validation = self.encode(rows["train"]), self.encode(rows["validation"])
+        history = fit(
+            self.model, train, validation, self.settings.training,
+            seed=seed, device=device, folder=folder, after_epoch=after_epoch,
+        )  # fmt: skip
+        words = sum(map(len, rows["validation"]["tokens"]))
+        where = next(self.model.parameters()).device
+        return {
+            "vocabulary": {"size": len(self.vocabulary), "covered_by_vectors": self.coverage},
+            "vectors": self.vectors,
+            "share_of_words_kept": len(validation.words) / max(1, words),
+            "epochs": [asdict(epoch) for epoch in history.epochs],
+            "best_epoch": history.best + 1,
+            "precision": choose_precision(self.settings.training.precision, where),
+        }
+
+    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+        """Predictions for rows, and figures of every document's attention."""
+        documents = self.encode(rows)
+        device = next(self.model.parameters()).device
+        if not attention or not self.has_figures:
+            batches = Batches(documents, PREDICTED)
+            return Look(predict(self.model, batches, device, desc="predict"), {})
+
+        def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            output = self.forward(tokens, mask)
+            return output.logits, self.figures(output, mask)
+
+        batches = Batches(documents, LOOKED_AT)
+        return Look(*measure(self.model, batches, measured, device, "attention"))
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether this network has attention that can be measured."""
+        return type(self).figures is not Network.figures
+
+    def read(self, text: Text) -> Reading:
+        """Tokens after the cut, attention by name, probabilities of all classes."""
+        return self.read_together([as_tokens(text, self.tokeniser)])[0]
+
+    @torch.inference_mode()
+    def read_together(self, texts: list[TokenisedText]) -> list[Reading]:
+        """``read`` of documents that are equally long after the cut, in one batch.
+
+        Without padding, the output of each is as it would be alone.
+        """
+        kept = [self.cut(text) for text in texts]
+        documents = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
+        batch = documents.batch(np.arange(len(texts)))
+        batch = batch.to(next(self.model.parameters()).device)
+        self.model.eval()
+        outputs = self.forward(batch.tokens, batch.mask)
+        probabilities = outputs.logits.float().softmax(1).cpu().numpy()
+        readings = []
+        for row, (text, sentences) in enumerate(zip(texts, kept, strict=True)):
+            words = tuple(word for sentence in sentences for word in sentence)
+            lengths = tuple(map(len, sentences))
+            output = type(outputs)(*(p if p is None else p[row : row + 1] for p in outputs))
+            views = self.views(output, words, lengths) if words else {}
+            rest = tuple(_left_out(text, sentences))
+            readings.append(Reading(words, lengths, self.classes, probabilities[row], views, rest))
+        return readings
+
+    def cut(self, document: TokenisedText) -> list[list[str]]:
+        """The words that the network reads, sentence by sentence."""
+        text, ends = self.settings.text, np.cumsum(document.sentence_lengths, dtype=int)
+        if not self.reads_sentences and text.max_tokens:
+            ends = np.minimum(ends, text.max_tokens)
+        starts = [0, *ends[:-1]]
+        sentences = [document.tokens[a:b] for a, b in zip(starts, ends) if a < b]
+        if self.reads_sentences:
+            sentences = sentences[: text.max_sentences or None]
+            sentences = [words[: text.max_words or None] for words in sentences]
+        return [list(words) for words in sentences]
+
+    def save(self, folder: Path) -> None:
+        """Save weights and vocabulary in a folder."""
+        self.vocabulary.save(folder / "vocabulary.txt")
+        save_weights(self.model.state_dict(), folder / "model.safetensors")
+
+    def load(self, folder: Path) -> None:
+        """Load them from there; the model is then ready to read."""
+        folded = self.settings.text.vocabulary_from == OF_VECTORS
+        self.vocabulary = Vocabulary.load(folder / "vocabulary.txt", folded)
+        state = load_file(folder / "model.safetensors")
+        self.model = self.network(state["embedding.weight"])
+        self.model.load_state_dict(state)
+        self.model.eval()
+
+
+def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:
+    """Keep modules from learning: their parameters stay as they are, or at zero.
+
+    Scorers at zero give equal scores, so the softmax that follows gives uniform weights: 1/n for
+    each of the n things that may be attended to, and 0 for padding as always.
+    """
+    for module in modules:
+        module.requires_grad_(False)
+        if at_zero:
+            for parameter in module.parameters():
+                parameter.zero_()
+
+
+def _left_out(document: TokenisedText, kept: list[list[str]]) -> Iterator[str]:
+    """The words of a document that are not among the first ones ``kept`` of each sentence."""
+    ends = np.cumsum(document.sentence_lengths, dtype=int)
+    sentences = zip([0, *ends[:-1]], ends)
+    for (start, end), words in zip_longest(sentences, kept, fillvalue=()):
+        yield from document.tokens[start + len(words) : end]
+
+
+def rows_of(weights: Tensor) -> np.ndarray:
+    """Weights of one document as an array."""
+    return weights.float().cpu().numpy()

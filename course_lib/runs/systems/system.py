@@ -1,0 +1,102 @@
+"""What every system can do, a neural network or not."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import datasets
+from torch import Tensor
+
+from course_lib.data.config import OF_VECTORS
+from course_lib.data.readers import clean
+from course_lib.data.text import TokenisedText, tokeniser
+from course_lib.metrics.classification import Predictions
+from course_lib.runs.settings import Settings, SpecError
+from course_lib.views.reading import Reading
+
+Rows = dict[str, datasets.Dataset]  # rows by split: train, validation and test
+Text = str | TokenisedText | Mapping[str, Any]  # as typed, as tokens, or a row of a corpus
+
+
+class Look(NamedTuple):
+    """``predictions`` of documents, and ``figures`` of their attention by name, each
+    ``(documents,)`` or ``(documents, layers)``."""
+
+    predictions: Predictions
+    figures: dict[str, Tensor]
+
+
+class System(Protocol):
+    """A text classifier from its settings to its readings.
+
+    ``presets`` are its settings by name; ``classes`` the names of the classes. Call ``build``
+    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``look`` returns
+    figures also has ``before_training``.
+    """
+
+    presets: ClassVar[dict[str, Settings]]
+    settings: Settings
+    classes: tuple[str, ...]
+
+    @classmethod
+    def check(cls, settings: Settings, rows: int | None = None) -> None:
+        """Raise ``SpecError`` for settings that cannot run, on that many training rows if given."""
+
+    def encode(self, rows: datasets.Dataset) -> Any:
+        """Rows of a corpus as input of the model."""
+
+    def build(self, rows: Rows, seed: int) -> None:
+        """Make the vocabulary and the untrained model."""
+
+    def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
+        """Train on ``rows["train"]``, validate on ``rows["validation"]``; returns its results."""
+
+    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+        """Predictions for rows, and with ``attention`` figures of their attention."""
+
+    def read(self, text: Text) -> Reading:
+        """The trained model's reading of one document."""
+
+    def before_training(self, seed: int) -> "System":
+        """The same system with its model as it is before training."""
+
+    def save(self, folder: Path) -> None:
+        """Save weights and vocabulary in a folder."""
+
+    def load(self, folder: Path) -> None:
+        """Load them from there."""
+
+
+def of_the_room(settings: Settings, **text: Any) -> Settings:
+    """These settings as a *room edition*, whose weights are small enough to be committed.
+
+    It reads the committed vectors, frozen. Its vocabulary is theirs, so that it holds no text of a
+    corpus and needs nothing but settings to be rebuilt; any other word is a zero vector.
+    ``text`` changes further settings of the cut.
+    """
+    read = {"vectors": "reviews.100d", "vocabulary_from": OF_VECTORS, "without_vector": "zero"}
+    return replace(
+        settings,
+        text=replace(settings.text, **read | text),
+        training=replace(settings.training, embedding_rate=0.0),
+    )
+
+
+def refuse(settings: Settings, part: str, names: tuple[str, ...], why: str) -> None:
+    """Raise ``SpecError`` if one of these settings, which the system ignores, is not 0."""
+    for name in names:
+        if value := getattr(getattr(settings, part), name):
+            raise SpecError(f"{part}.{name} is {value!r}, but {why}")
+
+
+def as_tokens(text: Text, words: str = "english") -> TokenisedText:
+    """A document as tokens: a typed text is split as the text of a corpus is.
+
+    ``words`` names its tokeniser (``data.text.TOKENISERS``).
+    """
+    if isinstance(text, TokenisedText):
+        return text
+    if isinstance(text, Mapping):
+        return TokenisedText(list(text["tokens"]), list(text["sentence_lengths"]))
+    return tokeniser(words)(clean(text))
