@@ -17,7 +17,7 @@ import scipy.stats
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from course_kit.exercises.encoder import Transformer, changed, without_head, without_scores
+from course_kit.research.encoder import Transformer, changed, without_head, without_scores
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import Document
