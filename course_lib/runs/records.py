@@ -96,7 +96,7 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
         if not isinstance(record["data"]["content"], str):
             raise TypeError("data.content is no digest")
         for part, values in later_settings(spec.settings()).items():
-            record["settings"][part] = values | record["settings"][part]
+            record["settings"][part] = values | record["settings"].get(part, {})
         if record["identity"] != identity_of(record["spec"], record["settings"]):
             raise ValueError("its identity is not that of its settings")
         if ended:
