@@ -198,8 +198,9 @@ def recorded_before(tmp_path, monkeypatch):
     settings = asdict(spec.settings())
     del settings["control"]
     data = {"content": load_corpus("toy").provenance.content, "subset": False}
-    record = {"id": spec.id, "spec": asdict(spec), "settings": settings, "data": data}
-    (tmp_path / f"{spec.id}.json").write_text(json.dumps(record))
+    record = {"id": spec.id, "identity": spec.identity, "spec": asdict(spec), "data": data}
+    record |= {"settings": settings, "test": {"accuracy": 0.5}, "validation": {"accuracy": 0.5}}
+    records.write_json(records.published_record(spec), record)
     return spec
 
 
@@ -211,8 +212,7 @@ def test_a_record_from_before_the_controls_counts_as_one_of_learned_weights(reco
 
 def test_a_record_of_learned_weights_is_not_that_of_a_control(recorded_before):
     frozen = replace(recorded_before, overrides={WEIGHTS: "uniform"})
-    path = records.RESULTS / f"{recorded_before.id}.json"
-    path.rename(records.RESULTS / f"{frozen.id}.json")
+    records.published_record(recorded_before).rename(records.published_record(frozen))
     found = state(frozen)
     assert found.record is None
     assert "control.attention_weights is 'learned'" in next(iter(found.stale.values()))

@@ -14,7 +14,7 @@ import torch
 
 from course_lib.data.catalog import card
 from course_lib.data.corpus import prepared_content
-from course_lib.files import REPOSITORY, DataError, atomic_path
+from course_lib.files import REPOSITORY, atomic_path
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import Settings, SpecError
 from course_lib.runs.spec import LATER, RunSpec, identity_of
@@ -157,7 +157,9 @@ def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
 def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Recorded settings by address."""
     return {
-        f"{part}.{name}": value for part, values in settings.items() for name, value in values.items()
+        f"{part}.{name}": value
+        for part, values in settings.items()
+        for name, value in values.items()
     }
 
 
@@ -236,19 +238,6 @@ def published_record(spec: RunSpec) -> Path:
     return RESULTS / "runs" / spec.system / spec.dataset_name / f"{spec.id}.json"
 
 
-def record_of(name: str) -> dict[str, Any]:
-    """The published record with that id; ``DataError`` where there is none."""
-    found = next((path for path in _published() if path.stem == name), None)
-    if found is None:
-        raise DataError(f"no published record {name!r} in {RESULTS / 'runs'}")
-    return read_record(found)
-
-
-def _published(folder: Path | None = None) -> list[Path]:
-    paths = ((folder or RESULTS) / "runs").glob("*/*/*.json")
-    return sorted(paths, key=lambda path: path.name)
-
-
 def published_predictions(name: str) -> Path:
     """Where the test predictions of the published run with that id are."""
     return RESULTS / "predictions" / f"{name}.npz"
@@ -267,7 +256,8 @@ def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
 def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
     """All records in ``folder``, by default ``results/``, sorted by id; ``StaleRun`` names a file
     that is not a record."""
-    return [read_record(path) for path in _published(folder)]
+    paths = ((folder or RESULTS) / "runs").glob("*/*/*.json")
+    return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:

@@ -121,8 +121,10 @@ class RunSpec:
         name = "-".join([*head, *words, *end])
         if len(name) <= LONGEST_ID:
             return name
-        end = "-".join([digest_of([head, changes])[:6], *end])
-        return "-".join([*head, *words])[: LONGEST_ID - len(end)].rpartition("-")[0] + f"-{end}"
+        end = "-".join(["", digest_of([head, changes])[:6], *end])
+        while words and len("-".join([*head, *words]) + end) > LONGEST_ID:
+            words.pop()
+        return "-".join([*head, *words])[: LONGEST_ID - len(end)] + end
 
     @property
     def dataset_name(self) -> str:
@@ -131,7 +133,7 @@ class RunSpec:
 
     @property
     def identity(self) -> str:
-        """The digest of all that the result depends on, and of nothing else; see ``identity_of``."""
+        """The digest of all that the result depends on, by ``identity_of``."""
         return identity_of(asdict(self), asdict(self.settings()))
 
 
@@ -142,8 +144,10 @@ def identity_of(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     threads, on which the result depends only in its last digits.
     """
     chosen = {
-        part: {k: v for k, v in values.items() if LATER.get(part, {}).get(k, ...) != v}
+        f"{part}.{name}": value
         for part, values in settings.items()
+        for name, value in values.items()
+        if LATER.get(part, {}).get(name, ...) != value
     }
     what = {name: spec[name] for name in ("system", "dataset", "limit", "seed", "test")}
     return f"sha256:{digest_of(what | {'settings': chosen})}"

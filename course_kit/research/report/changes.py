@@ -61,23 +61,23 @@ STEPS = {
         "first record: 7 sentences × 30 words": "han-imdb-report-s0",
         "15 × 40": "han-imdb-report-max_sentences15-max_words40-notest-s0",
         "25 × 50": "han-imdb-long-s0",
-        "film vectors in 100 numbers, frozen": "han-imdb-room-s0",
+        "film vectors in 100 numbers, frozen": "han-imdb-compact-s0",
     },
     "SANet on IMDb": {
         "first record: 256 words": "sanet-imdb-base-max_tokens256-epochs15-patience3-s0",
-        "film vectors, frozen; scores / √d; 400 words; 20 epochs": "sanet-imdb-room-s0",
+        "film vectors, frozen; scores / √d; 400 words; 20 epochs": "sanet-imdb-compact-s0",
     },
     "IRAM on IMDb": {
         "first record: 200 words, all parts": "iram-imdb-imdb-s0",
-        "film vectors, frozen; 400 words; settings of the room": "iram-imdb-room-max_tokens400-"
-        "patience2-s0",
+        "film vectors, frozen; 400 words; settings of the compact network": "iram-imdb-compact-"
+        "max_tokens400-patience2-s0",
     },
     "IRAM vanilla on SST-2": {
         "first record": "iram-sst2-vanilla-s0",
-        "film vectors beside GloVe's, dropout 0.3": "iram-sst2-vanilla-film-dropout0.3-"
-        "hidden_dropout0.3-notest-s0",
+        "film vectors beside GloVe's, dropout 0.3": "iram-sst2-vanilla-film-dropout0.3-81b336-"
+        "notest-s0",
         "a zero vector for words without one": "iram-sst2-vanilla-film-else-zero-dropout0.3-"
-        "hidden_dropout0.3-s0",
+        "3c2045-s0",
     },
     "AGT on SST-5": {
         "first record": "agt-sst5-paper-s0",
