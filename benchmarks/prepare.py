@@ -26,7 +26,7 @@ from typing import Any
 
 from common import PeakMemory, interleave, ratio, show, spread, write
 
-from course_kit.research.grid.estimate import TEXT_MEGABYTES
+from course_kit.research.report.zhang import TEXT_MEGABYTES
 from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.text import fetch_punkt

@@ -24,7 +24,7 @@ from torch import nn
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import REPOSITORY, DataError, clear_leftovers, file_digest
+from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
 from course_lib.runs.own import add_column_arguments, prepared_texts
@@ -214,6 +214,16 @@ def train_or_load(spec: RunSpec) -> Run:
         if folder.exists():
             move_aside(folder)
         return train(spec, folder)
+
+
+def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
+    """A function to be called after each epoch, which writes into a folder how far the run is."""
+
+    def note(history: History) -> None:
+        with atomic_path(folder / "progress") as temporary:
+            temporary.write_text(str(len(history.epochs) / epochs))
+
+    return note
 
 
 def split_rows(
