@@ -301,6 +301,7 @@ def execute(spec: RunSpec) -> Path:
     from jupyter_client.kernelspec import NoSuchKernel
 
     spec.validate()
+    choose_device(spec.device)  # refused here, before a notebook starts
     folder = records.RUNS / spec.id
     if state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
@@ -359,6 +360,6 @@ def command(options: argparse.Namespace) -> int:
 def _value(text: str) -> Any:
     """A value as JSON or Python writes it (``true``, ``True``, ``5e-4``, ``.01``), else text."""
     for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, TypeError):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return read(text)
     return text or None
