@@ -45,7 +45,7 @@ def explore_documents(
         )
     system = system_of(source)
     if predictions is None:
-        predictions = system.look(rows, attention=False).predictions
+        predictions = system.evaluate(rows, attention=False).predictions
     show = show or _show_row
     return DocumentView(rows, predictions, system.classes, lambda row: show(source, row))
 

@@ -21,7 +21,7 @@ from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems.system import Look, Rows, Text, as_tokens, refuse
+from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
 from course_lib.training.checkpoints import History, save_weights
 from course_lib.training.devices import choose_precision
 from course_lib.training.loop import fit, measure, predict
@@ -186,20 +186,20 @@ class Network:
             "precision": choose_precision(self.settings.training.precision, where),
         }
 
-    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+    def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
         """Predictions for rows, and figures of every document's attention."""
         documents = self.encode(rows)
         device = next(self.model.parameters()).device
         if not attention or not self.has_figures:
             batches = Batches(documents, PREDICTED)
-            return Look(predict(self.model, batches, device, desc="predict"), {})
+            return Evaluation(predict(self.model, batches, device, desc="predict"), {})
 
         def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             output = self.forward(tokens, mask)
             return output.logits, self.figures(output, mask)
 
         batches = Batches(documents, LOOKED_AT)
-        return Look(*measure(self.model, batches, measured, device, "attention"))
+        return Evaluation(*measure(self.model, batches, measured, device, "attention"))
 
     @property
     def has_figures(self) -> bool:
