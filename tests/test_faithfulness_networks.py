@@ -56,7 +56,7 @@ def texts(family, count=12):
 
 
 def log_odds(model, documents, classes, scale=1.0):
-    with scaled_vectors(model.system.model, scale):
+    with scaled_vectors(model.system, scale):
         p = model(documents)
     own = p[np.arange(len(p)), classes]
     return np.log(own) - np.log1p(-own)

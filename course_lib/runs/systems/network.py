@@ -13,6 +13,7 @@ import torch
 from accelerate.utils import set_seed
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.config import OF_VECTORS
@@ -90,6 +91,30 @@ class Network:
         """Reductions of a batch's attention to one importance per word, by name, each of the
         shape of ``mask``; empty without attention."""
         return {}
+
+    # What the tests of faithfulness see and change: attention over words, and the states under it.
+
+    def attention_of(self, output: Any) -> Tensor | None:
+        """The attention over words that ``given`` takes back; None for a network without any."""
+        return output.attention
+
+    def given(self, weights: Tensor, output: Any) -> Any:
+        """The argument ``attention`` of the network for other weights in the form of
+        ``attention_of``; whatever else attends keeps its weights in ``output``."""
+        return weights
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """Where such weights may go, in their shape."""
+        return mask if weights.shape == mask.shape else mask.unsqueeze(1).expand_as(weights)
+
+    def change_vectors(self, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+        """Let the network read ``change`` of its word vectors until the handle is removed."""
+        return self.model.embedding.register_forward_hook(lambda _, __, x: change(x))
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """Show the states that attention weighs, pass by pass, until the handle is removed;
+        ``ValueError`` for a network without."""
+        raise ValueError(f"{type(self.model).__name__} has no states that attention weighs")
 
     # What they share.
 
@@ -258,6 +283,15 @@ class Network:
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
         self.model.eval()
+
+
+def see_input(module: nn.Module, see: Callable[[Tensor], None]) -> RemovableHandle:
+    """Show a module's first input, pass by pass, until the handle is removed."""
+
+    def shown(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        see(inputs[0])
+
+    return module.register_forward_pre_hook(shown)
 
 
 def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:

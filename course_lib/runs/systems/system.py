@@ -31,8 +31,8 @@ class System(Protocol):
     """A text classifier from its settings to its readings.
 
     ``presets`` are its settings by name; ``classes`` the names of the classes. Call ``build``
-    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``evaluate`` returns
-    figures also has ``before_training``.
+    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``evaluate``
+    returns figures also has ``before_training``.
     """
 
     presets: ClassVar[dict[str, Settings]]
