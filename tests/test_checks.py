@@ -48,7 +48,8 @@ from course_kit.exercises.checks.recurrent import (
 from course_kit.exercises.checks.self_attention import ORDER, SELF_ATTENTION, UNIFORM_DIAGONALITY
 from course_kit.exercises.checks.steps import HIGHWAY, PASSES_ON, STEP_COSINE, STEP_PENALTY, STEPS
 from course_lib.models.gru import GRUCell
-from course_lib.models.layers import Highway, hop_redundancy, masked_softmax
+from course_lib.models.han import hop_redundancy
+from course_lib.models.layers import Highway, masked_softmax
 from course_lib.models.sanet import Block, SANetConfig
 from course_lib.views.colours import contrast
 

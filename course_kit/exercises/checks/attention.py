@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
-from course_lib.models.layers import hop_redundancy, masked_softmax
+from course_lib.models.han import hop_redundancy
+from course_lib.models.layers import masked_softmax
 
 LENGTHS = (1, 2, 3, 4, 6, 10, 30, 200)
 
