@@ -117,7 +117,7 @@ def hidden_keys(mask: Tensor) -> Tensor:
     open; whoever pools must leave that place out.
     """
     hidden = ~mask
-    hidden[:, :1] &= mask.any(1, keepdim=True)
+    hidden[:, 0] &= mask.any(1)
     return hidden
 
 
