@@ -6,7 +6,7 @@ import linecache
 import os
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,10 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.exercises import feedback
+from course_kit.exercises import feedback, relations
 from course_kit.exercises.case_figure import case_figure, drawable
 from course_kit.exercises.cases import Case, CaseResult
 from course_kit.exercises.compare import close, is_number, is_readable, parts, same
-from course_kit.exercises.relations import relation
 from course_lib.views import plots
 
 DENSE = "expected a dense tensor on the CPU"
@@ -276,11 +275,21 @@ def _diagnose(checker: Checker, results: list[CaseResult], smallest: CaseResult)
             return [message, *([] if smallest.remark or _answers_drawn(smallest) else [numbers])]
     if smallest.remark:
         return [smallest.remark]
-    said = None if checker.requirement else relation(checker.reference, checker.returns, results)
-    said = said or next(filter(None, (about(smallest) for about in checker.diagnoses)), None)
-    if said:
+    if said := next(filter(None, _explanations(checker, results, smallest)), None):
         return [said, *([] if _answers_drawn(smallest) else [numbers])]
     return [numbers, f"A place to start: {checker.start}"]
+
+
+def _explanations(
+    checker: Checker, results: list[CaseResult], smallest: CaseResult
+) -> Iterator[str | None]:
+    """A slip with the answer, what the exercise knows, a slip with the inputs: the surest first."""
+    if not checker.requirement:
+        yield relations.in_the_answers(checker.returns, results)
+    for diagnosis in checker.diagnoses:
+        yield diagnosis(smallest)
+    if not checker.requirement:
+        yield relations.in_the_inputs(checker.reference, checker.returns, results)
 
 
 def _agrees(mistake: Callable, result: CaseResult) -> bool:

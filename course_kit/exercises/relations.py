@@ -5,6 +5,7 @@ a learner whose answers follow from it in every case.
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from course_kit.exercises.cases import CaseResult
 from course_kit.exercises.compare import is_number, parts, same
 
 Change = Callable[[Any], Any]
+Candidate = Callable[[CaseResult], tuple]
 
 OF_NUMBERS: tuple[tuple[Change, str], ...] = (
     (lambda a: -a, "the sign of {name} is turned round: multiply it by −1."),
@@ -61,41 +63,61 @@ OF_LISTS: tuple[tuple[Change, str], ...] = (
     (lambda a: a[1:], "{name} lacks its first item: places count from 0."),
     (lambda a: a[:-1], "{name} lacks its last item: what comes after the end is missing."),
 )
+FACTORS = (
+    (1, "{name} is too large by the size of axis {axis} of {given}: a sum stands where a mean "
+     "belongs."),
+    (-1, "{name} is too small by the size of axis {axis} of {given}: a mean stands where a sum "
+     "belongs."),
+)  # fmt: skip
 # What happens to an input of some kind on its way into the reference.
 OF_INPUTS: tuple[tuple[str, Change, str], ...] = (
     ("matrix", lambda a: a.mT, "{name} is transposed: use {name} as it is given."),
     ("matrix", lambda a: torch.eye(a.shape[-1]).expand_as(a), "{name} is left out."),
     ("numbers", lambda a: 0 * a, "{name} is not used."),
-    ("numbers", lambda a: -a, "{name} enters with the wrong sign: its largest value is taken for the "
-     "smallest."),
+    ("numbers", lambda a: -a,
+     "{name} enters with the wrong sign: its largest value is taken for the smallest."),
     ("numbers", lambda a: a.abs(), "the sign of {name} is lost: take no absolute value."),
     ("truths", torch.ones_like, "{name} is not used, so what it hides is counted as well."),
     ("truths", lambda a: ~a, "{name} is used the wrong way round: True and False are exchanged."),
-    ("count", lambda a: a - 1, "you stop one short of {name}: does a range or a comparison leave out "
-     "its end?"),
+    ("count", lambda a: a - 1,
+     "you stop one short of {name}: does a range or a comparison leave out its end?"),
     ("count", lambda a: a + 1, "you go one beyond {name}: is a range one too long?"),
 )  # fmt: skip
 
 
-def relation(
-    reference: Callable, returns: tuple[str, ...], results: Sequence[CaseResult]
-) -> str | None:
+def in_the_answers(returns: tuple[str, ...], results: Sequence[CaseResult]) -> str | None:
     """The sentence of the first slip that turns the right answers into yours in every case.
 
     ``results`` are all cases of an exercise with their answers; one of them is wrong. None if no
     slip explains them all.
     """
+    return _first(returns, results, lambda first: _of_answers(returns, first))
+
+
+def in_the_inputs(
+    reference: Callable, returns: tuple[str, ...], results: Sequence[CaseResult]
+) -> str | None:
+    """As ``in_the_answers``, of slips with the inputs of a right computation."""
+    return _first(returns, results, lambda first: _of_inputs(reference, first))
+
+
+def _first(
+    returns: tuple[str, ...],
+    results: Sequence[CaseResult],
+    slips: Callable[[CaseResult], Iterator[tuple[Candidate, str]]],
+) -> str | None:
     count = len(returns)
     if any(len(result.yours) != count or len(result.expected) != count for result in results):
         return None
     results = sorted(results, key=lambda result: not result.failed)  # what differs decides soon
-    for candidate, sentence in _candidates(reference, returns, results[0]):
-        if all(_explains(candidate, result) for result in results):
-            return sentence
+    with warnings.catch_warnings(action="ignore"):  # of shapes that a slip makes, not the learner
+        for candidate, sentence in slips(results[0]):
+            if all(_explains(candidate, result) for result in results):
+                return sentence
     return None
 
 
-def _explains(candidate: Callable[[CaseResult], tuple], result: CaseResult) -> bool:
+def _explains(candidate: Candidate, result: CaseResult) -> bool:
     try:
         made = candidate(result)
     except Exception:  # what a slip makes of an odd input is no matter of the learner's
@@ -103,9 +125,7 @@ def _explains(candidate: Callable[[CaseResult], tuple], result: CaseResult) -> b
     return len(made) == len(result.yours) and all(map(same, result.yours, made))
 
 
-def _candidates(
-    reference: Callable, returns: tuple[str, ...], first: CaseResult
-) -> Iterator[tuple[Callable[[CaseResult], tuple], str]]:
+def _of_answers(returns: tuple[str, ...], first: CaseResult) -> Iterator[tuple[Candidate, str]]:
     """What may have become of the right answer, as functions of a case, with their sentences."""
     if len(returns) > 1:
         names = ", then ".join(returns)
@@ -117,7 +137,6 @@ def _candidates(
                 names = " and ".join(returns)
                 yield _of_all(change), sentence.format(name=names)
         yield from _factors(place, name, first)
-    yield from _of_inputs(reference, first)
 
 
 def _table_for(right: Any) -> tuple[tuple[Change, str], ...]:
@@ -134,7 +153,7 @@ def _of_python(change: Change) -> Change:
     return lambda number: type(number)(change(torch.tensor(number)).item())
 
 
-def _of_part(place: int, change: Change) -> Callable[[CaseResult], tuple]:
+def _of_part(place: int, change: Change) -> Candidate:
     def candidate(result: CaseResult) -> tuple:
         right = result.expected
         return (*right[:place], change(right[place]), *right[place + 1 :])
@@ -142,13 +161,11 @@ def _of_part(place: int, change: Change) -> Callable[[CaseResult], tuple]:
     return candidate
 
 
-def _of_all(change: Change) -> Callable[[CaseResult], tuple]:
+def _of_all(change: Change) -> Candidate:
     return lambda result: tuple(change(part) for part in result.expected)
 
 
-def _factors(
-    place: int, name: str, first: CaseResult
-) -> Iterator[tuple[Callable[[CaseResult], tuple], str]]:
+def _factors(place: int, name: str, first: CaseResult) -> Iterator[tuple[Candidate, str]]:
     """A sum where the mean is asked for, or the mean where the sum is."""
     right = first.expected[place]
     if not isinstance(right, Tensor) or not right.is_floating_point():
@@ -159,27 +176,21 @@ def _factors(
             def size(result: CaseResult, which: int = which, axis: int = axis) -> int:
                 return result.case.inputs[which].shape[axis]
 
-            for power, what in ((1, "too large"), (-1, "too small")):
-                yield (
-                    lambda result, power=power, size=size: _of_part(
-                        place, lambda part: part * float(size(result)) ** power
-                    )(result),
-                    f"{name} is {what} by the size of axis {axis} of {given}: "
-                    + (
-                        "a sum stands where a mean belongs."
-                        if power == 1
-                        else "a mean stands where a sum belongs."
-                    ),
-                )
+            for power, what in FACTORS:
+
+                def candidate(
+                    result: CaseResult, power: int = power, size: Callable = size
+                ) -> tuple:
+                    return _of_part(place, lambda part: part * float(size(result)) ** power)(result)
+
+                yield candidate, what.format(name=name, axis=axis, given=given)
 
 
-def _of_inputs(
-    reference: Callable, first: CaseResult
-) -> Iterator[tuple[Callable[[CaseResult], tuple], str]]:
+def _of_inputs(reference: Callable, first: CaseResult) -> Iterator[tuple[Candidate, str]]:
     """The right computation with the wrong inputs."""
     count, inputs, names = len(first.expected), first.case.inputs, list(first.given)
 
-    def with_inputs(change: Callable[[list], Any]) -> Callable[[CaseResult], tuple]:
+    def with_inputs(change: Callable[[list], Any]) -> Candidate:
         def candidate(result: CaseResult) -> tuple:
             return parts(reference(*change(copy.deepcopy(list(result.case.inputs)))), count)
 
