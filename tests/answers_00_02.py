@@ -342,7 +342,7 @@ WRONG = {
     ],
     check_attention_pooling: [
         (pooling_of_u, "you pool tanh(h)"),
-        (pooling_without_mask, "mask is not used, so what it hides is"),
+        (pooling_without_mask, "mask is not used, so what it"),
         (pooling_by_maximum, "alpha is right, but pooled is off"),
         (pooling_alone, "2 results are expected (pooled, alpha),"),
     ],

@@ -379,7 +379,7 @@ WRONG = {
         (lambda a, m, t: (a[:, 1:, m.shape[1] :].sum(2) >= t).all(), ".all(1) goes over its steps"),
     ],
     check_masked_maximum: [
-        (maximum_of_all, "mask is not used, so what it hides is"),
+        (maximum_of_all, "mask is not used, so what it"),
         (lambda x, mask: tuple((x * mask[..., None]).max(1)), "And a document without words"),
         (
             lambda x, mask: tuple(x.masked_fill(mask[..., None], -inf).max(1)),
@@ -400,7 +400,7 @@ WRONG = {
         (lambda p, m: shares_by_bincount(p, m)[:, :-1], "shape"),
     ],
     check_untrained: [
-        (place_of(min, gini_by_ranks, padded=True), "mask is not used, so what it hides is"),
+        (place_of(min, gini_by_ranks, padded=True), "mask is not used, so what it"),
         (place_of(min, lambda a: a.mean(0).max() * len(a)), "that of the band: no word"),
         (lambda attention, mask: 0, "always the first"),
         (lambda attention, mask: torch.tensor(1), "place is a tensor, expected an int"),

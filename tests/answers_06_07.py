@@ -318,7 +318,7 @@ WRONG = {
         (lambda *given: gate_by_halves(*given)[0], "2 results are expected"),
     ],
     check_selected_words: [
-        (select_like(all_bounds), "mask is not used, so what it hides is"),
+        (select_like(all_bounds), "mask is not used, so what it"),
         (lambda w, m, t: select_by_sentence(w, m, t).float(), "dtype torch.float32"),
         (lambda w, m, t: (w > t) & m, "the weights are not scaled"),
         (lambda w, m, t: ~select_by_sentence(w, m, t) & m, "at or below the threshold"),

@@ -228,7 +228,7 @@ WRONG = {
         (lambda mask: mask.logical_not(), "all its keys hidden"),
         (
             lambda mask: torch.zeros(mask.shape, dtype=torch.bool),
-            "mask is not used, so what it hides is",
+            "mask is not used, so what it",
         ),
         (hidden_of_float, "dtype torch.float32"),
     ],

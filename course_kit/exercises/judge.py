@@ -14,10 +14,11 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.exercises import feedback, relations
+from course_kit.exercises import feedback
 from course_kit.exercises.case_figure import case_figure, drawable
 from course_kit.exercises.cases import Case, CaseResult
 from course_kit.exercises.compare import close, is_number, is_readable, parts, same
+from course_kit.exercises.relations import relation
 from course_lib.views import plots
 
 DENSE = "expected a dense tensor on the CPU"
@@ -283,13 +284,11 @@ def _diagnose(checker: Checker, results: list[CaseResult], smallest: CaseResult)
 def _explanations(
     checker: Checker, results: list[CaseResult], smallest: CaseResult
 ) -> Iterator[str | None]:
-    """A slip with the answer, what the exercise knows, a slip with the inputs: the surest first."""
+    """A slip that explains all cases, then what the exercise knows of the smallest failing one."""
     if not checker.requirement:
-        yield relations.in_the_answers(checker.returns, results)
+        yield relation(checker.reference, checker.returns, results)
     for diagnosis in checker.diagnoses:
         yield diagnosis(smallest)
-    if not checker.requirement:
-        yield relations.in_the_inputs(checker.reference, checker.returns, results)
 
 
 def _agrees(mistake: Callable, result: CaseResult) -> bool:

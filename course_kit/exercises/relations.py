@@ -7,6 +7,7 @@ a learner whose answers follow from it in every case.
 import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -77,7 +78,9 @@ OF_INPUTS: tuple[tuple[str, Change, str], ...] = (
     ("numbers", lambda a: -a,
      "{name} enters with the wrong sign: its largest value is taken for the smallest."),
     ("numbers", lambda a: a.abs(), "the sign of {name} is lost: take no absolute value."),
-    ("truths", torch.ones_like, "{name} is not used, so what it hides is counted as well."),
+    ("truths", torch.ones_like,
+     "{name} is not used, so what it hides counts as well: before a softmax or a maximum set it to "
+     "−inf, before a sum to 0."),
     ("truths", lambda a: ~a, "{name} is used the wrong way round: True and False are exchanged."),
     ("count", lambda a: a - 1,
      "you stop one short of {name}: does a range or a comparison leave out its end?"),
@@ -85,33 +88,21 @@ OF_INPUTS: tuple[tuple[str, Change, str], ...] = (
 )  # fmt: skip
 
 
-def in_the_answers(returns: tuple[str, ...], results: Sequence[CaseResult]) -> str | None:
+def relation(
+    reference: Callable, returns: tuple[str, ...], results: Sequence[CaseResult]
+) -> str | None:
     """The sentence of the first slip that turns the right answers into yours in every case.
 
     ``results`` are all cases of an exercise with their answers; one of them is wrong. None if no
     slip explains them all.
     """
-    return _first(returns, results, lambda first: _of_answers(returns, first))
-
-
-def in_the_inputs(
-    reference: Callable, returns: tuple[str, ...], results: Sequence[CaseResult]
-) -> str | None:
-    """As ``in_the_answers``, of slips with the inputs of a right computation."""
-    return _first(returns, results, lambda first: _of_inputs(reference, first))
-
-
-def _first(
-    returns: tuple[str, ...],
-    results: Sequence[CaseResult],
-    slips: Callable[[CaseResult], Iterator[tuple[Candidate, str]]],
-) -> str | None:
     count = len(returns)
     if any(len(result.yours) != count or len(result.expected) != count for result in results):
         return None
     results = sorted(results, key=lambda result: not result.failed)  # what differs decides soon
     with warnings.catch_warnings(action="ignore"):  # of shapes that a slip makes, not the learner
-        for candidate, sentence in slips(results[0]):
+        slips = chain(_of_answers(returns, results[0]), _of_inputs(reference, results[0]))
+        for candidate, sentence in slips:
             if all(_explains(candidate, result) for result in results):
                 return sentence
     return None
