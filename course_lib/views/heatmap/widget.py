@@ -9,7 +9,6 @@ import anywidget
 import numpy as np
 import traitlets
 
-from course_lib.views import plots
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
 from course_lib.views.heatmap import encoding, heights, picture, static
 from course_lib.views.heatmap.module import module
@@ -331,7 +330,7 @@ class AttentionText(_View):
         """The text as a picture of at most 150 kB."""
         spec = self.spec
         title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
-        figure = plots.attention_text(
+        figure = picture.text(
             spec["sentences"], self._words, self._shares, title, labels=spec["labels"]
         )
         return static.picture(figure)
