@@ -5,7 +5,7 @@ import pytest
 from test_erasing import TEXT, WORDS, parts, small
 from test_heatmap import unpack
 
-from course_kit.exercises import HOSTILE_TEXTS, sweep
+from course_kit.publishing.sweeping import HOSTILE_TEXTS, sweep
 from course_lib.explore import explore_seeds
 from course_lib.explore.seeds import apart
 from course_lib.runs.document_model import DocumentModel
