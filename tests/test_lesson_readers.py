@@ -141,7 +141,7 @@ def drawn(figure):
     written = [text.get_text() for axis in figure.axes for text in axis.texts]
     titles = [axis.get_title(loc) for axis in figure.axes for loc in ("left", "center")]
     plt.close(figure)
-    return [*written, *filter(None, titles)]
+    return [*written, *filter(None, [*titles, figure.get_suptitle()])]
 
 
 def test_the_worked_example_shows_the_sums():
