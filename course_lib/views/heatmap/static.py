@@ -71,7 +71,7 @@ def frame(state: dict[str, Any], data: bytes, name: str) -> str:
     return (
         f'<iframe title="{html.escape(name)}" sandbox="allow-scripts" srcdoc="'
         f'{html.escape(document)}" onload="{html.escape(RESIZE)}" '
-        f'style="width:100%;height:{_first_height(state["spec"])}px;border:0"></iframe>'
+        f'style="width:100%;height:{height}px;border:0"></iframe>'
     )
 
 
