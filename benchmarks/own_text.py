@@ -18,7 +18,7 @@ from typing import Any
 from common import show, spread, write
 from prepare import reviews, watch
 
-from course_lib.data.own_text import SPACE
+from course_lib.data.custom_data import SPACE
 from course_lib.files import check_space, file_digest
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec

@@ -17,7 +17,7 @@ import numpy as np
 from common import PeakMemory, interleave, ratio, show, spread, write
 from memory import EVERY, STATUS, anonymous_megabytes
 
-from course_lib.data.vector_store import own_vectors
+from course_lib.data.vector_store import custom_vectors
 from course_lib.files import check_space, data_root
 from course_lib.training.devices import use_threads
 
@@ -52,7 +52,7 @@ def convert(path: Path, obvious: bool) -> dict[str, float]:
         if obvious:
             fill_an_array(path)
         else:
-            own_vectors(path, path.parent)
+            custom_vectors(path, path.parent)
     return {
         "peak": memory.peak_megabytes,
         "rise": memory.peak_megabytes - memory.start_megabytes,

@@ -11,8 +11,7 @@ import pytest
 from strategies import ORIGIN, made_up_card
 
 from course_lib.data import catalog, corpus
-from course_lib.data.cards import Download, Source
-from course_lib.data.catalog import TOY
+from course_lib.data.catalog import CARDS, Download, Source
 from course_lib.data.corpus import content_digest, load_corpus, open_corpus, prepare
 from course_lib.data.readers import READERS, Row
 from course_lib.files import DataError
@@ -312,7 +311,7 @@ def test_empty_prepared_folder_does_not_count_as_prepared(tmp_path):
 
 def test_toy_corpus_works_offline_and_has_the_sizes_of_its_card(tmp_path, no_network):
     toy = load_corpus("toy", root=tmp_path)
-    for split, sizes in TOY.sizes.items():
+    for split, sizes in CARDS["toy"].sizes.items():
         assert Counter(toy.splits[split]["label"]) == dict(enumerate(sizes))
     assert all(0 not in rows["sentence_lengths"] for rows in toy.splits["train"])
     assert all(2 <= len(lengths) <= 5 for lengths in toy.splits["train"]["sentence_lengths"])

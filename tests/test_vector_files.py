@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from course_lib.data import own, vector_store
-from course_lib.data.vector_store import named_vectors, own_vectors
+from course_lib.data.vector_store import custom_vectors, named_vectors
 from course_lib.data.vectors import SideBySide, load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
@@ -69,7 +69,7 @@ def cache(tmp_path):
     ids=["glove", "no line break", "header", "blank", "crlf", "mark", "gz", "gz header"],
 )
 def test_every_text_form_gives_the_same_vectors(put, cache, data):
-    vectors = load_vectors(own_vectors(put(data, "no.suffix"), cache), cache)
+    vectors = load_vectors(custom_vectors(put(data, "no.suffix"), cache), cache)
     assert vectors.words.to_pylist() == WORDS
     np.testing.assert_array_equal(vectors.matrix, MATRIX)
     assert isinstance(vectors.matrix, np.memmap)
@@ -78,7 +78,7 @@ def test_every_text_form_gives_the_same_vectors(put, cache, data):
 @pytest.mark.parametrize("end", [b"", b"\n"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_word2vecs_binary_gives_the_same_vectors(put, cache, end, pack):
-    vectors = load_vectors(own_vectors(put(pack(binary(end=end))), cache), cache)
+    vectors = load_vectors(custom_vectors(put(pack(binary(end=end))), cache), cache)
     assert vectors.words.to_pylist() == WORDS[:4]
     np.testing.assert_array_equal(vectors.matrix, MATRIX[:4])
 
@@ -88,7 +88,7 @@ def test_word2vecs_binary_gives_the_same_vectors(put, cache, end, pack):
 def test_an_npz_gives_the_same_vectors(put, cache, tmp_path, words, dtype, monkeypatch):
     monkeypatch.setattr("course_lib.data.vector_files.BLOCK", 60)  # two blocks
     npz(tmp_path / "mine.npz", words, MATRIX.astype(dtype))
-    vectors = load_vectors(own_vectors(tmp_path / "mine.npz", cache), cache)
+    vectors = load_vectors(custom_vectors(tmp_path / "mine.npz", cache), cache)
     assert vectors.words.to_pylist() == WORDS
     np.testing.assert_array_equal(vectors.matrix, MATRIX.astype(dtype).astype(np.float32))
 
@@ -99,13 +99,13 @@ def test_bytes_with_a_scale_for_each_word_are_multiplied_out(tmp_path, cache, mo
     numbers = np.arange(-7, 8, dtype=np.int8).reshape(5, 3)
     scale = np.array([0.5, 2, 1, 0.25, 3], np.float32)
     np.savez(tmp_path / "mine.npz", words=np.array(WORDS), vectors=numbers, scale=scale)
-    vectors = load_vectors(own_vectors(tmp_path / "mine.npz", cache), cache)
+    vectors = load_vectors(custom_vectors(tmp_path / "mine.npz", cache), cache)
     np.testing.assert_array_equal(vectors.matrix, numbers * scale[:, None])
 
 
 def test_the_name_says_nothing_of_the_machine_and_the_file_is_needed_only_once(put, cache):
     path = put(TEXT, "my größte+list (1).txt")
-    name = own_vectors(path, cache)
+    name = custom_vectors(path, cache)
     digest = hashlib.sha256(TEXT).hexdigest()
     assert name == f"my_größte_list__1_.txt@{digest[:12]}"
     path.unlink()
@@ -115,15 +115,15 @@ def test_the_name_says_nothing_of_the_machine_and_the_file_is_needed_only_once(p
 
 def test_a_file_is_hashed_and_converted_once_and_anew_when_it_changed(put, cache, monkeypatch):
     path = put(TEXT)
-    first = own_vectors(path, cache)
+    first = custom_vectors(path, cache)
     monkeypatch.setattr(vector_store, "read_vector_file", None)
     with monkeypatch.context() as patch:
         patch.setattr(own, "file_digest", None)
-        assert own_vectors(path, cache) == first
-    assert own_vectors(put(TEXT, "copy.txt"), cache) == first.replace("mine", "copy")
+        assert custom_vectors(path, cache) == first
+    assert custom_vectors(put(TEXT, "copy.txt"), cache) == first.replace("mine", "copy")
     monkeypatch.undo()
     path.write_bytes(TEXT + b"more 1 1 1\n")
-    second = own_vectors(path, cache)
+    second = custom_vectors(path, cache)
     assert second != first
     assert (
         len(load_vectors(first, cache).words) == 5 and len(load_vectors(second, cache).words) == 6
@@ -132,7 +132,7 @@ def test_a_file_is_hashed_and_converted_once_and_anew_when_it_changed(put, cache
 
 def test_paths_become_names_and_names_stay(put, cache, tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_DATA_DIR", str(cache))
-    name = own_vectors(put(TEXT))
+    name = custom_vectors(put(TEXT))
     assert named_vectors("mine.txt", tmp_path) == name
     assert named_vectors(str(tmp_path / "mine.txt")) == name
     assert named_vectors(f"glove.6B.50d+{tmp_path}/mine.txt") == f"glove.6B.50d+{name}"
@@ -188,7 +188,7 @@ def test_a_file_that_is_no_vectors_is_named_with_the_place_and_leaves_nothing(
 ):
     path = put(data)
     with pytest.raises(DataError) as error:
-        own_vectors(path, cache)
+        custom_vectors(path, cache)
     assert str(error.value).startswith(f"{path}: {says}")
     assert "\n" not in str(error.value)
     assert list((cache / "prepared").iterdir()) == []
@@ -228,7 +228,7 @@ def test_an_npz_that_is_no_vectors_is_named_with_the_row_and_leaves_nothing(
     arrays = {"words": np.array(WORDS), "vectors": MATRIX} | arrays
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
     with pytest.raises(DataError) as error:
-        own_vectors(path, cache)
+        custom_vectors(path, cache)
     assert str(error.value).startswith(f"{path}: {says}")
     assert list((cache / "prepared").iterdir()) == []
 
@@ -236,33 +236,33 @@ def test_an_npz_that_is_no_vectors_is_named_with_the_row_and_leaves_nothing(
 def test_one_array_alone_and_a_cut_npz_are_refused(tmp_path, cache):
     np.save(tmp_path / "alone.npy", MATRIX)
     with pytest.raises(DataError, match=r"alone\.npy: is one array; np\.savez"):
-        own_vectors(tmp_path / "alone.npy", cache)
+        custom_vectors(tmp_path / "alone.npy", cache)
     data = npz(tmp_path / "mine.npz", np.array(WORDS), MATRIX)
     (tmp_path / "mine.npz").write_bytes(data[: len(data) // 2])
     with pytest.raises(DataError, match=r"mine\.npz: cannot be read, truncated or damaged"):
-        own_vectors(tmp_path / "mine.npz", cache)
+        custom_vectors(tmp_path / "mine.npz", cache)
 
 
 @pytest.mark.parametrize(("name", "says"), [("absent", "no such file"), ("", "is no file")])
 def test_a_missing_file_and_a_folder_are_refused(tmp_path, cache, name, says):
     with pytest.raises(DataError, match=re.escape(f"{tmp_path / name}: {says}")):
-        own_vectors(tmp_path / name, cache)
+        custom_vectors(tmp_path / name, cache)
 
 
 def test_a_damaged_note_of_the_origin_is_named(put, cache):
-    name = own_vectors(put(TEXT), cache)
+    name = custom_vectors(put(TEXT), cache)
     (folder,) = (cache / "prepared").iterdir()
     assert json.loads((folder / "origin.json").read_text())["sha256"].startswith(name[-12:])
     (folder / "origin.json").write_text("{")
     with pytest.raises(DataError, match=f"{re.escape(str(folder))}.*Delete it"):
         load_vectors(name, cache)
     with pytest.raises(DataError, match=f"{re.escape(str(folder))}.*Delete it"):
-        own_vectors(put(TEXT), cache)
+        custom_vectors(put(TEXT), cache)
 
 
 def test_side_by_side_is_one_after_the_other_and_covers_as_the_first(put, cache):
     other = TEXT.replace(b"the 1.0 2.0 3.0", b"zebra 4 5 6")
-    names = [own_vectors(put(data, name), cache) for data, name in ((TEXT, "a"), (other, "b"))]
+    names = [custom_vectors(put(data, name), cache) for data, name in ((TEXT, "a"), (other, "b"))]
     vocabulary = Vocabulary(("zebra", "the", "film"))
     both = load_vectors("+".join(names), cache)
     assert isinstance(both, SideBySide)
@@ -280,6 +280,6 @@ def test_20_000_words_are_read_and_written_as_they_come(put, cache):
     matrix = np.random.default_rng(0).normal(size=(20_000, 8)).astype(np.float32)
     path = put(binary([(f"word{row}", values) for row, values in enumerate(matrix)]).replace(
         b"20000 3\n", b"20000 8\n", 1), "large.bin")  # fmt: skip
-    vectors = load_vectors(own_vectors(path, cache), cache)
+    vectors = load_vectors(custom_vectors(path, cache), cache)
     np.testing.assert_array_equal(vectors.matrix, matrix)
     assert vectors.words[19_999].as_py() == "word19999"

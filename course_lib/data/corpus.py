@@ -20,9 +20,8 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.cards import Card
-from course_lib.data.catalog import card
-from course_lib.data.own import OWN, read_card, texts_folder, write_card
+from course_lib.data.catalog import Card, card, read_card, write_card
+from course_lib.data.custom import CUSTOM, custom_folder
 from course_lib.data.readers import READERS, Row, check_counts, check_no_more, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import (
@@ -106,8 +105,8 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
 
 
 def _folders(name: str, root: Path | None = None) -> dict[bool, Path]:
-    if OWN.fullmatch(name):
-        return {False: texts_folder(name, root)}
+    if CUSTOM.fullmatch(name):
+        return {False: custom_folder(name, root)}
     prepared = (root or data_root()) / "prepared"
     return {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)}
 
@@ -132,7 +131,7 @@ def open_corpus(folder: Path) -> Corpus:
     try:
         provenance = _provenance(folder)
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
-        own = OWN.fullmatch(provenance.dataset)
+        own = CUSTOM.fullmatch(provenance.dataset)
         entry = read_card(folder) if own else card(provenance.dataset, "corpus")
         corpus = Corpus(entry, splits, provenance)
         for split in corpus.card.sizes:
@@ -176,7 +175,7 @@ def prepare(
         splits.save_to_disk(str(temporary / "splits"))
         provenance = asdict(origin) | {"content": content}
         (temporary / "provenance.json").write_text(json.dumps(provenance, indent=1))
-        if OWN.fullmatch(card.name):
+        if CUSTOM.fullmatch(card.name):
             write_card(card, temporary)
 
 

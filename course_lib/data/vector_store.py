@@ -20,9 +20,8 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.cards import Card
-from course_lib.data.catalog import names_of
-from course_lib.data.own import OWN, own_name, unchanged_digest
+from course_lib.data.catalog import Card, names_of
+from course_lib.data.custom import CUSTOM, custom_name, unchanged_digest
 from course_lib.data.readers import naming
 from course_lib.data.vector_files import Entry, read_vector_file, stream_entries
 from course_lib.data.vocabulary import read_words
@@ -86,7 +85,7 @@ def convert_file(path: Path, folder: Path, origin: dict[str, Any]) -> None:
         _note(temporary, origin)
 
 
-def own_vectors(path: Path, root: Path | None = None) -> str:
+def custom_vectors(path: Path, root: Path | None = None) -> str:
     """The name of a vectors file of one's own, such as ``mine.txt@0123456789ab``, for settings.
 
     The name holds nothing of this machine: the file's own name and the beginning of its sha256. On
@@ -106,19 +105,19 @@ def own_vectors(path: Path, root: Path | None = None) -> str:
     folder = _own_folder(prepared, digest[:12])
     if not folder.exists():
         convert_file(path, folder, {"sha256": digest, **seen})
-    return own_name(path.name, digest)
+    return custom_name(path.name, digest)
 
 
 def named_vectors(value: str, base: Path = Path()) -> str:
     """A setting ``text.vectors`` in which paths, relative to ``base``, have become names.
 
     Names of the catalog, and what is neither a name nor a path, stay. ``DataError`` as
-    ``own_vectors``.
+    ``custom_vectors``.
     """
     if (base / value).is_file() and value not in names_of("vectors"):
-        return own_vectors(base / value)
+        return custom_vectors(base / value)
     parts = value.split("+")
-    return "+".join(own_vectors(base / part) if _is_path(part, base) else part for part in parts)
+    return "+".join(custom_vectors(base / part) if _is_path(part, base) else part for part in parts)
 
 
 def prepared_folder(entry: Card, root: Path | None = None) -> Path:
@@ -144,7 +143,7 @@ def own_folder(name: str, root: Path | None = None) -> Path:
 
 
 def _is_path(part: str, base: Path) -> bool:
-    if part in ("none", *names_of("vectors")) or OWN.fullmatch(part):
+    if part in ("none", *names_of("vectors")) or CUSTOM.fullmatch(part):
         return False
     return bool(re.search(r"[/\\]", part)) or (base / part).is_file()
 

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import torch
 
 from course_lib.data.catalog import card
+from course_lib.data.custom import CUSTOM
 from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
 from course_lib.data.vector_store import (
-    OWN,
     convert,
     convert_file,
     open_stored,
@@ -193,7 +193,7 @@ class SideBySide:
 def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
     """The vectors of that name, fetched and converted on first use; raises ``DataError``.
 
-    A name is one of the catalog, or what ``own_vectors`` calls a file of one's own; several of
+    A name is one of the catalog, or what ``custom_vectors`` calls a file of one's own; several of
     them, joined by ``+``, are put side by side.
     """
     parts = [_load(part, root) for part in name.split("+")]
@@ -201,7 +201,7 @@ def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
 
 
 def _load(name: str, root: Path | None) -> Vectors:
-    if OWN.fullmatch(name):
+    if CUSTOM.fullmatch(name):
         stored = open_stored(own_folder(name, root))
         return Vectors(name, stored.words, stored.matrix, stored.origin.get("sha256"))
     entry = card(name, "vectors")

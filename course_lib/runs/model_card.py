@@ -2,8 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from course_lib.data.cards import Card
-from course_lib.data.catalog import CARDS, card
+from course_lib.data.catalog import CARDS, Card, card
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy
 
 DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file

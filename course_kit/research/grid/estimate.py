@@ -10,10 +10,9 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from course_lib.data.cards import Card, Source
-from course_lib.data.catalog import CARDS, card, names_of
+from course_lib.data.catalog import CARDS, Card, Source, card, names_of
 from course_lib.data.corpus import load_corpus, prepared_content
-from course_lib.data.own import OWN
+from course_lib.data.custom import CUSTOM
 from course_lib.data.sources import at_hand
 from course_lib.data.vector_store import prepared_folder
 from course_lib.files import REPOSITORY
@@ -112,7 +111,7 @@ def words_per_text(dataset: str) -> float:
     """The mean number of words in the texts of a dataset."""
     if dataset in WORDS_PER_TEXT:
         return WORDS_PER_TEXT[dataset]
-    if OWN.fullmatch(dataset):
+    if CUSTOM.fullmatch(dataset):
         return mean(map(len, load_corpus(dataset).splits["train"][:SAMPLED]["tokens"]))
     texts = sum(map(sum, CARDS[dataset].sizes.values()))
     return 1e6 * TEXT_MEGABYTES[dataset] / BYTES_PER_TOKEN / texts

@@ -10,7 +10,7 @@ import yaml
 
 from course_kit.research.grid.estimate import estimate, first_online, unprepared
 from course_lib.data.corpus import load_corpus
-from course_lib.data.own_text import named_texts
+from course_lib.data.custom_data import named_texts
 from course_lib.data.sources import NotObtained, obtain
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
