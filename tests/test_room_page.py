@@ -18,7 +18,7 @@ from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.runs import load_recorded
 
 
-@pytest.mark.parametrize("part", ["state", "dress"])
+@pytest.mark.parametrize("part", ["state", "render"])
 def test_what_needs_no_page_is_right(node, part):
     path = TESTS / f"room_{part}.test.mjs"
     written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))

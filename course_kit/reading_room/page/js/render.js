@@ -1,5 +1,5 @@
-import { tint } from "../../../views/heatmap/js/colours.js";
-import { timesUniform, wordFact } from "../../../views/heatmap/js/numbers.js";
+import { tint } from "../../../../course_lib/views/heatmap/js/colours.js";
+import { timesUniform, wordFact } from "../../../../course_lib/views/heatmap/js/numbers.js";
 import { kendall } from "../../engine/ranks.js";
 
 // A reading as the course's views draw it: words with a colour each, and a matrix. Needs no page.
@@ -41,7 +41,7 @@ function dropColour(colours, drop) {
 }
 
 /** Fact, colour and marks of every word, sentence by sentence. `drops` are by word, with holes. */
-export function dressReading({ reading, asked }, drops, kind, { colours, clip }) {
+export function renderTokens({ reading, asked }, drops, kind, { colours, clip }) {
   const { known, read } = wordsOf(reading);
   const erased = new Set(asked.erased);
   const counted = read.filter((one, i) => one && !(asked.removal === "delete" && erased.has(i)));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const folder = new URL("../../course_kit/reading_room/page/js/", import.meta.url);
-const { agreement, answerOf, dressReading, matrixOf, signed } = await import(new URL("dress.js", folder));
+const { agreement, answerOf, renderTokens, matrixOf, signed } = await import(new URL("render.js", folder));
 
 const TOLD = {
   clip: 4,
@@ -17,7 +17,7 @@ const READING = {
   },
 };
 const asked = (erased, removal) => ({ erased, removal, text: "", uniform: false });
-const dressed = (...rest) => dressReading({ reading: READING, asked: asked(...rest) }, [0.5, -0.1], "attention", TOLD);
+const dressed = (...rest) => renderTokens({ reading: READING, asked: asked(...rest) }, [0.5, -0.1], "attention", TOLD);
 
 test("a tint tells how often a word holds the weight of uniform attention over what is read", () => {
   const [[a, b], [c, d]] = dressed([], "delete");
@@ -35,7 +35,7 @@ test("a deleted word has no weight, and does not count; a masked one does", () =
 
 test("a word left out is red where the answer loses, blue where it gains, and says so", () => {
   const shown = { reading: READING, asked: asked([], "delete") };
-  const [[a, b], [c]] = dressReading(shown, [0.7, -0.5], "drops", TOLD);
+  const [[a, b], [c]] = renderTokens(shown, [0.7, -0.5], "drops", TOLD);
   assert.deepEqual([a.colour, b.colour, c.colour], ["red", "blue", "white"]);
   assert.deepEqual([a.fact, b.fact, c.fact], [
     "the answer loses 0.70 without it", "the answer gains 0.50 without it", "not yet left out",
