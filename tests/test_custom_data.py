@@ -194,7 +194,7 @@ def test_bad_input_is_one_sentence_with_its_place(name, content, says, tmp_path,
     [("ascii", "a.csv: is not ascii; say the file's own")]
     + [(name, "is no encoding of text; try utf-8") for name in
        ("klingon", "rot13", "base64", "undefined", "utf-8\0", "")]
-    + [("punycode", "no encoding of text"), ("unicode_escape", "column 'text': '\\\\ud800' is half of a char")],
+    + [("punycode", "no encoding of text"), ("unicode_escape", "'\\\\ud800' is half of a char")],
 )  # fmt: skip
 def test_another_encoding_is_told_in_one_sentence(encoding, says, tmp_path):
     rows = [ROWS[0], ("Caf\xe9 \\ud800", "bad"), *ROWS[1:]]

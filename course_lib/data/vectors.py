@@ -15,13 +15,12 @@ from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
 from course_lib.data.vector_store import (
     convert,
-    convert_file,
+    custom_vectors_folder,
     open_stored,
-    own_folder,
     prepared_folder,
 )
 from course_lib.data.vocabulary import RESERVED, Vocabulary
-from course_lib.files import DataError, file_digest
+from course_lib.files import DataError
 
 CHUNK = 20_000
 
@@ -202,17 +201,14 @@ def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
 
 def _load(name: str, root: Path | None) -> Vectors:
     if CUSTOM.fullmatch(name):
-        stored = open_stored(own_folder(name, root))
+        stored = open_stored(custom_vectors_folder(name, root))
         return Vectors(name, stored.words, stored.matrix, stored.origin.get("sha256"))
     entry = card(name, "vectors")
     folder = prepared_folder(entry, root)
     if not folder.exists():
         archives = obtain(entry, root)
         (archive,) = archives.paths
-        if archives.source.member:
-            convert(archive, archives.source.member, folder, entry)
-        else:
-            convert_file(archive, folder, {"sha256": file_digest(archive)})
+        convert(archive, folder, archives.source.member, entry.content)
     stored = open_stored(folder)
     sha256 = stored.origin.get("sha256", entry.content)  # older folders have no note of it
     kind = NgramVectors if entry.of_ngrams else Vectors
