@@ -95,7 +95,7 @@ def test_a_reading_has_a_number_for_every_word(read):
 
 def test_a_text_beyond_the_cut_is_no_example(read):
     text = tokenise("word " * 2000, untrained_punkt())
-    with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-room-s0"):
+    with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-compact"):
         reading(read.runs[HAN], text)
 
 
