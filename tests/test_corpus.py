@@ -270,6 +270,21 @@ def truncate(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def zero(path):
+    """The middle third of a text in the file."""
+    data = path.read_bytes()
+    place = data.index(b"Review ")
+    path.write_bytes(data[: place + 3] + bytes(3) + data[place + 6 :])
+
+
+def test_a_folder_of_an_earlier_version_is_checked_once_by_its_content(prepared):
+    (prepared / corpus.TABLES).unlink()
+    open_corpus(prepared)
+    assert list(json.loads((prepared / corpus.TABLES).read_text())) == [
+        f"splits/{split}/data-00000-of-00001.arrow" for split in ("test", "train")
+    ]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -287,6 +302,9 @@ def truncate(path):
         lambda folder: (folder / "splits" / "dataset_dict.json").unlink(),
         lambda folder: truncate(next((folder / "splits" / "train").glob("*.arrow"))),
         lambda folder: next((folder / "splits" / "train").glob("*.arrow")).write_bytes(b""),
+        lambda folder: zero(next((folder / "splits" / "train").glob("*.arrow"))),
+        lambda folder: [(folder / corpus.TABLES).unlink(),
+                        zero(next((folder / "splits" / "train").glob("*.arrow")))],
         lambda folder: next((folder / "splits" / "test").glob("*.arrow")).unlink(),
         lambda folder: (folder / "splits" / "train" / "state.json").unlink(),
         lambda folder: truncate(folder / "splits" / "train" / "state.json"),

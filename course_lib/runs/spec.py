@@ -40,8 +40,8 @@ class RunSpec:
 
     ``text.vectors`` may be a name of ``NAMED_VECTORS`` or the path of a vectors file, and
     ``dataset`` that of a file or folder of labelled texts. A file is read at once, and the spec
-    holds its name and digest instead (``custom_vectors``, ``custom_texts``), which say the same on any
-    machine; ``DataError`` for a file that holds none.
+    holds its name and digest instead (``custom_vectors``, ``custom_texts``), which say the same on
+    any machine; ``DataError`` for a file that holds none.
     """
 
     system: str = "han"
