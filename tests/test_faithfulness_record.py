@@ -20,9 +20,9 @@ from course_kit.research.faithfulness.faithfulness_record import (
 from course_kit.research.faithfulness.trial import choose
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import DataError
 from course_lib.runs import records
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train

@@ -17,9 +17,9 @@ from course_kit.research.faithfulness.trial import (
     mean_of,
 )
 from course_lib import faithfulness
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import Document, predicted
 from course_lib.faithfulness.interventions import EPSILON, SHUFFLES
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.weights import any_run

@@ -15,7 +15,7 @@ import torch
 from course_lib import faithfulness
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.agreement import Mean
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import check_data, describe_environment, run_folder
 from course_lib.runs.run import Run, split_rows

@@ -12,6 +12,7 @@ from course_kit.research.faithfulness.faithfulness_record import ATTACHED, LEFT_
 from course_kit.research.faithfulness.trial import ATTENTION, Trial
 from course_kit.research.trained_tests.ground import Lines
 from course_lib.faithfulness.agreement import kendall
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import Document
 from course_lib.faithfulness.rankers import (
     attention_times_gradient,
@@ -19,7 +20,6 @@ from course_lib.faithfulness.rankers import (
     leave_one_out,
 )
 from course_lib.faithfulness.retraining import randomised_from_top
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.systems import Network
 
 

@@ -13,10 +13,10 @@ from torch import nn
 from course_kit.research.faithfulness.faithfulness_record import ATTACHED, MASK, RANDOM
 from course_kit.research.faithfulness.trial import ATTENTION
 from course_kit.research.trained_tests.ground import ACCURACY, Ground, Lines, Texts
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import without, words_of
 from course_lib.faithfulness.rankers import gradient_times_input, random_importance
 from course_lib.faithfulness.retraining import remove_further
-from course_lib.runs.document_model import DocumentModel
 
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)  # of each text's words
 LOSS = "accuracy minus that of random"
