@@ -1,14 +1,18 @@
 """A SANet that knows how far two words stand apart, and one with several heads in a block."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from course_kit.research.extensions.ordered_agt import presets_for
 from course_lib.checking import check_whole, refusal
 from course_lib.models.kernels import softmax_of_words
 from course_lib.models.layers import renormalised
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, masked_maximum
+from course_lib.runs.systems.sanet import SANetSystem
+from course_lib.views.reading import Attention
 
 
 @dataclass(frozen=True)
@@ -63,15 +67,9 @@ class NearAttention(nn.Module):
 class NearSANet(SANet):
     """A SANet with ``NearAttention`` in its blocks."""
 
-    def __init__(
-        self,
-        config: NearSANetConfig,
-        vocabulary: int,
-        classes: int,
-        embedding: Tensor | None = None,
-    ) -> None:
+    def __init__(self, config: NearSANetConfig, *sizes: Any) -> None:
         """As ``SANet``."""
-        super().__init__(config, vocabulary, classes, embedding)
+        super().__init__(config, *sizes)
         for block in self.blocks:
             block.mixer = NearAttention(config)
 
@@ -95,3 +93,35 @@ class NearSANet(SANet):
         pooled, pooled_from = masked_maximum(x, mask, self.config.masked_pooling)
         shown = torch.cat(matrices, 1) if return_attention or attention is not None else None
         return SANetOutput(self.classifier(pooled), pooled_from, shown)
+
+
+class NearSANetSystem(SANetSystem):
+    """One sequence of words, read by a SANet with distances or several heads."""
+
+    network_of: ClassVar = NearSANet
+    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "room", "small")
+
+    def scorers(self, model: NearSANet) -> list[nn.Module]:
+        """Each block's W_QK and its bias of distances; uniform as SANet's."""
+        parts = [(block.mixer.w_qk, block.mixer.bias) for block in model.blocks]
+        return [part for both in parts for part in both if part is not None]
+
+    def figures(self, output: SANetOutput, mask: Tensor) -> dict[str, Tensor]:
+        """As SANet's, head by head."""
+        return {self.by_head(name): part for name, part in super().figures(output, mask).items()}
+
+    def views(
+        self, output: SANetOutput, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """As SANet's, head by head."""
+        seen = super().views(output, words, lengths)
+        return {self.by_head(name): attention for name, attention in seen.items()}
+
+    def by_head(self, name: str) -> str:
+        """A name of SANet's block n as that of head n, counted through the blocks."""
+        return name.replace("block", "head") if self.settings.model.heads > 1 else name
+
+    def word_attention(self, output: SANetOutput, mask: Tensor) -> dict[str, Tensor]:
+        """As SANet's, of each block's mean over its heads."""
+        attention = output.attention.unflatten(1, (-1, self.settings.model.heads)).mean(2)
+        return super().word_attention(output._replace(attention=attention), mask)

@@ -1,12 +1,12 @@
-"""Made-up texts for positive controls: we know which words decide the label, and where they stand.
+"""Synthetic texts for positive controls: we know which words decide the label, and where they are.
 
 Each task writes twins, two texts of opposite label that differ as little as the task allows. So no
 single word gives the label away, and we can ask whether an instrument finds the words that do.
 """
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -27,39 +27,41 @@ VALUES = ("bad", "good")
 NEGATORS, INTENSIFIERS = ("not", "never", "hardly"), ("very", "really", "truly")
 BAD, GOOD = ("awful", "dull", "clumsy", "tedious"), ("superb", "tender", "gripping", "charming")
 PAIRS, PAIR_LENGTH = 6, 18
-FAR = 9  # places between the words of a distant pair
+FAR = 9  # positions between the words of a distant pair
 POINTER_LENGTH, PHRASE_LENGTH, PLANTED_LENGTH = 10, 10, 18
 SENTENCE = 6  # words of each sentence, for networks that read sentences
+HELD_OUT = 400  # texts to measure on, and as many to choose the epoch by
 
 
 class Text(NamedTuple):
-    """``words`` with their ``label`` 0 or 1, and the places of the words that decide it.
-
-    ``decides`` is in the order in which these words must be read, where there is such an order.
-    """
+    """``words`` with their ``label`` 0 or 1, and the positions of the words that decide it, in the
+    order in which they must be read, where there is such an order."""
 
     words: tuple[str, ...]
     label: int
-    decides: tuple[int, ...]
+    decides: tuple[int, ...] = ()
+
+
+class Splits(NamedTuple):
+    """Texts to train on, to choose the epoch by, and to measure on."""
+
+    train: list[Text]
+    validation: list[Text]
+    test: list[Text]
 
 
 Twins = tuple[Text, Text]
 
 
-@dataclass(frozen=True)
-class Task:
-    """A made-up corpus: ``title`` says what decides, ``write`` makes a text of either label.
+class Task(NamedTuple):
+    """A synthetic corpus: ``title`` says what decides, ``write`` makes a text of either label."""
 
-    All its texts have the same length and the same number of words that decide.
-    """
-
-    name: str
     title: str
     write: Callable[[random.Random], Twins]
 
 
 def write_pairs(source: random.Random, distance: int) -> Twins:
-    """Six names of animals and their six young, each young ``distance`` places after some animal.
+    """Six names of animals and their six young, each young ``distance`` positions after an animal.
 
     Label 1: every young is that of the animal before it; label 0: none is. Twins hold the same
     words, so no bag of words decides.
@@ -67,18 +69,18 @@ def write_pairs(source: random.Random, distance: int) -> Twins:
     starts = _starts(source, distance)
     animals = source.sample(ANIMALS, PAIRS)
     words = [source.choice(FILLERS) for _ in range(PAIR_LENGTH)]
+    decides = tuple(place for start in starts for place in (start, start + distance))
     twins = []
     for label in (0, 1):
         for number, start in enumerate(starts):
             of = animals[number if label else number - 1]
             words[start], words[start + distance] = animals[number], f"{of}'s"
-        decides = tuple(place for start in starts for place in (start, start + distance))
         twins.append(Text(tuple(words), label, decides))
     return twins[0], twins[1]
 
 
 def _starts(source: random.Random, distance: int) -> list[int]:
-    """Where the pairs start, no two of which share a place."""
+    """Where the pairs start, no two of which share a position."""
     while True:
         free, starts = set(range(PAIR_LENGTH)), []
         for start in source.sample(range(PAIR_LENGTH - distance), PAIR_LENGTH - distance):
@@ -100,12 +102,11 @@ def write_pointer(source: random.Random) -> Twins:
     values = {person: source.choice(VALUES) for person in PEOPLE}
     rest = [source.choice(FILLERS) for _ in range(POINTER_LENGTH - len(PEOPLE) - 1)]
     order = source.sample(range(POINTER_LENGTH), POINTER_LENGTH)
+    decides = (order.index(0), order.index(1 + PEOPLE.index(asked)))
     twins = []
     for label in (0, 1):
         values |= {asked: VALUES[label], other: VALUES[1 - label]}
-        facts = [f"{person}={value}" for person, value in values.items()]
-        words = [f"{asked}?", *facts, *rest]
-        decides = (order.index(0), order.index(1 + PEOPLE.index(asked)))
+        words = [f"{asked}?", *(f"{person}={value}" for person, value in values.items()), *rest]
         twins.append(Text(tuple(words[place] for place in order), label, decides))
     return twins[0], twins[1]
 
@@ -139,43 +140,44 @@ def write_planted(source: random.Random) -> Twins:
     return twins[0], twins[1]
 
 
-CONTROL_TASKS = {
-    task.name: task
-    for task in (
-        Task("adjacent", "neighbouring pairs decide", partial(write_pairs, distance=1)),
-        Task("distant", f"pairs {FAR} places apart decide", partial(write_pairs, distance=FAR)),
-        Task("pointer", "a word names the fact that decides", write_pointer),
-        Task("phrase", "a negator turns an adjective", write_phrase),
-        Task("planted", "one word decides", write_planted),
-    )
+SYNTHETIC_TASKS = {
+    "adjacent": Task("neighbouring pairs decide", partial(write_pairs, distance=1)),
+    "distant": Task(f"pairs {FAR} places apart decide", partial(write_pairs, distance=FAR)),
+    "pointer": Task("a word names the fact that decides", write_pointer),
+    "phrase": Task("a negator turns an adjective", write_phrase),
+    "planted": Task("one word decides", write_planted),
 }
 
 
 def write_texts(name: str, rows: int, seed: int = 0) -> list[Text]:
-    """``rows`` texts of a task, twin after twin; ``DataError`` for a task that there is not, or an
-    odd number of rows."""
-    if name not in CONTROL_TASKS:
-        raise DataError(f"no control {name!r}; there are: {', '.join(CONTROL_TASKS)}")
+    """``rows`` texts of a task, twin after twin; ``DataError`` for an unknown task, or an odd
+    number of rows."""
+    if name not in SYNTHETIC_TASKS:
+        raise DataError(f"no task {name!r}; there are: {', '.join(SYNTHETIC_TASKS)}")
     if rows < 2 or rows % 2:
-        raise DataError(
-            f"control {name}: texts come in twins, so rows is an even number, not {rows}"
-        )
+        raise DataError(f"{name}: texts come in twins, so rows is an even number, not {rows}")
     source = random.Random(f"{name} {seed}")
-    return [text for _ in range(rows // 2) for text in CONTROL_TASKS[name].write(source)]
+    return [text for _ in range(rows // 2) for text in SYNTHETIC_TASKS[name].write(source)]
 
 
-def vocabulary_of(texts: list[Text]) -> Vocabulary:
+def write_splits(name: str, rows: int, seed: int = 0) -> Splits:
+    """``rows`` texts of a task to train on, and ``HELD_OUT`` others for each of two ends."""
+    texts = write_texts(name, rows + 2 * HELD_OUT, seed)
+    return Splits(texts[2 * HELD_OUT :], texts[HELD_OUT : 2 * HELD_OUT], texts[:HELD_OUT])
+
+
+def vocabulary_of(splits: Splits) -> Vocabulary:
     """All words of these texts, in alphabetical order."""
-    return Vocabulary(tuple(sorted({word for text in texts for word in text.words})))
+    return Vocabulary(tuple(sorted({w for texts in splits for text in texts for w in text.words})))
 
 
 def encode_texts(
-    texts: list[Text], vocabulary: Vocabulary, in_sentences: bool = False
+    texts: Sequence[Text], vocabulary: Vocabulary, in_sentences: bool = False
 ) -> Documents:
     """Texts as input of a network: one sequence each, or sentences of ``SENTENCE`` words."""
     sentences = [
         [text.words[start : start + SENTENCE] for start in range(0, len(text.words), SENTENCE)]
-        for text in texts
-    ]
+        if in_sentences else [text.words] for text in texts
+    ]  # fmt: skip
     documents = encode_sentences(sentences, vocabulary, flat=not in_sentences)
     return replace(documents, labels=np.array([text.label for text in texts], dtype=np.int64))

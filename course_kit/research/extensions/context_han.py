@@ -7,13 +7,16 @@ one in the context of the sentences before it and one in that of those after it.
 """
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from course_kit.research.extensions.ordered_agt import presets_for
 from course_lib.checking import check_flags, refusal
 from course_lib.models.han import HAN, AttentiveEncoder, HANConfig
 from course_lib.models.layers import masked_softmax
+from course_lib.runs.systems.han import HANSystem
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,9 @@ class ContextPooling(nn.Module):
 class ContextHAN(HAN):
     """A HAN that reads sentence after sentence, each in the context of those read already."""
 
-    def __init__(
-        self,
-        config: ContextHANConfig,
-        vocabulary: int,
-        classes: int,
-        embedding: Tensor | None = None,
-    ) -> None:
+    def __init__(self, config: ContextHANConfig, *sizes: Any) -> None:
         """As ``HAN``."""
-        super().__init__(config, vocabulary, classes, embedding)
+        super().__init__(config, *sizes)
         width, directions = 2 * config.hidden, 1 + config.both
         self.words.pooling = nn.ModuleList(
             ContextPooling(width, config.attention, config.gated) for _ in range(directions)
@@ -114,3 +111,17 @@ class ContextHAN(HAN):
         if not vectors:  # no document of the batch has a word
             return h.new_zeros(0, h.shape[2]), mask.float()
         return torch.cat(vectors)[back], torch.cat(weights)[back]
+
+
+class ContextHANSystem(HANSystem):
+    """Sentences of words, each read in the context of the others."""
+
+    presets: ClassVar = presets_for(HANSystem, ContextHANConfig, *HANSystem.presets)
+
+    def network(self, embedding: Tensor | None) -> ContextHAN:
+        """The untrained network over the vocabulary's words."""
+        return ContextHAN(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
+
+    def scorers(self, model: ContextHAN) -> list[nn.Module]:
+        """What scores the words in each direction, and the sentences."""
+        return [*model.words.pooling, model.sentences.pooling]

@@ -6,35 +6,32 @@ test texts and seeds with bootstrap intervals over the texts, and no text.
 """
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.trial import DIGITS, as_json, choose
-from course_kit.research.trained_tests import adversary, avoidance, guided, randomisation, roar
-from course_kit.research.trained_tests.ground import CPU, GROUNDS, Ground, Lines, ground_of
-from course_lib.faithfulness.agreement import mean_over_documents
+from course_kit.research.faithfulness.tested_run import tested_run
+from course_kit.research.recording import DIGITS, Stopwatch, mean_of
+from course_kit.research.trained_tests import protocols
+from course_kit.research.trained_tests.protocols import Lines
+from course_kit.research.trained_tests.training_setup import SETUPS, TrainingSetup, setup_of
 from course_lib.runs import records
 from course_lib.runs.model_card import DIGEST
-from course_lib.runs.records import describe_environment, write_json
+from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
-from course_lib.training.devices import use_threads
 
 SEEDS = (0, 1, 2)
 TEXTS = 100  # test texts of a recorded network
-About = dict[str, Any]
-Prepared = tuple[About, Callable[[int], Lines]]  # what is recorded of it, and a seed's lines
+Prepared = tuple[dict[str, Any], Callable[[int], Lines]]  # what is recorded, and a seed's lines
 
 
-@dataclass(frozen=True)
-class TrainedTest:
+class TrainedTest(NamedTuple):
     """A test with its ``purpose``, what it is made on unless told otherwise, and how it is prepared
     for that: what a record says of it, and a function from a seed to lines."""
 
@@ -43,49 +40,48 @@ class TrainedTest:
     prepare: Callable[[str], Prepared]
 
 
-def on_ground(lines: Callable[[Ground, int], Lines], name: str) -> Prepared:
-    """A test that trains networks on a ground."""
-    ground = ground_of(name)
-    splits = {split: getattr(ground, split) for split in ("train", "validation", "test")}
+def on_setup(lines: Callable[[TrainingSetup, int], Lines], name: str) -> Prepared:
+    """A test that trains networks on the texts of a setup."""
+    setup = setup_of(name)
     about = {
-        "settings": asdict(ground.system.settings),
-        "data": ground.data,
-        "sizes": {split: len(texts.documents) for split, texts in splits.items()},
-        "marked_words": len(ground.marked),
+        "settings": asdict(setup.system.settings),
+        "data": setup.data,
+        "sizes": {split: len(texts) for split, texts in setup.texts._asdict().items()},
+        "marked_words": len(setup.marked),
     }
-    return about, partial(lines, ground)
+    return about, partial(lines, setup)
 
 
 def on_recorded(name: str) -> Prepared:
     """The randomisation of a recorded network."""
-    trial = choose(name, TEXTS)
+    tested = tested_run(name, TEXTS)
     about = {
-        "settings": trial.run.record["settings"],
-        "data": trial.run.record["data"]["content"],
-        "weights": trial.run.record[DIGEST],
-        "sample": trial.digest,
-        "sizes": {"test": len(trial.documents)},
+        "settings": tested.run.record["settings"],
+        "data": tested.run.record["data"]["content"],
+        "weights": tested.run.record[DIGEST],
+        "sample": tested.digest,
+        "sizes": {"test": len(tested.documents)},
     }
-    return about, partial(randomisation.lines, trial)
+    return about, partial(protocols.randomisation, tested)
 
 
 BOTH = ("sst2_sentences", "planted")
 TESTS = {
     "guided": TrainedTest(
         "a word-wise MLP fed with a trained network's attention", BOTH[:1],
-        partial(on_ground, guided.lines),
+        partial(on_setup, protocols.guided),
     ),
     "adversary": TrainedTest(
         "a network taught the same predictions and other attention", BOTH,
-        partial(on_ground, adversary.lines),
+        partial(on_setup, protocols.adversary),
     ),
     "avoidance": TrainedTest(
         "attention taught to avoid the words that decide", BOTH,
-        partial(on_ground, avoidance.lines),
+        partial(on_setup, protocols.avoidance),
     ),
     "roar": TrainedTest(
         "words removed by a ranking, the network trained again, and so on", BOTH,
-        partial(on_ground, roar.lines),
+        partial(on_setup, protocols.roar),
     ),
     "randomisation": TrainedTest(
         "importances of a recorded network and of one whose layers are made anew",
@@ -103,29 +99,20 @@ def record_test(name: str, on: str, seeds: Sequence[int] = SEEDS) -> Iterator[di
     """
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
         raise SpecError(f"seeds takes different whole numbers from 0, got {list(seeds)}")
-    environment = describe_environment(CPU, use_threads(None))
-    start = time.perf_counter()
+    watch, by_seed = Stopwatch(), []
     about, lines = TESTS[name].prepare(on)
-    by_seed = []
     for seed in tqdm(seeds, desc=f"{name}, {on}: seeds"):
         by_seed.append(lines(seed))
-        yield {
-            "test": name,
-            "on": on,
-            "seeds": list(seeds[: len(by_seed)]),
-            **about,
-            "environment": environment,
-            "seconds": round(time.perf_counter() - start, 1),
-            "lines": {line: _figures(line, by_seed) for line in by_seed[0]},
+        done = list(seeds[: len(by_seed)])
+        yield {"test": name, "on": on, "seeds": done, **about, **watch.about()} | {
+            "lines": {
+                line: {
+                    figure: summary(np.stack([found[line][figure] for found in by_seed]))
+                    for figure in figures
+                }
+                for line, figures in by_seed[0].items()
+            }
         }
-
-
-def _figures(line: str, by_seed: Sequence[Lines]) -> dict[str, dict[str, Any]]:
-    """The figures of a line over all seeds."""
-    return {
-        figure: summary(np.stack([found[line][figure] for found in by_seed]))
-        for figure in by_seed[0][line]
-    }
 
 
 def summary(values: np.ndarray) -> dict[str, Any]:
@@ -137,9 +124,8 @@ def summary(values: np.ndarray) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a mean of nothing is NaN, which is meant
         over_texts, of_seeds = np.nanmean(values, 0), np.nanmean(values, 1)
-    mean = as_json(mean_over_documents(over_texts))
     seeds = [None if np.isnan(value) else round(float(value), DIGITS) for value in of_seeds]
-    return mean | {"by_seed": seeds}
+    return mean_of(over_texts) | {"by_seed": seeds}
 
 
 def record_path(name: str, on: str) -> Path:
@@ -148,11 +134,11 @@ def record_path(name: str, on: str) -> Path:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course trained-tests``."""
+    """The tests, what they are made on, and the seeds."""
     about = "; ".join(f"{name}: {test.purpose}" for name, test in TESTS.items())
     parser.add_argument("names", nargs="+", metavar="NAME", choices=TESTS, help=about)
     parser.add_argument(
-        "--on", help=f"{' or '.join(GROUNDS)}; for randomisation, the id of a recorded network "
+        "--on", help=f"{' or '.join(SETUPS)}; for randomisation, the id of a recorded network "
         "(default: all that the test is meant for)",
     )  # fmt: skip
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED")

@@ -1,14 +1,14 @@
 """What lesson 09 measures of its small Transformers, and the record of five seeds of each.
 
-``python -m course_kit.research.encoder_record`` trains them and writes
+``python -m course_kit.research.small_transformer.transformer_record`` trains them and writes
 ``results/encoder/movies2.json``. Trained on the training part, measured on the test half.
 """
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import datasets
@@ -16,16 +16,22 @@ import numpy as np
 import scipy.stats
 import torch
 from sklearn.linear_model import LogisticRegression
+from tqdm.auto import tqdm
 
-from course_kit.research.encoder import Transformer, changed, without_head, without_scores
+from course_kit.research.recording import CPU, Stopwatch
+from course_kit.research.small_transformer.transformer import (
+    Transformer,
+    changed,
+    without_head,
+    without_scores,
+)
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import Document
 from course_lib.runs.document_model import DocumentModel
-from course_lib.runs.records import RESULTS, describe_environment, write_json
+from course_lib.runs.records import RESULTS, write_json
 from course_lib.runs.run import split_rows
 from course_lib.runs.systems.system import Rows
-from course_lib.training.devices import use_threads
 
 DATASET, SEEDS, RANKED = "movies2", range(5), 200
 RECORD = RESULTS / "encoder" / f"{DATASET}.json"
@@ -45,7 +51,7 @@ def train_variant(
     settings = replace(usual, model=replace(usual.model, **VARIANTS[name]))
     system = Transformer(settings, tuple(classes))
     system.build(rows, seed)
-    system.fit(rows, seed, device=torch.device("cpu"))
+    system.fit(rows, seed, device=CPU)
     return system
 
 
@@ -150,29 +156,22 @@ def seed_interval(values: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     """Train every variant with every seed, measure each, and write the record."""
-    use_threads(1)
-    corpus = load_corpus(DATASET)
-    rows, runs = split_rows(corpus), []
-    for name in VARIANTS:
-        for seed in SEEDS:
-            start = time.perf_counter()
-            system = train_variant(name, rows, corpus.card.classes, seed)
-            seconds = round(time.perf_counter() - start, 1)
-            runs.append({"variant": name, "seed": seed} | measure(system, rows["test"], seed))
-            print(f"{name}, seed {seed}: {runs[-1]['accuracy']:.3f}, {seconds:.0f} s", flush=True)
-    write_json(
-        RECORD,
-        {
-            "command": "python -m course_kit.research.encoder_record",
-            "settings": asdict(Transformer.presets["lesson"]),
-            "variants": VARIANTS,
-            "data": asdict(corpus.provenance),
-            "sizes": {split: len(part) for split, part in rows.items()},
-            "ranked": RANKED,
-            "environment": describe_environment(torch.device("cpu"), 1),
-            "runs": runs,
-        },
-    )
+    watch, corpus, runs = Stopwatch(1), load_corpus(DATASET), []
+    rows = split_rows(corpus)
+    for name, seed in tqdm(list(product(VARIANTS, SEEDS)), desc="Transformers"):
+        system = train_variant(name, rows, corpus.card.classes, seed)
+        runs.append({"variant": name, "seed": seed} | measure(system, rows["test"], seed))
+    record = {
+        "command": "python -m course_kit.research.small_transformer.transformer_record",
+        "settings": asdict(Transformer.presets["lesson"]),
+        "variants": VARIANTS,
+        "data": asdict(corpus.provenance),
+        "sizes": {split: len(part) for split, part in rows.items()},
+        "ranked": RANKED,
+        **watch.about(),
+        "runs": runs,
+    }
+    write_json(RECORD, record)
 
 
 if __name__ == "__main__":

@@ -6,19 +6,18 @@ recorded networks read the result, ``reviews.100d``.
 """
 
 import argparse
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
+from course_kit.research.recording import Stopwatch, add_options, chosen
 from course_lib.checking import check_number, check_whole
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
-from course_lib.runs.records import describe_environment, write_json
+from course_lib.runs.records import write_json
 
 COMPACT = REPOSITORY / "results" / "vectors" / "reviews.100d.npz"
 LARGEST = 127  # of an int8
@@ -87,7 +86,7 @@ def in_bytes(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def make_compact(ours: str, theirs: str, config: CompactConfig, path: Path) -> dict[str, Any]:
     """Write the compact form of two vectors, by name or path, and its record beside it."""
-    start = time.perf_counter()
+    watch = Stopwatch(1)
     sources = [load_vectors(named_vectors(name)) for name in (ours, theirs)]
     if not all(isinstance(source, Vectors) for source in sources):
         raise DataError(f"{ours}, {theirs}: each takes one file of vectors, without a +")
@@ -105,8 +104,7 @@ def make_compact(ours: str, theirs: str, config: CompactConfig, path: Path) -> d
         "settings": asdict(config),
         "made of": [about for source in sources for about in source.provenance],
         "share of the variance lost by rounding": float(f"{rounding:.2g}"),
-        "environment": describe_environment(torch.device("cpu"), 1),
-        "seconds": round(time.perf_counter() - start, 1),
+        **watch.about(),
     }
     write_json(path.with_suffix(".json"), record)
     return record
@@ -116,14 +114,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The two files, and the settings with their defaults."""
     parser.add_argument("ours", help="vectors of film reviews: an .npz of attention-course vectors")
     parser.add_argument("theirs", nargs="?", default="glove.6B.50d", help="(glove.6B.50d)")
-    for name, value in asdict(CompactConfig()).items():
-        parser.add_argument(f"--{name}", type=type(value), default=value)
+    add_options(parser, CompactConfig())
     parser.add_argument("--out", type=Path, default=COMPACT, help="the .npz to write")
 
 
 def command(options: argparse.Namespace) -> int:
     """Write the compact form and say how large it is."""
-    config = CompactConfig(**{name: getattr(options, name) for name in asdict(CompactConfig())})
+    config = chosen(options, CompactConfig)
     record = make_compact(options.ours, options.theirs, config, options.out)
     print(f"{record['words']:,} words, {record['bytes'] / 1e6:.2f} MB in {options.out}")
     return 0

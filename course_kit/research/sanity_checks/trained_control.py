@@ -1,10 +1,10 @@
-"""One network on one made-up task: trained, as it was before training, and with uniform attention.
+"""One network on one synthetic task: trained, as it was before training, with uniform attention.
 
 Every figure is measured three times by the same instrument, so that a reader can tell what training
 made of an attention from what any attention would show.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +15,18 @@ import torch
 from accelerate.utils import set_seed
 from torch import Tensor, nn
 
-from course_kit.research.controls.texts import Text, encode_texts, vocabulary_of, write_texts
+from course_kit.research.sanity_checks.synthetic import (
+    Text,
+    encode_texts,
+    vocabulary_of,
+    write_splits,
+)
 from course_lib.data.batches import Batch
 from course_lib.models.han import HANOutput
 from course_lib.models.sanet import SANet
 from course_lib.training.config import TrainingConfig
 from course_lib.training.devices import choose_device
 from course_lib.training.loop import fit
-
-HELD_OUT = 400  # texts to choose the epoch by, and as many to measure on
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class ControlSpec:
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultRow:
     """A figure of one network: ``trained``, of its ``untrained`` twin, and with ``uniform``
     attention in the trained network; None where there is no such figure."""
 
@@ -67,35 +70,26 @@ Build = Callable[[int, int], nn.Module]  # (vocabulary, classes) → an untraine
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A network trained on a task of ``control``, its ``untrained`` twin, and the test texts."""
+class TrainedControl:
+    """A network ``model`` trained on a task, its ``untrained`` twin, and the test texts."""
 
-    control: str
-    network: str
     model: nn.Module
     untrained: nn.Module
     texts: list[Text]
     batch: Batch
 
-    @cached_property
-    def places(self) -> Tensor:
-        """Where the words that decide stand in each text, ``(texts, words that decide)``."""
-        return torch.tensor([text.decides for text in self.texts], device=self.batch.mask.device)
-
-    @cached_property
-    def decides(self) -> Tensor:
-        """Which words decide, ``(texts, words)``."""
-        return torch.zeros_like(self.batch.mask.flatten(1)).scatter(1, self.places, True)
-
     def see(self, model: nn.Module, attention: Any = None) -> Seen:
         """The texts through ``model``; ``attention`` replaces the learned one."""
         batch = self.batch
+        places = torch.tensor([text.decides for text in self.texts], device=batch.mask.device)
+        mask = batch.mask.flatten(1)
+        decides = torch.zeros_like(mask).scatter(1, places, True)
         options = {"return_attention": True} if isinstance(model, SANet) else {}
         if attention is not None:
             options["attention"] = attention
         with torch.inference_mode():
             output = model(batch.tokens, batch.mask, **options)
-        return Seen(output, batch.labels, batch.mask.flatten(1), self.decides, self.places)
+        return Seen(output, batch.labels, mask, decides, places)
 
     @cached_property
     def seen(self) -> Seen:
@@ -123,57 +117,54 @@ class Trial:
         attention = output.attention
         summaries = attention.shape[-1] - factors.shape[1]  # of IRAM's steps; they keep theirs
         columns = nn.functional.pad(factors.to(attention.dtype), (0, summaries), value=1.0)
-        return self.see(
-            self.model, attention * columns.view(len(columns), *(1,) * (attention.dim() - 2), -1)
-        )
+        rows = [1] * (attention.dim() - 2)
+        return self.see(self.model, attention * columns.view(len(columns), *rows, -1))
 
-    def line(self, figure: str, instrument: Instrument) -> Line:
+    def show(self, instrument: Instrument) -> dict[str, float | None]:
         """What an instrument shows of the network, its untrained twin and uniform attention."""
-        uniform = None if self.uniform is None else instrument(self.uniform)
-        untrained = instrument(self.see(self.untrained))
-        return Line(self.control, self.network, figure, instrument(self.seen), untrained, uniform)
-
-    def lines(self, instruments: dict[str, Instrument]) -> list[Line]:
-        """``line`` for each figure."""
-        return [self.line(figure, instrument) for figure, instrument in instruments.items()]
+        return {
+            "trained": instrument(self.seen),
+            "untrained": instrument(self.see(self.untrained)),
+            "uniform": None if self.uniform is None else instrument(self.uniform),
+        }
 
 
-def train(
-    control: str,
-    task: str,
-    network: str,
-    build: Build,
-    spec: ControlSpec,
-    *,
-    in_sentences: bool = False,
-    learning_rate: float = 5e-3,
-) -> Trial:
-    """Train what ``build`` makes on a task of ``data.controls``; texts to train on, to choose the
-    epoch by and to measure on are all different draws."""
-    device = choose_device(spec.device)
-    texts = write_texts(task, spec.rows + 2 * HELD_OUT, spec.seed)
-    vocabulary = vocabulary_of(texts)
-    test, held_out = texts[:HELD_OUT], texts[HELD_OUT : 2 * HELD_OUT]
-    documents = [
-        encode_texts(part, vocabulary, in_sentences)
-        for part in (texts[2 * HELD_OUT :], held_out, test)
-    ]
-    set_seed(spec.seed)
-    model = build(len(vocabulary), 2)
-    untrained = deepcopy(model).to(device).eval()
-    training = TrainingConfig(
-        epochs=spec.epochs, patience=spec.epochs, learning_rate=learning_rate, precision="no"
-    )
-    fit(model, *documents[:2], training, seed=spec.seed, device=device)
-    batch = documents[2].batch(np.arange(len(test))).to(device)
-    return Trial(control, network, model.eval(), untrained, test, batch)
+Extra = Callable[[TrainedControl], dict[str, float]]  # figures of the trained network alone
 
 
-def accuracy(seen: Seen) -> float:
-    """The share of texts whose label is predicted."""
-    return mean(seen.output.logits.argmax(1) == seen.labels)
+@dataclass(frozen=True)
+class Check:
+    """A network that is trained on a synthetic task, and the figures that are measured of it."""
 
+    control: str
+    task: str
+    network: str
+    build: Build
+    instruments: Mapping[str, Instrument]
+    extra: Extra | None = None
+    in_sentences: bool = False
+    learning_rate: float = 5e-3
 
-def mean(values: Tensor) -> float:
-    """A mean as a number."""
-    return values.double().mean().item()
+    def train(self, spec: ControlSpec) -> TrainedControl:
+        """Train it; texts to train on, to choose the epoch by and to measure on are different."""
+        device = choose_device(spec.device)
+        splits = write_splits(self.task, spec.rows, spec.seed)
+        vocabulary = vocabulary_of(splits)
+        train, validation, test = (encode_texts(p, vocabulary, self.in_sentences) for p in splits)
+        set_seed(spec.seed)
+        model = self.build(len(vocabulary), 2)
+        untrained = deepcopy(model).to(device).eval()
+        training = TrainingConfig(
+            epochs=spec.epochs, patience=spec.epochs, learning_rate=self.learning_rate,
+            precision="no",
+        )  # fmt: skip
+        fit(model, train, validation, training, seed=spec.seed, device=device)
+        batch = test.batch(np.arange(len(test))).to(device)
+        return TrainedControl(model.eval(), untrained, splits.test, batch)
+
+    def rows(self, spec: ControlSpec) -> list[ResultRow]:
+        """All its figures, after a training."""
+        one, names = self.train(spec), (self.control, self.network)
+        rows = [ResultRow(*names, f, **one.show(show)) for f, show in self.instruments.items()]
+        extra = self.extra(one) if self.extra else {}
+        return rows + [ResultRow(*names, figure, share) for figure, share in extra.items()]

@@ -1,4 +1,4 @@
-"""Networks for positive controls: encoders that read each word alone, and parts switched off."""
+"""Networks for sanity checks: encoders that read each word alone, and parts switched off."""
 
 from copy import deepcopy
 from typing import NamedTuple

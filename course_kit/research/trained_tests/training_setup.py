@@ -4,21 +4,30 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from accelerate.utils import set_seed
-from torch import nn
+from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_kit.research.controls.texts import VALUES, Text, vocabulary_of, write_texts
-from course_kit.research.trained_tests.networks import Guide, WordMLP
-from course_lib.data.batches import Batch, Batches, Documents
+from course_kit.research.faithfulness.tested_run import MASK
+from course_kit.research.recording import CPU
+from course_kit.research.sanity_checks.synthetic import (
+    VALUES,
+    Splits,
+    Text,
+    encode_texts,
+    vocabulary_of,
+    write_splits,
+)
+from course_kit.research.trained_tests.word_mlp import Guide, WordMLP
+from course_lib.data.batches import Batch, Batches
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import load_corpus
-from course_lib.data.encoding import encode_sentences
 from course_lib.metrics.classification import Predictions
 from course_lib.models.bilstm import BiLSTMConfig
 from course_lib.runs.settings import ControlConfig, Settings
@@ -28,13 +37,10 @@ from course_lib.runs.systems.system import of_the_room
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.loop import fit, predict
 
-CPU = torch.device("cpu")
 AT_ONCE = 256  # texts that are read together
 MARKED = 200  # words that tell most of a label
-ROWS, HELD_OUT = 1000, 400  # made-up texts to train on, and to choose the epoch by or to measure on
-ACCURACY = "accuracy"
-Lines = dict[str, dict[str, np.ndarray]]  # by line and figure: one number a test text, or NaN
-Loss = Callable[[Any, Batch], torch.Tensor]  # of a network's output and its batch
+ROWS = 1000  # synthetic texts to train on
+Loss = Callable[[Any, Batch], Tensor]  # of a network's output and its batch
 
 # A small BiLSTM that trains in seconds, over the committed vectors; no preset, so that the records
 # keep their settings whatever becomes of the presets.
@@ -43,42 +49,25 @@ SENTENCES = of_the_room(
         TextConfig(), BiLSTMConfig(hidden=64, dropout=0.3, frozen=True), TrainingConfig(epochs=4)
     )
 )
-MADE_UP = Settings(
+SYNTHETIC = Settings(
     TextConfig(vectors="none"),
     BiLSTMConfig(embedding=32, hidden=32),
     TrainingConfig(epochs=6, patience=6, learning_rate=5e-3, precision="no"),
 )
 
 
-class Texts(NamedTuple):
-    """``documents`` as lists of words, and their ``labels`` ``(documents,)``."""
-
-    documents: list[list[str]]
-    labels: np.ndarray
-
-
 @dataclass(frozen=True)
-class Ground:
-    """Texts of ``name`` and the networks that read them.
+class TrainingSetup:
+    """Texts and the networks that read them.
 
     ``system`` has their vocabulary and settings; ``data`` is a digest of the texts; ``marked`` are
     the words of which we know, or found in the training texts, that they tell a label.
     """
 
-    name: str
     system: BiLSTMSystem
-    train: Texts
-    validation: Texts
-    test: Texts
+    texts: Splits
     data: str
     marked: frozenset[str]
-
-    def encode(self, texts: Texts) -> Documents:
-        """Texts as input of the networks."""
-        encoded = encode_sentences(
-            [[words] for words in texts.documents], self.system.vocabulary, flat=True
-        )
-        return replace(encoded, labels=texts.labels)
 
     def untrained(self, seed: int, attention_weights: str = "learned") -> nn.Module:
         """A BiLSTM before training, its attention free or held as ``ControlConfig`` says."""
@@ -93,14 +82,12 @@ class Ground:
         set_seed(seed)
         return WordMLP(embedding, model.hidden, len(self.system.classes), model.dropout, guide)
 
-    def fit(
-        self, model: nn.Module, seed: int, train: Texts | None = None, held_out: Texts | None = None
-    ) -> nn.Module:
-        """The model, trained as usual on these texts, or else on the ground's own."""
-        halves = [
-            self.encode(texts) for texts in (train or self.train, held_out or self.validation)
-        ]
-        fit(model, *halves, self.system.settings.training, seed=seed, device=CPU)
+    def fit(self, model: nn.Module, seed: int, texts: Splits | None = None) -> nn.Module:
+        """The model, trained as usual on these texts, or else on the setup's own."""
+        train, validation, _ = (
+            encode_texts(part, self.system.vocabulary) for part in texts or self.texts
+        )
+        fit(model, train, validation, self.system.settings.training, seed=seed, device=CPU)
         return model.eval()
 
     def teach(self, model: nn.Module, loss: Loss, seed: int, what: str) -> nn.Module:
@@ -110,7 +97,8 @@ class Ground:
         ``TrainingError`` if the loss is no longer finite.
         """
         config = self.system.settings.training
-        batches = Batches(self.encode(self.train), config.batch_size, seed)
+        encoded = encode_texts(self.texts.train, self.system.vocabulary)
+        batches = Batches(encoded, config.batch_size, seed)
         optimizer = make_optimizer(model, config, CPU)
         set_seed(seed)
         model.train()
@@ -121,10 +109,7 @@ class Ground:
                     group["lr"] = config.learning_rate * share * group["rate"]
                 value = loss(model(batch.tokens, batch.mask), batch).mean()
                 if not torch.isfinite(value):
-                    raise TrainingError(
-                        f"{what}: the loss is {value.item()} in batch {bar.n + 1}. A smaller "
-                        "learning rate may help."
-                    )
+                    raise TrainingError(f"{what}: the loss is {value.item()} in batch {bar.n + 1}")
                 optimizer.zero_grad()
                 value.backward()
                 if config.clip_norm:
@@ -133,11 +118,12 @@ class Ground:
                 bar.update()
         return model.eval()
 
-    def predictions(self, model: nn.Module, texts: Texts | None = None) -> Predictions:
+    def predictions(self, model: nn.Module, texts: Sequence[Text] | None = None) -> Predictions:
         """What a model says of texts, or else of the test texts."""
-        return predict(model, Batches(self.encode(texts or self.test), AT_ONCE), CPU)
+        encoded = encode_texts(texts or self.texts.test, self.system.vocabulary)
+        return predict(model, Batches(encoded, AT_ONCE), CPU)
 
-    def right(self, model: nn.Module, texts: Texts | None = None) -> np.ndarray:
+    def right(self, model: nn.Module, texts: Sequence[Text] | None = None) -> np.ndarray:
         """1 for each text whose label is predicted, else 0; their mean is the accuracy."""
         predictions = self.predictions(model, texts)
         return (predictions.probabilities.argmax(1) == predictions.labels).double().numpy()
@@ -145,7 +131,7 @@ class Ground:
     @torch.inference_mode()
     def attention(self, model: nn.Module) -> list[np.ndarray]:
         """A model's attention to the words of each test text."""
-        documents = self.encode(self.test)
+        documents = encode_texts(self.texts.test, self.system.vocabulary)
         found: list[np.ndarray] = [np.empty(0)] * len(documents)
         for batch in Batches(documents, AT_ONCE).epoch():
             alpha = model(batch.tokens, batch.mask).attention
@@ -153,81 +139,73 @@ class Ground:
                 found[place] = row[real].double().numpy()
         return found
 
-    def function(self, model: nn.Module) -> BiLSTMSystem:
-        """The system with this model, as ``DocumentModel`` takes it."""
-        system = copy(self.system)
-        system.model = model
-        return system
-
     @property
-    def marked_ids(self) -> torch.Tensor:
+    def marked_ids(self) -> Tensor:
         """Which word ids are marked, ``(vocabulary,)``."""
         found = torch.zeros(len(self.system.vocabulary), dtype=torch.bool)
         found[torch.from_numpy(self.system.vocabulary.encode(sorted(self.marked))).long()] = True
         found[:2] = False  # padding, and what stands for every unknown word
         return found
 
+    def is_marked(self, texts: Sequence[Text]) -> list[np.ndarray]:
+        """Which words of each text are marked."""
+        return [np.array([w in self.marked for w in text.words], bool) for text in texts]
 
-def ground_of(name: str) -> Ground:
-    """The ground of that name; ``SpecError`` lists those there are."""
-    return choose("ground", name, GROUNDS)()
+
+def masked(texts: Sequence[Text], gone: Sequence[np.ndarray]) -> list[Text]:
+    """Texts with a mask for each word that is ``gone``."""
+    return [
+        text._replace(words=tuple(np.where(out, MASK, text.words).tolist()))
+        for text, out in zip(texts, gone, strict=True)
+    ]
 
 
-def sentences() -> Ground:
+def sentences() -> TrainingSetup:
     """SST-2's whole sentences, read with the committed vectors; the words that tell most of a label
     in its training texts are marked."""
     corpus = load_corpus("sst2_sentences")
     system = BiLSTMSystem(SENTENCES, corpus.card.classes)
     system.build({}, seed=0)
-    splits = {
-        split: Texts([list(words) for words in rows["tokens"]], np.array(rows["label"]))
-        for split, rows in corpus.splits.items()
-    }
-    content, marked = corpus.provenance.content, telling_words(splits["train"])
-    return Ground("sst2_sentences", system, **splits, data=content, marked=marked)
+    splits = Splits(
+        **{
+            split: [Text(tuple(row["tokens"]), row["label"]) for row in rows]
+            for split, rows in corpus.splits.items()
+        }
+    )
+    return TrainingSetup(system, splits, corpus.provenance.content, telling_words(splits.train))
 
 
-def planted(rows: int = ROWS) -> Ground:
-    """Made-up texts of which one word among fillers decides; all such words are marked."""
-    return made_up("planted", rows)
-
-
-def made_up(task: str, rows: int = ROWS) -> Ground:
-    """A task of ``data.controls``; the words that decide are marked."""
-    texts = write_texts(task, rows + 2 * HELD_OUT)
-    system = BiLSTMSystem(MADE_UP, VALUES, tokeniser="untrained")
-    system.vocabulary = vocabulary_of(texts)
+def synthetic(task: str, rows: int = ROWS) -> TrainingSetup:
+    """A synthetic task; the words that decide are marked."""
+    splits = write_splits(task, rows)
+    system = BiLSTMSystem(SYNTHETIC, VALUES, tokeniser="untrained")
+    system.vocabulary = vocabulary_of(splits)
+    texts = [*splits.test, *splits.validation, *splits.train]
     marked = frozenset(text.words[place] for text in texts for place in text.decides)
-    ends = HELD_OUT, 2 * HELD_OUT
-    parts = (texts[: ends[0]], texts[ends[0] : ends[1]], texts[ends[1] :])
-    test, validation, train = map(_labelled, parts)
-    ground = Ground(task, system, train, validation, test, "", marked)
-    return replace(ground, data=ground.encode(_labelled(texts)).digest())
+    return TrainingSetup(system, splits, encode_texts(texts, system.vocabulary).digest(), marked)
 
 
-def _labelled(texts: Sequence[Text]) -> Texts:
-    return Texts([list(text.words) for text in texts], np.array([text.label for text in texts]))
-
-
-def telling_words(texts: Texts, count: int = MARKED) -> frozenset[str]:
+def telling_words(texts: Sequence[Text], count: int = MARKED) -> frozenset[str]:
     """The ``count`` words whose presence tells most of a label: the largest |n₁ − n₀| / √(n₁ + n₀).
 
     n_y is the number of texts of label y that hold the word, as if both labels were as frequent.
     """
-    with_word = [
-        Counter(chain.from_iterable(map(set, _of_label(texts, label)))) for label in (0, 1)
-    ]
-    sizes = [max(1, int((texts.labels == label).sum())) for label in (0, 1)]
-    scale = sum(sizes) / 2
+    of_label = [[text.words for text in texts if text.label == label] for label in (0, 1)]
+    with_word = [Counter(chain.from_iterable(map(set, words))) for words in of_label]
+    sizes = [max(1, len(words)) for words in of_label]
     scores = {}
     for word in with_word[0].keys() | with_word[1].keys():
-        negative, positive = (n[word] * scale / size for n, size in zip(with_word, sizes))
+        negative, positive = (n[word] * sum(sizes) / 2 / s for n, s in zip(with_word, sizes))
         scores[word] = abs(positive - negative) / (positive + negative) ** 0.5
     return frozenset(sorted(scores, key=lambda word: (-scores[word], word))[:count])
 
 
-def _of_label(texts: Texts, label: int) -> list[list[str]]:
-    return [words for words, own in zip(texts.documents, texts.labels) if own == label]
+SETUPS: dict[str, Callable[[], TrainingSetup]] = {
+    "sst2_sentences": sentences,
+    "planted": partial(synthetic, "planted"),
+}
 
 
-GROUNDS: dict[str, Callable[[], Ground]] = {"sst2_sentences": sentences, "planted": planted}
+def setup_of(name: str) -> TrainingSetup:
+    """The setup of that name; ``SpecError`` lists those there are."""
+    return choose("setup", name, SETUPS)()

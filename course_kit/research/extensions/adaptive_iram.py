@@ -1,15 +1,18 @@
 """An IRAM that decides for itself how many steps it takes."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from course_kit.research.extensions.ordered_agt import presets_for
 from course_lib.checking import check_choice, check_number, check_share, check_whole
+from course_lib.faithfulness.attention import iram_steps
 from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
+from course_lib.runs.systems.iram import IRAMSystem
+from course_lib.views.reading import Attention
 
-HALTING = ("probability", "overlap")
 ENOUGH = 0.01  # ε: a sum of halting probabilities this near 1 ends the steps
 
 
@@ -30,7 +33,7 @@ class AdaptiveIRAMConfig(IRAMConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_whole(self, "steps")
-        check_choice(self, "halting", HALTING)
+        check_choice(self, "halting", ("probability", "overlap"))
         check_number(self, "ponder")
         check_share(self, "most_overlap")
 
@@ -49,16 +52,9 @@ class AdaptiveIRAMOutput(NamedTuple):
 class AdaptiveIRAM(IRAM):
     """An IRAM that classifies as soon as it has read enough."""
 
-    def __init__(
-        self,
-        config: AdaptiveIRAMConfig,
-        vocabulary: int,
-        classes: int,
-        embedding: Tensor | None = None,
-        ngrams: Tensor | None = None,
-    ) -> None:
+    def __init__(self, config: AdaptiveIRAMConfig, *sizes: Any) -> None:
         """As ``IRAM``."""
-        super().__init__(config, vocabulary, classes, embedding, ngrams)
+        super().__init__(config, *sizes)
         self.halt = None
         if config.halting == "probability":
             self.halt = nn.Linear(config.hidden, 1)
@@ -110,3 +106,28 @@ def halt_by_overlap(attention: Tensor, most: float) -> Tensor:
 def taken(halting: Tensor) -> Tensor:
     """Which steps are taken, those up to the last that counts: ``(n, T)`` → bool ``(n, T)``."""
     return halting.flip(1).cumsum(1).flip(1) > 0
+
+
+class AdaptiveIRAMSystem(IRAMSystem):
+    """One sequence of words, read by an IRAM in as many steps as it needs."""
+
+    network_of: ClassVar = AdaptiveIRAM
+    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla", "room", "small")
+
+    def figures(self, output: AdaptiveIRAMOutput, mask: Tensor) -> dict[str, Tensor]:
+        """How many steps each document takes."""
+        return {"steps taken": taken(output.halting).sum(1).float()}
+
+    def views(
+        self, output: AdaptiveIRAMOutput, words: tuple[str, ...], lengths: tuple[int, ...]
+    ) -> dict[str, Attention]:
+        """As IRAM's; each row says how much its summary counts."""
+        steps = super().views(output, words, lengths)["steps"]
+        counts = zip(steps.rows, output.halting[0].tolist(), strict=True)
+        return {"steps": steps._replace(rows=tuple(f"{row} × {p:.2f}" for row, p in counts))}
+
+    def word_attention(self, output: AdaptiveIRAMOutput, mask: Tensor) -> dict[str, Tensor]:
+        """As IRAM's, the summaries weighted by how much they count."""
+        unrolled = iram_steps(output.attention, mask)
+        read = output.halting.to(unrolled.dtype).unsqueeze(1) @ unrolled
+        return super().word_attention(output, mask) | {"attention": read.squeeze(1)}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from course_kit.research.controls.networks import WordByWord
+from course_kit.research.sanity_checks.word_by_word import WordByWord
 from course_lib.models.bilstm import BiLSTMOutput
 from course_lib.models.layers import AttentionPooling, Dropout, renormalised
 

@@ -16,24 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.research.faithfulness.interventions_record import record_interventions
-from course_kit.research.faithfulness.trial import (
+from course_kit.research.faithfulness.changed_attention import record_interventions
+from course_kit.research.faithfulness.tested_run import (
+    ATTACHED,
     ATTENTION,
+    DETACHED,
+    INTEGRATED,
+    LEFT_OUT,
+    MASK,
+    RANDOM,
     TEXTS,
-    Trial,
-    about,
-    begin,
-    choose,
-    deviation_of,
-    mean_of,
+    TIMES_SLOPE,
+    FaithfulnessRun,
+    study_path,
+    tested_run,
 )
+from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
-from course_lib.runs import records
 from course_lib.runs.records import run_folder, write_json
 from course_lib.runs.settings import SpecError
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
-MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
@@ -41,48 +44,46 @@ MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
 }
-TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
-    "α · ∇α",
-    "gradient × input",
-    "gradient × input, attention detached",
-    "integrated gradients",
-    "leave-one-out",
-    "random",
-)
 Rankings = dict[str, list[np.ndarray]]
+Say = Callable[[str], None]
 
 
-def record_faithfulness(
-    trial: Trial, say: Callable[[str], None] = lambda _: None
-) -> dict[str, Any]:
-    """Every ranking and every measure of a trial; ``say`` is told what comes next.
+def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+    """Every ranking and every measure; ``say`` is told what comes next.
 
-    Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean stands with its
-    interval and the number of texts behind it; it is None where no text has a value.
+    Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean has its interval and
+    the number of texts behind it; it is None where no text has a value.
     """
-    begun, model, documents = begin(), trial.model, trial.documents
+    watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
+    first = documents[:SLOW_TEXTS]
     say("rankings")
-    rankings = _rankings(trial)
+    rankings = compared_rankings(tested)
+    rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
     left_out, removals = {}, {}
     for removal, mask in REMOVALS.items():
         say(f"by {removal}: leave-one-out")
         left_out[removal] = faithfulness.leave_one_out(model, documents, mask)
         ranked = rankings | {LEFT_OUT: left_out[removal]}
-        removals[removal] = {}
+        found = removals[removal] = {}
         for measure in MEASURES:
             say(f"by {removal}: {measure}")
-            removals[removal][measure] = _erasure(trial, ranked, measure, mask)
+            found[measure] = _erasure(tested, ranked, measure, mask)
         say(f"by {removal}: words to flip")
-        removals[removal]["words_to_flip"] = _flips(trial, ranked, mask)
-    return about(trial, begun) | {
-        "slow_texts": len(documents[:SLOW_TEXTS]),
+        found["words_to_flip"] = {
+            name: mean_of(
+                faithfulness.words_to_flip(model, first, r[:SLOW_TEXTS], mask, seed), seed
+            )
+            for name, r in ranked.items()
+        }
+    return tested.about(watch) | {
+        "slow_texts": len(first),
         "shares": list(faithfulness.SHARES),
         "removals": removals,
-        "kendall": _agreement(rankings, left_out, trial.seed),
+        "kendall": _agreement(rankings, left_out, seed),
     }
 
 
-def record_agreement(trial: Trial, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
     """Kendall's τ between attention, gradient × input and leave-one-out by deletion, text by text,
     as Jain and Wallace (2019) measure it, beside the τ of attention and random numbers.
 
@@ -90,64 +91,55 @@ def record_agreement(trial: Trial, say: Callable[[str], None] = lambda _: None) 
     vector; that of the log-odds ranks alike. With more than two classes, both it and Δŷ are those
     of the predicted class.
     """
-    begun = begin()
+    watch = Stopwatch()
     say("attention and gradients")
-    rankings = _compared(trial)
+    rankings = compared_rankings(tested)
     say("leave-one-out")
-    left_out = {"deletion": faithfulness.leave_one_out(trial.model, trial.documents)}
-    return about(trial, begun) | {"kendall": _agreement(rankings, left_out, trial.seed)}
+    left_out = {"deletion": faithfulness.leave_one_out(tested.model, tested.documents)}
+    return tested.about(watch) | {"kendall": _agreement(rankings, left_out, tested.seed)}
 
 
-def _rankings(trial: Trial) -> Rankings:
-    """The importances that do not depend on how words are removed."""
-    model, documents = trial.model, trial.documents
-    integrated = faithfulness.integrated_gradients(model.gradients, model, documents)
-    return _compared(trial) | {INTEGRATED: integrated}
-
-
-def _compared(trial: Trial) -> Rankings:
-    """Of these, the ones whose agreement is measured."""
-    model, documents = trial.model, trial.documents
-    reductions = model.attention(documents)
-    if ATTENTION not in reductions:
-        raise SpecError(f"{trial.run.record['id']} has no attention to test; take another network")
-    found = {
-        name if name == ATTENTION else f"{ATTENTION}, {name}": importances
-        for name, importances in reductions.items()
-    }
+def compared_rankings(tested: FaithfulnessRun) -> Rankings:
+    """The rankings whose agreement is measured; none depends on how words are removed."""
+    model, documents = tested.model, tested.documents
+    attention = tested.attention()
     gradients = (model.gradients, model, documents)
-    return found | {
+    return {
+        n if n == ATTENTION else f"{ATTENTION}, {n}": found for n, found in attention.items()
+    } | {
         TIMES_SLOPE: faithfulness.attention_times_gradient(
             model.attention_gradients, model, documents
         ),
         ATTACHED: faithfulness.gradient_times_input(*gradients),
         DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
-        RANDOM: faithfulness.random_importance(documents, trial.seed),
+        RANDOM: faithfulness.random_importance(documents, tested.seed),
     }
 
 
-def _erasure(trial: Trial, rankings: Rankings, measure: str, mask: str | None) -> dict[str, Any]:
+def _erasure(
+    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None
+) -> dict[str, Any]:
     """One measure of all rankings: at each share of the words, their mean (AOPC), that minus the
     random ranking's text by text, and normalised, apart for limits that were searched and sampled.
     """
-    options = {"mask": mask, "seed": trial.seed}
+    mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
     losses = {
-        name: MEASURES[measure](trial.model, trial.documents, importances, **options)
+        name: MEASURES[measure](tested.model, tested.documents, importances, **options)
         for name, importances in rankings.items()
     }
     some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
-    first = trial.documents[:SLOW_TEXTS]
-    limits = faithfulness.limits(trial.model, first, measure, rankings=some, **options)
+    first = tested.documents[:SLOW_TEXTS]
+    limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
     random = faithfulness.aopc(losses[RANDOM])
 
     def figures(loss: np.ndarray) -> dict[str, Any]:
         areas = faithfulness.aopc(loss)
         normalised = faithfulness.normalised_aopc(areas[:SLOW_TEXTS], limits)
         return {
-            "by_share": [mean_of(column, trial.seed) for column in loss.T],
-            "aopc": mean_of(areas, trial.seed),
-            "minus_random": mean_of(areas - random, trial.seed),
-            "normalised": _by_limit(normalised, limits.how, trial.seed),
+            "by_share": [mean(column) for column in loss.T],
+            "aopc": mean(areas),
+            "minus_random": mean(areas - random),
+            "normalised": by_limit(normalised, limits.how, tested.seed),
         }
 
     return {
@@ -156,23 +148,12 @@ def _erasure(trial: Trial, rankings: Rankings, measure: str, mask: str | None) -
     }
 
 
-def _by_limit(values: np.ndarray, how: Sequence[str], seed: int) -> dict[str, Any]:
+def by_limit(values: np.ndarray, how: Sequence[str], seed: int) -> dict[str, Any]:
     """Means apart for exact limits and those of a beam search, and for sampled ones, which a good
     ranking of a long text passes."""
     sampled = np.array(how) == "sampled"
     parts = {"exact or beam": values[~sampled], "sampled": values[sampled]}
     return {name: mean_of(part, seed) for name, part in parts.items() if len(part)}
-
-
-def _flips(trial: Trial, rankings: Rankings, mask: str | None) -> dict[str, Any]:
-    first, seed = trial.documents[:SLOW_TEXTS], trial.seed
-    return {
-        name: mean_of(
-            faithfulness.words_to_flip(trial.model, first, importances[:SLOW_TEXTS], mask, seed),
-            seed,
-        )
-        for name, importances in rankings.items()
-    }
 
 
 def _agreement(
@@ -181,49 +162,23 @@ def _agreement(
     """Kendall's τ of pairs of rankings. The gradient is that of Jain and Wallace (2019), with
     attention detached, unless the name says attached; gradients and leave-one-out are absolute."""
     attention, random = rankings[ATTENTION], rankings[RANDOM]
-    detached, attached = (_absolute(rankings[name]) for name in (DETACHED, ATTACHED))
+    detached, attached = (list(map(np.abs, rankings[name])) for name in (DETACHED, ATTACHED))
     pairs = {
         "attention–gradient": (attention, detached),
         "attention–gradient, attached": (attention, attached),
         "attention–random": (attention, random),
     }
-    for removal, scores in left_out.items():
-        scores = _absolute(scores)
+    for removal, signed in left_out.items():
+        scores = list(map(np.abs, signed))
         pairs[f"attention–leave-one-out, {removal}"] = (attention, scores)
         pairs[f"gradient–leave-one-out, {removal}"] = (detached, scores)
-    taus = {name: faithfulness.kendall(*pair) for name, pair in pairs.items()}
-    return {
-        name: mean_of(tau, seed) | {"deviation": deviation_of(tau)} for name, tau in taus.items()
-    }
-
-
-def _absolute(importances: list[np.ndarray]) -> list[np.ndarray]:
-    return [np.abs(values) for values in importances]
-
-
-def record_path(name: str, kind: str = ALL) -> Path:
-    """Where the record of the network with that id is, of that kind, which is its folder.
-
-    ``name`` may be the folder of a run. The record of one that ``results/`` does not hold stays
-    there.
-    """
-    folder = run_folder(name)
-    if not (folder / "record.json").exists():
-        return records.RESULTS / kind / f"{name}.json"
-    run = records.read_record(folder / "record.json")["id"]
-    if (records.RESULTS / f"{run}.json").exists():
-        return records.RESULTS / kind / f"{run}.json"
-    return folder / f"{kind}.json"
+    return {n: with_deviation(faithfulness.kendall(*pair), seed) for n, pair in pairs.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course faithfulness``."""
-    parser.add_argument(
-        "names",
-        nargs="+",
-        metavar="NAME",
-        help="of a recorded network, or the folder of a finished run",
-    )
+    """The networks, which of their texts, and what is measured."""
+    parser.add_argument("names", nargs="+", metavar="NAME",
+                        help="of a recorded network, or the folder of a finished run")  # fmt: skip
     parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
     parser.add_argument(
@@ -232,17 +187,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the attention: shuffled, by an adversary, of another seed",
     )  # fmt: skip
     parser.add_argument(
-        "--beside",
-        nargs="+",
-        default=[],
-        metavar="OTHER",
+        "--beside", nargs="+", default=[], metavar="OTHER",
         help="with --only interventions: the same network with other seeds, to be compared",
-    )
-
-
-def _named(name: str) -> str:
-    """How a record's command names a network: by its id, or its run's folder without the place."""
-    return f"runs/{Path(name).name}" if (run_folder(name) / "record.json").exists() else name
+    )  # fmt: skip
 
 
 def command(options: argparse.Namespace) -> int:
@@ -255,16 +202,21 @@ def command(options: argparse.Namespace) -> int:
         AGREEMENT: record_agreement,
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
-    trials = {name: choose(name, options.texts, options.seed) for name in options.names}
-    for name, trial in trials.items():
-        print(f"{name}: {len(trial.documents)} test texts", flush=True)
-        record = make(trial, lambda what: print(f"  {what}", flush=True))
-        words = f"{trial.name} --texts {options.texts} --seed {options.seed}"
+    chosen = {name: tested_run(name, options.texts, options.seed) for name in options.names}
+    for name, tested in chosen.items():
+        print(f"{name}: {len(tested.documents)} test texts", flush=True)
+        record = make(tested, lambda what: print(f"  {what}", flush=True))
+        words = f"{tested.name} --texts {options.texts} --seed {options.seed}"
         if options.kind != ALL:
             words += f" --only {options.kind}"
         if options.beside:
             words += f" --beside {' '.join(map(_named, options.beside))}"
-        path = record_path(name, options.kind)
+        path = study_path(name, options.kind)
         write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
         print(f"results in {path}")
     return 0
+
+
+def _named(name: str) -> str:
+    """How a record's command names a network: by its id, or its run's folder without the place."""
+    return f"runs/{Path(name).name}" if (run_folder(name) / "record.json").exists() else name

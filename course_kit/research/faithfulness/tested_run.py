@@ -2,35 +2,38 @@
 
 import hashlib
 import json
-import math
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
-import torch
 
-from course_lib import faithfulness
-from course_lib.faithfulness import Document
-from course_lib.faithfulness.agreement import Mean
+from course_kit.research.recording import Stopwatch
+from course_lib.faithfulness import Document, words_of
+from course_lib.runs import records
 from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.model_card import DIGEST
-from course_lib.runs.records import check_data, describe_environment, run_folder
 from course_lib.runs.run import Run, split_rows
 from course_lib.runs.settings import SpecError
 from course_lib.runs.systems import Network
 from course_lib.runs.weights import any_run
-from course_lib.training.devices import use_threads
 
 ATTENTION = "attention"  # of a network's reductions to words, the one that is tested
+MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word
+TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
+    "α · ∇α",
+    "gradient × input",
+    "gradient × input, attention detached",
+    "integrated gradients",
+    "leave-one-out",
+    "random",
+)
 TEXTS = 100
-DIGITS = 5
 
 
 @dataclass(frozen=True)
-class Trial:
+class FaithfulnessRun:
     """A recorded network and the test ``documents`` it is tested on, cut as it reads them;
     ``weights`` is the digest of the file that it was read from."""
 
@@ -56,8 +59,30 @@ class Trial:
         words = json.dumps(self.documents, ensure_ascii=False)
         return f"sha256:{hashlib.sha256(words.encode()).hexdigest()}"
 
+    def attention(self) -> dict[str, list[np.ndarray]]:
+        """The network's reductions of its attention to words; ``SpecError`` if it has none."""
+        found = self.model.attention(self.documents)
+        if ATTENTION not in found:
+            raise SpecError(f"{self.run.record['id']} has no attention to test")
+        return found
 
-def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
+    def about(self, watch: Stopwatch) -> dict[str, Any]:
+        """Which network was tested, on which texts, where and for how long."""
+        record, lengths = self.run.record, [len(words_of(document)) for document in self.documents]
+        return {
+            "id": record["id"],
+            "seed": self.seed,
+            "texts": len(self.documents),
+            "test_texts": len(self.run.corpus.splits["test"]),
+            "words": {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)},
+            "sample": self.digest,
+            "data": record["data"]["content"],
+            "weights": self.weights,
+            **watch.about(),
+        }
+
+
+def tested_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
     """A network with a random sample of its test texts; of one seed, a smaller sample is the
     beginning of a larger one. ``name`` is a recorded network's, or the folder of a finished run.
 
@@ -68,11 +93,11 @@ def choose(name: str, texts: int = TEXTS, seed: int = 0) -> Trial:
     run = any_run(name)
     if not isinstance(run.system, Network):
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
-    check_data(run.record, run.record["spec"]["dataset"], Path(name))
-    chosen = some_texts(run, "test", texts, seed)
-    trained_here = (run_folder(name) / "record.json").exists()
+    records.check_data(run.record, run.record["spec"]["dataset"], Path(name))
+    rows = some_texts(run, "test", texts, seed)
+    trained_here = (records.run_folder(name) / "record.json").exists()
     weights = run.record["weights" if trained_here else DIGEST]
-    return Trial(run, weights, DocumentModel(run.system).documents(chosen), seed)
+    return FaithfulnessRun(run, weights, DocumentModel(run.system).documents(rows), seed)
 
 
 def some_texts(run: Run, split: str, texts: int, seed: int = 0) -> datasets.Dataset:
@@ -88,45 +113,13 @@ def some_texts(run: Run, split: str, texts: int, seed: int = 0) -> datasets.Data
     return rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
 
 
-def begin() -> tuple[dict[str, Any], float]:
-    """The environment of a record, and when it was begun."""
-    environment = describe_environment(torch.device("cpu"), use_threads(None))
-    return environment, time.perf_counter()
-
-
-def about(trial: Trial, begun: tuple[dict[str, Any], float]) -> dict[str, Any]:
-    """Which network was tested, on which texts, where and for how long."""
-    environment, start = begun
-    record, documents = trial.run.record, trial.documents
-    lengths = [len(faithfulness.words_of(document)) for document in documents]
-    return {
-        "id": record["id"],
-        "seed": trial.seed,
-        "texts": len(documents),
-        "test_texts": len(trial.run.corpus.splits["test"]),
-        "words": {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)},
-        "sample": trial.digest,
-        "data": record["data"]["content"],
-        "weights": trial.weights,
-        "environment": environment,
-        "seconds": round(time.perf_counter() - start, 1),
-    }
-
-
-def mean_of(values: np.ndarray, seed: int) -> dict[str, Any]:
-    """The mean over texts with its bootstrap interval, as JSON holds it."""
-    return as_json(faithfulness.mean_over_documents(values, seed))
-
-
-def as_json(mean: Mean) -> dict[str, Any]:
-    """A mean with its interval as JSON holds it, which has no NaN."""
-    return {
-        name: None if math.isnan(value) else round(value, DIGITS)
-        for name, value in mean._asdict().items()
-    }
-
-
-def deviation_of(values: np.ndarray) -> float | None:
-    """The standard deviation over documents, of those that have a value; None without any."""
-    kept = values[~np.isnan(values)]
-    return round(float(kept.std()), DIGITS) if len(kept) else None
+def study_path(name: str, kind: str) -> Path:
+    """Where a study's record of a network is: in the folder ``kind`` of ``results/`` by the
+    network's id, or in the folder ``name`` of a run that ``results/`` does not hold."""
+    folder = records.run_folder(name)
+    if not (folder / "record.json").exists():
+        return records.RESULTS / kind / f"{name}.json"
+    run = records.read_record(folder / "record.json")["id"]
+    if (records.RESULTS / f"{run}.json").exists():
+        return records.RESULTS / kind / f"{run}.json"
+    return folder / f"{kind}.json"
