@@ -9,6 +9,7 @@ import pytest
 
 from course_kit.exercises import sweep
 from course_kit.research import report
+from course_lib import metrics
 from course_lib.data.catalog import CARDS
 from course_lib.explore import explore_values
 from course_lib.metrics.classification import sampling_error
@@ -119,7 +120,7 @@ def test_simulated_experiments_find_as_often_as_the_power_says():
     _, axis = plt.subplots()
     report.draw_experiments(axis, 2.0, 1.0, 5)
     told, mean = re.fullmatch(r"5 seeds: (\d+)% told, mean \+(.*)", axis.get_title()).groups()
-    assert int(told) == pytest.approx(100 * report.power(2.0, 1.0, 5), abs=2)
+    assert int(told) == pytest.approx(100 * metrics.power(2.0, 1.0, 5), abs=2)
     assert 2.0 < float(mean) < 2.6, "those that are told apart exaggerate"
     view = explore_values(
         lambda axis, seeds: report.draw_experiments(axis, 2.0, 3.0, seeds),

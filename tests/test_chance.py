@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.research.report import (
-    constant_loss,
-    detectable_difference,
-    power,
-    prior_corrected,
-    single_changes,
-)
+from course_kit.research.report import single_changes
+from course_lib.metrics import constant_loss, detectable_difference, power, prior_corrected
 from course_lib.runs.records import load_records
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from strategies import prefix_mask, row_lengths, seeds
 
-from course_kit.research.report import composition_test, phrases, rise_and_fall
+from course_lib.metrics import composition_test, phrases, rise_and_fall
 from course_lib.metrics.composition import (
     above_median,
     describe_composition,

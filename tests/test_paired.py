@@ -15,7 +15,7 @@ from torch.nn.functional import one_hot
 
 from course_kit.research import report
 from course_lib.files import DataError
-from course_lib.metrics import Predictions, sampling_error
+from course_lib.metrics import Predictions, mcnemar, paired_bootstrap, sampling_error
 from course_lib.runs import records
 from course_lib.runs.predictions import write_predictions
 
@@ -46,41 +46,41 @@ def test_mcnemars_p_is_the_sum_of_the_binomial_tail(only_first, only_second, bot
     throws = only_first + only_second
     tail = sum(comb(throws, k) for k in range(min(only_first, only_second) + 1))
     expected = min(1, 2 * Fraction(tail, 2**throws))
-    found = report.mcnemar(*counts_as_answers(only_first, only_second, both))
+    found = mcnemar(*counts_as_answers(only_first, only_second, both))
     assert isclose(found, expected, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize(("only_first", "only_second"), [(2000, 1800), (700, 540), (11, 2), (0, 9)])
 def test_mcnemars_p_is_that_of_scipys_binomial_test(only_first, only_second):
     expected = binomtest(only_first, only_first + only_second).pvalue
-    found = report.mcnemar(*counts_as_answers(only_first, only_second))
+    found = mcnemar(*counts_as_answers(only_first, only_second))
     assert isclose(found, expected, rel_tol=1e-6)
 
 
 @given(two_models())
 def test_mcnemars_test_takes_both_sides_alike(models):
     (first,), (second,) = models
-    assert report.mcnemar(first, second) == report.mcnemar(second, first)
-    assert 0 <= report.mcnemar(first, second) <= 1
+    assert mcnemar(first, second) == mcnemar(second, first)
+    assert 0 <= mcnemar(first, second) <= 1
 
 
 @given(two_models(most_seeds=1), st.integers(1, 4), st.integers(1, 4))
 def test_the_same_predictions_differ_by_nothing(models, seeds, others):
     (answers,), _ = models
-    assert report.mcnemar(answers, answers) == 1
+    assert mcnemar(answers, answers) == 1
     sides = (np.tile(answers, (count, 1)) for count in (seeds, others))
-    assert report.paired_bootstrap(*sides, DRAWS) == (0, 0)
+    assert paired_bootstrap(*sides, DRAWS) == (0, 0)
 
 
 @settings(max_examples=40)
 @given(two_models(most_seeds=4))
 def test_the_interval_is_mirrored_when_the_sides_change_places(models):
     first, second = models
-    low, high = report.paired_bootstrap(first, second, 4000)
-    others = report.paired_bootstrap(second, first, 4000)
+    low, high = paired_bootstrap(first, second, 4000)
+    others = paired_bootstrap(second, first, 4000)
     near = 0.15 * (high - low) + 1 / first.shape[1]  # the draws are others
     assert (low, high) == pytest.approx((-others[1], -others[0]), abs=near)
-    assert (low, high) == report.paired_bootstrap(first, second, 4000)
+    assert (low, high) == paired_bootstrap(first, second, 4000)
 
 
 @settings(max_examples=40)
@@ -89,7 +89,7 @@ def test_the_interval_of_two_runs_has_the_closed_forms_width(only_first, only_se
     first, second = counts_as_answers(only_first, only_second, both)
     texts, gap = len(first), (only_first - only_second) / len(first)
     error = ((only_first + only_second) / texts - gap**2) ** 0.5 / texts**0.5
-    low, high = report.paired_bootstrap(first[None], second[None])
+    low, high = paired_bootstrap(first[None], second[None])
     near = 0.15 * error + 1 / texts
     assert (low, high) == pytest.approx((gap - 1.96 * error, gap + 1.96 * error), abs=near)
 
@@ -99,7 +99,7 @@ def test_the_interval_of_two_runs_has_the_closed_forms_width(only_first, only_se
 def test_models_that_fail_on_the_same_texts_have_a_narrower_interval(one, other, both, neither):
     models = counts_as_answers(one, other, both)
     first, second = (np.append(right, np.zeros(neither, bool)) for right in models)
-    low, high = report.paired_bootstrap(first[None], second[None], 4000)
+    low, high = paired_bootstrap(first[None], second[None], 4000)
     errors = [sampling_error(right.mean(), len(right)) for right in (first, second)]
     assert high - low < 2 * 1.96 * np.hypot(*errors)
 
@@ -110,7 +110,7 @@ def test_seeds_widen_the_interval_by_the_error_of_their_mean():
     texts = 100_000
     first = np.arange(texts) < accuracies[:, None] * texts
     second = np.arange(texts)[None] < 0.6 * texts
-    low, high = report.paired_bootstrap(first, second)
+    low, high = paired_bootstrap(first, second)
     error = accuracies.std(ddof=1) / len(accuracies) ** 0.5
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.08)
 
@@ -132,13 +132,13 @@ def test_nineteen_of_twenty_intervals_hold_the_true_difference(seeds, spread):
         difficulty = random.normal(0, 1.5, texts)
         one = answers(random, seeds[0], texts, 0.2, spread, difficulty)
         other = answers(random, seeds[1], texts, 0.0, spread, difficulty)
-        low, high = report.paired_bootstrap(one, other, 400, seed=number)
+        low, high = paired_bootstrap(one, other, 400, seed=number)
         hits += low <= better - worse <= high
     assert 0.92 <= hits / 400 <= 0.98
 
 
 def test_texts_that_differ_in_number_or_are_none_are_refused():
-    for compare in (report.mcnemar, report.paired_bootstrap):
+    for compare in (mcnemar, paired_bootstrap):
         for texts in ((3, 4), (0, 0)):
             first, second = (np.ones((1, count), bool) for count in texts)
             with pytest.raises(ValueError, match=f"same texts, got {texts[0]} and {texts[1]}"):
@@ -184,9 +184,9 @@ FEW, MANY = counts_as_answers(30, 16, 954)  # fourteen texts of a thousand apart
 def test_runs_on_the_same_texts_are_compared_text_by_text(recorded):
     ours, other = [recorded(FEW)], [recorded(MANY, "tfidf", "default")]
     found = report.difference(ours, other)
-    p = report.mcnemar(FEW, MANY)
+    p = mcnemar(FEW, MANY)
     assert found.test == f"paired, McNemar p = {p:.3f}" and 0.05 < p < 0.1
-    assert found.interval == report.paired_bootstrap(FEW[None], MANY[None])
+    assert found.interval == paired_bootstrap(FEW[None], MANY[None])
     low, high = (100 * bound for bound in found.interval)
     assert str(found) == f"+1.4 [{low:+.1f}, {high:+.1f}]"
     assert found.interval[0] > 0 and found.reading == "not told apart"  # as McNemar's test says
@@ -228,7 +228,7 @@ def test_several_seeds_have_an_interval_and_no_mcnemar(recorded):
     seeds = [recorded(right, seed=seed) for seed, right in enumerate(rights)]
     found = report.difference(seeds, [recorded(MANY, "tfidf", "default")])
     assert found.test == "paired, bootstrap over texts and seeds"
-    assert found.interval == report.paired_bootstrap(rights, MANY[None])
+    assert found.interval == paired_bootstrap(rights, MANY[None])
     assert found.reading == "worse"
 
 
@@ -242,7 +242,7 @@ def test_every_row_says_which_test_it_is(recorded):
     contrasts = [("sst2", "IRAM vanilla", name) for name in (pairs, words)]
     rows = report.contrasts_table(ours, [*contrasts, ("sst5", "AGT", pairs)]).split("\n")[2:]
     tests = [row.split(" | ")[4] for row in rows]
-    p = report.mcnemar(FEW, MANY)
+    p = mcnemar(FEW, MANY)
     assert tests == [f"paired, McNemar p = {p:.3f}", "unpaired", "–"]
     assert "| unpaired | better, of one seed |" in report.papers_table(ours, ["IRAM vanilla"])
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot, pad
 
-from course_kit.research.report.chance import prior_corrected
 from course_lib.data.batches import Batch
+from course_lib.metrics import prior_corrected
 from course_lib.models.agt import AGT, AGTConfig
 
 RATE = 0.001

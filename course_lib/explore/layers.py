@@ -7,13 +7,13 @@ import ipywidgets as widgets
 import torch
 from torch import Tensor
 
-from course_kit.research.report.composition import phrases
 from course_lib.data.batches import Batches, Documents
 from course_lib.explore.reading import read_text
 from course_lib.explore.views import TextView, explore_text
 from course_lib.metrics.composition import (
     THRESHOLD,
     above_median,
+    phrases,
     scaled,
     selected_words,
     selection_counts,

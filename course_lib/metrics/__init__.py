@@ -15,7 +15,16 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "uniform_diagonality",
         ],
         "classification": ["Predictions", "classification_metrics", "sampling_error"],
-        "ranks": ["rank_correlation"],
+        "composition": ["CompositionTest", "composition_test", "phrases", "rise_and_fall"],
+        "statistics": [
+            "constant_loss",
+            "detectable_difference",
+            "mcnemar",
+            "paired_bootstrap",
+            "power",
+            "prior_corrected",
+            "rank_correlation",
+        ],
         "steps": ["describe_steps"],
     },
 )

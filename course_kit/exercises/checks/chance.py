@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_kit.exercises.checks.core import Case, Checker, check, generator, plural
-from course_kit.research.report.chance import prior_corrected
+from course_lib.metrics import prior_corrected
 
 
 def check_constant_answer(function: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural
-from course_kit.research.report.paired import mcnemar
+from course_lib.metrics import mcnemar
 
 
 def check_text_by_text(function: Callable[[Tensor, Tensor], float]) -> None:

@@ -22,10 +22,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "movements_figure",
             "pairs_table",
         ],
-        "chance": ["constant_loss", "detectable_difference", "power", "prior_corrected"],
         "changes": ["STEPS", "changes_table", "recorded_steps", "waterfall_figure"],
         "claims": ["claims_table"],
-        "composition": ["CompositionTest", "composition_test", "phrases", "rise_and_fall"],
         "controls": ["control_figures", "control_records", "controls_figure", "controls_table"],
         "costs": ["throughputs", "zhang_costs_table"],
         "curves": ["curve", "losses_figure", "patience_figure"],
@@ -67,7 +65,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "repeats_table",
         ],
         "own": ["own_table"],
-        "paired": ["mcnemar", "paired_bootstrap"],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
         "records": [
             "SIMPLE",

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import stdtrit
 
-from course_kit.research.report.chance import LEVEL
 from course_kit.research.report.records import accuracy_of, seeds_of, with_film_vectors
 from course_lib.metrics.classification import sampling_error
+from course_lib.metrics.statistics import LEVEL
 from course_lib.views.colours import ACCENT, MUTED, SECOND
 
 Record = dict[str, Any]
