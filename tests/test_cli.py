@@ -27,7 +27,8 @@ def test_the_commands_are_those_of_the_readme():
     assert list(cli.COMMANDS) == [
         "course", "lab", "progress", "test", "students", "notebooks", "contents", "data",
         "vectors", "compact", "run", "predict", "grid", "weights", "faithfulness",
-        "left-open", "trained-tests", "room", "report", "doors", "museum", "controls", "migrate",
+        "extensions", "trained-tests", "room", "report", "doors", "museum",
+        "sanity-checks", "migrate",
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from course_kit.exercises.checks.core import Case, Checker, check, generator, plural, ragged
 from course_kit.exercises.pretrained import by_word
-from course_kit.research.encoder import hidden_keys
+from course_kit.research.small_transformer.transformer import hidden_keys
 
 
 def check_hidden_keys(function: Callable[[Tensor], Tensor]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import datasets
 import numpy as np
 
-from course_kit.research.faithfulness.tested_run import some_texts, study_path
+from course_kit.research.faithfulness.faithfulness_run import some_texts, study_path
 from course_kit.research.recording import Stopwatch, mean_of
 from course_lib.explore.repeats import count_repeats
 from course_lib.explore.steps import NEGATORS

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.tested_run import ATTENTION, FaithfulnessRun
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, FaithfulnessRun
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
 from course_lib.faithfulness.documents import predicted

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from course_kit.research.faithfulness.changed_attention import record_interventions
-from course_kit.research.faithfulness.tested_run import (
+from course_kit.research.faithfulness.faithfulness_run import (
     ATTACHED,
     ATTENTION,
     DETACHED,
@@ -28,8 +28,8 @@ from course_kit.research.faithfulness.tested_run import (
     TEXTS,
     TIMES_SLOPE,
     FaithfulnessRun,
+    choose_run,
     study_path,
-    tested_run,
 )
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
@@ -202,7 +202,7 @@ def command(options: argparse.Namespace) -> int:
         AGREEMENT: record_agreement,
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
-    chosen = {name: tested_run(name, options.texts, options.seed) for name in options.names}
+    chosen = {name: choose_run(name, options.texts, options.seed) for name in options.names}
     for name, tested in chosen.items():
         print(f"{name}: {len(tested.documents)} test texts", flush=True)
         record = make(tested, lambda what: print(f"  {what}", flush=True))

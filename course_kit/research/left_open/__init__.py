@@ -1,0 +1,1 @@
+"""Until the entry point follows."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_kit.research.faithfulness.tested_run import (
+from course_kit.research.faithfulness.faithfulness_run import (
     ATTACHED,
     ATTENTION,
     LEFT_OUT,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.tested_run import tested_run
+from course_kit.research.faithfulness.faithfulness_run import choose_run
 from course_kit.research.recording import DIGITS, Stopwatch, mean_of
 from course_kit.research.trained_tests import protocols
 from course_kit.research.trained_tests.protocols import Lines
@@ -54,7 +54,7 @@ def on_setup(lines: Callable[[TrainingSetup, int], Lines], name: str) -> Prepare
 
 def on_recorded(name: str) -> Prepared:
     """The randomisation of a recorded network."""
-    tested = tested_run(name, TEXTS)
+    tested = choose_run(name, TEXTS)
     about = {
         "settings": tested.run.record["settings"],
         "data": tested.run.record["data"]["content"],

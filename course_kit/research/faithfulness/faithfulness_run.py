@@ -82,7 +82,7 @@ class FaithfulnessRun:
         }
 
 
-def tested_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
+def choose_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
     """A network with a random sample of its test texts; of one seed, a smaller sample is the
     beginning of a larger one. ``name`` is a recorded network's, or the folder of a finished run.
 

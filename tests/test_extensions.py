@@ -1,5 +1,5 @@
-"""What the papers left open: an AGT that sees order, an IRAM that halts, a SANet with distances;
-and what is recorded of their readings."""
+"""Extensions: an AGT that sees order, an IRAM that halts, a SANet with distances; and what is
+recorded of their readings."""
 
 import json
 
@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 from torch import nn
 
-from course_kit.research.left_open.agt import OrderedAGT, OrderedAGTConfig
-from course_kit.research.left_open.iram import (
+from course_kit.research.extensions.adaptive_iram import (
     AdaptiveIRAM,
     AdaptiveIRAMConfig,
     halt_by_overlap,
     halt_by_probability,
 )
-from course_kit.research.left_open.sanet import NearSANet, NearSANetConfig
+from course_kit.research.extensions.near_sanet import NearSANet, NearSANetConfig
+from course_kit.research.extensions.ordered_agt import OrderedAGT, OrderedAGTConfig
 from course_lib import cli
 from course_lib.explore import count_repeats
 from course_lib.explore.steps import NEGATORS
@@ -239,8 +239,8 @@ def runs(tmp_path_factory):
 
 def recorded(folder, *arguments):
     """What the command writes of a run."""
-    assert cli.main(["left-open", str(folder), *arguments]) == 0
-    return json.loads((folder / "left_open.json").read_text(encoding="utf-8"))
+    assert cli.main(["extensions", str(folder), *arguments]) == 0
+    return json.loads((folder / "extensions.json").read_text(encoding="utf-8"))
 
 
 def test_the_record_says_how_many_steps_which_texts_take(runs):
@@ -279,11 +279,11 @@ def test_of_a_run_that_left_the_test_texts_unread_validation_texts_are_read(tmp_
     record = recorded(tmp_path, "--texts", "30")
     rows = split_rows(load_run(tmp_path).corpus)["validation"]
     chosen = rows.select(np.random.default_rng(0).permutation(len(rows))[:30])
-    assert record["split"] == "validation"
     longest = max(len(row["tokens"]) for row in chosen)
+    assert record["split"] == "validation"
     assert record["steps"]["by_length"][-1]["longest"] == longest
 
 
 def test_a_network_of_which_nothing_is_asked_is_refused(runs, capsys):
-    assert cli.main(["left-open", str(runs["sanet"])]) == cli.REFUSED
-    assert "left-open reads adaptive_iram, context_han, han; " in capsys.readouterr().err
+    assert cli.main(["extensions", str(runs["sanet"])]) == cli.REFUSED
+    assert "extensions reads adaptive_iram, context_han, han; " in capsys.readouterr().err

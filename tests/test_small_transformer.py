@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import encoder, sweep
 from course_kit.exercises.records import committed_record
-from course_kit.research import encoder_record
+from course_kit.publishing.sweeping import sweep
+from course_kit.research.small_transformer import transformer as encoder
+from course_kit.research.small_transformer import transformer_record
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.explore import explore_erasing, read_text
@@ -35,7 +36,7 @@ def rows():
 @pytest.fixture(scope="module")
 def trained(rows):
     classes = load_corpus("toy").card.classes
-    return encoder_record.train_variant("whole", rows, classes, preset="small")
+    return transformer_record.train_variant("whole", rows, classes, preset="small")
 
 
 def test_padding_and_neighbours_change_nothing_and_everything_learns():
@@ -137,7 +138,7 @@ def test_a_changed_system_leaves_the_first_as_it_is(trained):
 def test_it_learns_made_up_reviews_and_is_read_like_every_network(trained, rows):
     model = DocumentModel(trained)
     texts, labels = model.documents(rows["validation"]), rows["validation"]["label"]
-    assert encoder_record.hits(trained, texts, labels).mean() > 0.85
+    assert transformer_record.hits(trained, texts, labels).mean() > 0.85
     reading = read_text(trained, OURS)
     assert list(reading.attention) == ["rollout", "layer 1", "layer 2"]
     assert all(a.weights.shape == (9, 9) for a in reading.attention.values())
@@ -157,9 +158,9 @@ def test_the_view_of_lesson_07_serves_it(trained):
 
 def test_a_variant_without_positions_does_not_see_a_shuffle(rows):
     few = {split: part.select(range(min(80, len(part)))) for split, part in rows.items()}
-    blind = encoder_record.train_variant("without positions", few, ("a", "b"), preset="small")
+    blind = transformer_record.train_variant("without positions", few, ("a", "b"), preset="small")
     texts = DocumentModel(blind).documents(few["validation"])
-    mixed = encoder_record.shuffled(texts, 1)
+    mixed = transformer_record.shuffled(texts, 1)
     assert [sorted(text) for text in mixed] == [sorted(text) for text in texts] and mixed != texts
     one, other = (faithfulness.ask(DocumentModel(blind), list(map(faithfulness.whole, some)))
                   for some in (texts, mixed))  # fmt: skip
@@ -167,20 +168,20 @@ def test_a_variant_without_positions_does_not_see_a_shuffle(rows):
 
 
 def test_measures_of_a_network(trained, rows, monkeypatch):
-    monkeypatch.setattr(encoder_record, "RANKED", 10)
+    monkeypatch.setattr(transformer_record, "RANKED", 10)
     some = rows["validation"].select(range(60))
-    found = encoder_record.measure(trained, some, seed=0)
+    found = transformer_record.measure(trained, some, seed=0)
     assert np.shape(found["without a head"]) == (2, 4)
     assert abs(found["tau"]["random"]) < found["tau"]["gradient × input"] <= 1
     assert set(found["aopc"]) == {*found["tau"], "leave-one-out"}
     texts, labels = DocumentModel(trained).documents(some), some["label"]
     head = encoder.changed(trained, lambda network: encoder.without_head(network, 1, 3))
-    expected = encoder_record.hits(head, texts, labels).mean()
+    expected = transformer_record.hits(head, texts, labels).mean()
     assert found["without a head"][1][3] == pytest.approx(expected)
 
 
 def test_the_plain_mean_is_a_rival(trained, rows):
-    found = encoder_record.plain_mean_hits(trained, rows)
+    found = transformer_record.plain_mean_hits(trained, rows)
     assert found.shape == (len(rows["validation"]),) and set(found) == {0.0, 1.0}
     assert found.mean() > 0.7
 
@@ -190,20 +191,20 @@ def test_the_record_is_of_todays_settings():
     preset = encoder.Transformer.presets["lesson"]
     assert record["settings"]["model"] == vars(preset.model)
     assert LATER["training"] | record["settings"]["training"] == vars(preset.training)
-    assert {run["variant"] for run in record["runs"]} == set(encoder_record.VARIANTS)
-    for name in encoder_record.VARIANTS:
+    assert {run["variant"] for run in record["runs"]} == set(transformer_record.VARIANTS)
+    for name in transformer_record.VARIANTS:
         seeds = [run["seed"] for run in record["runs"] if run["variant"] == name]
-        assert seeds == list(encoder_record.SEEDS)
-    assert record["variants"] == encoder_record.VARIANTS
+        assert seeds == list(transformer_record.SEEDS)
+    assert record["variants"] == transformer_record.VARIANTS
 
 
 def test_numbers_of_the_record_by_seed_and_their_interval():
-    assert encoder_record.over_seeds("whole", "accuracy").shape == (5,)
-    assert encoder_record.over_seeds("whole", "without a head").shape == (5, 2, 4)
+    assert transformer_record.over_seeds("whole", "accuracy").shape == (5,)
+    assert transformer_record.over_seeds("whole", "without a head").shape == (5, 2, 4)
     run = committed_record("results/encoder/movies2.json")["runs"][1]
-    found = encoder_record.over_seeds(run["variant"], "tau", "rollout")
+    found = transformer_record.over_seeds(run["variant"], "tau", "rollout")
     assert found[run["seed"]] == run["tau"]["rollout"]
-    mean, half = encoder_record.seed_interval(np.array([1.0, 2.0, 3.0]))
+    mean, half = transformer_record.seed_interval(np.array([1.0, 2.0, 3.0]))
     assert mean == 2 and half == pytest.approx(4.303 / 3**0.5, abs=1e-3)
 
 
