@@ -288,7 +288,7 @@ def test_what_stays_open_is_told_from_the_records_and_the_largest_step_is_named(
         ("| SANet base", "IMDb"),
     ]  # fmt: skip
     test = {run["id"]: 100 * run["test"]["accuracy"] for run in records if "test" in run}
-    imdb = [test["iram-imdb-imdb-s0"], test["iram-imdb-room-max_tokens400-patience2-s0"]]
+    imdb = [test["iram-imdb-imdb-s0"], test["iram-imdb-compact-max_tokens400-patience2-s0"]]
     first, now, gained, missing = (float(cell.split()[0]) for cell in rows[1][3:7])
     assert [first, now] == pytest.approx(imdb, abs=0.051) and rows[1][2] == "91.2"
     assert gained == pytest.approx(imdb[1] - imdb[0], abs=0.051)
@@ -305,9 +305,9 @@ def test_what_stays_open_is_told_from_the_records_and_the_largest_step_is_named(
 def test_room_editions_stand_beside_tfidf_on_the_same_texts_and_missing_ones_are_named():
     """From the committed records, of which each has kept its predictions."""
     records = {record["id"]: record for record in load_records()}
-    han, simple = records["han-imdb-room-s0"], records["tfidf-imdb-default-s0"]
+    han, simple = records["han-imdb-compact-s0"], records["tfidf-imdb-default-s0"]
     gap = han["test"]["accuracy"] - simple["test"]["accuracy"]
-    rows = report.rooms_table([han, simple]).split("\n")
+    rows = report.compact_table([han, simple]).split("\n")
     assert rows[2].startswith(f"| HAN | IMDb | 90.6 | 91.0 (1 seed) | {100 * gap:+.1f} [")
     assert "paired, McNemar p" in rows[2]
     assert rows[3] == "| SANet | IMDb | – | – | – | – | not run |"
@@ -315,16 +315,16 @@ def test_room_editions_stand_beside_tfidf_on_the_same_texts_and_missing_ones_are
 
 
 def test_claims_are_read_from_records_and_refused_where_they_no_longer_hold():
-    rooms = ("agt-sst5-room-s0", "agt-sst5-room-s1")
+    rooms = ("agt-sst5-compact-s0", "agt-sst5-compact-s1")
     without = [record for record in load_records() if record["id"] not in rooms]
-    with pytest.raises(ValueError, match="room edition of agt"):
+    with pytest.raises(ValueError, match="compact network of agt"):
         report.claims_table(without)
     records = load_records()
     rows = report.claims_table(records).split("\n")[2:]
     assert {row.split(" | ")[0] for row in rows} == {"| 03", "| 04", "| 05", "| 06"}
     assert all("changed" in row or "stands" in row for row in rows)
     for record in records:
-        if record["id"] == "sanet-imdb-room-s0":
+        if record["id"] == "sanet-imdb-compact-s0":
             record["attention"]["trained"]["diagonality 3"] += 0.1
     with pytest.raises(ValueError, match="no longer say that SANet has no band"):
         report.claims_table(records)

@@ -112,7 +112,7 @@ class AdaptiveIRAMSystem(IRAMSystem):
     """One sequence of words, read by an IRAM in as many steps as it needs."""
 
     network_of: ClassVar = AdaptiveIRAM
-    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla", "room", "small")
+    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla", "compact", "small")
 
     def figures(self, output: AdaptiveIRAMOutput, mask: Tensor) -> dict[str, Tensor]:
         """How many steps each document takes."""

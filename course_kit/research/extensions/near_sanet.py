@@ -99,7 +99,7 @@ class NearSANetSystem(SANetSystem):
     """One sequence of words, read by a SANet with distances or several heads."""
 
     network_of: ClassVar = NearSANet
-    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "room", "small")
+    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "compact", "small")
 
     def scorers(self, model: NearSANet) -> list[nn.Module]:
         """Each block's W_QK and its bias of distances; uniform as SANet's."""

@@ -62,4 +62,4 @@ class OrderedAGTSystem(AGTSystem):
     """One sequence of words, read by an AGT that sees their order."""
 
     network_of: ClassVar = OrderedAGT
-    presets: ClassVar = presets_for(AGTSystem, OrderedAGTConfig, "paper", "room", "small")
+    presets: ClassVar = presets_for(AGTSystem, OrderedAGTConfig, "paper", "compact", "small")

@@ -16,6 +16,7 @@ from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.run import Run, split_rows
 from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network
 from course_lib.runs.weights import any_run
 
@@ -119,7 +120,7 @@ def study_path(name: str, kind: str) -> Path:
     folder = records.run_folder(name)
     if not (folder / "record.json").exists():
         return records.RESULTS / kind / f"{name}.json"
-    run = records.read_record(folder / "record.json")["id"]
-    if (records.RESULTS / f"{run}.json").exists():
-        return records.RESULTS / kind / f"{run}.json"
+    run = RunSpec(**records.read_record(folder / "record.json")["spec"])
+    if records.published_record(run).exists():
+        return records.RESULTS / kind / f"{run.id}.json"
     return folder / f"{kind}.json"

@@ -77,7 +77,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "without_film_vectors",
         ],
         "replica": ["replica_changes_table", "replica_order", "replica_table"],
-        "rooms": ["rooms_table"],
+        "compact": ["compact_table"],
         "sst": ["AGT_MODELS", "IRAM_MODELS", "PAPER_ACCURACIES", "sst_table"],
         "sweeps": [
             "mean_figures",

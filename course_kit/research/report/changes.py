@@ -56,38 +56,36 @@ def _row(change: str, found: list[dict[str, Any]], base: list[dict[str, Any]]) -
 
 # From the first record to the last, one change after the other: what is new, and the run with it.
 # All of seed 0.
-FILM = "vectors-glove.6B.50d+imdb-cbow-300d-s0.npz_2ba9f51b6e6b"
-EVERY_WORD = f"vocabulary_from-train+validation+test-{FILM}-without_vector-zero"
 STEPS = {
     "HAN on IMDb": {
         "first record: 7 sentences × 30 words": "han-imdb-report-s0",
         "15 × 40": "han-imdb-report-max_sentences15-max_words40-notest-s0",
         "25 × 50": "han-imdb-long-s0",
-        "film vectors in 100 numbers, frozen": "han-imdb-room-s0",
+        "film vectors in 100 numbers, frozen": "han-imdb-compact-s0",
     },
     "SANet on IMDb": {
         "first record: 256 words": "sanet-imdb-base-max_tokens256-epochs15-patience3-s0",
-        "film vectors, frozen; scores / √d; 400 words; 20 epochs": "sanet-imdb-room-s0",
+        "film vectors, frozen; scores / √d; 400 words; 20 epochs": "sanet-imdb-compact-s0",
     },
     "IRAM on IMDb": {
         "first record: 200 words, all parts": "iram-imdb-imdb-s0",
-        "film vectors, frozen; 400 words; settings of the room": "iram-imdb-room-max_tokens400-"
-        "patience2-s0",
+        "film vectors, frozen; 400 words; settings of the compact network": "iram-imdb-compact-"
+        "max_tokens400-patience2-s0",
     },
     "IRAM vanilla on SST-2": {
         "first record": "iram-sst2-vanilla-s0",
-        "film vectors beside GloVe's, dropout 0.3": f"iram-sst2-vanilla-{FILM}-dropout0.3-"
-        "hidden_dropout0.3-notest-s0",
-        "a zero vector for words without one": f"iram-sst2-vanilla-{FILM}-without_vector-zero-"
-        "dropout0.3-hidden_dropout0.3-s0",
+        "film vectors beside GloVe's, dropout 0.3": "iram-sst2-vanilla-film-dropout0.3-81b336-"
+        "notest-s0",
+        "a zero vector for words without one": "iram-sst2-vanilla-film-else-zero-dropout0.3-"
+        "3c2045-s0",
     },
     "AGT on SST-5": {
         "first record": "agt-sst5-paper-s0",
         "a patience of 10 epochs": "agt-sst5-paper-epochs40-patience10-notest-s0",
         "GloVe's vectors frozen": "agt-sst5-paper-frozen-epochs40-patience10-notest-s0",
-        "film vectors beside GloVe's": f"agt-sst5-paper-{FILM}-frozen-epochs40-patience10-notest-"
-        "s0",
-        "every word its vector, else zero; patience 4": f"agt-sst5-paper-{EVERY_WORD}-frozen-s0",
+        "film vectors beside GloVe's": "agt-sst5-paper-film-frozen-epochs40-patience10-notest-s0",
+        "every word its vector, else zero; patience 4": "agt-sst5-paper-every-word-film-else-zero-"
+        "frozen-s0",
     },
 }
 

@@ -112,7 +112,7 @@ def _range(values: list[float], form: str = ".2f") -> str:
 
 
 def _room(records: Records, system: str, dataset: str) -> Records:
-    return _some(seeds_of(records, system, "room", dataset), f"room edition of {system}")
+    return _some(seeds_of(records, system, "compact", dataset), f"compact network of {system}")
 
 
 def _simple(records: Records, dataset: str) -> Records:

@@ -29,9 +29,9 @@ class Gap(NamedTuple):
 
 GAPS = [
     Gap("IRAM full", "sst2", "full", "IRAM vanilla on SST-2"),
-    Gap("IRAM full", "imdb", "room", "IRAM on IMDb"),
+    Gap("IRAM full", "imdb", "compact", "IRAM on IMDb"),
     Gap("AGT", "sst5", "paper", "AGT on SST-5"),
-    Gap("SANet base", "imdb", "room", "SANet on IMDb"),
+    Gap("SANet base", "imdb", "compact", "SANet on IMDb"),
 ]
 
 
@@ -65,7 +65,7 @@ def gaps_table(records: list[dict[str, Any]] | None = None) -> str:
 
 def _now(records: list[dict[str, Any]], gap: Gap) -> list[dict[str, Any]]:
     system, *_ = MODELS[gap.network]
-    if gap.preset == "room":  # which reads film vectors by itself
+    if gap.preset == "compact":  # which reads film vectors by itself
         return seeds_of(records, system, gap.preset, gap.dataset)
     return with_film_vectors(records, system, gap.preset, gap.dataset)
 

@@ -59,14 +59,14 @@ class Question(NamedTuple):
 HAN = Kind("han", "imdb", "report")
 HOPS = HAN._replace(overrides={"model.hops": 3})
 CONTEXT = Kind("context_han", "imdb", "report")
-AGT = Kind("agt", "sst5", "room")
-# AGT's room edition kept its fourth epoch; these stop there
+AGT = Kind("agt", "sst5", "compact")
+# AGT's compact network kept its fourth epoch; these stop there
 ORDERED = AGT._replace(system="ordered_agt", overrides={"training.epochs": 4})
-SANET = Kind("sanet", "ag_news", "room")
+SANET = Kind("sanet", "ag_news", "compact")
 DISTANCE = 5  # up to which our SANets have biases
 LONG = {"text.max_tokens": 256, "training.epochs": 40, "training.patience": 10}
 BANDS = {
-    "AG News, 10,923 texts, the room edition's": SANET,
+    "AG News, 10,923 texts, the compact network's": SANET,
     **{
         f"IMDb, {limit * 4 // 5:,} reviews": Kind("sanet", "imdb", "base", LONG, limit)
         for limit in (1250, 5000, 10000)

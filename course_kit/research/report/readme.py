@@ -32,11 +32,11 @@ ROWS = (
 )
 # The same networks with vectors trained on film reviews: system, preset and dataset.
 FILM_ROWS = (
-    ("HAN, IMDb, 25 × 50", "HAN, 25 × 50", "han", "room", "imdb"),
-    ("SANet base, IMDb", "SANet base", "sanet", "room", "imdb"),
+    ("HAN, IMDb, 25 × 50", "HAN, 25 × 50", "han", "compact", "imdb"),
+    ("SANet base, IMDb", "SANet base", "sanet", "compact", "imdb"),
     ("IRAM vanilla, SST-2", "IRAM vanilla", "iram", "vanilla", "sst2"),
     ("IRAM full, SST-2", "IRAM full", "iram", "full", "sst2"),
-    ("IRAM vanilla, IMDb, 400 words", "IRAM vanilla", "iram", "room", "imdb"),
+    ("IRAM vanilla, IMDb, 400 words", "IRAM vanilla", "iram", "compact", "imdb"),
     ("AGT, SST-5", "AGT", "agt", "paper", "sst5"),
 )
 
@@ -47,7 +47,7 @@ def short_table(records: list[dict[str, Any]] | None = None) -> str:
     lines = ["| network and text | paper | ours | TF-IDF |", "|---|---:|---:|---:|"]
     rows = [(*row, runs_of(records, MODELS[row[1]], row[2])) for row in ROWS]
     for title, model, system, preset, dataset in FILM_ROWS:
-        of_preset = seeds_of if preset == "room" else with_film_vectors
+        of_preset = seeds_of if preset == "compact" else with_film_vectors
         group = of_preset(records, system, preset, dataset)
         rows.append((f"{title}, film vectors", model, dataset, group))
     for title, model, dataset, ours in rows:
@@ -73,7 +73,7 @@ def _simple(records: list[dict[str, Any]]) -> str:
     han, words = (runs_of(records, MODELS[name], "imdb") for name in ("HAN, 25 × 50", PAIRS))
     gap = difference(han, words)
     holds(gap.reading == "not told apart", "HAN and TF-IDF are level on IMDb")
-    filmed = seeds_of(records, "han", "room", "imdb")
+    filmed = seeds_of(records, "han", "compact", "imdb")
     film = difference(filmed, words)
     holds(film.reading == "better", "HAN with film vectors is ahead of TF-IDF")
     ours, simple = (100 * statistics.mean(map(accuracy_of, group)) for group in (han, words))
