@@ -56,7 +56,7 @@ def small_lesson():
     parameters = new_code_cell("profile = 'lesson'", metadata={"tags": ["parameters"]})
     number = f"{BEGIN}\nhalf = 1 / 2\n{END}\nprint('half is', half)"
     check_number = (
-        "from course_kit.exercises.checks import check_number\n"
+        "from course_kit.exercises import check_number\n"
         "check_number('half', half, 0.5, 'a whole over two')"
     )
     made = new_notebook(

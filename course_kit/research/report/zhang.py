@@ -9,7 +9,6 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 
-from course_kit.research.grid.estimate import words_per_text
 from course_kit.research.report.records import (
     HOW_LONG,
     SIMPLE,
@@ -20,6 +19,7 @@ from course_kit.research.report.records import (
     seeds_of,
     spread,
 )
+from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
 from course_lib.runs.records import kept_accuracy, load_records
 from course_lib.views.colours import ACCENT, SECOND
@@ -61,6 +61,13 @@ OUR_MODELS = {
     "baseline big": ("sanet", "baseline-big"),
     "SANet big": ("sanet", "big"),
 } | SIMPLE
+# megabytes of text in both halves, by the published descriptions of the archives' contents; AG News
+# and Amazon Full by the ratio of text to archive of the part and of the set next to them
+TEXT_MEGABYTES = {
+    "ag_news": 31, "dbpedia": 201, "yahoo_answers": 793, "yelp_polarity": 442, "yelp_full": 521,
+    "amazon_full": 1667, "amazon_polarity": 1783,
+}  # fmt: skip
+BYTES_PER_TOKEN = 5.0  # 5.4 in our part of AG News, 4.8 in that of Amazon Full
 
 
 def sanet_error_table(records: list[dict[str, Any]] | None = None) -> str:
@@ -215,3 +222,9 @@ def implied_figure() -> Figure:
     axis.minorticks_off()
     axis.set_title("The text length at which uniform attention would match the paper")
     return figure
+
+
+def words_per_text(dataset: str) -> float:
+    """The mean number of words in the texts of one of Zhang's sets, about."""
+    texts = sum(map(sum, CARDS[dataset].sizes.values()))
+    return 1e6 * TEXT_MEGABYTES[dataset] / BYTES_PER_TOKEN / texts

@@ -6,20 +6,21 @@ import linecache
 import os
 import textwrap
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.exercises.checks import told
-from course_kit.exercises.checks.drawn import case_figure, drawable
+from course_kit.exercises import feedback
+from course_kit.exercises.case_figure import case_figure, drawable
+from course_kit.exercises.cases import Case, CaseResult
+from course_kit.exercises.compare import close, is_number, is_readable, parts, same
+from course_kit.exercises.relations import relation
 from course_lib.views import plots
 
-TOLERANCE = 1e-4  # two right answers to scores of 1000 differ by this much in float32
 DENSE = "expected a dense tensor on the CPU"
 WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
 
@@ -38,53 +39,20 @@ class CheckFailed(AssertionError):
 
 
 @dataclass(frozen=True)
-class Case:
-    """One set of inputs, and in words what is in it."""
-
-    description: str
-    inputs: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A case with the learner's answer beside the expected one, both as tuples of ``returns``.
-
-    ``given`` holds the inputs by the learner's names for them. A ``remark`` says what is wrong
-    whatever the numbers are, such as an exception.
-    """
-
-    case: Case
-    yours: tuple[Any, ...]
-    expected: tuple[Any, ...]
-    given: dict[str, Any]
-    remark: str = ""
-
-    @property
-    def wrong(self) -> int | None:
-        """The last part of the answer that differs (earlier ones are made from it), or None."""
-        pairs = zip(self.yours, self.expected, strict=False)
-        differing = [place for place, (a, b) in enumerate(pairs) if not _same(a, b)]
-        return differing[-1] if differing else None
-
-    @property
-    def failed(self) -> bool:
-        """Whether anything is wrong."""
-        return bool(self.remark) or self.wrong is not None
-
-
-@dataclass(frozen=True)
 class Checker:
     """What an exercise asks for, and what its wrong answers look like.
 
     ``cases`` come smallest first. ``mistakes`` are wrong functions with what to say to a learner
-    whose answers equal theirs in every case; ``diagnoses`` look at the smallest failing trial and
+    whose answers equal theirs in every case; ``diagnoses`` look at the smallest failing result and
     return a sentence, or None where it is something else. The first that fits speaks. ``shapes``
     says what to think of when the shape is wrong, often an axis. Where many answers are right,
     ``requirement`` takes the inputs and the answer and returns what is wrong with it, or nothing;
-    the reference is then only an example.
+    the reference is then only an example. ``about`` is its docstring: what it is called with and
+    must return.
     """
 
     name: str
+    about: str
     reference: Callable
     cases: Callable[[], list[Case]]
     returns: tuple[str, ...]
@@ -92,8 +60,27 @@ class Checker:
     span: str
     shapes: str = ""
     mistakes: tuple[tuple[Callable, str], ...] = ()
-    diagnoses: tuple[Callable[[Trial], str | None], ...] = ()
+    diagnoses: tuple[Callable[[CaseResult], str | None], ...] = ()
     requirement: Callable[..., str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", inspect.cleandoc(self.about))
+
+    def __call__(self, function: Callable) -> None:
+        """Tell the learner in one line that the function is right, or still open.
+
+        Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong, and under
+        nbgrader also if it is open.
+        """
+        verdict = judge(self, function)
+        if verdict.state == "passed":
+            print(f"✓ {self.name}: {verdict.sentence}")
+        elif verdict.state == "open":
+            _tell_open(f"○ {self.name} is still open: {verdict.sentence}")
+        else:
+            if verdict.result and (figure := result_figure(self, verdict.result)):
+                plots.show(figure, f"The smallest failing case: {verdict.sentence}")
+            raise CheckFailed(f"✗ {self.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
 
 
 @dataclass(frozen=True)
@@ -105,7 +92,7 @@ class Verdict:
 
     state: str
     sentence: str
-    trial: Trial | None = None
+    result: CaseResult | None = None
     lists: str = ""
 
 
@@ -114,42 +101,25 @@ def judge(checker: Checker, function: Callable) -> Verdict:
     if not callable(function):
         kind = type(function).__name__
         return Verdict("wrong", f"pass the function itself, not its result (got {kind}).")
-    trials = []
+    results = []
     for case in checker.cases():
         try:
-            trials.append(_try(checker, function, case))
+            results.append(_try(checker, function, case))
         except NotImplementedError:
             return Verdict("open", f"it is not written yet. {WHERE}")
-    if all(_is_open(trial.yours) for trial in trials):
-        empty = repr(trials[0].yours[0]).replace("Ellipsis", "...")
+    if all(_is_open(result.yours) for result in results):
+        empty = repr(results[0].yours[0]).replace("Ellipsis", "...")
         return Verdict("open", f"it returned {empty}. {WHERE}")
-    failures = [trial for trial in trials if trial.failed]
+    failures = [result for result in results if result.failed]
     if not failures:
-        return Verdict("passed", f"{len(trials)} cases, {checker.span}")
+        return Verdict("passed", f"{len(results)} cases, {checker.span}")
     smallest = failures[0]
     count = len(failures)
     where = "the only failing case" if count == 1 else f"smallest of {count} failing cases"
-    case = f"{where} (of {len(trials)}): {smallest.case.description}."
-    said = [*_diagnose(checker, trials, smallest), case]
+    case = f"{where} (of {len(results)}): {smallest.case.description}."
+    said = [*_diagnose(checker, results, smallest), case]
     sentence = " ".join([said[0], *(part[0].upper() + part[1:] for part in said[1:])])
     return Verdict("wrong", sentence, smallest, _lists(smallest))
-
-
-def check(checker: Checker, function: Callable) -> None:
-    """Tell the learner in one line that the function is right, or still open.
-
-    Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong, and under
-    nbgrader also if it is open.
-    """
-    verdict = judge(checker, function)
-    if verdict.state == "passed":
-        print(f"✓ {checker.name}: {verdict.sentence}")
-    elif verdict.state == "open":
-        _tell_open(f"○ {checker.name} is still open: {verdict.sentence}")
-    else:
-        if verdict.trial and (figure := beside(checker, verdict.trial)):
-            plots.show(figure, f"The smallest failing case: {verdict.sentence}")
-        raise CheckFailed(f"✗ {checker.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
 
 
 def check_number(
@@ -167,7 +137,7 @@ def check_number(
     if _is_open((answer,)):
         _tell_open(f"○ {name} is still open. {WHERE}")
         return
-    if isinstance(answer, Tensor) and not told.is_readable(answer):
+    if isinstance(answer, Tensor) and not is_readable(answer):
         raise CheckFailed(f"✗ {name}: the answer is {_kind(answer)}, {DENSE}.")
     try:
         value = float(answer)
@@ -190,25 +160,25 @@ def _tell_open(sentence: str) -> None:
     print(sentence)
 
 
-def _try(checker: Checker, function: Callable, case: Case) -> Trial:
+def _try(checker: Checker, function: Callable, case: Case) -> CaseResult:
     """One call; raises ``NotImplementedError`` if the function does."""
     arguments = copy.deepcopy(case.inputs)
-    expected = _parts(checker.reference(*copy.deepcopy(case.inputs)))
+    expected = parts(checker.reference(*copy.deepcopy(case.inputs)))
     given = dict(zip(_names(checker, function, len(arguments)), case.inputs, strict=True))
     try:
         answer = function(*arguments)
     except NotImplementedError:
         raise
     except Exception as error:
-        return Trial(case, (), expected, given, _complaint(error, function))
-    yours = _parts(answer, len(checker.returns))
+        return CaseResult(case, (), expected, given, _complaint(error, function))
+    yours = parts(answer, len(checker.returns))
     remark = RETURNED_NOTHING
     if not _is_open(yours):
         remark = _changed(given, arguments) or _formal_remark(checker, yours, expected)
         if checker.requirement and not remark:
             remark = checker.requirement(*case.inputs, *yours)
             expected = yours  # any answer that meets the requirement is right
-    return Trial(case, yours, expected, given, remark)
+    return CaseResult(case, yours, expected, given, remark)
 
 
 def _names(checker: Checker, function: Callable, count: int) -> list[str]:
@@ -224,13 +194,6 @@ def _names(checker: Checker, function: Callable, count: int) -> list[str]:
         if len(names) >= count:
             return names[:count]
     return [f"argument {place + 1}" for place in range(count)]
-
-
-def _parts(answer: Any, count: int | None = None) -> tuple[Any, ...]:
-    """The answer as a tuple; one tuple or list is an answer of several parts only if asked for."""
-    several = isinstance(answer, tuple) and count != 1
-    several = several or (isinstance(answer, list) and count is not None and count > 1)
-    return tuple(answer) if several else (answer,)
 
 
 def _is_open(yours: tuple[Any, ...]) -> bool:
@@ -250,7 +213,7 @@ def _complaint(error: Exception, function: Callable) -> str:
 def _changed(given: dict[str, Any], arguments: tuple[Any, ...]) -> str:
     """What to say if the learner's function changed an input, or nothing."""
     for (name, before), after in zip(given.items(), arguments, strict=True):
-        if not _same(after, before):
+        if not same(after, before):
             return (
                 f"the input {name} was changed in place: work on a copy, since whoever calls you "
                 "still needs it."
@@ -263,8 +226,8 @@ def _formal_remark(checker: Checker, yours: tuple[Any, ...], expected: tuple[Any
     if len(yours) != len(expected):
         names = ", ".join(checker.returns)
         return f"{len(expected)} results are expected ({names}), you returned {len(yours)}."
-    parts = zip(checker.returns, yours, expected, strict=True)
-    remarks = (_remark_on_part(*part, checker.shapes) for part in parts)
+    of_parts = zip(checker.returns, yours, expected, strict=True)
+    remarks = (_remark_on_part(*part, checker.shapes) for part in of_parts)
     return next(filter(None, remarks), "")
 
 
@@ -274,13 +237,13 @@ def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
             return ""
         hint = " int(…) makes one of it." if isinstance(right, int) and _is_one_number(part) else ""
         return f"{name} is {_kind(part)}, expected {_kind(right)}.{hint}"
-    if _is_number(part) and right.dim() == 0:
+    if is_number(part) and right.dim() == 0:
         return ""
     shape = tuple(right.shape)
     if not isinstance(part, Tensor):
         wanted = f"a tensor of shape {shape}" if shape else "a number"
         return f"{name} is {_kind(part)}, expected {wanted}."
-    if not told.is_readable(part):
+    if not is_readable(part):
         return f"{name} is {_kind(part)}, {DENSE}."
     if part.shape != right.shape:
         hint = f": {shapes}" if shapes else ""
@@ -296,120 +259,82 @@ def _kind(value: Any) -> str:
     if isinstance(value, Tensor):
         if value.device.type != "cpu":
             return f"a tensor on the device {value.device.type!r}"
-        return "a tensor" if told.is_readable(value) else "a sparse or nested tensor"
+        return "a tensor" if is_readable(value) else "a sparse or nested tensor"
     kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _is_one_number(value: Any) -> bool:
-    return _is_number(value) or (isinstance(value, Tensor) and value.numel() == 1)
+    return is_number(value) or (isinstance(value, Tensor) and value.numel() == 1)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _same(yours: Any, expected: Any) -> bool:
-    if not isinstance(expected, Tensor):
-        return type(yours) is type(expected) and told.equal(yours, expected)
-    if _is_number(yours):
-        yours = torch.tensor(float(yours), dtype=expected.dtype)
-    if not isinstance(yours, Tensor) or not told.is_readable(yours):
-        return False
-    if yours.shape != expected.shape:
-        return False
-    if not expected.is_floating_point():
-        return torch.equal(yours, expected)
-    yours = yours.detach().to(expected.dtype)
-    return bool(_close(yours, expected).all())
-
-
-def _close(yours: Tensor, expected: Tensor) -> Tensor:
-    return torch.isclose(yours, expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
-
-
-def _diagnose(checker: Checker, trials: list[Trial], smallest: Trial) -> list[str]:
+def _diagnose(checker: Checker, results: list[CaseResult], smallest: CaseResult) -> list[str]:
     """The sentences: what is wrong, and the numbers where no drawing shows them."""
     numbers = _difference(checker, smallest)
     for mistake, message in checker.mistakes:
-        if all(_agrees(mistake, trial) for trial in trials):
+        if all(_agrees(mistake, result) for result in results):
             return [message, *([] if smallest.remark or _answers_drawn(smallest) else [numbers])]
     if smallest.remark:
         return [smallest.remark]
-    for diagnosis in checker.diagnoses:
-        if message := diagnosis(smallest):
-            return [message, *([] if _answers_drawn(smallest) else [numbers])]
+    if said := next(filter(None, _explanations(checker, results, smallest)), None):
+        return [said, *([] if _answers_drawn(smallest) else [numbers])]
     return [numbers, f"A place to start: {checker.start}"]
 
 
-def _agrees(mistake: Callable, trial: Trial) -> bool:
-    answer = _parts(mistake(*copy.deepcopy(trial.case.inputs)), len(trial.expected))
-    return len(answer) == len(trial.yours) and all(map(_same, trial.yours, answer))
+def _explanations(
+    checker: Checker, results: list[CaseResult], smallest: CaseResult
+) -> Iterator[str | None]:
+    """A slip that explains all cases, then what the exercise knows of the smallest failing one."""
+    if not checker.requirement:
+        yield relation(checker.reference, checker.returns, results)
+    for diagnosis in checker.diagnoses:
+        yield diagnosis(smallest)
 
 
-def _difference(checker: Checker, trial: Trial) -> str:
-    part = trial.wrong
-    if part is None or trial.remark:
+def _agrees(mistake: Callable, result: CaseResult) -> bool:
+    answer = parts(mistake(*copy.deepcopy(result.case.inputs)), len(result.expected))
+    return len(answer) == len(result.yours) and all(map(same, result.yours, answer))
+
+
+def _difference(checker: Checker, result: CaseResult) -> str:
+    part = result.wrong
+    if part is None or result.remark:
         return ""
-    name, yours, expected = checker.returns[part], trial.yours[part], trial.expected[part]
+    name, yours, expected = checker.returns[part], result.yours[part], result.expected[part]
     if not drawable(expected) or not isinstance(expected, Tensor):
-        return told.difference(trial.given, name, yours, expected)
+        return feedback.difference(result.given, name, yours, expected)
     off = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
     place = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))
     return f"{name} at {place} is {yours[place]:.4g}, expected {expected[place]:.4g}."
 
 
-def _answers_drawn(trial: Trial) -> bool:
+def _answers_drawn(result: CaseResult) -> bool:
     """Whether the answers are tensors of several numbers, side by side in the figure."""
-    part = trial.wrong
-    if part is None or len(trial.yours) != len(trial.expected):
+    part = result.wrong
+    if part is None or len(result.yours) != len(result.expected):
         return False
-    both = trial.yours[part], trial.expected[part]
+    both = result.yours[part], result.expected[part]
     return all(isinstance(answer, Tensor) and drawable(answer) for answer in both)
 
 
-def _lists(trial: Trial) -> str:
-    part = trial.wrong
-    if trial.remark or part is None:
+def _lists(result: CaseResult) -> str:
+    part = result.wrong
+    if result.remark or part is None:
         return ""
-    return told.side_by_side(trial.given, trial.yours[part], trial.expected[part])
+    return feedback.side_by_side(result.given, result.yours[part], result.expected[part])
 
 
-def beside(checker: Checker, trial: Trial) -> Figure | None:
+def result_figure(checker: Checker, result: CaseResult) -> Figure | None:
     """The inputs of a failing case, with yours and the expected answer where both have cells.
 
     None if nothing has any, and where an exception or an input changed in place is the matter.
     """
-    part = trial.wrong
-    if part is None or len(trial.yours) != len(trial.expected):
+    part = result.wrong
+    if part is None or len(result.yours) != len(result.expected):
         return None
-    if not _answers_drawn(trial):
-        return case_figure(trial.given)
-    yours, expected = trial.yours[part], trial.expected[part]
+    if not _answers_drawn(result):
+        return case_figure(result.given)
+    yours, expected = result.yours[part], result.expected[part]
     same = yours.shape == expected.shape
-    wrong = ~_close(yours.detach().double(), expected.double()) if same else None
-    return case_figure(trial.given, checker.returns[part], yours, expected, wrong)
-
-
-def generator(*numbers: int) -> torch.Generator:
-    """A random generator that depends on these numbers alone."""
-    seed = 0
-    for number in numbers:
-        seed = 1009 * seed + number
-    return torch.Generator().manual_seed(seed)
-
-
-def ragged(rows: int, length: int) -> Tensor:
-    """A mask ``(rows, length)`` of rows that differ in length, real places first.
-
-    A single row is half real; of several, the first may be short and the last has one real place.
-    """
-    lengths = (torch.arange(rows) * 3 % length + 1).flip(0)
-    if rows == 1:
-        lengths[:] = (length + 1) // 2
-    return torch.arange(length) < lengths.unsqueeze(1)
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 row``, ``3 rows``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    wrong = ~close(yours.detach().double(), expected.double()) if same else None
+    return case_figure(result.given, checker.returns[part], yours, expected, wrong)

@@ -1,41 +1,13 @@
-"""Checkers of the exercises on SANet: the block, its masked maximum, and what describes it."""
-
-from collections.abc import Callable
+"""Lesson 04: pooling by the maximum, untrained attention, and attention made to order."""
 
 import torch
 from torch import Tensor
-from torch.nn.functional import layer_norm
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
-from course_lib.metrics.attention import diagonality, gini
+from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.judge import Checker
+from course_lib.metrics.attention import diagonality, gini, uniform_diagonality
+from course_lib.models.layers import positions
 from course_lib.models.sanet import masked_maximum, pooled_word_attention
-
-
-def check_masked_maximum(function: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
-    """``f(x, mask)``, ``x`` ``(batch, length, hidden)`` and ``mask`` ``(batch, length)`` → the
-    largest value of each dimension over the real words and the place of that word, both
-    ``(batch, hidden)``; 0 and −1 in a document without words."""
-    check(MASKED_MAXIMUM, function)
-
-
-def check_pooled_shares(function: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """``f(places, mask)``, ``places`` ``(batch, hidden)`` as the maximum gives them, −1 where no
-    word is real → the share of the dimensions that come from each word, as ``mask``
-    ``(batch, length)``."""
-    check(POOLED_SHARES, function)
-
-
-def check_block(function: Callable[..., Tensor]) -> None:
-    """``f(x, w_qk, w_v, w_1, b_1, w_2, b_2)``, ``x`` ``(length, hidden)``, matrices
-    ``(hidden, hidden)`` that stand to its right → a SANet block's output, as ``x``; without
-    dropout, and with a LayerNorm that has no parameters of its own."""
-    check(BLOCK, function)
-
-
-def check_untrained(function: Callable[[Tensor, Tensor], int]) -> None:
-    """``f(attention, mask)``, ``(3, length, length)`` and ``(3, length)``: of three documents, one
-    read by an untrained network and two by trained ones → the place of the former, 0, 1 or 2."""
-    check(UNTRAINED, function)
 
 
 def _maximum_cases() -> list[Case]:
@@ -59,14 +31,9 @@ def _largest(x: Tensor, mask: Tensor, filling: float) -> tuple[Tensor, Tensor]:
     return values, places
 
 
-def _values_blanked(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    values, places = _largest(x, mask, -torch.inf)
-    return values.masked_fill(~mask.any(1, keepdim=True), 0), places
-
-
-def _about_maximum(trial: Trial) -> str | None:
-    (yours, places), (expected, _) = trial.yours, trial.expected
-    empty = ~trial.case.inputs[1].any(1)
+def _about_maximum(result: CaseResult) -> str | None:
+    (yours, places), (expected, _) = result.yours, result.expected
+    empty = ~result.case.inputs[1].any(1)
     if (places[~empty] == -1).any():
         return (
             "−1 stands in a document that has words: which rows does your condition mean? A "
@@ -84,8 +51,11 @@ def _about_maximum(trial: Trial) -> str | None:
     return None
 
 
-MASKED_MAXIMUM = Checker(
+check_masked_maximum = Checker(
     name="masked_maximum",
+    about="""``f(x, mask)``, ``x`` ``(batch, length, hidden)`` and ``mask`` ``(batch, length)`` →
+    the largest value of each dimension over the real words and the place of that word, both
+    ``(batch, hidden)``; 0 and −1 in a document without words.""",
     reference=masked_maximum,
     cases=_maximum_cases,
     returns=("values", "places"),
@@ -93,22 +63,14 @@ MASKED_MAXIMUM = Checker(
     start="values, places = x.max(1): what must padding hold so that it never wins?",
     span="from one word to 30, some documents empty",
     mistakes=(
-        (lambda x, mask: _largest(x, torch.ones_like(mask), 0),
-         "padding competes for the maximum: what a document's vector is then depends on how long "
-         "its neighbours in the batch are."),
         (lambda x, mask: (masked_maximum(x, mask)[0], _largest(x, mask, 0)[1]),
          "the values are right, but the places are those of a maximum in which padding, at 0, "
          "competed: take both from one call."),
         (lambda x, mask: _largest(x, mask, 0),
          "padding is set to 0, which wins wherever all words are negative: −∞ never wins. And a "
          "document without words has the places −1."),
-        (lambda x, mask: masked_maximum(x, mask)[::-1],
-         "the two results are exchanged: first the values, then the places."),
         (lambda x, mask: tuple(x.max(2)),
          "you take the largest dimension of each word: the maximum runs over the words, axis 1."),
-        (_values_blanked,
-         "a document without words has no place its maximum came from: −1, not 0, which is its "
-         "first place."),
         (lambda x, mask: _largest(x, mask, -torch.inf),
          "a document without words gives −∞, which no classifier survives: its vector is 0, its "
          "places are −1."),
@@ -139,13 +101,8 @@ def _counted(places: Tensor, mask: Tensor) -> Tensor:
     return pooled_word_attention(places, mask) * places.shape[1]
 
 
-def _minus_one_counted(places: Tensor, mask: Tensor) -> Tensor:
-    """As if −1 were a place: Python's last."""
-    return torch.nn.functional.one_hot(places % mask.shape[1], mask.shape[1]).float().mean(1)
-
-
-def _about_shares(trial: Trial) -> str | None:
-    yours, expected = trial.yours[0], trial.expected[0]
+def _about_shares(result: CaseResult) -> str | None:
+    yours, expected = result.yours[0], result.expected[0]
     sums = yours.sum(1)
     if sums.isnan().any():
         return (
@@ -160,8 +117,11 @@ def _about_shares(trial: Trial) -> str | None:
     return None
 
 
-POOLED_SHARES = Checker(
+check_pooled_shares = Checker(
     name="pooled_shares",
+    about="""``f(places, mask)``, ``places`` ``(batch, hidden)`` as the maximum gives them, −1 where
+    no word is real → the share of the dimensions that come from each word, as ``mask`` ``(batch,
+    length)``.""",
     reference=pooled_word_attention,
     cases=_shares_cases,
     returns=("shares",),
@@ -169,12 +129,8 @@ POOLED_SHARES = Checker(
     start="for one document: how often does the place t occur among its places?",
     span="from one word to 30, some documents empty",
     mistakes=(
-        (_counted, "you count dimensions: divide by how many there are."),
         (lambda places, mask: _counted(places, mask) / mask.shape[1],
          "you divide by the number of places; the shares are of the dimensions, places.shape[1]."),
-        (_minus_one_counted,
-         "−1 is not a place: as an index it means the last one, so an empty document gives its "
-         "padding everything."),
         (lambda places, mask: pooled_word_attention(places.clamp(min=0), mask),
          "an empty document's −1 is counted as place 0: it should get 0 everywhere."),
         (lambda places, mask: (_counted(places, mask) > 0).float()
@@ -185,122 +141,6 @@ POOLED_SHARES = Checker(
          "that is uniform over the words, whatever the places are."),
     ),
     diagnoses=(_about_shares,),
-)  # fmt: skip
-
-
-def _normed(x: Tensor) -> Tensor:
-    return layer_norm(x, x.shape[-1:])
-
-
-def _attended(x: Tensor, w_qk: Tensor, w_v: Tensor, divisor: float = 1.0, dim: int = -1) -> Tensor:
-    return (x @ w_qk @ x.T / divisor).softmax(dim) @ x @ w_v
-
-
-def _forward(x: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor) -> Tensor:
-    return torch.relu(x @ w_1 + b_1) @ w_2 + b_2
-
-
-def _block(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
-    x = _normed(x + _attended(x, w_qk, w_v))
-    return _normed(x + _forward(x, *rest))
-
-
-def _attending(attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    """The block with another self-attention."""
-
-    def block(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
-        x = _normed(x + attend(x, w_qk, w_v))
-        return _normed(x + _forward(x, *rest))
-
-    return block
-
-
-def _with(first: float = 1.0, second: float = 1.0) -> Callable[..., Tensor]:
-    """The block with its residuals multiplied."""
-
-    def block(
-        x: Tensor, w_qk: Tensor, w_v: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor,
-        bend: Callable[[Tensor], Tensor] = torch.relu,
-    ) -> Tensor:  # fmt: skip
-        x = _normed(first * x + _attended(x, w_qk, w_v))
-        return _normed(second * x + bend(x @ w_1 + b_1) @ w_2 + b_2)
-
-    return block
-
-
-def _no_residuals(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
-    return _normed(_forward(_normed(_attended(x, w_qk, w_v)), *rest))
-
-
-def _norm_before(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
-    x = x + _attended(_normed(x), w_qk, w_v)
-    return x + _forward(_normed(x), *rest)
-
-
-def _norm_at_the_end(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
-    x = x + _attended(x, w_qk, w_v)
-    return _normed(x + _forward(x, *rest))
-
-
-def _old_residual(x: Tensor, w_qk: Tensor, w_v: Tensor, *rest: Tensor) -> Tensor:
-    return _normed(x + _forward(_normed(x + _attended(x, w_qk, w_v)), *rest))
-
-
-def _relu_last(
-    x: Tensor, w_qk: Tensor, w_v: Tensor, w_1: Tensor, b_1: Tensor, w_2: Tensor, b_2: Tensor
-) -> Tensor:
-    x = _normed(x + _attended(x, w_qk, w_v))
-    return _normed(x + torch.relu((x @ w_1 + b_1) @ w_2 + b_2))
-
-
-def _block_cases() -> list[Case]:
-    cases = []
-    for length, hidden in ((1, 4), (2, 3), (3, 8), (7, 6), (30, 16)):
-        source = generator(length, hidden)
-        x = torch.randn(length, hidden, generator=source)
-        matrices = [torch.randn(hidden, hidden, generator=source) / hidden**0.5 for _ in range(4)]
-        b_1, b_2 = (torch.randn(hidden, generator=source) for _ in range(2))
-        inputs = (x, *matrices[:3], b_1, matrices[3], b_2)
-        cases.append(Case(f"{plural(length, 'word')}, {hidden} wide", inputs))
-    return cases
-
-
-BLOCK = Checker(
-    name="block",
-    reference=_block,
-    cases=_block_cases,
-    returns=("x",),
-    start="attended = (x @ w_qk @ x.T).softmax(-1) @ x @ w_v, then x = LayerNorm(x + attended).",
-    span="from one word to 30",
-    mistakes=(
-        (_attending(lambda x, w_qk, w_v: _attended(x, w_qk, w_v, x.shape[1] ** 0.5)),
-         "the scores are divided by √d: SANet's are not."),
-        (_attending(lambda x, w_qk, w_v: _attended(x, w_qk, w_v, dim=0)),
-         "the softmax runs down the columns: row i is what word i attends to and sums to 1."),
-        (_attending(lambda x, w_qk, w_v: _attended(x, w_qk.T, w_v)),
-         "w_qk is transposed: the score of (i, j) is x_i W_QK x_j, and W_QK is not symmetric."),
-        (_attending(lambda x, w_qk, w_v: (x @ w_qk @ x.T).softmax(-1) @ x),
-         "W_V is missing: what is mixed are the rows of x @ w_v."),
-        (_with(first=0.0), "the first residual is missing: LayerNorm(x + attended)."),
-        (_with(second=0.0), "the second residual is missing: LayerNorm(x + what W_2 gives)."),
-        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _block(x, w_qk, w_v, w_1, 0 * b_1, w_2, 0 * b_2),
-         "both biases are missing, b_1 and b_2."),
-        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _block(x, w_qk, w_v, w_1, 0 * b_1, w_2, b_2),
-         "b_1 is missing."),
-        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _block(x, w_qk, w_v, w_1, b_1, w_2, 0 * b_2),
-         "b_2 is missing."),
-        (lambda x, w_qk, w_v, w_1, b_1, w_2, b_2: _with()(
-            x, w_qk, w_v, w_1, b_1, w_2, b_2, bend=lambda a: a),
-         "the ReLU is missing: max(0, x W_1 + b_1)."),
-        (_no_residuals, "both residuals are missing: LayerNorm(x + …), twice."),
-        (_norm_before,
-         "you normalise before each part; this block normalises after the sum, "
-         "LayerNorm(x + …)."),
-        (_norm_at_the_end, "there are two LayerNorms: one after each sum; yours has the last."),
-        (_old_residual,
-         "the second residual adds the block's input: it adds what the first LayerNorm gave."),
-        (_relu_last, "the ReLU stands between W_1 and W_2, not behind both."),
-    ),
 )  # fmt: skip
 
 
@@ -338,20 +178,23 @@ def _untrained(attention: Tensor, mask: Tensor) -> int:
     return int(gini(attention, mask, normalise=True).argmin())
 
 
-def _about_untrained(trial: Trial) -> str | None:
-    kinds = trial.case.description.split(": ")[1].split(", ")
+def _about_untrained(result: CaseResult) -> str | None:
+    kinds = result.case.description.split(": ")[1].split(", ")
     told = {
         "columns": "its diagonality is like chance, as the untrained one's, but its words have "
                    "learned to agree on a few.",
         "band": "no word receives more than others, but to look at neighbours had to be learned.",
     }  # fmt: skip
-    place = trial.yours[0]
+    place = result.yours[0]
     kind = kinds[place] if place in range(3) else ""
     return f"your place is that of the {kind}: {told[kind]}" if kind in told else None
 
 
-UNTRAINED = Checker(
+check_untrained = Checker(
     name="untrained",
+    about="""``f(attention, mask)``, ``(3, length, length)`` and ``(3, length)``: of three
+    documents, one read by an untrained network and two by trained ones → the place of the former,
+    0, 1 or 2.""",
     reference=_untrained,
     cases=_untrained_cases,
     returns=("place",),
@@ -365,9 +208,6 @@ UNTRAINED = Checker(
          "diagonality cannot tell."),
         (lambda attention, mask: int(diagonality(attention, mask, 1).argmax()),
          "much weight near the diagonal is a band, which had to be learned."),
-        (lambda attention, mask: int(gini(attention, torch.ones_like(mask)).argmin()),
-         "the padding is counted as cells of weight 0, so that short documents look sparse: give "
-         "gini the mask."),
         (lambda attention, mask: int(torch.special.entr(attention).sum(2).mean(1).argmax()),
          "the entropy of a row grows with the number of words: give each document only its real "
          "rows, and divide by the log of their number."),
@@ -378,4 +218,131 @@ UNTRAINED = Checker(
          "it is always the first in yours."),
     ),
     diagnoses=(_about_untrained,),
+)  # fmt: skip
+
+
+SHARP, NEAR, BANDS = 0.8, 0.05, (1, 2, 3, 4, 5)
+PLACES, ENOUGH = 30, 0.9  # words, and the weight that the right one must get
+OFF = 1e-3  # so far may a row's sum be from 1
+
+
+def _scattered(n: int) -> Tensor:
+    """The random permutation, of a thousand, whose diagonality is nearest to uniform."""
+    source = generator(n)
+    tried = torch.stack([torch.eye(n)[torch.randperm(n, generator=source)] for _ in range(1000)])
+    return tried[_excess(tried).abs().amax(0).argmin()]
+
+
+def _excess(attention: Tensor) -> Tensor:
+    """Diagonality beyond uniform attention's, ``(bands, n)``."""
+    size = attention.shape[-1]
+    mask = torch.ones(attention.shape[:2], dtype=torch.bool)
+    return torch.stack(
+        [diagonality(attention, mask, b) - uniform_diagonality(torch.tensor(size), b)
+         for b in BANDS]
+    )  # fmt: skip
+
+
+def _about_attention(n: int, attention: Tensor) -> str:
+    """What is wrong with it as scattered attention, or nothing."""
+    attention = attention.detach().float()
+    if not attention.isfinite().all() or attention.min() < 0:
+        return "a weight is negative or no number: attention lies between 0 and 1."
+    off = (attention.sum(1) - 1).abs()
+    if off.max() > OFF:
+        row = int(off.argmax())
+        return f"row {row} sums to {attention[row].sum():.3g}: each row of attention sums to 1."
+    sharpness = float(gini(attention[None], torch.ones(1, n, dtype=torch.bool)))
+    if sharpness < SHARP:
+        return f"the Gini is {sharpness:.2f}, below {SHARP}: put each word's weight on fewer words."
+    received = attention.mean(0)
+    if received.max() > 2 / n + OFF:
+        return (
+            f"word {int(received.argmax())} receives {received.max():.0%} of all attention, and "
+            f"the mean is {1 / n:.0%}: that is a column. Every word should be chosen about once."
+        )
+    excess = _excess(attention[None])[:, 0]
+    if excess.abs().max() > NEAR:
+        place = int(excess.abs().argmax())
+        side = "above" if excess[place] > 0 else "below"
+        return (
+            f"at b = {BANDS[place]} the diagonality lies {abs(excess[place]):.2f} {side} uniform "
+            f"attention's: {'a band' if side == 'above' else 'the opposite of a band'}."
+        )
+    return ""
+
+
+check_scattered_attention = Checker(
+    name="scattered_attention",
+    about="""``f(n)`` → attention ``(n, n)``, rows that sum to 1, with a Gini of at least ``SHARP``,
+    a diagonality within ``NEAR`` of uniform attention's at every bandwidth of ``BANDS``, and no
+    word that receives more than twice the mean.""",
+    reference=_scattered,
+    cases=lambda: [Case(f"{n} words", (n,)) for n in (20, 40, 60)],
+    returns=("attention",),
+    start="torch.eye(n)[torch.randperm(n)]: what are its Gini, its columns and its diagonality?",
+    span="20 to 60 words",
+    shapes="a row for each word that attends, a column for each that is attended to",
+    requirement=_about_attention,
+)  # fmt: skip
+
+
+def _rotation(d: int, k: int, gain: float = 30.0) -> Tensor:
+    """``gain`` times the matrix that turns the positions' pairs by k places."""
+    angle = k / 10000 ** (torch.arange(0, d, 2).double() / d)
+    blocks = [
+        torch.tensor([[a.cos(), -a.sin()], [a.sin(), a.cos()]], dtype=torch.float32)
+        for a in angle
+    ]  # fmt: skip
+    return gain * torch.block_diag(*blocks)
+
+
+def _about_matrix(d: int, k: int, w: Tensor) -> str:
+    """What is wrong with the attention that the matrix makes, or nothing."""
+    p = positions(PLACES, d)
+    attention = (p @ w.detach().float() @ p.T).softmax(1)
+    if not attention.isfinite().all():
+        return "the attention is no number: the scores are too large for float32."
+    rows = torch.arange(max(0, -k), min(PLACES, PLACES - k))
+    right = attention[rows, rows + k]
+    if right.min() >= ENOUGH:
+        return ""
+    row = int(rows[right.argmin()])
+    top = int(attention[row].argmax())
+    where = f"word {row} should attend to word {row + k}"
+    if top == row + k:
+        return (
+            f"{where}, and does so most, but with {right.min():.2f} only: larger scores make a "
+            "softmax sharper."
+        )
+    if top == row and torch.equal(w, w.diag().diag()):
+        return (
+            f"{where}, and attends to itself: with W = I a score is p_i · p_j, which is largest at "
+            "j = i. The matrix must first turn p_i into p_{i+k}."
+        )
+    if top == row:
+        return (
+            f"{where}, and attends to itself: the sine and cosine of pair m stand side "
+            "by side, in dimensions 2m and 2m + 1. Does your matrix turn these two?"
+        )
+    if top == row - k:
+        return f"{where}, and attends to word {top}: your matrix turns the other way."
+    return f"{where}, and attends most to word {top}: is each pair turned by its own angle?"
+
+
+check_shifted_attention = Checker(
+    name="shifted_attention",
+    about="""``f(d, k)`` → a matrix W ``(d, d)`` with which, for P = ``positions(30, d)``, each row
+    i of softmax(P W Pᵀ) puts at least ``ENOUGH`` on the word i + k wherever there is one.""",
+    reference=_rotation,
+    cases=lambda: [
+        Case(f"d = {d}, {abs(k)} {'word' if abs(k) == 1 else 'words'} "
+             f"{'on' if k > 0 else 'back'}", (d, k))
+        for d in (16, 64) for k in (1, -1, 4, -3)
+    ],
+    returns=("w",),
+    start="sin(a + ω) = sin a · cos ω + cos a · sin ω: which 2 × 2 matrix turns one pair?",
+    span="one to four words on and back",
+    shapes="W stands between two positions of d numbers",
+    requirement=_about_matrix,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Checkers of the exercises on what AGT composes: selected words, phrases, and word order."""
+"""Lesson 06: AGT's highway and gate, the words it selects, their phrases, and word order."""
 
 from collections.abc import Callable
 from itertools import groupby, pairwise, permutations
@@ -6,28 +6,143 @@ from itertools import groupby, pairwise, permutations
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
+from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.judge import Checker
 from course_lib.metrics.composition import ALIKE, selected_words
 
+
+def _random(source: torch.Generator, *shape: int) -> Tensor:
+    return torch.randn(*shape, generator=source)
+
+
+def _gated(new: Tensor, old: Tensor, gate: Tensor) -> Tensor:
+    return new * gate + old * (1 - gate)
+
+
+def _highway(x: Tensor, w: Tensor, b: Tensor, w_t: Tensor, b_t: Tensor) -> Tensor:
+    return _gated(torch.tanh(x @ w.T + b), x, torch.sigmoid(x @ w_t.T + b_t))
+
+
+def _highway_cases() -> list[Case]:
+    cases = []
+    for rows, hidden in ((1, 1), (1, 2), (2, 2), (3, 5), (8, 30)):
+        source = generator(rows, hidden)
+        x, w, b = (
+            _random(source, rows, hidden),
+            _random(source, hidden, hidden),
+            _random(source, hidden),
+        )
+        w_t = _random(source, hidden, hidden)
+        size = f"{plural(rows, 'vector')} of {hidden}"
+        cases += [
+            Case(f"{size}, gate bias {bias}", (x, w, b, w_t, torch.full((hidden,), float(bias))))
+            for bias in (0, 1, -2)
+        ]
+    return cases
+
+
+def _highway_like(kind: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """The layer that makes ``kind(new, x, gate)`` of its new value before the tanh."""
+
+    def layer(x: Tensor, w: Tensor, b: Tensor, w_t: Tensor, b_t: Tensor) -> Tensor:
+        return kind(x @ w.T + b, x, torch.sigmoid(x @ w_t.T + b_t))
+
+    return layer
+
+
+check_highway = Checker(
+    name="highway",
+    about="""``f(x, w, b, w_t, b_t)``, ``x`` ``(batch, hidden)``, matrices ``(out, in)`` as
+    ``nn.Linear`` holds them → tanh(W x + b) ∘ T + x ∘ (1 − T) with T = σ(W_t x + b_t), as
+    ``x``.""",
+    reference=_highway,
+    cases=_highway_cases,
+    returns=("y",),
+    start="gate = torch.sigmoid(x @ w_t.T + b_t): what does a gate of 1 let through?",
+    span="from one number to 30, gate biases −2, 0 and 1",
+    mistakes=(
+        (_highway_like(lambda new, x, gate: _gated(x, torch.tanh(new), gate)),
+         "the gate is the wrong way round: T = 1 takes the new value, T = 0 carries the old one."),
+        (_highway_like(lambda new, x, gate: torch.tanh(new) * gate),
+         "x is not carried on: what the gate does not take of the new value it takes of the old, "
+         "x ∘ (1 − T)."),
+        (_highway_like(lambda new, x, gate: x + torch.tanh(new) * gate),
+         "x is added whole, as in a residual: here it is weighed by 1 − T."),
+        (_highway_like(lambda new, x, gate: _gated(new, x, gate)),
+         "the tanh of the new value is missing."),
+        (lambda x, w, b, w_t, b_t: _highway(x, w.T, b, w_t.T, b_t),
+         "the matrices are transposed: they are (out, in), so a row vector takes x @ w.T."),
+        (lambda x, w, b, w_t, b_t: _highway(x, w_t, b_t, w, b),
+         "w and b make the new value, w_t and b_t the gate: you have them the other way round."),
+    ),
+)  # fmt: skip
+
+
+def _attention_gate(
+    y: Tensor, s: Tensor, w_t: Tensor, b_t: Tensor, w_f: Tensor
+) -> tuple[Tensor, Tensor]:
+    gate = torch.sigmoid(s @ w_t.T + b_t)
+    return _gated(torch.tanh(torch.cat([y, s], 1) @ w_f.T), y, gate), gate
+
+
+def _gate_cases() -> list[Case]:
+    cases = []
+    for rows, hidden in ((1, 1), (1, 2), (2, 2), (3, 5), (8, 30)):
+        source = generator(rows, hidden, 7)
+        y, s = _random(source, rows, hidden), _random(source, rows, hidden)
+        w_t, w_f = _random(source, hidden, hidden), _random(source, hidden, 2 * hidden)
+        size = f"{plural(rows, 'sentence')}, {hidden} wide"
+        cases += [
+            Case(f"{size}, gate bias {bias}", (y, s, w_t, torch.full((hidden,), float(bias)), w_f))
+            for bias in (0, 1, -2)
+        ]
+    return cases
+
+
+def _layer_like(
+    new: Callable[[Tensor], Tensor] = torch.tanh,
+    gated: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = lambda n, y, s, t: _gated(n, y, t),
+    swapped: bool = False,
+    reads_y: bool = False,
+    bend: Callable[[Tensor], Tensor] = torch.sigmoid,
+) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The layer with another bend of the value or the gate, blend, order of [y; s], or input of
+    the gate."""
+
+    def layer(y: Tensor, s: Tensor, w_t: Tensor, b_t: Tensor, w_f: Tensor) -> tuple[Tensor, Tensor]:
+        gate = bend((y if reads_y else s) @ w_t.T + b_t)
+        both = torch.cat([s, y] if swapped else [y, s], 1)
+        return gated(new(both @ w_f.T), y, s, gate), gate
+
+    return layer
+
+
+check_attention_gate = Checker(
+    name="attention_gate",
+    about="""``f(y, s, w_t, b_t, w_f)``, ``y`` and ``s`` ``(batch, hidden)``, ``w_t`` ``(hidden,
+    hidden)``, ``w_f`` ``(hidden, 2 · hidden)`` → the next y and T = σ(W_t s + b_t), both as
+    ``y``.""",
+    reference=_attention_gate,
+    cases=_gate_cases,
+    returns=("y", "gate"),
+    start="gate = torch.sigmoid(s @ w_t.T + b_t), and torch.cat([y, s], 1) for the new value.",
+    span="from one number to 30, gate biases −2, 0 and 1",
+    mistakes=(
+        (_layer_like(reads_y=True),
+         "your gate reads y, as in a highway layer: here it reads s, what the layer selected."),
+        (_layer_like(swapped=True), "[y; s] has y first: the left half of W^f belongs to it."),
+        (_layer_like(gated=lambda new, y, s, gate: _gated(y, new, gate)),
+         "the gate is the wrong way round: T = 1 takes the layer's new value."),
+        (_layer_like(gated=lambda new, y, s, gate: _gated(new, s, gate)),
+         "carry y, the layer below, not s."),
+        (_layer_like(gated=lambda new, y, s, gate: new * gate),
+         "y is not carried on: the part that the gate leaves is y ∘ (1 − T)."),
+        (_layer_like(new=lambda both: both), "the new value lacks its tanh."),
+    ),
+)  # fmt: skip
+
+
 Predict = Callable[[Tensor], Tensor]  # word ids (words,) → logits (classes,)
-
-
-def check_selected_words(function: Callable[[Tensor, Tensor, float], Tensor]) -> None:
-    """``f(weights, mask, threshold)``, ``(batch, length)`` twice → which words' weights, scaled to
-    [0, 1] within their sentence, are above the threshold, bool as ``mask``; none where all words
-    weigh alike."""
-    check(SELECTED_WORDS, function)
-
-
-def check_phrases(function: Callable[[list[str], list[bool]], list[str]]) -> None:
-    """``f(words, selected)`` → the runs of selected words, each as one string, in order."""
-    check(PHRASES, function)
-
-
-def check_order_change(function: Callable[[Predict, Tensor], Tensor]) -> None:
-    """``f(predict, tokens)``, ``tokens`` ``(words,)`` → the largest change of any logit of
-    ``predict(tokens)`` over all orders of the words."""
-    check(ORDER_CHANGE, function)
 
 
 def _select(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
@@ -68,23 +183,9 @@ def _selection_cases() -> list[Case]:
     return cases
 
 
-def _share(weights: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Scaled between two bounds; 0 / 0 is NaN, which is above nothing."""
-    return (weights - low) / (high - low)
-
-
 def _bounds(weights: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     low = weights.masked_fill(~mask, torch.inf).amin(1, keepdim=True)
     return low, weights.amax(1, keepdim=True)
-
-
-def _no_tolerance(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    return (_share(weights, *_bounds(weights, mask)) > threshold) & mask
-
-
-def _reaching(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    low, high = _bounds(weights, mask)
-    return (_share(weights, low, high) >= threshold) & mask & (high - low > ALIKE * high)
 
 
 def _all_when_alike(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
@@ -92,33 +193,11 @@ def _all_when_alike(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
     return _select(weights, mask, threshold) | (mask & (high - low <= ALIKE * high))
 
 
-def _over_the_maximum(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    return (weights / weights.amax(1, keepdim=True) > threshold) & mask
-
-
-def _padding_counts(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    low, high = weights.amin(1, keepdim=True), weights.amax(1, keepdim=True)
-    return (_share(weights, low, high) > threshold) & (high - low > ALIKE * high) & mask
-
-
-def _over_the_batch(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    low, high = weights[mask].min(), weights[mask].max()
-    return (_share(weights, low, high) > threshold) & (high - low > ALIKE * high) & mask
-
-
-def _over_the_sentences(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    low = weights.masked_fill(~mask, torch.inf).amin(0, keepdim=True)
-    high = weights.amax(0, keepdim=True)
-    return (_share(weights, low, high) > threshold) & (high - low > ALIKE * high) & mask
-
-
-def _only_the_first(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    first = torch.nn.functional.one_hot(weights.argmax(1), weights.shape[1]).bool()
-    return first & _select(weights, mask, threshold)
-
-
-SELECTED_WORDS = Checker(
+check_selected_words = Checker(
     name="selected_words",
+    about="""``f(weights, mask, threshold)``, ``(batch, length)`` twice → which words' weights,
+    scaled to [0, 1] within their sentence, are above the threshold, bool as ``mask``; none where
+    all words weigh alike.""",
     reference=_select,
     cases=_selection_cases,
     returns=("selected",),
@@ -128,25 +207,10 @@ SELECTED_WORDS = Checker(
         (_all_when_alike,
          "where all words weigh alike (or there is one word) you select them all: a layer that "
          "prefers none selects none."),
-        (_no_tolerance,
-         "where all words weigh alike, rounding decides for you: call weights alike that differ by "
-         "less than a millionth of the largest."),
-        (_over_the_maximum,
-         "that is weight ÷ largest weight: scaled to [0, 1] here means the smallest becomes 0 and "
-         "the largest 1."),
-        (_padding_counts,
-         "the smallest weight is that of padding, 0: take it over the real words."),
-        (_over_the_batch,
-         "you scale over the whole batch: each sentence has its own smallest and largest weight."),
-        (_over_the_sentences,
-         "you scale each place over the sentences: dimension 1 holds the words."),
-        (_reaching, "a weight exactly at the threshold is not above it: >, not >=."),
         (lambda weights, mask, threshold: (weights > threshold) & mask,
          "the weights are not scaled: first make each sentence's smallest 0 and its largest 1."),
         (lambda weights, mask, threshold: mask & ~_select(weights, mask, threshold),
          "these are the words at or below the threshold: take those above it."),
-        (_only_the_first,
-         "two words with the same largest weight are both selected: compare, don't take argmax."),
     ),
 )  # fmt: skip
 
@@ -180,12 +244,9 @@ def _unclosed(words: list[str], selected: list[bool]) -> list[str]:
     return _runs(words, selected)[: -1 if selected[-1] else None]
 
 
-def _joined_across(words: list[str], selected: list[bool]) -> list[str]:
-    return [" ".join(_runs(words, selected))] * any(selected)
-
-
-PHRASES = Checker(
+check_phrases = Checker(
     name="phrases",
+    about="""``f(words, selected)`` → the runs of selected words, each as one string, in order.""",
     reference=_runs,
     cases=_phrase_cases,
     returns=("phrases",),
@@ -198,28 +259,12 @@ PHRASES = Checker(
          "one word standing alone is a phrase, too, of length 1."),
         (lambda words, selected: [word for word, flag in zip(words, selected) if flag],
          "these are the selected words one by one: neighbours belong to one phrase."),
-        (_joined_across,
-         "a word that is not selected ends a phrase: you join across the gaps."),
-        (lambda words, selected: list(dict.fromkeys(_runs(words, selected))),
-         "the same words twice are two phrases: keep both."),
         (lambda words, selected: _runs(words, [not flag for flag in selected]),
          "these are the words that were left out."),
         (lambda words, selected: [phrase.split() for phrase in _runs(words, selected)],
          "a phrase is one string, its words joined by blanks; yours is a list of words."),
-        (lambda words, selected: sorted(_runs(words, selected)),
-         "the phrases are in alphabetical order: keep the order of the sentence."),
         (lambda words, selected: ["".join(phrase.split()) for phrase in _runs(words, selected)],
          "the words of a phrase run together: join them with a blank, \" \".join(…)."),
-        (lambda words, selected: [phrase + " " for phrase in _runs(words, selected)],
-         "each phrase ends in a blank: join its words with \" \".join(…), or strip it."),
-        (lambda words, selected: [place for place, flag in enumerate(selected) if flag],
-         "these are the places of the selected words: take words[place], and join neighbours."),
-        (lambda words, selected: [
-            " ".join(phrase.split()[:-1]) for phrase in _runs(words, selected)],
-         "each phrase lacks its last word: a slice words[a:b] ends before place b."),
-        (lambda words, selected: [
-            " ".join(phrase.split()[1:]) for phrase in _runs(words, selected)],
-         "each phrase lacks its first word, the one that begins the run."),
     ),
 )  # fmt: skip
 
@@ -269,11 +314,6 @@ def _order_change(predict: Predict, tokens: Tensor) -> Tensor:
     return _changes(predict, tokens, _every_order(tokens)).abs().max()
 
 
-def _range_over_orders(predict: Predict, tokens: Tensor) -> Tensor:
-    changes = _changes(predict, tokens, _every_order(tokens))
-    return (changes.amax(0) - changes.amin(0)).max()
-
-
 def _order_cases() -> list[Case]:
     sentences = {
         "one word": [3],
@@ -290,8 +330,8 @@ def _order_cases() -> list[Case]:
     ]
 
 
-def _about_order_change(trial: Trial) -> str | None:
-    yours, expected = float(trial.yours[0]), float(trial.expected[0])
+def _about_order_change(result: CaseResult) -> str | None:
+    yours, expected = float(result.yours[0]), float(result.expected[0])
     if 0 <= yours < expected:
         return (
             f"you find a change of {yours:.3g}, but some order gives {expected:.3g}: n words have "
@@ -300,8 +340,10 @@ def _about_order_change(trial: Trial) -> str | None:
     return None
 
 
-ORDER_CHANGE = Checker(
+check_order_change = Checker(
     name="order_change",
+    about="""``f(predict, tokens)``, ``tokens`` ``(words,)`` → the largest change of any logit of
+    ``predict(tokens)`` over all orders of the words.""",
     reference=_order_change,
     cases=_order_cases,
     returns=("change",),
@@ -323,19 +365,6 @@ ORDER_CHANGE = Checker(
          "whether it changes is not how much: return the largest change itself."),
         (lambda predict, tokens: _changes(predict, tokens, _every_order(tokens)).abs().sum(),
          "you sum the changes of all orders: the largest one is asked for."),
-        (_range_over_orders,
-         "you compare the orders with each other: each is compared with the order given."),
-        (lambda predict, tokens: _changes(
-            predict, tokens, _every_order(tokens)).norm(dim=1).max(),
-         "you take the length of an order's change, which mixes the logits: the largest change of "
-         "any single logit is asked for."),
-        (lambda predict, tokens: _changes(
-            predict, tokens, _every_order(tokens)).abs().sum(1).max(),
-         "you add up the changes of an order's logits: the largest change of any single logit is "
-         "asked for."),
-        (lambda predict, tokens: _changes(
-            lambda order: predict(order).softmax(0), tokens, _every_order(tokens)).abs().max(),
-         "these are changes of probabilities: compare the logits that predict returns."),
     ),
     diagnoses=(_about_order_change,),
 )  # fmt: skip

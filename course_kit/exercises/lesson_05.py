@@ -1,53 +1,19 @@
-"""Checkers of the exercises on IRAM: the highway, the steps, their penalty and what fools it."""
+"""Lesson 05: IRAM's highway and steps, the price of steps, and what fools it."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
+from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.judge import Checker
+from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.steps import step_cosine, step_overlap, summary_share
 from course_lib.models.iram import step_penalty, visible
 from course_lib.models.layers import masked_softmax
 
 Refine = Callable[[Tensor], Tensor]
 Control = Callable[[Tensor, Tensor], Tensor]
-
-
-def check_carrying_highway(function: Callable[..., Tensor]) -> None:
-    """``f(x, w_g, b_g, w_f, b_f)``, ``x`` ``(n, width)``, matrices ``(width, width)`` that stand to
-    its right, biases ``(width,)`` → g ∘ x + (1 − g) ∘ max(0, x W_f + b_f), g = σ(x W_g + b_g)."""
-    check(HIGHWAY, function)
-
-
-def check_steps(
-    function: Callable[[Tensor, Tensor, Tensor, int, Refine, Control], Tensor],
-) -> None:
-    """``f(h, q, w, steps, refine, control)``, ``h`` ``(n, d)``, ``q`` ``(d,)``, ``w`` ``(d, d)`` →
-    attention ``(steps, n + steps − 1)``.
-
-    Each step attends by softmax(q W hᵀ), makes its summary with ``refine`` and appends it; the next
-    query is ``control(summary, query)``.
-    """
-    check(STEPS, function)
-
-
-def check_step_penalty(function: Callable[[Tensor, float], Tensor]) -> None:
-    """``f(attention, gamma)``, ``(n, T, columns)`` → γ/(2T) Σ_{i≠j} [A Aᵀ]_ij of each document,
-    ``(n,)``."""
-    check(STEP_PENALTY, function)
-
-
-def check_step_cosine(function: Callable[[Tensor], Tensor]) -> None:
-    """``f(attention)``, ``(n, T, columns)`` with T ≥ 2 → the mean cosine of the pairs of rows of
-    each document, ``(n,)``."""
-    check(STEP_COSINE, function)
-
-
-def check_passes_on(function: Callable[[Tensor, Tensor, float], Tensor]) -> None:
-    """``f(attention, mask, threshold)``, ``(n, T, words + T − 1)`` with T ≥ 2 and ``(n, words)`` →
-    whether every step after the first puts at least ``threshold`` on summaries, bool ``(n,)``."""
-    check(PASSES_ON, function)
 
 
 def _highway(
@@ -77,8 +43,11 @@ def _highway_cases() -> list[Case]:
     return cases
 
 
-HIGHWAY = Checker(
+check_carrying_highway = Checker(
     name="carrying_highway",
+    about="""``f(x, w_g, b_g, w_f, b_f)``, ``x`` ``(n, width)``, matrices ``(width, width)`` that
+    stand to its right, biases ``(width,)`` → g ∘ x + (1 − g) ∘ max(0, x W_f + b_f), g = σ(x W_g +
+    b_g).""",
     reference=_highway,
     cases=_highway_cases,
     returns=("y",),
@@ -92,29 +61,12 @@ HIGHWAY = Checker(
          "f is bent by tanh; here it is max(0, ·)."),
         (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, bend=lambda f: f),
          "f is not bent at all: max(0, x W_f + b_f)."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, 0 * b_g, w_f, b_f),
-         "b_g is missing: it decides how much is carried before anything is learned."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, 0 * b_f),
-         "b_f is missing."),
         (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, squash=lambda g: g),
          "the gate has no sigmoid, so it is no share between 0 and 1."),
         (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g.T, b_g, w_f.T, b_f),
          "the matrices stand to the right of x: x @ w_g, not x @ w_g.T."),
         (lambda x, w_g, b_g, w_f, b_f: x + torch.relu(x @ w_f + b_f),
          "that is a residual, x + f(x): there is no gate in it."),
-        (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * x,
-         "the other half is missing: what is not carried is replaced, (1 − g) ∘ f(x)."),
-        (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * x + torch.relu(x @ w_f + b_f),
-         "f(x) is added whole: it is weighed by 1 − g."),
-        (lambda x, w_g, b_g, w_f, b_f: torch.sigmoid(x @ w_g + b_g) * (
-            x - torch.relu(x @ w_f + b_f)) + 1,
-         "1 - g * f means 1 − (g f): (1 − g) needs its brackets."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, lambda f: f).relu(),
-         "max(0, ·) is around the whole: it belongs to f. What is carried may be negative."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, 0 * b_g, w_f, b_f, squash=lambda g: (
-            g.sigmoid() + b_g)), "b_g is added to the gate: it belongs into the sigmoid."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, squash=lambda g: (
-            g.softmax(1))), "a softmax makes the gates share 1: each gate has its own sigmoid."),
     ),
 )  # fmt: skip
 
@@ -176,8 +128,8 @@ def _steps_cases() -> list[Case]:
     return cases
 
 
-def _about_steps(trial: Trial) -> str | None:
-    yours, (h, *_) = trial.yours[0], trial.case.inputs
+def _about_steps(result: CaseResult) -> str | None:
+    yours, (h, *_) = result.yours[0], result.case.inputs
     late = ~visible(torch.ones(1, len(h), dtype=torch.bool), len(yours))[0]
     if yours[late].any():
         row, column = (yours * late).nonzero()[0].tolist()
@@ -185,7 +137,7 @@ def _about_steps(trial: Trial) -> str | None:
             f"step {row + 1} attends to summary {column - len(h) + 1}, which is not written yet: "
             "there the weight is exactly 0."
         )
-    if torch.allclose(yours.sort(1)[0], trial.expected[0].sort(1)[0], atol=1e-4):
+    if torch.allclose(yours.sort(1)[0], result.expected[0].sort(1)[0], atol=1e-4):
         return "the weights are right, in other columns: words first, then s1, s2 and so on."
     sums = yours.sum(1)
     if ((sums - 1).abs() > 1e-4).any():
@@ -197,8 +149,13 @@ def _about_steps(trial: Trial) -> str | None:
     return None
 
 
-STEPS = Checker(
+check_steps = Checker(
     name="steps",
+    about="""``f(h, q, w, steps, refine, control)``, ``h`` ``(n, d)``, ``q`` ``(d,)``, ``w`` ``(d,
+    d)`` → attention ``(steps, n + steps − 1)``.
+
+    Each step attends by softmax(q W hᵀ), makes its summary with ``refine`` and appends it; the next
+    query is ``control(summary, query)``.""",
     reference=_take_steps,
     cases=_steps_cases,
     returns=("attention",),
@@ -224,18 +181,6 @@ STEPS = Checker(
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w, steps, lambda x: x, control),
          "refine is never called: the summary is refine(a @ h)."),
-        (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w, steps, lambda x: x, control, append=lambda s_hat, s: refine(s_hat)),
-         "control gets a @ h: the next query is made of the refined summary."),
-        (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w.T, steps, refine, control),
-         "the scores are h W q: the query stands to the left, q @ w @ h.T."),
-        (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w, steps, refine, control, scale=h.shape[1] ** -0.5),
-         "you divide the scores by √d: IRAM does not."),
-        (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w, steps, refine, control, in_front=True),
-         "the zeros stand in front: words come first, then the summaries in the order of steps."),
     ),
     diagnoses=(_about_steps,),
 )  # fmt: skip
@@ -273,8 +218,10 @@ def _penalty_like(
     return factor * gamma * total / (2 * attention.shape[1])
 
 
-STEP_PENALTY = Checker(
+check_step_penalty = Checker(
     name="step_penalty",
+    about="""``f(attention, gamma)``, ``(n, T, columns)`` → γ/(2T) Σ_{i≠j} [A Aᵀ]_ij of each
+    document, ``(n,)``.""",
     reference=lambda attention, gamma: gamma * step_penalty(attention),
     cases=lambda: [
         Case(f"{size}, γ = {gamma:g}", (attention, gamma))
@@ -290,10 +237,6 @@ STEP_PENALTY = Checker(
          "the diagonal is in it, i = j: with it even a single step would be charged."),
         (lambda a, gamma: _penalty_like(a, gamma, factor=0.5),
          "each pair is counted once; the sum over i ≠ j holds (i, j) and (j, i)."),
-        (lambda a, gamma: _penalty_like(a, gamma, factor=2.0),
-         "the 2 of 1/(2T) is missing."),
-        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1]),
-         "the T of 1/(2T) is missing."),
         (lambda a, gamma: _penalty_like(a, gamma, factor=2 / max(1, a.shape[1] - 1)),
          "you divide by the number of pairs, T (T − 1); the paper's factor is 1/(2T)."),
         (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] ** 2),
@@ -302,17 +245,6 @@ STEP_PENALTY = Checker(
          "you divide by the columns; T is the number of steps, attention.shape[1]."),
         (lambda a, gamma: _penalty_like(a, 1.0),
          "γ is missing."),
-        (lambda a, gamma: _penalty_like(a, gamma, diagonal=True) - gamma / 2,
-         "you take T off, as if each row's product with itself were 1: it is Σ a², the diagonal."),
-        (lambda a, gamma: gamma * (a @ a.transpose(1, 2) - torch.eye(a.shape[1])).square().sum(
-            (1, 2)),
-         "that is the penalty of lesson 03, ‖A Aᵀ − I‖²; here each product is summed as it is."),
-        (lambda a, gamma: _penalty_like(a, gamma, axis=0),
-         "that is AᵀA, columns against columns: A Aᵀ compares the steps."),
-        (lambda a, gamma: torch.full((len(a),), _penalty_like(a, gamma).mean().item()),
-         "each document gets its own number, not the batch's mean."),
-        (lambda a, gamma: -_penalty_like(a, gamma),
-         "the sign is turned round: a penalty is added to the loss, so it is positive."),
     ),
 )  # fmt: skip
 
@@ -326,8 +258,10 @@ def _cosines(attention: Tensor, diagonal: bool = False, dim: int = 2) -> Tensor:
     return (products.sum((1, 2)) - same) / (steps * (steps - 1))
 
 
-STEP_COSINE = Checker(
+check_step_cosine = Checker(
     name="step_cosine",
+    about="""``f(attention)``, ``(n, T, columns)`` with T ≥ 2 → the mean cosine of the pairs of rows
+    of each document, ``(n,)``.""",
     reference=lambda attention: step_cosine(
         attention,
         torch.ones(
@@ -348,24 +282,14 @@ STEP_COSINE = Checker(
          "that is the overlap: a cosine divides each product by the lengths of both rows."),
         (lambda a: _cosines(a, diagonal=True),
          "each row's cosine with itself, always 1, is in your mean: i ≠ j alone."),
-        (lambda a: _cosines(a) / 2,
-         "your mean is halved: T (T − 1) products stand beside the diagonal."),
         (lambda a: _cosines(a) * (a.shape[1] - 1) / a.shape[1],
          "you divide by T²: without the diagonal T (T − 1) products are left."),
         (lambda a: _cosines(a, dim=1),
          "normalize takes axis 1 unless told otherwise: a row's weights lie along dim=2."),
         (lambda a: _cosines(a) * (a.shape[1] - 1) / (2 * a.shape[1]),
          "the zeros of triu or tril are in your mean: T (T − 1) / 2 pairs are left."),
-        (lambda a: 1 - _cosines(a),
-         "that is how different the rows are: the cosine is 1 where they are alike."),
         (lambda a: _cosines(a) * a.shape[1] * (a.shape[1] - 1),
          "that is the sum over the pairs, not their mean."),
-        (lambda a: _cosines(a.transpose(1, 2)),
-         "you compare columns; the steps are rows."),
-        (lambda a: torch.cosine_similarity(a[:, 0], a[:, 1], dim=1),
-         "only the first two steps are compared: all pairs."),
-        (lambda a: torch.cosine_similarity(a[:, 1:], a[:, :-1], dim=2).mean(1),
-         "only neighbouring steps are compared: the first and the third are a pair, too."),
     ),
 )  # fmt: skip
 
@@ -406,8 +330,11 @@ def _later(attention: Tensor, mask: Tensor) -> Tensor:
     return summary_share(attention, mask)[:, 1:]
 
 
-PASSES_ON = Checker(
+check_passes_on = Checker(
     name="passes_on",
+    about="""``f(attention, mask, threshold)``, ``(n, T, words + T − 1)`` with T ≥ 2 and ``(n,
+    words)`` → whether every step after the first puts at least ``threshold`` on summaries, bool
+    ``(n,)``.""",
     reference=lambda attention, mask, threshold: (_later(attention, mask) >= threshold).all(1),
     cases=_passes_cases,
     returns=("passes",),
@@ -429,17 +356,94 @@ PASSES_ON = Checker(
          "summary's column is mask.shape[1]."),
         (lambda a, mask, t: (a[:, 1:, mask.shape[1] :].amax(2) >= t).all(1),
          "only the heaviest summary counts in yours: sum over the summaries."),
-        (lambda a, mask, t: _later(a, mask).sum(1) >= t,
-         "you add the steps up: each of them must reach the threshold by itself."),
-        (lambda a, mask, t: (_later(a, mask) < t).all(1),
-         "yours is true where the steps look at words."),
-        (lambda a, mask, t: _later(a, mask)[:, -1] >= t,
-         "only the last step is asked: every step after the first."),
-        (lambda a, mask, t: _later(a, mask)[:, 0] >= t,
-         "only the second step is asked: every step after the first."),
-        (lambda a, mask, t: (a.diagonal(mask.shape[1] - 1, 1, 2)[:, 1:] >= t).all(1),
-         "only the summary just before is counted; a step may return to an older one."),
-        (lambda a, mask, t: (a[:, 1:].amax(2) >= t).all(1),
-         "a large weight may lie on a word: sum the columns of the summaries alone."),
     ),
+)  # fmt: skip
+
+
+STEPS_PRICES = 3
+CHEAP, DEAR = 0.05, 0.5  # the most that steps apart may cost, and the least for steps alike
+
+
+def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
+    """Mean cosine of what the summaries are made of, in words."""
+    unit = torch.nn.functional.normalize(iram_steps(attention, mask), dim=2)
+    products = unit @ unit.transpose(1, 2)
+    same = products.diagonal(dim1=1, dim2=2).sum(1)
+    return (products.sum((1, 2)) - same) / (STEPS_PRICES * (STEPS_PRICES - 1))
+
+
+def _documents(words: int) -> Tensor:
+    """Five ways to spend three steps, ``(5, 3, words + 2)``: a word thrice, everything thrice, a
+    word handed on, a word each, a third of the words each."""
+    made = torch.zeros(5, STEPS_PRICES, words + STEPS_PRICES - 1)
+    made[0, :, words // 2] = 1
+    made[1, :, :words] = 1 / words
+    made[2, torch.arange(STEPS_PRICES), torch.tensor([words - 1, words, words + 1])] = 1
+    made[3, torch.arange(STEPS_PRICES), torch.tensor([words - 1, 0, 2])] = 1
+    for step, part in enumerate(torch.arange(words).chunk(STEPS_PRICES)):
+        made[4, step, part] = 1 / len(part)
+    return made
+
+
+def _cases() -> list[Case]:
+    cases = []
+    for words, padding in ((5, 0), (5, 3), (12, 0), (40, 8)):
+        of_words, of_summaries = _documents(words).split([words, STEPS_PRICES - 1], 2)
+        attention = torch.cat(
+            [of_words, torch.zeros(5, STEPS_PRICES, padding), of_summaries], 2
+        ).requires_grad_()  # so that a checker can tell whether a price could be trained with
+        mask = (torch.arange(words + padding) < words).repeat(5, 1)
+        what = f"five documents of {words} words" + f", {padding} places of padding" * bool(padding)
+        cases.append(Case(what, (attention, mask)))
+    return cases
+
+
+def _about_price(attention: Tensor, mask: Tensor, price: Tensor) -> str:
+    """What is wrong with these prices, or nothing."""
+    if not price.requires_grad:
+        return (
+            "the price has no gradient, so no training can lower it: comparisons, argmax and "
+            "detach cut it off."
+        )
+    if not price.isfinite().all():
+        return "a price is no number: weights are often exactly 0, so mind a division and a log."
+    attention, price = attention.detach(), price.detach()
+    dear = _unrolled_cosine(attention, mask) > 0.5
+    wrong = torch.where(dear, price < DEAR, price > CHEAP).nonzero().flatten().tolist()
+    if not wrong:
+        return ""
+    place = wrong[0]
+    cost = f"and cost {price[place]:.2f}"
+    if not dear[place]:
+        return f"in document {place} each step reads words of its own, {cost}: at most {CHEAP}."
+    ask = f"at least {DEAR} is asked"
+    one = attention[place : place + 1], mask[place : place + 1]
+    if step_overlap(*one) > 0.9:
+        return f"in document {place} all steps look at one and the same word, {cost}; {ask}."
+    if summary_share(*one)[0, -1] > 0.9:
+        return (
+            f"in document {place} steps 2 and 3 read nothing but summaries, {cost}; {ask}. Which "
+            "words is each summary made of?"
+        )
+    words = int(one[1].sum())
+    return (
+        f"in document {place} all steps look at all {words} words alike, {cost}; {ask}. "
+        "Small products need not be different rows."
+    )
+
+
+check_step_price = Checker(
+    name="step_price",
+    about="""``f(attention, mask)``, ``(n, 3, words + 2)`` and ``(n, words)`` → a price for each
+    document, ``(n,)``, with a gradient: at most ``CHEAP`` where every step reads words of its own,
+    at least ``DEAR`` where all look at one word, all look at everything alike, or later steps read
+    nothing but summaries.""",
+    reference=_unrolled_cosine,
+    cases=_cases,
+    returns=("price",),
+    start="say for each step which words it has read by then, its summaries counted as the words "
+    "they are made of; then compare these rows.",
+    span="five ways to spend three steps, 5 to 40 words",
+    shapes="one price for each document",
+    requirement=_about_price,
 )  # fmt: skip

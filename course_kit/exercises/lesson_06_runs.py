@@ -1,24 +1,13 @@
-"""Checkers of lesson 06 on runs of selected words: orders that make them, how likely few are."""
+"""Lesson 06: how long the phrases of selected words are by chance, and at most."""
 
 from collections.abc import Callable, Iterable
-from math import comb, perm
+from math import comb
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, plural
-
-
-def check_phrase_orders(function: Callable[[list[bool]], tuple[list[int], list[int]]]) -> None:
-    """``f(selected)`` → two orders of the places 0 … n − 1: one in which the selected words form
-    phrases as long as possible on average, one in which they are as short as possible."""
-    check(PHRASE_ORDERS, function)
-
-
-def check_few_runs(function: Callable[[int, int, int], float]) -> None:
-    """``f(n, k, runs)`` → the probability that ``k`` ≥ 1 of ``n`` words, in random places, form at
-    most so many runs."""
-    check(FEW_RUNS, function)
+from course_kit.exercises.cases import Case, CaseResult, plural
+from course_kit.exercises.judge import Checker
 
 
 def _runs(marks: list[bool]) -> int:
@@ -70,15 +59,17 @@ def _order_cases() -> list[Case]:
     ]
 
 
-PHRASE_ORDERS = Checker(
+check_phrase_orders = Checker(
     name="phrase_orders",
+    about="""``f(selected)`` → two orders of the places 0 … n − 1: one in which the selected words
+    form phrases as long as possible on average, one in which they are as short as possible.""",
     reference=_orders,
     cases=_order_cases,
     returns=("longest", "shortest"),
     start="sort the places by whether they are selected: that is one of the two.",
     span="one word to ten, none selected to all",
     requirement=_about_orders,
-)
+)  # fmt: skip
 
 
 def _exactly(n: int, k: int, runs: int) -> Tensor:
@@ -105,30 +96,8 @@ def _with(cuts: int = -1, gaps: int = 1, ways: Callable[[int, int], int] = comb)
     return at_most
 
 
-def _placed(ways: Callable[[int, int], int]) -> Callable:
-    """The sum with another number of ways to put r runs into the gaps."""
-
-    def at_most(n: int, k: int, runs: int) -> Tensor:
-        counts = range(1, runs + 1)
-        return _sum(comb(k - 1, r - 1) * ways(n - k + 1, r) / comb(n, k) for r in counts)
-
-    return at_most
-
-
-def _both_kinds(n: int, k: int, runs: int) -> Tensor:
-    """Runs of words that are not selected count, too; theirs are as many, or one more or less."""
-    if k == n:
-        return torch.tensor(1.0)
-    ways = [
-        (1 + (chosen == others)) * comb(k - 1, chosen - 1) * comb(n - k - 1, others - 1)
-        for chosen in range(1, runs + 1)
-        for others in range(max(1, chosen - 1), min(chosen + 1, runs - chosen) + 1)
-    ]
-    return torch.tensor(sum(ways) / comb(n, k))
-
-
-def _about_chance(trial: Trial) -> str | None:
-    yours = float(trial.yours[0])
+def _about_chance(result: CaseResult) -> str | None:
+    yours = float(result.yours[0])
     if not 0 <= yours <= 1 + 1e-9:
         return (
             f"{yours:.3g} is no probability: divide by the number of ways to choose the places, "
@@ -137,8 +106,10 @@ def _about_chance(trial: Trial) -> str | None:
     return None
 
 
-FEW_RUNS = Checker(
+check_few_runs = Checker(
     name="few_runs",
+    about="""``f(n, k, runs)`` → the probability that ``k`` ≥ 1 of ``n`` words, in random places,
+    form at most so many runs.""",
     reference=_at_most,
     cases=lambda: [
         Case(f"{k} of {plural(n, 'word')} in at most {plural(runs, 'run')}", (n, k, runs))
@@ -152,8 +123,6 @@ FEW_RUNS = Checker(
     mistakes=(
         (_exactly,
          "that is the chance of exactly so many runs: at most adds those with fewer."),
-        (lambda n, k, runs: _at_most(n, k, runs - 1),
-         "you leave out the case of exactly so many runs: at most includes it."),
         (lambda n, k, runs: 1 - _at_most(n, k, runs - 1),
          "that is the chance of at least so many runs; few runs are long phrases."),
         (_with(gaps=0),
@@ -162,19 +131,8 @@ FEW_RUNS = Checker(
          "you put runs only between two other words: the ends of the sentence are gaps, too."),
         (_with(cuts=0),
          "k words in a row can be cut in k − 1 places, not in k."),
-        (_with(ways=lambda n, k: 2**n),
-         "you toss a coin for each word: here exactly k are selected, in one of C(n, k) ways."),
         (lambda n, k, runs: 1 - _at_most(n, k, runs),
          "that is the chance of more runs than that; few runs are long phrases."),
-        (lambda n, k, runs: _at_most(n, k, runs).floor(),
-         "// divides whole numbers and drops the rest: a probability takes /."),
-        (_placed(perm),
-         "you count the order in which the runs are put into their gaps: the parts of a cut row "
-         "keep their order."),
-        (_placed(lambda gaps, r: comb(gaps + r - 1, r)),
-         "two runs in one gap would be one run: the r gaps are all different."),
-        (_both_kinds,
-         "you count the runs of words that are not selected, too."),
     ),
     diagnoses=(_about_chance,),
 )  # fmt: skip

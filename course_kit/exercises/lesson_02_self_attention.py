@@ -1,39 +1,16 @@
-"""Checkers of the exercises on self-attention: scaled dot products, order, the uniform line."""
+"""Lesson 02: scaled dot products, the order of words, and several heads."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.attention import about_weights, exchanged
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
-from course_lib.metrics.attention import uniform_diagonality
+from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.judge import Checker
+from course_kit.exercises.lesson_02 import about_weights, exchanged
 from course_lib.models.layers import masked_softmax, positions
 
 SetFunction = Callable[[Tensor], Tensor]
-
-
-def check_self_attention(
-    function: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> None:
-    """``f(q, k, v, mask)`` → output ``(batch, n, values)`` and attention ``(batch, n, n)``.
-
-    ``q`` and ``k`` are ``(batch, n, d)``, ``v`` ``(batch, n, values)``, ``mask`` ``(batch, n)`` of
-    the keys. Row i of the attention is the masked softmax of q_i · k_j / √d over j.
-    """
-    check(SELF_ATTENTION, function)
-
-
-def check_order(function: Callable[[SetFunction, Tensor], str]) -> None:
-    """``f(function, x)``, ``x`` ``(n, d)`` with n ≥ 2 → ``"invariant"`` if the function's result
-    stays however the rows of x are shuffled, ``"equivariant"`` if its rows are shuffled along,
-    ``"neither"`` otherwise."""
-    check(ORDER, function)
-
-
-def check_uniform_diagonality(function: Callable[[int, int], float]) -> None:
-    """``f(n, bandwidth)`` → the diagonality of uniform attention over n tokens, exactly."""
-    check(UNIFORM_DIAGONALITY, function)
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:
@@ -74,18 +51,22 @@ def _self_attention_cases() -> list[Case]:
     return ordinary + special
 
 
-def _about_self_attention(trial: Trial) -> str | None:
-    q, k, _, mask = trial.case.inputs
-    if trial.yours[0].shape == trial.yours[1].shape and exchanged(trial):
+def _about_self_attention(result: CaseResult) -> str | None:
+    q, k, _, mask = result.case.inputs
+    if result.yours[0].shape == result.yours[1].shape and exchanged(result):
         return "the two results are exchanged: return the output first, then the attention."
     scores = _scores(q, k) / q.shape[-1] ** 0.5
     rows = (part.flatten(0, 1) for part in (scores, mask.unsqueeze(1).expand_as(scores),
-                                            trial.yours[1]))  # fmt: skip
+                                            result.yours[1]))  # fmt: skip
     return about_weights(*rows)
 
 
-SELF_ATTENTION = Checker(
+check_self_attention = Checker(
     name="self_attention",
+    about="""``f(q, k, v, mask)`` → output ``(batch, n, values)`` and attention ``(batch, n, n)``.
+
+    ``q`` and ``k`` are ``(batch, n, d)``, ``v`` ``(batch, n, values)``, ``mask`` ``(batch, n)`` of
+    the keys. Row i of the attention is the masked softmax of q_i · k_j / √d over j.""",
     reference=_self_attention,
     cases=_self_attention_cases,
     returns=("output", "alpha"),
@@ -101,25 +82,11 @@ SELF_ATTENTION = Checker(
          "you divide by the root of n, the number of tokens: d is the last size of q."),
         (lambda q, k, v, mask: _attend(_scores(q, k) * q.shape[-1] ** 0.5, v, mask.unsqueeze(1)),
          "you multiply by √d, which makes the softmax spikier still: divide."),
-        (lambda q, k, v, mask: _attend(_scores(k, q) / q.shape[-1] ** 0.5, v, mask.unsqueeze(1)),
-         "queries and keys are exchanged: row i should hold q_i · k_j."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1] ** 0.5, v,
                                        mask.unsqueeze(1), dim=1),
          "your columns sum to 1: each row i is a distribution over the keys j, the last axis."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1] ** 0.5, v, mask.unsqueeze(2)),
          "the mask is laid over the queries, mask.unsqueeze(2): it should hide keys, columns."),
-        (lambda q, k, v, mask: _weighing(
-            _self_attention(q, k, v, mask)[1] * mask.unsqueeze(2), v),
-         "the rows of padded queries are set to zero: the mask hides keys alone, these rows are "
-         "rows like the others."),
-        (lambda q, k, v, mask: _attend(_scores(q, k) / v.shape[-1] ** 0.5, v, mask.unsqueeze(1)),
-         "you divide by the root of the size of v: d is the last size of q and k."),
-        (lambda q, k, v, mask: _weighing(
-            (_scores(q, k) / q.shape[-1] ** 0.5 * mask.unsqueeze(1)).softmax(-1), v),
-         "you set padded scores to 0, but exp(0) is 1, not 0: set them to −inf."),
-        (lambda q, k, v, mask: (_self_attention(q, k, v, mask)[1].transpose(1, 2) @ v,
-                                _self_attention(q, k, v, mask)[1]),
-         "alpha is right, but the output mixes the values by its columns: alpha @ v, not alphaᵀ."),
     ),
     diagnoses=(_about_self_attention,),
 )  # fmt: skip
@@ -191,6 +158,8 @@ FUNCTIONS = {
     "a convolution": (_neighbours, "neither"),
     "the two tokens at each end": (_both_ends, "neither"),
 }
+
+
 KINDS = {function: kind for function, kind in FUNCTIONS.values()}
 
 
@@ -217,8 +186,8 @@ def _kind(
     return "equivariant" if fits else "neither"
 
 
-def _about_order(trial: Trial) -> str | None:
-    yours, expected = trial.yours[0], trial.expected[0]
+def _about_order(result: CaseResult) -> str | None:
+    yours, expected = result.yours[0], result.expected[0]
     if yours not in ("invariant", "equivariant", "neither"):
         return f'you returned {yours!r}; the answers are "invariant", "equivariant", "neither".'
     if (yours, expected) == ("equivariant", "neither"):
@@ -231,8 +200,11 @@ def _about_order(trial: Trial) -> str | None:
     return f"yours says {yours!r}, but it is {expected}."
 
 
-ORDER = Checker(
+check_order = Checker(
     name="order",
+    about="""``f(function, x)``, ``x`` ``(n, d)`` with n ≥ 2 → ``"invariant"`` if the function's
+    result stays however the rows of x are shuffled, ``"equivariant"`` if its rows are shuffled
+    along, ``"neither"`` otherwise.""",
     reference=lambda function, x: KINDS[function],
     cases=_order_cases,
     returns=("kind",),
@@ -260,50 +232,66 @@ ORDER = Checker(
 )  # fmt: skip
 
 
-def _uniform(n: int, bandwidth: int) -> Tensor:
-    return uniform_diagonality(torch.tensor([n]), bandwidth)[0]
+def _multi_head(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, heads: int, *,
+    causal: int = 0, divisor: float | None = None, blocks: bool = True, values: bool = True,
+    joined: bool = True,
+) -> Tensor:  # fmt: skip
+    """The layer, and what becomes of it: ``causal`` is the last diagonal that may be seen."""
+    n, d = x.shape[1:]
+    width = d // heads
+
+    def split(features: Tensor) -> Tensor:  # (batch, heads, n, width)
+        if blocks:
+            return features.unflatten(2, (heads, width)).transpose(1, 2)
+        return features.unflatten(2, (width, heads)).permute(0, 3, 1, 2)
+
+    q, k, v = (split(x @ w) for w in (w_q, w_k, w_v))
+    seen = torch.ones(n, n, dtype=torch.bool).tril(causal)
+    scores = q @ k.transpose(2, 3) / (divisor or width) ** 0.5
+    mixed = masked_softmax(scores, seen) @ (v if values else split(x))
+    together = mixed.transpose(1, 2).flatten(2)  # the heads side by side
+    return together @ w_o if joined else together
 
 
-def _by_distance(n: int, end: int) -> Tensor:
-    """The share of pairs at distances below ``end``, also where there are none so far apart."""
-    return torch.tensor((n + sum(2 * (n - k) for k in range(1, end))) / n**2)
+def _multi_head_cases() -> list[Case]:
+    cases = []
+    for batch, n, heads, width in ((1, 1, 1, 2), (1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3),
+                                   (1, 5, 4, 2), (3, 12, 3, 8)):  # fmt: skip
+        source, d = generator(batch, n, heads, width), heads * width
+        x = torch.randn(batch, n, d, generator=source)
+        weights = [torch.randn(d, d, generator=source) / d**0.5 for _ in range(4)]
+        what = f"{plural(n, 'place')}, {plural(heads, 'head')} of width {width}"
+        cases.append(Case(what, (x, *weights, heads)))
+    return cases
 
 
-UNIFORM_DIAGONALITY = Checker(
-    name="uniform_diagonality",
-    reference=_uniform,
-    cases=lambda: [
-        Case(f"{plural(n, 'token')}, bandwidth {bandwidth}", (n, bandwidth))
-        for n in (1, 2, 3, 5, 10, 44, 200) for bandwidth in (0, 1, 2, 5)
-    ],
-    returns=("diagonality",),
-    start="of the n² pairs (i, j), how many have |i − j| = 0, how many = 1, … up to bandwidth?",
-    span="from one token to 200, bandwidths 0, 1, 2 and 5",
+check_multi_head = Checker(
+    name="multi_head",
+    about="""``f(x, w_q, w_k, w_v, w_o, heads)`` → causal multi-head self-attention ``(batch, n,
+    d)``.
+
+    ``x`` is ``(batch, n, d)``, the weights ``(d, d)``; queries are ``x @ w_q``. Head by head the
+    next d / heads features, scores divided by the root of so many; place i attends to 0 … i; the
+    heads' outputs side by side, times ``w_o``.""",
+    reference=_multi_head,
+    cases=_multi_head_cases,
+    returns=("output",),
+    start="write it for heads = 1 first: it is Exercise 3 with a causal mask and w_o.",
+    shapes="as many places and features as x",
+    span="up to four heads and twelve places",
     mistakes=(
-        (lambda n, b: torch.tensor((2 * b + 1) / n),
-         "(2b + 1)/n holds far from the edges only: the first and last rows have fewer "
-         "neighbours, and a share is never above 1."),
-        (lambda n, b: torch.tensor(min(1.0, (2 * b + 1) / n)),
-         "(2b + 1)/n, cut at 1, still counts neighbours beyond the edges: distance k ≥ 1 occurs "
-         "2 (n − k) times."),
-        (lambda n, b: (_uniform(n, b) + 1 / n) / 2,
-         "only one side is counted: distance k ≥ 1 occurs twice, before and after."),
-        (lambda n, b: _uniform(n, b - 1) if b else torch.tensor(0.0),
-         "the band is one too narrow: |i − j| = bandwidth belongs to it."),
-        (lambda n, b: _by_distance(n, b),
-         "two things at the end of the sum: range(1, b) stops before distance b, and in a short "
-         "text no distance is larger than n − 1."),
-        (lambda n, b: _by_distance(n, min(b, n - 1)),
-         "the largest distance is left out: range(1, m) ends at m − 1, so up to m it is "
-         "range(1, m + 1)."),
-        (lambda n, b: _uniform(n, b) * n,
-         "you divide by n; there are n² pairs."),
-        (lambda n, b: 2 * _uniform(n, b) - 1 / n,
-         "distance k occurs n − k times on each side; yours counts every pair beside the "
-         "diagonal twice."),
-        (lambda n, b: torch.tensor((n + 2 * n * b - b * (b + 1)) / n**2),
-         "where the bandwidth is larger than the text, n − k turns negative: distances end at "
-         "n − 1."),
+        (lambda *given: _multi_head(*given, causal=100),
+         "every place sees the places after it: row i may look at 0 … i alone."),
+        (lambda *given: _multi_head(*given, causal=-1),
+         "a place does not see itself: the diagonal belongs to the mask, too."),
+        (lambda x, *rest: _multi_head(x, *rest, divisor=x.shape[2]),
+         "you divide by √d of the whole layer: a head's queries have d / heads numbers."),
+        (lambda *given: _multi_head(*given, divisor=1.0),
+         "the division by the root of the head's width is missing."),
+        (lambda *given: _multi_head(*given, divisor=given[5]),
+         "you divide by the root of the number of heads: a head's queries have d / heads numbers."),
+        (lambda *given: _multi_head(*given, divisor=(given[0].shape[2] // given[5]) ** 2),
+         "you divide by the head's width: the root of it is asked for."),
     ),
-    diagnoses=(),
 )  # fmt: skip

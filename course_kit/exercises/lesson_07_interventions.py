@@ -1,26 +1,14 @@
-"""Checkers of the exercises on attention that is changed while the text stays: zeroed, shuffled."""
+"""Lesson 07: attention that is changed by hand, and integrated gradients."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator
+from course_kit.exercises.cases import Case, CaseResult, generator, plural
+from course_kit.exercises.judge import Checker
 
 Answer = Callable[[Tensor], Tensor]  # attention ``(m, places)`` → probabilities ``(m, classes)``
-
-
-def check_zeroed(function: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """``f(attention, gone)``, ``(rows, places)`` twice → attention that is 0 where ``gone`` and
-    sums to 1; a row that loses all its weight is zero."""
-    check(ZEROED, function)
-
-
-def check_permutation_change(function: Callable[[Answer, Tensor, Tensor], Tensor]) -> None:
-    """``f(answer, attention, orders)``, ``(places,)`` and an odd number of permutations
-    ``(shuffles, places)`` → the median total variation between the shuffled attention's output and
-    the given one's."""
-    check(PERMUTATION_CHANGE, function)
 
 
 def _zeroing_cases() -> list[Case]:
@@ -51,15 +39,17 @@ def _where_empty(attention: Tensor, gone: Tensor, instead: Tensor) -> Tensor:
     return torch.where(empty, instead, _zeroed(attention, gone))
 
 
-def _about_sums(trial: Trial) -> str | None:
-    found, gone = trial.yours[0], trial.case.inputs[1]
+def _about_sums(result: CaseResult) -> str | None:
+    found, gone = result.yours[0], result.case.inputs[1]
     if found[gone].any():
         return "a place that should be zero has a weight."
     return None
 
 
-ZEROED = Checker(
+check_zeroed = Checker(
     name="zeroed",
+    about="""``f(attention, gone)``, ``(rows, places)`` twice → attention that is 0 where ``gone``
+    and sums to 1; a row that loses all its weight is zero.""",
     reference=_zeroed,
     cases=_zeroing_cases,
     returns=("weights",),
@@ -83,21 +73,9 @@ ZEROED = Checker(
          "exp(0) is 1, so zeroed places weigh again."),
         (lambda attention, gone: attention.masked_fill(gone, -torch.inf).softmax(-1).nan_to_num(),
          "you take a second softmax over what is left: dividing by its sum keeps the ratios."),
-        (lambda attention, gone: _zeroed(attention, ~gone),
-         "you keep what should go: gone is True where the weight becomes 0."),
-        (lambda attention, gone: _shared(attention, gone),
-         "all places that are left weigh the same in yours: keep the ratios between them."),
-        (lambda attention, gone: attention.masked_fill(gone, 0.0)
-            / attention.masked_fill(gone, 0.0).sum().clamp(min=1e-9),
-         "you divide by the sum of all rows: each row sums to 1 on its own."),
     ),
     diagnoses=(_about_sums,),
 )  # fmt: skip
-
-
-def _shared(attention: Tensor, gone: Tensor) -> Tensor:
-    stays = ((attention > 0) & ~gone).float()
-    return stays / stays.sum(-1, keepdim=True).clamp(min=1)
 
 
 VALUES = torch.tensor(  # of each word for each class
@@ -143,8 +121,11 @@ def _distance(first: Tensor, second: Tensor) -> Tensor:
     return (first - second).abs().sum(1) / 2
 
 
-PERMUTATION_CHANGE = Checker(
+check_permutation_change = Checker(
     name="permutation_change",
+    about="""``f(answer, attention, orders)``, ``(places,)`` and an odd number of permutations
+    ``(shuffles, places)`` → the median total variation between the shuffled attention's output and
+    the given one's.""",
     reference=_change(lambda shuffled, own: _distance(shuffled, own).median()),
     cases=_shuffle_cases,
     returns=("change",),
@@ -157,23 +138,107 @@ PERMUTATION_CHANGE = Checker(
          "cannot move."),
         (_change(lambda shuffled, own: _distance(shuffled, own).max()),
          "that is the largest change, which grows with the number of shuffles: take the median."),
-        (_change(lambda shuffled, own: 2 * _distance(shuffled, own).median()),
-         "the ½ is missing: what one class gains another loses, and both are in the sum."),
         (_change(lambda shuffled, own: (shuffled - own).abs().max(1).values.median()),
          "you take the largest change of a class: total variation is half the sum over the "
          "classes."),
         (_change(lambda shuffled, own: (shuffled - own).abs()[:, own.argmax()].median()),
          "you look at the predicted class alone: the other classes can change places unseen."),
-        (_change(lambda shuffled, own: (shuffled - own).abs().mean(1).median()),
-         "you take the mean over the classes: total variation is half their sum."),
         (_change(lambda shuffled, own: (shuffled - own).square().sum(1).sqrt().median()),
          "that is the Euclidean distance: take absolute values, not squares."),
-        (_change(lambda shuffled, own: _distance(
-            shuffled.median(0).values.unsqueeze(0), own).squeeze(0)),
-         "you take the median of the outputs: take the distance of each shuffle first."),
-        (_change(lambda shuffled, own: _distance(shuffled, shuffled[:1]).median()),
-         "you compare with the first shuffle: compare with the output of the given attention."),
         (_change(lambda shuffled, own: (shuffled - own).sum(1).median() / 2),
          "without absolute values what one class gains cancels what another loses."),
+    ),
+)  # fmt: skip
+
+
+Function = Callable[[Tensor], Tensor]  # word vectors (m, words, d) → one number each, (m,)
+
+
+def _adds_up(x: Tensor) -> Tensor:
+    return (x * torch.linspace(-1, 2, x.shape[-1])).sum((1, 2))
+
+
+def _saturates(x: Tensor) -> Tensor:
+    """Flat for large sums, where the gradient at x itself shows next to nothing."""
+    return torch.tanh(3 * x.sum((1, 2)))
+
+
+def _attends(x: Tensor) -> Tensor:
+    """A softmax over the words, pooled: words compete."""
+    weights = (2 * x[..., 0]).softmax(1)
+    return 4 * (weights * x.sum(2)).sum(1)
+
+
+def _multiplies(x: Tensor) -> Tensor:
+    """Pairs of neighbours, so that no word counts alone."""
+    return (x[:, :-1] * x[:, 1:]).sum((1, 2)) + x[:, 0].square().sum(1)
+
+
+MODELS = {
+    "a sum": _adds_up,
+    "a saturated sum": _saturates,
+    "products of neighbours": _multiplies,
+    "a pooled softmax": _attends,
+}
+
+
+def _cases() -> list[Case]:
+    return [
+        Case(
+            f"{kind}, {plural(words, 'word')} of {plural(size, 'number')}, {plural(steps, 'step')}",
+            (model, torch.randn(words, size, generator=generator(words, size, steps)), steps),
+        )
+        for words, size, steps in ((2, 1, 1), (2, 2, 2), (5, 3, 4), (8, 4, 50))
+        for kind, model in MODELS.items()
+    ]
+
+
+def _slopes(model: Function, x: Tensor, scales: Tensor) -> Tensor:
+    """``(scales, words, d)``."""
+    points = (scales[:, None, None] * x).requires_grad_()
+    return torch.autograd.grad(model(points).sum(), points)[0]
+
+
+def _middles(steps: int) -> Tensor:
+    return (torch.arange(steps) + 0.5) / steps
+
+
+def _integrated(model: Function, x: Tensor, steps: int) -> Tensor:
+    return (x * _slopes(model, x, _middles(steps)).mean(0)).sum(1)
+
+
+def _at(scales: Callable[[int], Tensor]) -> Callable[[Function, Tensor, int], Tensor]:
+    """A wrong answer that takes the slopes at other places of the path."""
+    return lambda model, x, steps: (x * _slopes(model, x, scales(steps)).mean(0)).sum(1)
+
+
+check_integrated_gradients = Checker(
+    name="integrated_gradients",
+    about="""``f(model, x, steps)``, ``x`` ``(words, d)`` → the importance of each word,
+    ``(words,)``: its vector times the mean slope of ``model`` at a · x, a in the middle of
+    ``steps`` equal parts of [0, 1], summed over the vector. ``model`` takes ``(m, words, d)`` and
+    gives ``(m,)``.""",
+    reference=_integrated,
+    cases=_cases,
+    returns=("importance",),
+    start="a = (torch.arange(steps) + 0.5) / steps; all points at once are a[:, None, None] * x.",
+    span="two words to eight, one step to fifty, under four small models",
+    shapes="one number a word: sum over its vector, and take the mean over the steps",
+    mistakes=(
+        (_at(lambda steps: torch.ones(1)),
+         "that is gradient × input: take the slope along the whole path from zero to x, not at x "
+         "alone."),
+        (_at(lambda steps: torch.arange(steps) / steps),
+         "you begin each part at its left end, a = 0 among them: take the middle of each part."),
+        (_at(lambda steps: (torch.arange(steps) + 1.0) / steps),
+         "you take the right end of each part: take its middle, (k + ½) / steps."),
+        (lambda model, x, steps: _slopes(model, x, _middles(steps)).mean(0).sum(1),
+         "that is the mean slope alone: a word's importance is its vector times that slope."),
+        (lambda model, x, steps: steps * _integrated(model, x, steps),
+         "you add the slopes up: an integral over [0, 1] is their mean, so divide by the steps."),
+        (lambda model, x, steps: (
+            _middles(steps)[:, None, None] * x * _slopes(model, x, _middles(steps))
+        ).mean(0).sum(1),
+         "you multiply each slope by its own point a · x: the path's direction is x everywhere."),
     ),
 )  # fmt: skip

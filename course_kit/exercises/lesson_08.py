@@ -1,6 +1,6 @@
-"""Checkers of the exercises on replications that do not come out: curves, unknown words, and
-comparisons that change one thing."""
+"""Lesson 08: what a replication looks for: unknown words, single changes, defects, pairs."""
 
+import math
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -8,30 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check
+from course_kit.exercises.cases import Case, CaseResult, generator, plural
+from course_kit.exercises.judge import Checker
 from course_kit.exercises.records import committed_record
+from course_lib.metrics import mcnemar
 
 Runs = list[dict[str, Any]]  # the settings of each run
 Rule = Callable[[list[float], list[float]], bool]  # of training and validation losses
 STUCK, OVER, UNDER = "stuck", "over-fitted", "under-trained"
 FALL, RISE = 0.05, 0.10  # as shares: a loss that learns falls by more, one that turns rises by more
-
-
-def check_defect(function: Callable[[list[float], list[float]], str]) -> None:
-    """``f(training, validation)``, the losses of each epoch → ``"stuck"``, ``"over-fitted"`` or
-    ``"under-trained"``."""
-    check(DEFECT, function)
-
-
-def check_unknown_share(function: Callable[[set[str], list[list[str]]], float]) -> None:
-    """``f(known, sentences)`` → the share of the sentences' words that are not ``known``, every
-    occurrence counted."""
-    check(UNKNOWN_SHARE, function)
-
-
-def check_one_change(function: Callable[[Runs], list[tuple[int, int]]]) -> None:
-    """``f(runs)`` → the places ``(i, j)``, i < j, of all pairs that differ in one setting."""
-    check(ONE_CHANGE, function)
 
 
 def _defect(training: list[float], validation: list[float]) -> str:
@@ -98,16 +83,6 @@ def _turned_first(training: list[float], validation: list[float]) -> str:
     return OVER if _has_turned(training, validation) else _defect(training, validation)
 
 
-def _by_the_last_step(training: list[float], validation: list[float]) -> str:
-    return (
-        STUCK if training[-1] > (1 - FALL) * training[-2] else _turned_first(training, validation)
-    )
-
-
-def _stuck_by_validation(training: list[float], validation: list[float]) -> str:
-    return STUCK if validation[-1] > (1 - FALL) * validation[0] else _defect(training, validation)
-
-
 def _not_fallen(training: list[float], validation: list[float]) -> bool:
     return training[0] - training[-1] < FALL
 
@@ -116,15 +91,17 @@ def _risen(training: list[float], validation: list[float]) -> bool:
     return validation[-1] - min(validation) > RISE
 
 
-def _about_names(trial: Trial) -> str | None:
+def _about_names(result: CaseResult) -> str | None:
     names = (STUCK, OVER, UNDER)
-    if trial.yours[0] not in names:
-        return f"{trial.yours[0]!r} is none of the three names: {', '.join(map(repr, names))}."
+    if result.yours[0] not in names:
+        return f"{result.yours[0]!r} is none of the three names: {', '.join(map(repr, names))}."
     return None
 
 
-DEFECT = Checker(
+check_defect = Checker(
     name="defect",
+    about="""``f(training, validation)``, the losses of each epoch → ``"stuck"``, ``"over-fitted"``
+    or ``"under-trained"``.""",
     reference=_defect,
     cases=_curve_cases,
     returns=("defect",),
@@ -143,42 +120,12 @@ DEFECT = Checker(
         (_rule(_is_stuck, lambda t, v: v[-1] > min(v)),
          "a validation loss wavers from epoch to epoch: it has turned when it ends more than 10 % "
          "above its smallest value."),
-        (_by_the_last_step,
-         "you look at the last step alone: a training loss that has come to rest after falling is "
-         "not stuck. Compare with the first epoch."),
-        (_stuck_by_validation,
-         "stuck is about the training loss: a network that learns by heart may have a validation "
-         "loss that never falls."),
         (_rule(_is_stuck, _risen),
          "10 % is a share of the smallest validation loss, not a difference: multiply "
          "by 1.1."),
         (_rule(_not_fallen, _has_turned),
          "5 % is a share of the first training loss, no difference between losses: multiply by "
          "0.95."),
-        (_rule(_not_fallen, _risen),
-         "5 % and 10 % are shares of a loss, not differences: multiply by 0.95 and "
-         "by 1.1."),
-        (_rule(lambda t, v: min(t) > (1 - FALL) * t[0], _has_turned),
-         "you look at the smallest training loss: stuck is about the last one, beside the first."),
-        (_rule(lambda t, v: t[-1] > (1 - FALL) * max(t), _has_turned),
-         "you compare with the largest training loss: stuck compares the last with the first."),
-        (_rule(_is_stuck, lambda t, v: min(v) < (1 - RISE) * v[-1]),
-         "the 10 % are of the smallest validation loss, not of the last one: multiply the smallest "
-         "by 1.1."),
-        (lambda training, validation: {STUCK: STUCK, OVER: UNDER, UNDER: OVER}[
-            _defect(training, validation)],
-         "under-trained and over-fitted are exchanged: over-fitted is the one that went too far."),
-        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * max(v)),
-         "no loss lies above the largest: compare the last validation loss with the smallest."),
-        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * v[-2]),
-         "you compare with the epoch before: a loss can rise slowly, so compare with its smallest "
-         "value."),
-        (lambda training, validation: _defect(validation, training),
-         "the two lists are exchanged: stuck is about the training loss, over-fitted about the "
-         "validation loss."),
-        (_rule(lambda t, v: t[0] > (1 - FALL) * t[-1], _has_turned),
-         "stuck is the wrong way round: it is the last training loss that is more than 95 % of the "
-         "first."),
     ),
     diagnoses=(_about_names,),
 )  # fmt: skip
@@ -211,16 +158,16 @@ def _flags(known: set[str], sentences: list[list[str]]) -> list[Tensor]:
     return [torch.tensor([float(w not in known) for w in words]) for words in sentences if words]
 
 
-UNKNOWN_SHARE = Checker(
+check_unknown_share = Checker(
     name="unknown_share",
+    about="""``f(known, sentences)`` → the share of the sentences' words that are not ``known``,
+    every occurrence counted.""",
     reference=_unknown,
     cases=_unknown_cases,
     returns=("share",),
     start="words = [word for sentence in sentences for word in sentence].",
     span="from one word to three sentences",
     mistakes=(
-        (lambda known, sentences: torch.tensor(1 - float(_unknown(known, sentences))),
-         "that is the share of known words."),
         (lambda known, sentences: _unknown(
             known, [list(dict.fromkeys(w for words in sentences for w in words))]),
          "you count each word once: a word that occurs twice meets the network twice."),
@@ -237,14 +184,6 @@ UNKNOWN_SHARE = Checker(
             {w.lower() for w in known}, [[w.lower() for w in words] for words in sentences]),
          "you put everything into lower case: the vocabulary holds words as they are written, and "
          "\"Bad\" is not \"bad\"."),
-        (lambda known, sentences: _unknown(known, sentences[:1]),
-         "that is the share of the first sentence alone: do you return inside the loop?"),
-        (lambda known, sentences: 100 * _unknown(known, sentences),
-         "that is percent: return a share in [0, 1]."),
-        (lambda known, sentences: torch.tensor(
-            len({w for words in sentences for w in words} - known) / sum(map(len, sentences))),
-         "above the line each unknown word counts once, below it every occurrence: count every "
-         "occurrence in both."),
     ),
 )  # fmt: skip
 
@@ -287,30 +226,22 @@ def _apart_where_both(first: dict[str, Any], second: dict[str, Any]) -> set[str]
     return {name for name in first.keys() & second.keys() if first[name] != second[name]}
 
 
-def _apart_by_get(default: Any) -> Callable[[dict[str, Any], dict[str, Any]], set[str]]:
-    return lambda a, b: {
-        name for name in {**a, **b} if a.get(name, default) != b.get(name, default)
-    }
-
-
-def _items_apart(first: dict[str, Any], second: dict[str, Any]) -> set[tuple[str, Any]]:
-    return first.items() ^ second.items()
-
-
 def _apart_but_the_seed(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
     return _apart(first, second) - {"seed"}
 
 
-def _about_kinds(trial: Trial) -> str | None:
-    if any(not isinstance(pair, tuple) for pair in trial.yours[0]):
+def _about_kinds(result: CaseResult) -> str | None:
+    if any(not isinstance(pair, tuple) for pair in result.yours[0]):
         return "a pair is a tuple of two places, (i, j); yours holds something else."
-    if sorted(trial.yours[0]) == trial.expected[0]:
+    if sorted(result.yours[0]) == result.expected[0]:
         return "these are the right pairs in another order: begin with those of place 0."
     return None
 
 
-ONE_CHANGE = Checker(
+check_one_change = Checker(
     name="one_change",
+    about="""``f(runs)`` → the places ``(i, j)``, i < j, of all pairs that differ in one
+    setting.""",
     reference=_pairs,
     cases=_runs_cases,
     returns=("pairs",),
@@ -322,10 +253,6 @@ ONE_CHANGE = Checker(
         (lambda runs: _pairs(runs, allowed=(1, 2)),
          "you take pairs that differ in two settings: whatever they show, you cannot say which of "
          "the two did it."),
-        (lambda runs: [pair for pair in _pairs(runs) if pair[1] == pair[0] + 1],
-         "you compare neighbours alone: any two runs of the table may be a pair."),
-        (lambda runs: [pair for pair in _pairs(runs) if pair[0] == 0],
-         "you compare with the first run alone: any two runs of the table may be a pair."),
         (lambda runs: sorted(_pairs(runs) + [(j, i) for i, j in _pairs(runs)]),
          "each pair stands twice: give it once, the smaller place first."),
         (lambda runs: [(j, i) for i, j in _pairs(runs)],
@@ -333,29 +260,90 @@ ONE_CHANGE = Checker(
         (lambda runs: _pairs(runs, _apart_where_both),
          "a setting that one run has and the other lacks is a difference, too: go over the names "
          "of both."),
-        (lambda runs: _pairs(
-            runs, lambda a, b: {name for name in b if a.get(name) != b[name]}),
-         "you go over the names of the second run alone: the first one may have a setting that the "
-         "second lacks."),
-        *((lambda runs, default=default: _pairs(runs, _apart_by_get(default)),
-           f"get(name, {default}) cannot tell a missing setting from one whose value is {default}: "
-           "take a value that no setting can have, such as a fresh object().")
-          for default in (None, 0)),
-        (lambda runs: _pairs(runs, _items_apart),
-         "a changed setting stands among the items of both runs, so it counts twice: count names."),
-        (lambda runs: _pairs(runs, _items_apart, (2,)),
-         "two items that are not shared can be two settings that a run lacks: count names."),
         (lambda runs: _pairs(runs, _apart_but_the_seed),
          "the seed counts like any other setting here: two runs that differ in it alone are a "
          "pair, and one that differs in it besides is none."),
-        (lambda runs: _pairs(runs, allowed=tuple(range(1, 99))),
-         "you take all runs that differ: exactly one setting must differ."),
-        (lambda runs: _pairs(
-            runs, lambda a, b: {name for name in a if name not in b or a[name] != b[name]}),
-         "you go over the names of the first run alone: the second one may have a setting that the "
-         "first lacks."),
-        (lambda runs: [(i + 1, j + 1) for i, j in _pairs(runs)],
-         "you count the runs from 1: places begin at 0."),
     ),
     diagnoses=(_about_kinds,),
+)  # fmt: skip
+
+
+def _p(first: Tensor, second: Tensor) -> Tensor:
+    return torch.tensor(mcnemar(first.numpy(), second.numpy()))
+
+
+def _cases() -> list[Case]:
+    cases = []
+    for both, only_first, only_second, neither in (
+        (0, 1, 0, 0), (3, 0, 0, 2), (2, 1, 1, 1), (1, 2, 0, 0), (3, 1, 5, 2), (4, 3, 3, 4),
+        (30, 9, 2, 9), (400, 20, 41, 239), (500, 35, 34, 131),
+    ):  # fmt: skip
+        texts = both + only_first + only_second + neither
+        order = torch.randperm(texts, generator=generator(texts, only_first))
+        right = torch.arange(texts)
+        first, second = right < both + only_first, right >= both + only_first
+        first = first | (right < both)
+        second = (right < both) | (second & (right < texts - neither))
+        what = f"{plural(texts, 'text')}, right alone: {only_first} and {only_second}"
+        cases.append(Case(what, (first[order], second[order])))
+    return cases
+
+
+def _tail(fewer: int, throws: int) -> float:
+    """How often so many throws of a fair coin show heads at most ``fewer`` times."""
+    return sum(math.comb(throws, heads) for heads in range(fewer + 1)) / 2**throws
+
+
+def _alone(first: Tensor, second: Tensor) -> tuple[int, int]:
+    return int((first & ~second).sum()), int((second & ~first).sum())
+
+
+def _like(told: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], Tensor]:
+    """A wrong answer made from the numbers of texts that one model alone gets right."""
+    return lambda first, second: torch.tensor(float(told(*_alone(first, second))))
+
+
+def _normal(one: int, other: int, correction: int = 0) -> float:
+    if not one + other:
+        return 1.0
+    return math.erfc(max(0, abs(one - other) - correction) / math.sqrt(2 * (one + other)))
+
+
+def _is_probability(result: CaseResult) -> str | None:
+    value = result.yours[0]
+    if isinstance(value, (int, float)) and not 0 <= value <= 1:
+        return "a p-value is a probability: it lies between 0 and 1."
+    return None
+
+
+check_text_by_text = Checker(
+    name="text_by_text",
+    about="""``f(first, second)``, bool ``(texts,)``: whether each of two models is right → the
+    two-sided p-value of McNemar's exact test; 1 where no text tells them apart.""",
+    reference=_p,
+    cases=_cases,
+    returns=("p",),
+    start="(first & ~second).sum() texts are the first model's alone.",
+    span="from one text to 700",
+    shapes="one number for all texts together",
+    mistakes=(
+        (_like(lambda a, b: _tail(min(a, b), a + b)),
+         "that is one tail: a split as uneven the other way would have surprised you as much, so "
+         "double it."),
+        (_like(lambda a, b: 2 * _tail(min(a, b), a + b)),
+         "where both models are right alone equally often, your two tails overlap and their sum is "
+         "above 1: take 1 at most."),
+        (_like(lambda a, b: min(1.0, 2 * (_tail(min(a, b) - 1, a + b)))),
+         "the split that was seen belongs to the tail, too: count heads up to and including the "
+         "smaller number."),
+        (_like(lambda a, b: min(1.0, 2 * _tail(max(a, b), a + b))),
+         "you count up to the larger number: the tail holds splits as uneven or more, so up to the "
+         "smaller one."),
+        (_like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
+         "that is the chance of exactly this split: the tail holds all that are more uneven, too."),
+        (_like(lambda a, b: _normal(a, b, correction=1)),
+         "that is the normal approximation with its correction: with few texts it is off, so add "
+         "up the binomial coefficients."),
+    ),
+    diagnoses=(_is_probability,),
 )  # fmt: skip

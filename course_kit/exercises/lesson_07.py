@@ -1,39 +1,16 @@
-"""Checkers of the exercises on faithfulness: what erasing words costs, and whether two rankings
-agree."""
+"""Lesson 07: erasure and what is made of it, and the agreement of two rankings."""
 
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, check, generator
+from course_kit.exercises.cases import Case, generator
+from course_kit.exercises.judge import Checker
 
 Texts = Sequence[Sequence[str]]
 Model = Callable[[Texts], Tensor]  # texts → probabilities ``(texts, classes)``
 Pair = tuple[Tensor, Tensor]
-
-
-def check_erasure(function: Callable[[Model, list[str], Tensor, int], Pair]) -> None:
-    """``f(model, words, importance, count)`` → comprehensiveness and sufficiency of the ``count``
-    most important words, for the class that ``model`` predicts for all of them."""
-    check(ERASURE, function)
-
-
-def check_share_to_flip(function: Callable[[int, list[int]], float]) -> None:
-    """``f(before, after)``, the predicted class and those after 1, 2, … removed words → the share
-    of the words that are removed when the decision first changes, 1 where it never does."""
-    check(WORDS_TO_FLIP, function)
-
-
-def check_normalised_aopc(function: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """``f(losses, lower, upper)``, ``(documents, thresholds)`` and twice ``(documents,)`` → where
-    each document's AOPC lies between its limits, ``(documents,)``; NaN where both are equal."""
-    check(NORMALISED_AOPC, function)
-
-
-def check_kendall(function: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """``f(first, second)``, ``(words,)`` twice, none of them constant → Kendall's τ-b."""
-    check(KENDALL, function)
 
 
 MOODS = {  # what each word adds to three classes
@@ -117,20 +94,10 @@ def _reading(told: Callable[[Tensor, Tensor, Tensor], Pair]) -> Callable[..., Pa
     )
 
 
-def _every_copy(model: Model, words: list[str], importance: Tensor, count: int) -> Pair:
-    top = {words[place] for place in _top(importance, count)}
-    rest, kept = ([word for word in words if (word in top) == there] for there in (False, True))
-    return _losses(model, words, rest, kept)
-
-
-def _ranked(model: Model, words: list[str], importance: Tensor, count: int) -> Pair:
-    order = importance.argsort(descending=True).tolist()
-    return _losses(model, words, [words[p] for p in order[count:]],
-                   [words[p] for p in order[:count]])  # fmt: skip
-
-
-ERASURE = Checker(
+check_erasure = Checker(
     name="erasure",
+    about="""``f(model, words, importance, count)`` → comprehensiveness and sufficiency of the
+    ``count`` most important words, for the class that ``model`` predicts for all of them.""",
     reference=_erasure,
     cases=_erasure_cases,
     returns=("comprehensiveness", "sufficiency"),
@@ -138,9 +105,6 @@ ERASURE = Checker(
     "words, by place.",
     span="texts of two to six words under three small models",
     mistakes=(
-        (lambda *given: _erasure(*given)[::-1],
-         "the two are exchanged: comprehensiveness is of the text without the top words, "
-         "sufficiency of the top words alone."),
         (_reading(lambda whole, rest, kept: (whole[1] - rest[1], whole[1] - kept[1])),
          "you look at class 1: take the class that the model predicts for the whole text."),
         (_reading(lambda whole, rest, kept: (whole.max() - rest.max(), whole.max() - kept.max())),
@@ -148,32 +112,12 @@ ERASURE = Checker(
          "that flips looks like no loss."),
         (_reading(lambda whole, rest, kept: (rest[whole.argmax()], kept[whole.argmax()])),
          "these are the probabilities that are left: subtract them from that of the whole text."),
-        (lambda *given: tuple(-part for part in _erasure(*given)),
-         "the signs are turned round: a loss is p of the whole text minus p of what is left."),
-        (_erasing(lambda scores, count: scores.argsort()[:count].tolist()),
-         "you take the least important words: argsort sorts upwards."),
-        (_erasing(lambda scores, count: _top(scores.abs(), count)),
-         "you rank by absolute value: a word that speaks against the class comes last, not first."),
         (_erasing(lambda scores, count: _top(scores, count + 1)[1:]),
          "the word that is ranked first is never in your set: places count from 0."),
-        (lambda *given: tuple(part.abs() for part in _erasure(*given)),
-         "the sign is lost: where p rises, the loss is below 0."),
-        (lambda *given: tuple(part.clamp(min=0) for part in _erasure(*given)),
-         "you cut at 0: where p rises, the loss is below 0, and that is worth knowing."),
-        (lambda *given: (_erasure(*given)[0], -_erasure(*given)[1]),
-         "comprehensiveness is right, but sufficiency has the wrong sign: it is p of the whole "
-         "text minus p of the top words alone."),
         (_reading(lambda whole, rest, kept: (whole.max() - rest[whole.argmax()],
                                              kept[whole.argmax()])),
          "comprehensiveness is right, but sufficiency is a loss as well: subtract p of the top "
          "words from p of the whole text."),
-        (_erasing(lambda scores, count: list(range(count))),
-         "you take the first words of the text: take those with the largest importance."),
-        (_every_copy,
-         "a word that stands twice goes twice in yours: compare places, not words."),
-        (_ranked,
-         "the words that are left stand in the order of their importance: keep the reading "
-         "order, since models read in it."),
     ),
 )  # fmt: skip
 
@@ -207,13 +151,10 @@ def _flips(share: Callable[[list[int], int], float], never: float = 1.0) -> Call
     return answer
 
 
-def _for_good(before: int, after: list[int]) -> Tensor:
-    stayed = max((place for place, now in enumerate(after, start=1) if now == before), default=0)
-    return torch.tensor(min(1.0, (stayed + 1) / len(after)))
-
-
-WORDS_TO_FLIP = Checker(
+check_share_to_flip = Checker(
     name="share_to_flip",
+    about="""``f(before, after)``, the predicted class and those after 1, 2, … removed words → the
+    share of the words that are removed when the decision first changes, 1 where it never does.""",
     reference=_flip,
     cases=_flip_cases,
     returns=("share",),
@@ -235,15 +176,6 @@ WORDS_TO_FLIP = Checker(
          "you take the last time that the decision is another: the first one counts."),
         (_flips(lambda changed, words: len(changed) / words, never=0.0),
          "you count how often the decision is another: when it is so first is asked for."),
-        (_for_good,
-         "you wait until the decision changes for good: the first change counts."),
-        (_flips(lambda changed, words: 1 - changed[0] / words),
-         "that is the share of words that are still there."),
-        (lambda before, after: torch.tensor(1 / len(after) if after[0] != before else 1.0),
-         "you look at the first place alone: does a return stand inside the loop that belongs "
-         "behind it?"),
-        (lambda before, after: _flip(after[0], after),
-         "you compare each class with its neighbour in after: compare it with before."),
     ),
 )  # fmt: skip
 
@@ -273,8 +205,11 @@ def _normalised(losses: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     return torch.where(room > 0, (losses.mean(1) - lower) / room, torch.nan)
 
 
-NORMALISED_AOPC = Checker(
+check_normalised_aopc = Checker(
     name="normalised_aopc",
+    about="""``f(losses, lower, upper)``, ``(documents, thresholds)`` and twice ``(documents,)`` →
+    where each document's AOPC lies between its limits, ``(documents,)``; NaN where both are
+    equal.""",
     reference=_normalised,
     cases=_limit_cases,
     returns=("normalised",),
@@ -284,23 +219,13 @@ NORMALISED_AOPC = Checker(
     mistakes=(
         (lambda losses, lower, upper: losses.mean(1),
          "that is the raw AOPC: say where it lies between lower and upper."),
-        (lambda losses, lower, upper: losses.mean(1) / upper,
-         "you divide by the upper limit alone: the worst ranking has lower, not 0."),
         (lambda losses, lower, upper: losses.mean(1) - lower,
          "lower is subtracted, but the room between the limits is not divided by."),
         (lambda losses, lower, upper: losses.mean(1) / (upper - lower),
          "you divide by the room without subtracting lower: the worst ranking must have 0."),
-        (lambda losses, lower, upper: 1 - _normalised(losses, lower, upper),
-         "0 and 1 are exchanged: the upper limit is 1."),
-        (lambda losses, lower, upper: _normalised(losses, lower, upper).nan_to_num(0.0),
-         "0 would say that the ranking is the worst: where all rankings are alike there is no "
-         "value, NaN."),
         (lambda losses, lower, upper: (losses.mean(1) - lower) / (upper - lower),
          "where both limits are equal you divide by 0: any rounding makes a huge number of it. "
          "Write NaN there."),
-        (lambda losses, lower, upper: _normalised(losses, lower, upper).clamp(0, 1),
-         "you cut at 0 and 1: an area beyond a sampled limit tells that the limit was poor, so "
-         "leave it visible."),
         (lambda losses, lower, upper: _normalised(losses.sum(1, keepdim=True), lower, upper),
          "you sum over the thresholds: AOPC is their mean."),
         (lambda losses, lower, upper: _normalised(
@@ -337,18 +262,12 @@ def _of_pairs(tau: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tens
     return lambda first, second: tau(*_signs(first, second))
 
 
-def _ranks(values: Tensor) -> Tensor:
-    return (values[:, None] > values).sum(1).float() - (values[:, None] < values).sum(1).float()
-
-
-def _correlation(first: Tensor, second: Tensor) -> Tensor:
-    return torch.corrcoef(torch.stack([first, second]))[0, 1]
-
-
 _tau_b = _of_pairs(lambda a, b: (a * b).sum() / (a.abs().sum() * b.abs().sum()).sqrt())
 
-KENDALL = Checker(
+
+check_kendall = Checker(
     name="kendall",
+    about="""``f(first, second)``, ``(words,)`` twice, none of them constant → Kendall's τ-b.""",
     reference=lambda first, second: _tau_b(first, second),
     cases=_rank_cases,
     returns=("tau",),
@@ -365,23 +284,11 @@ KENDALL = Checker(
          "that is the share of pairs in the same order: pairs in opposite order count −1."),
         (_of_pairs(lambda a, b: (a * b).sum()),
          "that is how many pairs agree less how many do not: divide it."),
-        (_of_pairs(lambda a, b: 2 * (a * b).sum() / (a.abs().sum() * b.abs().sum()).sqrt()),
-         "twice too much: each pair counts once, i < j, above and below the line alike."),
         (_of_pairs(lambda a, b: (a * b).sum() / a.abs().sum()),
          "you count the ties of the second ranking as pairs: both rankings have a factor under "
          "the root."),
         (_of_pairs(lambda a, b: (a * b).sum() / b.abs().sum()),
          "you count the ties of the first ranking as pairs: both rankings have a factor under "
          "the root."),
-        (_of_pairs(lambda a, b: (a * b).sum().abs() / (a.abs().sum() * b.abs().sum()).sqrt()),
-         "the sign is lost: opposite orders have −1."),
-        (lambda first, second: -_tau_b(first, second),
-         "the sign is turned round: pairs in the same order count +1."),
-        (_of_pairs(lambda a, b: (a * b).sum() / (a.abs().sum() * b.abs().sum())),
-         "the root is missing below the line."),
-        (lambda first, second: _correlation(_ranks(first), _ranks(second)),
-         "that is Spearman's ρ, the correlation of ranks: Kendall counts pairs."),
-        (lambda first, second: _correlation(first, second),
-         "that is Pearson's correlation of the values: only the order of a pair counts."),
     ),
 )  # fmt: skip

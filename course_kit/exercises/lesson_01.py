@@ -1,4 +1,4 @@
-"""Checkers of the exercises on recurrent networks: a GRU's step and weights, order, padding."""
+"""Lesson 01: a GRU's step and weights, its Jacobian, words in reverse, and padding."""
 
 from collections.abc import Callable
 
@@ -6,49 +6,9 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
+from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.judge import Checker
 from course_lib.models.gru import GRUCell
-
-
-def check_blend(function: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """``f(h, candidate, z)``, all ``(batch, hidden)`` → ``(1 − z) ∘ h + z ∘ candidate``."""
-    check(BLEND, function)
-
-
-def check_gru_step(function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
-    """``f(x, h, U, W, b)`` → next state ``(batch, hidden)``, by the report's equations.
-
-    ``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)``; ``U`` ``(3, hidden, inputs)``, ``W``
-    ``(3, hidden, hidden)`` and ``b`` ``(3, hidden)`` hold r, z and candidate, in that order, so
-    that ``U_r, U_z, U_h = U``.
-    """
-    check(GRU_STEP, function)
-
-
-def check_report_weights(
-    function: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> None:
-    """``f(weight, bias)`` of an ``nn.GRU``, ``(3 · hidden, inputs)`` and ``(3 · hidden,)`` → the
-    report's ``U`` ``(3, hidden, inputs)`` and ``b`` ``(3, hidden)``, in whose sense z = 1 takes the
-    candidate."""
-    check(REPORT_WEIGHTS, function)
-
-
-def check_last_state(
-    function: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor],
-) -> None:
-    """``f(x, mask, U, W, b)`` → each row's state after its last real word, ``(batch, hidden)``.
-
-    ``x`` ``(batch, length, inputs)``, ``mask`` ``(batch, length)`` with the real words first, the
-    weights as for ``check_gru_step``; from a zero state, which a row without any word keeps.
-    """
-    check(LAST_STATE, function)
-
-
-def check_reverse(function: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """``f(x, mask)``, ``(batch, length, inputs)`` and ``(batch, length)`` with the real words first
-    → the same, the real words of each row in reverse, zeros on padding."""
-    check(REVERSE, function)
 
 
 def _blend(h: Tensor, candidate: Tensor, z: Tensor) -> Tensor:
@@ -67,8 +27,9 @@ def _blend_cases() -> list[Case]:
     return cases
 
 
-BLEND = Checker(
+check_blend = Checker(
     name="blend",
+    about="""``f(h, candidate, z)``, all ``(batch, hidden)`` → ``(1 − z) ∘ h + z ∘ candidate``.""",
     reference=_blend,
     cases=_blend_cases,
     returns=("h",),
@@ -90,20 +51,6 @@ BLEND = Checker(
          "the candidate does not enter: add z ∘ candidate."),
         (lambda h, new, z: z * new,
          "the old state does not enter: add (1 − z) ∘ h."),
-        (lambda h, new, z: torch.where(z > 0.5, new, h),
-         "you switch: a gate is between 0 and 1 and mixes, so that a gradient passes through it."),
-        (lambda h, new, z: _blend(h, new, z.mean(1, keepdim=True).expand_as(z)),
-         "all units share one z: each unit has its own."),
-        (lambda h, new, z: (h + new) / 2,
-         "that is a plain mean: z does not enter, which says how much of each is taken."),
-        (lambda h, new, z: _blend(h, new, z.sigmoid()),
-         "there is a second sigmoid: z is a gate already, between 0 and 1."),
-        (lambda h, new, z: _blend(h, new, z).tanh(),
-         "there is a tanh around the mixture: the candidate has been through one already."),
-        (lambda h, new, z: (1 - z) * h - z * new,
-         "the candidate is subtracted: add z ∘ candidate."),
-        (lambda h, new, z: (1 - z) * new,
-         "the old state does not enter, and the candidate is weighed by z, not by 1 − z."),
     ),
 )  # fmt: skip
 
@@ -149,8 +96,13 @@ def _step_cases() -> list[Case]:
     return cases
 
 
-GRU_STEP = Checker(
+check_gru_step = Checker(
     name="gru_step",
+    about="""``f(x, h, U, W, b)`` → next state ``(batch, hidden)``, by the report's equations.
+
+    ``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)``; ``U`` ``(3, hidden, inputs)``, ``W`` ``(3,
+    hidden, hidden)`` and ``b`` ``(3, hidden)`` hold r, z and candidate, in that order, so that
+    ``U_r, U_z, U_h = U``.""",
     reference=_gru_step,
     cases=_step_cases,
     returns=("h",),
@@ -171,31 +123,6 @@ GRU_STEP = Checker(
          "the candidate goes through a sigmoid: it is a tanh."),
         (lambda *arguments: _wrong_step(*arguments, squash=lambda a: a),
          "the candidate is not squashed: it is a tanh."),
-        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: new),
-         "you return the candidate: the new state is (1 − z) ∘ h + z ∘ candidate."),
-        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: h + z * new),
-         "the old state is kept whole: it should be weighed by 1 − z."),
-        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: (1 - z) * h + new),
-         "the candidate is taken whole: it should be weighed by z."),
-        (lambda x, h, U, W, b: _gru_step(x, h, U, W, 0 * b),
-         "the biases b are not used."),
-        (lambda x, h, U, W, b: _gru_step(x, h, U, W.transpose(1, 2), b),
-         "W is applied the wrong way round: W h for a batch of rows is h @ W.T."),
-        (lambda x, h, U, W, b: h,
-         "you return the old state: the new one is (1 − z) ∘ h + z ∘ candidate."),
-        (lambda *arguments: _wrong_step(*arguments, gate=torch.tanh),
-         "the gates go through a tanh, which can be negative: a share is a sigmoid."),
-        (lambda x, h, U, W, b: _gru_step(
-            x, h, U, torch.stack([0 * W[0], 0 * W[1], W[2]]), b),
-         "the gates do not see the old state: r and z are made from x and h."),
-        (lambda *arguments: _wrong_step(*arguments, gate=lambda a: a),
-         "the gates are not squashed: r and z go through a sigmoid."),
-        (lambda x, h, U, W, b: _gru_step(x, h, U, torch.stack([W[0], W[1], W[2].T]), b),
-         "W_h is applied the wrong way round in the candidate: (r * h) @ W_h.T."),
-        (lambda x, h, U, W, b: _gru_step(x, h, U, torch.stack([W[0].T, W[1].T, W[2]]), b),
-         "W is applied the wrong way round in the gates: h @ W_r.T, h @ W_z.T."),
-        (lambda x, h, U, W, b: _gru_step(x, h, U, W, torch.stack([b[0], b[1], 0 * b[2]])),
-         "the candidate's bias b_h is missing."),
     ),
 )  # fmt: skip
 
@@ -222,10 +149,10 @@ def _reverse_cases() -> list[Case]:
     return cases
 
 
-def _about_reverse(trial: Trial) -> str | None:
-    mask, turned = trial.case.inputs[1], trial.yours[0]
+def _about_reverse(result: CaseResult) -> str | None:
+    mask, turned = result.case.inputs[1], result.yours[0]
     if not turned[~mask].any():
-        late, right = turned[:, 1:], trial.expected[0][:, :-1]
+        late, right = turned[:, 1:], result.expected[0][:, :-1]
         shifted = mask[:, 1:].any() and torch.equal(late[mask[:, 1:]], right[mask[:, 1:]])
         return SHIFTED if shifted else None
     row, place = (turned.any(2) & ~mask).nonzero()[0].tolist()
@@ -237,11 +164,14 @@ def _about_reverse(trial: Trial) -> str | None:
 
 NUMBERS_TURNED = "you reverse each word's numbers (the last axis); reverse the words (axis 1)"
 BATCH_TURNED = "you reverse the documents of the batch (axis 0); reverse the words (axis 1)"
-NOT_TURNED = "the words come back in the order they came"
 SHIFTED = "the words come one place too late: word i is taken from n − 1 − i, not from n − i."
 PADDING_LEFT = "and leave zeros on the padding"
-REVERSE = Checker(
+
+
+check_reverse = Checker(
     name="reverse",
+    about="""``f(x, mask)``, ``(batch, length, inputs)`` and ``(batch, length)`` with the real words
+    first → the same, the real words of each row in reverse, zeros on padding.""",
     reference=_reverse,
     cases=_reverse_cases,
     returns=("x",),
@@ -260,14 +190,6 @@ REVERSE = Checker(
         (lambda x, mask: x.flip(2) * mask.unsqueeze(2), f"{NUMBERS_TURNED}."),
         (lambda x, mask: x.flip(2), f"{NUMBERS_TURNED}, {PADDING_LEFT}."),
         (lambda x, mask: x.flip(0) * mask.unsqueeze(2), f"{BATCH_TURNED}."),
-        (lambda x, mask: x.flip(0), f"{BATCH_TURNED}, {PADDING_LEFT}."),
-        (lambda x, mask: x * mask.unsqueeze(2), f"{NOT_TURNED}."),
-        (lambda x, mask: x, f"{NOT_TURNED}, {PADDING_LEFT}."),
-        (lambda x, mask: _reverse(x, mask).flip(2),
-         "the words are right, but each word's numbers are reversed, too: flip axis 0 of "
-         "x[row, :n] alone."),
-        (lambda x, mask: torch.where(mask.unsqueeze(2), _reverse(x, mask), x),
-         "the words are right, but the padding keeps what stood there: leave zeros on it."),
     ),
     diagnoses=(_about_reverse,),
 )  # fmt: skip
@@ -298,12 +220,11 @@ def _signed(weight: Tensor, bias: Tensor, *sign: float) -> tuple[Tensor, Tensor]
     return _stacked(weight) * signs.view(3, 1, 1), _stacked(bias) * signs.view(3, 1)
 
 
-def _interleaved(weight: Tensor) -> Tensor:
-    return weight.unflatten(0, (-1, 3)).transpose(0, 1).contiguous()
-
-
-REPORT_WEIGHTS = Checker(
+check_report_weights = Checker(
     name="report_weights",
+    about="""``f(weight, bias)`` of an ``nn.GRU``, ``(3 · hidden, inputs)`` and ``(3 · hidden,)`` →
+    the report's ``U`` ``(3, hidden, inputs)`` and ``b`` ``(3, hidden)``, in whose sense z = 1 takes
+    the candidate.""",
     reference=_report_weights,
     cases=_report_weights_cases,
     returns=("U", "b"),
@@ -323,19 +244,6 @@ REPORT_WEIGHTS = Checker(
          "r has changed its sign, too: z alone is read in the opposite sense."),
         (lambda weight, bias: (_report_weights(weight, bias)[0], _stacked(bias)),
          "U is right, but z's bias kept its sign: −(U x + b) needs both."),
-        (lambda weight, bias: (_stacked(weight), _report_weights(weight, bias)[1]),
-         "b is right, but z's weights kept their sign: −(U x + b) needs both."),
-        (lambda weight, bias: tuple(
-            torch.stack([part[0], 1 - part[1], part[2]]) for part in _signed(weight, bias, 1, 1, 1)
-        ),
-         "1 − weight is not it: the 1 − stands before the sigmoid's value, 1 − σ(a) = σ(−a)."),
-        (lambda weight, bias: tuple(part[[1, 0, 2]] for part in _report_weights(weight, bias)),
-         "r and z are exchanged: the report's order is that of PyTorch, r, z, candidate."),
-        (lambda weight, bias: _report_weights(
-            _interleaved(weight).flatten(0, 1), _interleaved(bias).flatten()
-        ),
-         "every third row is taken: the gates lie in three blocks of hidden rows, one below the "
-         "other."),
     ),
 )  # fmt: skip
 
@@ -365,18 +273,11 @@ def _last_state_by_unit(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor
     return h
 
 
-def _last_state_of_padding(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    h = x.new_zeros(len(x), W.shape[1])
-    for place in range(x.shape[1]):
-        h = torch.where(mask[:, place, None], h, _wrong_step(x[:, place], h, U, W, b))
-    return h
-
-
-def _about_last_state(trial: Trial) -> str | None:
-    x, _, _, W, _ = trial.case.inputs
+def _about_last_state(result: CaseResult) -> str | None:
+    x, _, _, W, _ = result.case.inputs
     if len(x) != W.shape[1]:  # elsewhere the shapes do not fit
         return None
-    if not torch.allclose(trial.yours[0], _last_state_by_unit(*trial.case.inputs), atol=1e-5):
+    if not torch.allclose(result.yours[0], _last_state_by_unit(*result.case.inputs), atol=1e-5):
         return None
     return (
         "mask[:, t] lies over the units, not the rows (there are as many here): give it an axis "
@@ -400,8 +301,13 @@ def _last_state_cases() -> list[Case]:
     return cases
 
 
-LAST_STATE = Checker(
+check_last_state = Checker(
     name="last_state",
+    about="""``f(x, mask, U, W, b)`` → each row's state after its last real word, ``(batch,
+    hidden)``.
+
+    ``x`` ``(batch, length, inputs)``, ``mask`` ``(batch, length)`` with the real words first, the
+    weights as for ``check_gru_step``; from a zero state, which a row without any word keeps.""",
     reference=_last_state,
     cases=_last_state_cases,
     returns=("h",),
@@ -426,17 +332,77 @@ LAST_STATE = Checker(
          ),
          "a row without any real word takes its state at place −1, the end of its padding: it "
          "keeps its zero state."),
-        (lambda x, mask, U, W, b: _last_state(_reverse(x, mask), mask, U, W, b),
-         "you read from the last word to the first: start at word 0."),
-        (lambda x, mask, U, W, b: (
-            (_states(x, U, W, b)[:, 1:] * mask.unsqueeze(2)).sum(1)
-            / mask.sum(1, keepdim=True).clamp(min=1)
-        ),
-         "you return the mean of the states: the last one is asked for."),
-        (lambda x, mask, U, W, b: _state_after(mask.sum(1).max().expand(len(x)), x, U, W, b),
-         "you step all rows as far as the longest: the short ones read their padding."),
-        (lambda x, mask, U, W, b: _last_state_of_padding(x, mask, U, W, b),
-         "the mask is turned round: it is True on real words, where the state takes the step."),
     ),
     diagnoses=(_about_last_state,),
+)  # fmt: skip
+
+
+def _jacobian(
+    x: Tensor, h: Tensor, U: Tensor, W: Tensor, b: Tensor, *,
+    kept: bool = True, gate: bool = True, taken: bool = True, reset: bool = True, sense: int = 1,
+    slope: bool = True, old: bool = True, squash: bool = True, product: bool = True,
+) -> Tensor:  # fmt: skip
+    """∂h'/∂h of h' = (1 − z) ∘ h + z ∘ tanh(U_h x + W_h (r ∘ h) + b_h), term by term."""
+    (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = U, W, b
+    r = torch.sigmoid(U_r @ x + W_r @ h + b_r)
+    z = torch.sigmoid(U_z @ x + W_z @ h + b_z)
+    candidate = torch.tanh(U_h @ x + W_h @ (r * h) + b_h)
+    through_r = torch.diag(h * r * (1 - r)) @ W_r if reset else 0.0
+    inner = W_h @ (torch.diag(r) + through_r) if product else W_h
+    total = torch.zeros(len(h), len(h))
+    if kept:
+        total = total + torch.diag(1 - z)
+    if gate:
+        total = (
+            total
+            + sense
+            * torch.diag((candidate - (h if old else 0)) * (z * (1 - z) if slope else 1))
+            @ W_z
+        )
+    if taken:
+        total = total + torch.diag(z * (1 - candidate**2 if squash else 1)) @ inner
+    return total
+
+
+def _jacobian_cases() -> list[Case]:
+    cases = []
+    for hidden, inputs in ((1, 1), (2, 1), (2, 3), (3, 2), (5, 4), (20, 10)):
+        source = generator(hidden, inputs, 7)
+        U, W, b, x, h = (
+            torch.randn(*shape, generator=source)
+            for shape in ((3, hidden, inputs), (3, hidden, hidden), (3, hidden), (inputs,),
+                          (hidden,))
+        )  # fmt: skip
+        what = f"{plural(hidden, 'unit')}, {plural(inputs, 'input')}"
+        cases.append(Case(what, (x, h.tanh(), U, W, b)))
+    return cases
+
+
+check_gru_jacobian = Checker(
+    name="gru_jacobian",
+    about="""``f(x, h, U, W, b)``, ``x`` ``(inputs,)``, ``h`` ``(hidden,)``, the weights stacked in
+    the order r, z, candidate → ∂h'/∂h of the report's step, ``(hidden, hidden)``, row i being the
+    next state's unit i.""",
+    reference=_jacobian,
+    cases=_jacobian_cases,
+    returns=("jacobian",),
+    start="h' is a sum of two products; differentiate each by the product rule, one factor at a "
+    "time.",
+    shapes="a row for each unit of the next state, a column for each of the old one",
+    span="from one unit to 20",
+    mistakes=(
+        (lambda *given: _jacobian(*given, gate=False),
+         "z depends on h, too: the term with ∂z/∂h = diag(z (1 − z)) W_z is missing."),
+        (lambda *given: _jacobian(*given, gate=False, taken=False),
+         "that is the way that is kept, diag(1 − z), alone: z and the candidate depend on h, too."),
+        (lambda *given: _jacobian(*given, taken=False),
+         "the candidate depends on h, too: its term is missing."),
+        (lambda *given: _jacobian(*given, kept=False),
+         "the old state itself is missing: ∂((1 − z) ∘ h)/∂h begins with diag(1 − z)."),
+        (lambda *given: _jacobian(*given, reset=False),
+         "r depends on h, too: ∂(r ∘ h)/∂h is diag(r) + diag(h r (1 − r)) W_r."),
+        (lambda *given: _jacobian(*given, sense=-1),
+         "the term of z has the wrong sign: z moves h' from h towards the candidate, so it is "
+         "candidate − h."),
+    ),
 )  # fmt: skip

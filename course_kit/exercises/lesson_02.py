@@ -1,36 +1,13 @@
-"""Checkers of the exercises that make attention: softmax, pooling, hops."""
-
-from collections.abc import Callable
+"""Lesson 02: softmax with a mask, and attention that pools."""
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.checks.core import Case, Checker, Trial, check, generator, plural, ragged
-from course_lib.models.layers import hop_redundancy, masked_softmax
+from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.judge import Checker
+from course_lib.models.layers import masked_softmax
 
 LENGTHS = (1, 2, 3, 4, 6, 10, 30, 200)
-
-
-def check_masked_softmax(function: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """``f(scores, mask)``, both ``(batch, length)`` → weights that sum to 1 over each row's real
-    tokens, exactly 0 elsewhere; a row without a real token is all zeros."""
-    check(MASKED_SOFTMAX, function)
-
-
-def check_attention_pooling(
-    function: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> None:
-    """``f(h, mask, context)`` with ``h`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)``,
-    ``context`` ``(hidden,)`` → pooled ``(batch, hidden)`` and attention ``(batch, length)``.
-
-    Scores are tanh(h) · context; the weighted mean is of h itself.
-    """
-    check(ATTENTION_POOLING, function)
-
-
-def check_redundancy(function: Callable[[Tensor], Tensor]) -> None:
-    """``f(alpha)``, ``(n, hops, length)`` → ‖A Aᵀ − I‖²_F of each row's hops, ``(n,)``."""
-    check(REDUNDANCY, function)
 
 
 def about_weights(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
@@ -144,8 +121,10 @@ def _last_empty(mask: Tensor) -> Tensor:
     return mask & ~last.unsqueeze(1)
 
 
-MASKED_SOFTMAX = Checker(
+check_masked_softmax = Checker(
     name="masked_softmax",
+    about="""``f(scores, mask)``, both ``(batch, length)`` → weights that sum to 1 over each row's
+    real tokens, exactly 0 elsewhere; a row without a real token is all zeros.""",
     reference=masked_softmax,
     cases=_softmax_cases,
     returns=("weights",),
@@ -166,10 +145,8 @@ MASKED_SOFTMAX = Checker(
          "that is the logarithm of the weights: softmax, not log_softmax."),
         (lambda scores, mask: scores.sigmoid() * mask,
          "a sigmoid weighs each token alone: divide exp of each score by the row's sum."),
-        (lambda scores, mask: masked_softmax(scores.flatten(), mask.flatten()).view(scores.shape),
-         "all rows together sum to 1: each row should, so sum over the last axis alone."),
     ),
-    diagnoses=(lambda trial: about_weights(*trial.case.inputs, trial.yours[0]),),
+    diagnoses=(lambda result: about_weights(*result.case.inputs, result.yours[0]),),
 )  # fmt: skip
 
 
@@ -179,10 +156,6 @@ def _attention_pooling(h: Tensor, mask: Tensor, context: Tensor) -> tuple[Tensor
 
 def _pool(h: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return (alpha.unsqueeze(1) @ h).squeeze(1), alpha
-
-
-def _uniform(mask: Tensor) -> Tensor:
-    return masked_softmax(torch.zeros(mask.shape), mask)
 
 
 def _pooling_cases() -> list[Case]:
@@ -205,32 +178,37 @@ def _pooling_cases() -> list[Case]:
     return ordinary + special
 
 
-def _about_pooling(trial: Trial) -> str | None:
-    h, mask, context = trial.case.inputs
-    pooled, alpha = trial.yours
-    if pooled.shape == alpha.shape and exchanged(trial):
+def _about_pooling(result: CaseResult) -> str | None:
+    h, mask, context = result.case.inputs
+    pooled, alpha = result.yours
+    if pooled.shape == alpha.shape and exchanged(result):
         return "the two results are exchanged: return pooled first, then alpha."
     if message := about_weights(h.tanh() @ context, mask, alpha):
         return message
-    if trial.wrong != 0:
+    if result.wrong != 0:
         return None
-    difference = (pooled - trial.expected[0]).abs().max().item()
+    difference = (pooled - result.expected[0]).abs().max().item()
     return (
         f"alpha is right, but pooled is off by up to {difference:.2g}: it should be Σ α h, each "
         "state times its weight, summed over the tokens."
     )
 
 
-def exchanged(trial: Trial) -> bool:
+def exchanged(result: CaseResult) -> bool:
     """Whether two answers of the same shape are right, but the other way round."""
     return all(
         torch.allclose(yours, expected, atol=1e-5)
-        for yours, expected in zip(trial.yours, trial.expected[::-1], strict=True)
+        for yours, expected in zip(result.yours, result.expected[::-1], strict=True)
     )
 
 
-ATTENTION_POOLING = Checker(
+check_attention_pooling = Checker(
     name="attention_pooling",
+    about="""``f(h, mask, context)`` with ``h`` ``(batch, length, hidden)``, ``mask`` ``(batch,
+    length)``, ``context`` ``(hidden,)`` → pooled ``(batch, hidden)`` and attention ``(batch,
+    length)``.
+
+    Scores are tanh(h) · context; the weighted mean is of h itself.""",
     reference=_attention_pooling,
     cases=_pooling_cases,
     returns=("pooled", "alpha"),
@@ -252,76 +230,6 @@ ATTENTION_POOLING = Checker(
          "of size 1?"),
         (lambda h, mask, context: _pool(h, masked_softmax(h.tanh() @ context, mask, dim=0)),
          "your weights sum to 1 over the batch: the softmax runs over the tokens of each row."),
-        (lambda h, mask, context: _pool(h, _uniform(mask)),
-         "all real tokens weigh the same: the context vector does not reach the weights."),
-        (lambda h, mask, context: _pool(h, _uniform(torch.ones_like(mask))),
-         "that is a plain mean over all places, padding included: weigh each real token."),
-        (lambda h, mask, context: (_attention_pooling(h, mask, context)[0] / h.shape[1],
-                                   _attention_pooling(h, mask, context)[1]),
-         "alpha is right, but you take the mean of α h: the weights sum to 1 already, so sum."),
     ),
     diagnoses=(_about_pooling,),
-)  # fmt: skip
-
-
-def _hops(kind: str, n: int, hops: int, length: int) -> Tensor:
-    if kind == "one-hot":
-        return torch.eye(length)[torch.arange(hops) % length].expand(n, -1, -1).clone()
-    scores = torch.randn(n, hops, length, generator=generator(n, hops, length))
-    return torch.zeros_like(scores).softmax(-1) if kind == "uniform" else (2 * scores).softmax(-1)
-
-
-def _redundancy_cases() -> list[Case]:
-    return [
-        Case(
-            f"{plural(n, 'row')} of {plural(hops, kind + ' hop')} over {plural(length, 'token')}",
-            (_hops(kind, n, hops, length),),
-        )
-        for n, hops, length in ((1, 1, 1), (1, 1, 2), (1, 2, 2), (1, 2, 3), (2, 2, 3), (3, 3, 5),
-                                (2, 4, 30), (4, 3, 200))
-        for kind in ("uniform", "one-hot", "random")
-    ]  # fmt: skip
-
-
-def _overlap(alpha: Tensor) -> Tensor:
-    return alpha @ alpha.transpose(1, 2)
-
-
-def _self_overlap(alpha: Tensor) -> Tensor:
-    return _overlap(alpha) - torch.eye(alpha.shape[1])
-
-
-REDUNDANCY = Checker(
-    name="redundancy",
-    reference=hop_redundancy,
-    cases=_redundancy_cases,
-    returns=("redundancy",),
-    shapes="one number for each row of the batch, so sum over the hops' two axes, (1, 2)",
-    start="A @ A.transpose(1, 2): what is on its diagonal, what beside it?",
-    span="from one hop to four",
-    mistakes=(
-        (lambda alpha: _overlap(alpha).square().sum((1, 2)),
-         "the identity is not subtracted: a hop's overlap with itself should cost nothing when it "
-         "looks at one place."),
-        (lambda alpha: hop_redundancy(alpha.transpose(1, 2)),
-         "you compare places, Aᵀ A ``(length, length)``; hops are compared by A Aᵀ "
-         "``(hops, hops)``."),
-        (lambda alpha: hop_redundancy(alpha).sqrt(),
-         "that is the Frobenius norm; its square is asked for: the sum of squares without a root."),
-        (lambda alpha: _self_overlap(alpha).square().mean((1, 2)),
-         "you take the mean over pairs of hops; the squared norm is their sum."),
-        (lambda alpha: _self_overlap(alpha).sum((1, 2)),
-         "the entries are summed without being squared, so too little and too much cancel out."),
-        (lambda alpha: _self_overlap(alpha).sum((1, 2)).square(),
-         "you sum, then square: square each entry first, so that nothing cancels out."),
-        (lambda alpha: _self_overlap(alpha).abs().sum((1, 2)),
-         "you sum absolute values; the squared Frobenius norm sums squares."),
-        (lambda alpha: (_overlap(alpha) - 1).square().sum((1, 2)),
-         "you subtract 1 from every entry: I has its 1s on the diagonal alone, torch.eye(hops)."),
-        (lambda alpha: (_self_overlap(alpha) @ _self_overlap(alpha)).sum((1, 2)),
-         "you multiply the matrix by itself: each entry is squared, then all are summed."),
-        (lambda alpha: (_overlap(alpha) * (1 - torch.eye(alpha.shape[1]))).square().sum((1, 2)),
-         "the diagonal is left out: a hop that spreads its weight has (A Aᵀ)_ii < 1, and that "
-         "counts."),
-    ),
 )  # fmt: skip
