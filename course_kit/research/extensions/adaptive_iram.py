@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.research.extensions.ordered_agt import presets_for
-from course_lib.checking import check_choice, check_number, check_share, check_whole
+from course_lib.checking import check_choice, check_number, check_share, check_whole, refusal
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
 from course_lib.runs.systems.iram import IRAMSystem
@@ -36,6 +36,8 @@ class AdaptiveIRAMConfig(IRAMConfig):
         check_choice(self, "halting", ("probability", "overlap"))
         check_number(self, "ponder")
         check_share(self, "most_overlap")
+        if self.has_extras:
+            raise refusal(self, "ngrams", "0, without highways: only a FullIRAM has them")
 
 
 class AdaptiveIRAMOutput(NamedTuple):
@@ -65,7 +67,7 @@ class AdaptiveIRAM(IRAM):
     ) -> AdaptiveIRAMOutput:
         """As ``IRAM``; all steps are computed, and those after the last one taken do not count."""
         h, _, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
-        s, attention = self.steps(h, self.refine_query(cell), mask, attention)
+        s, attention = self.steps(h, self.first_query(cell), mask, attention)
         if self.halt is None:
             p = halt_by_overlap(attention, self.config.most_overlap)
             price = p.new_zeros(len(p))

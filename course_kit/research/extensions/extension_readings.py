@@ -15,7 +15,7 @@ import numpy as np
 
 from course_kit.research.faithfulness.faithfulness_run import some_texts, study_path
 from course_kit.research.recording import Stopwatch, mean_of
-from course_lib.explore.repeats import count_repeats
+from course_lib.explore.hops import count_repeats
 from course_lib.explore.steps import NEGATORS
 from course_lib.runs.records import write_json
 from course_lib.runs.run import Run

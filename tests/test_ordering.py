@@ -1,10 +1,10 @@
-"""Which documents are shown first: right and sure, of middling length, in decent language."""
+"""Which documents are shown first: right and sure, of middling length, without profanity."""
 
 import pytest
 import torch
 
 from course_lib.explore import reading_order
-from course_lib.explore.decency import is_decent
+from course_lib.explore.ordering import is_profane
 from course_lib.metrics.classification import Predictions
 
 
@@ -34,7 +34,7 @@ def test_the_surest_of_those_that_are_neither_short_nor_long_stand_first():
     assert first_of_each(TEN, made) == (2, 3)
 
 
-def test_a_document_in_crude_language_gives_way_whatever_its_prediction():
+def test_a_document_with_profanity_gives_way_whatever_its_prediction():
     made = predictions(1, 0.99, 0.93, 0.02, 0.09, 1, 1, 0.6, 1, 1, labels=[1] * 10)
     crude = [*map(list, TEN)]
     crude[1][7], crude[3][0] = "Crap", "SHIT"
@@ -47,7 +47,7 @@ def test_a_document_in_crude_language_gives_way_whatever_its_prediction():
     [
         (documents(9, 30, 40), [0.98, 0.7, 0.99], [1, 1, 1], (2, None)),  # length gives way first
         (documents(30, 30), [0.6, 0.8], [1, 1], (1, None)),  # then confidence
-        ([["crap"], ["crap"]], [0.9, 0.95], [1, 0], (0, 1)),  # then decency
+        ([["crap"], ["crap"]], [0.9, 0.95], [1, 0], (0, 1)),  # then profanity
         ([["crap"] * 30, ["fine"] * 30], [1.0, 0.51], [1, 1], (1, None)),
         ([[]], [0.2], [1], (None, 0)),
     ],
@@ -69,6 +69,6 @@ def test_without_a_clear_success_one_stands_first_all_the_same():
     assert reading_order(documents(30), predictions(0.1, labels=[1])) == [0]
 
 
-def test_words_are_crude_as_a_whole_only():
-    assert not is_decent(["What", "a", "Bitch", "!"])
-    assert is_decent(["Scunthorpe", "passes", "a", "classic", "assessment"])
+def test_only_whole_words_are_profane():
+    assert is_profane(["What", "a", "Bitch", "!"])
+    assert not is_profane(["Scunthorpe", "passes", "a", "classic", "assessment"])

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import prefix_mask, row_lengths, seeds
 
-from course_lib.models import kernels
+from course_lib.models import fast
 from course_lib.models.gru import BidirectionalGRU
-from course_lib.models.layers import LSTMLayer, masked_softmax
+from course_lib.models.layers import LSTMLayer
+from course_lib.models.sanet import SelfAttention
 
 lengths = row_lengths(longest=6, most_rows=5)
 
@@ -27,12 +28,13 @@ def outcome(function, module, *inputs):
 def test_the_packed_gru_is_pytorchs(lengths, hidden, seed):
     torch.manual_seed(seed)
     plain = BidirectionalGRU(3, hidden).double()
-    fast = deepcopy(plain)
+    copy = deepcopy(plain)
     mask = prefix_mask(lengths)
+    mask = mask[:, torch.randperm(mask.shape[1])]  # padding anywhere
     x = torch.randn(*mask.shape, 3, dtype=torch.float64)
-    expected = outcome(lambda x: plain.packed(x, mask), plain, x)
+    expected = outcome(lambda x: plain.plain(x, mask), plain, x)
     for ours, theirs in zip(
-        outcome(lambda x: kernels.packed_gru(fast.gru, x, mask), fast, x), expected, strict=True
+        outcome(lambda x: fast.packed_gru(copy.gru, x, mask), copy, x), expected, strict=True
     ):
         torch.testing.assert_close(ours, theirs, atol=1e-9, rtol=0)
 
@@ -53,19 +55,22 @@ def test_the_lstm_over_padding_gives_each_row_what_the_plain_one_gives_it_alone(
 
 @settings(max_examples=40)
 @given(lengths=lengths, seed=seeds)
-def test_the_softmax_of_words_is_the_masked_softmax(lengths, seed):
-    mask = prefix_mask(lengths)
-    both = mask.unsqueeze(1) & mask.unsqueeze(2)
-    scores = 5 * torch.randn(both.shape, generator=torch.Generator().manual_seed(seed))
-    nothing = torch.nn.Identity()
-    expected = outcome(lambda scores: masked_softmax(scores, both), nothing, scores)
-    found = outcome(lambda scores: kernels.softmax_of_words(scores, mask), nothing, scores)
+def test_fused_attention_is_the_plain_one(lengths, seed):
+    torch.manual_seed(seed)
+    mask, layer = prefix_mask(lengths), SelfAttention(3).double()
+    x = torch.randn(*mask.shape, 3, dtype=torch.float64)
+    expected = outcome(lambda x: layer(x, mask)[0], layer, x)
+    found = outcome(
+        lambda x: fast.fused_attention(layer.w_qk(x), x, layer.w_v(x), mask, layer.scale), layer, x
+    )
     for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs)
+        torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=0)
 
 
-@given(lengths=lengths)
-def test_the_wall_is_a_masked_fill(lengths):
-    mask = prefix_mask(lengths)
-    x = torch.rand(mask.shape)
-    assert torch.equal(x + kernels.wall(mask), x.masked_fill(~mask, -torch.inf))
+@given(lengths=lengths, seed=seeds)
+def test_what_is_computed_at_real_places_is_zero_elsewhere(lengths, seed):
+    torch.manual_seed(seed)
+    mask, layer = prefix_mask(lengths).flip(1), torch.nn.Linear(3, 2)
+    h = torch.randn(*mask.shape, 3)
+    found = fast.at_real_places(layer, h.masked_fill(~mask.unsqueeze(2), torch.nan), mask)
+    torch.testing.assert_close(found, layer(h) * mask.unsqueeze(2))
