@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 from javascript import OLDEST, Engine
 
-from course_lib.data.cards import Download
+from course_lib.data.catalog import Download
 from course_lib.files import data_root
 
 settings.register_profile("course", deadline=None, derandomize=True)
@@ -40,7 +40,7 @@ def own_data_folder(tmp_path_factory):
 def own_cache(tmp_path, monkeypatch):
     """An empty data folder for texts of one's own; the English splitter needs no data there."""
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("course_lib.data.own_text.fetch_punkt", lambda root: None)
+    monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda root: None)
     return tmp_path / "data"
 
 

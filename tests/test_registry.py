@@ -12,7 +12,7 @@ import pytest
 from strategies import card_of, download, files_below, sha256
 
 from course_lib.data import registry
-from course_lib.data.cards import Download
+from course_lib.data.catalog import Download
 from course_lib.data.sources import obtain
 from course_lib.files import DataError
 

@@ -15,8 +15,7 @@ import pytest
 from strategies import DATA, card_of, download, files_below, sha256
 
 from course_lib.data import sources
-from course_lib.data.cards import Card, Download, Source
-from course_lib.data.catalog import CARDS, card
+from course_lib.data.catalog import CARDS, Card, Download, Source, card
 from course_lib.data.readers import READERS
 from course_lib.data.sources import obtain, verify
 from course_lib.files import DataError

@@ -31,7 +31,7 @@ from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.readers import READERS
 from course_lib.data.sources import NotObtained
-from course_lib.data.vector_store import own_vectors
+from course_lib.data.vector_store import custom_vectors
 from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.files import DataError, file_digest
 from course_lib.runs.systems import known_systems
@@ -123,7 +123,7 @@ def cosine(a, b):
 @pytest.mark.parametrize("method", film_vectors.METHODS)
 def test_words_of_the_same_places_get_like_vectors_that_a_run_can_read(method, made_up, tmp_path):
     record = make_vectors(VectorsConfig(method=method, **SMALL), tmp_path / "ours.npz")
-    vectors = load_vectors(own_vectors(tmp_path / "ours.npz", tmp_path), tmp_path)
+    vectors = load_vectors(custom_vectors(tmp_path / "ours.npz", tmp_path), tmp_path)
     good, fine, bad = np.asarray(vectors.matrix[vectors.rows_of(("good", "Fine", "bad"))])
     assert cosine(good, fine) > cosine(good, bad)
     assert vectors.matrix.shape == (record["words"], 16)
@@ -262,7 +262,7 @@ def test_the_file_and_its_record_are_written_and_can_be_read(tmp_path, monkeypat
     assert json.loads(out.with_suffix(".json").read_text(encoding="utf-8")) == record
     assert record["sha256"] == file_digest(out) and record["words"] == 6
     assert [part["width"] for part in record["made of"]] == [6, 3]
-    assert load_vectors(own_vectors(out)).matrix.shape == (6, 4)
+    assert load_vectors(custom_vectors(out)).matrix.shape == (6, 4)
 
 
 def test_the_committed_file_is_the_cards_and_the_records(tmp_path):

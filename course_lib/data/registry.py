@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from course_lib.data.cards import Download
+from course_lib.data.catalog import Download
 from course_lib.files import DISK_FULL, atomic_path
 
 STALL_SECONDS = 20

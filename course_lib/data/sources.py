@@ -16,7 +16,7 @@ from urllib.request import getproxies
 
 import pooch
 
-from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.registry import STALL_SECONDS, Unavailable, from_registry
 from course_lib.files import DISK_FULL, REPOSITORY, DataError, atomic_path, data_root, file_digest
 

@@ -27,7 +27,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
-from course_lib.runs.own import add_column_arguments, prepared_texts
+from course_lib.runs.custom import add_column_arguments, prepared_texts
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import (
     StaleRun,
