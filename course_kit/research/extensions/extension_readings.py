@@ -37,10 +37,10 @@ def repeats(run: Run, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
 def steps(run: Run, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
     """Steps taken by quarter of the texts' lengths, for texts with and without a negator, and what
     share of the predictions is right by steps taken."""
-    look, of_texts = run.system.look(rows), partial(mean_of, seed=seed)
-    taken = look.figures["steps taken"].numpy().astype(float)
-    answers = look.predictions.probabilities.argmax(1)
-    right = (answers == look.predictions.labels).numpy().astype(float)
+    seen, of_texts = run.system.evaluate(rows), partial(mean_of, seed=seed)
+    taken = seen.figures["steps taken"].numpy().astype(float)
+    answers = seen.predictions.probabilities.argmax(1)
+    right = (answers == seen.predictions.labels).numpy().astype(float)
     lengths = np.array([len(tokens) for tokens in rows["tokens"]])
     negated = np.array([not NEGATORS.isdisjoint(map(str.lower, t)) for t in rows["tokens"]])
     quarter = np.searchsorted(np.quantile(lengths, QUARTERS), lengths)
