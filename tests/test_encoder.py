@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sweeping import sweep
 
-from course_kit.exercises import encoder, sweep
 from course_kit.exercises.records import committed_record
-from course_kit.research import encoder_record
+from course_kit.research import encoder, encoder_record
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.explore import explore_erasing, read_text
