@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sweeping import sweep
 
 from course_kit.exercises.records import committed_record
-from course_kit.publishing.sweeping import sweep
 from course_kit.research.small_transformer import transformer as encoder
 from course_kit.research.small_transformer import transformer_record
 from course_lib import faithfulness

@@ -1,4 +1,4 @@
-"""A learner's desk: copies are made, renewed and never overwritten; nothing tracked changes."""
+"""A learner's copies are made, renewed, mended and never overwritten; nothing tracked changes."""
 
 import json
 import re
@@ -11,8 +11,8 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_kit.publishing import desk, lessons, progress, students
-from course_kit.publishing.desk import RECORD, Copy, DeskError
+from course_kit.publishing import lessons, students, workspace
+from course_kit.publishing.workspace import RECORD, Copy, WorkspaceError
 from course_lib.cli import main
 from course_lib.files import REPOSITORY
 
@@ -51,7 +51,7 @@ def run_all(folder, name=NAME):
 
 
 def write(folder, *code):
-    (copy,) = desk.write_copies({NAME: lesson(*code)}, folder)
+    (copy,) = workspace.write_copies({NAME: lesson(*code)}, folder)
     assert copy.path == folder / NAME
     return copy.written.name if copy.written else None
 
@@ -68,60 +68,14 @@ def test_an_untouched_copy_is_renewed(tmp_path):
     assert set(everything(tmp_path)) == {NAME, RECORD}
 
 
-def test_running_and_saving_is_no_change_and_its_outputs_stay(tmp_path):
+def test_running_and_saving_is_no_change(tmp_path):
     write(tmp_path, "a = 1", "b = 1")
     run_all(tmp_path)
     before = everything(tmp_path)
     assert write(tmp_path, "a = 1", "b = 1") is None
     assert everything(tmp_path) == before
-    note = new_markdown_cell("A newer note.")
-    newer = lesson("a = 1", "b = 1")
-    newer.cells.insert(2, note)
-    desk.write_copies({NAME: newer}, tmp_path)
-    renewed = read(tmp_path)
-    assert [cell.source for cell in renewed.cells[1:]] == ["a = 1", note.source, "b = 1"]
-    assert [cell.get("execution_count") for cell in renewed.cells[1:]] == [1, None, 2]
-    assert [renewed.cells[place].outputs[0].text for place in (1, 3)] == ["ran 1\n", "ran 2\n"]
-    assert "widgets" in renewed.metadata
-
-
-@pytest.mark.parametrize(
-    ("newer", "kept"),
-    [
-        (["x = 2", "print(x)", "✓"], 0),
-        (["x = 1", "print(x)", "y = 2", "✓"], 2),
-        (["x = 1", "print(x)"], 2),
-        (["print(x)", "x = 1", "✓"], 0),
-        (["x = 1", "", "print(x)", "✓", "y = 2"], 3),  # an empty cell changes nothing
-    ],
-)
-def test_a_renewed_copy_keeps_outputs_up_to_the_first_code_that_differs(newer, kept, tmp_path):
-    write(tmp_path, "x = 1", "print(x)", "✓")
-    run_all(tmp_path)
-    assert write(tmp_path, *newer) == NAME
-    cells = [cell for cell in read(tmp_path).cells[1:] if cell.source]
-    assert [cell.source for cell in cells] == [source for source in newer if source]
-    assert [[o.text for o in cell.outputs] for cell in cells] == [
-        [f"ran {number}\n"] if number <= kept else [] for number in range(1, len(cells) + 1)
-    ]
-    assert [cell.execution_count for cell in cells] == [
-        number if number <= kept else None for number in range(1, len(cells) + 1)
-    ]
-
-
-def test_a_check_after_newer_code_counts_as_not_run(tmp_path):
-    def two_checks(source):
-        checks = [exercise(name)[1] for name in ("one", "two")]
-        return new_notebook(cells=[checks[0], new_code_cell(source), checks[1]])
-
-    desk.write_copies({NAME: two_checks("x = 1")}, tmp_path)
-    copy = read(tmp_path)
-    for place in (0, 2):
-        copy.cells[place].outputs = [new_output("stream", text="✓ half: 0.5\n")]
-    nbformat.write(copy, tmp_path / NAME)
-    desk.write_copies({NAME: two_checks("x = 2")}, tmp_path)
-    (lesson,) = progress.read_progress(tmp_path)
-    assert [each.state for each in lesson.exercises] == ["solved", "not run"]
+    assert write(tmp_path, "a = 2") == NAME
+    assert sources(tmp_path) == ["# Lesson", "a = 2"]
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -169,8 +123,8 @@ def test_a_copy_that_was_removed_is_made_again(tmp_path):
 
 def test_writing_some_copies_forgets_no_other(tmp_path):
     write(tmp_path, "a = 1")
-    desk.write_copies({"01_gru.ipynb": lesson("1")}, tmp_path)
-    assert list(map(list, desk.read_copies(tmp_path))) == [["01_gru.ipynb"], [NAME]]
+    workspace.write_copies({"01_gru.ipynb": lesson("1")}, tmp_path)
+    assert list(map(list, workspace.read_copies(tmp_path))) == [["01_gru.ipynb"], [NAME]]
     assert write(tmp_path, "a = 2") == NAME
 
 
@@ -182,31 +136,18 @@ def test_copies_made_without_a_record_lose_nothing(tmp_path):
     assert write(tmp_path, "a = 2") is None
 
 
-def test_a_start_that_was_interrupted_before_its_record_loses_nothing(tmp_path, monkeypatch):
-    write(tmp_path, "a = 1")
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(desk, "_write_record", killed)
-        with pytest.raises(KeyboardInterrupt):
-            write(tmp_path, "a = 2")
-    assert write(tmp_path, "a = 3") == NEW  # it cannot know whose the second was
-    assert sources(tmp_path) == ["# Lesson", "a = 2"]
-
-
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "3", '{"02_attention.ipynb": 1}', '{"02_attention.ipynb": {"made": 1}}',
-     '{"../02_attention.ipynb": {}}', '{"notes.txt": {}}', "\x80"],
+    ["", "{", "[]", "3", '{"02_attention.ipynb": 1}', "\x80"],
 )  # fmt: skip
 def test_a_damaged_record_is_named_and_nothing_changes(text, tmp_path):
     write(tmp_path, "a = 1")
     edit(tmp_path, 1, "mine")
     (tmp_path / RECORD).write_text(text, encoding="latin-1")
     before = everything(tmp_path)
-    with pytest.raises(DeskError, match=r"\.copies\.json is damaged\. Nothing was changed\. Del"):
+    with pytest.raises(
+        WorkspaceError, match=r"\.copies\.json is damaged\. Nothing was changed\. Del"
+    ):
         write(tmp_path, "a = 2")
     assert everything(tmp_path) == before
     (tmp_path / RECORD).unlink()  # the advice of the message
@@ -219,8 +160,10 @@ def test_a_damaged_copy_is_named_and_nothing_changes(name, tmp_path):
     edit(tmp_path, 1, "mine")
     (tmp_path / name).write_text('{"cells": [', encoding="utf-8")
     before = everything(tmp_path)
-    with pytest.raises(DeskError, match=rf"{name} is no notebook \(.*\)\. Nothing was changed\. M"):
-        desk.write_copies({"01_gru.ipynb": lesson("1"), NAME: lesson("a = 2")}, tmp_path)
+    with pytest.raises(
+        WorkspaceError, match=rf"{name} is no notebook \(.*\)\. Nothing was changed\. M"
+    ):
+        workspace.write_copies({"01_gru.ipynb": lesson("1"), NAME: lesson("a = 2")}, tmp_path)
     assert everything(tmp_path) == before
 
 
@@ -243,7 +186,7 @@ def test_links_lead_to_the_same_files_from_the_copies(tmp_path):
     code = new_code_cell("open('pictures/a%20b.png')  # ![](pictures/a%20b.png)")
     first = stored(source, "01_gru.ipynb", new_markdown_cell(text), code)
     second = stored(source, "02_attention.ipynb", new_markdown_cell("x"))
-    copies = desk.learner_copies([first, second], tmp_path / "students")
+    copies = workspace.learner_copies([first, second], tmp_path / "students")
     assert copies["01_gru.ipynb"].cells[0].source == (
         "[next](02_attention.ipynb) [one](#part) [web](https://example.org/a.png) [none](gone.md)\n"
         "![a](../notebooks/pictures/a%20b.png) [report](../notebooks/experiments/report.ipynb#end) "
@@ -257,19 +200,19 @@ def test_a_single_copy_links_no_lesson_with_its_solutions(tmp_path):
     cell = new_markdown_cell("[lesson 02](02_attention.ipynb#part)")
     first = stored(tmp_path / "notebooks", "01_gru.ipynb", cell)
     stored(tmp_path / "notebooks", "02_attention.ipynb", new_markdown_cell("x"))
-    (copy,) = desk.learner_copies([first], tmp_path / "handout").values()
+    (copy,) = workspace.learner_copies([first], tmp_path / "handout").values()
     assert copy.cells[0].source == cell.source
 
 
 def test_the_landing_notebook_links_every_lesson_by_its_title():
-    text = desk.start_notebook(lessons.lesson_paths()).cells[0].source
+    text = workspace.start_notebook(lessons.lesson_paths()).cells[0].source
     for path in lessons.lesson_paths():
         title = students.title_of(students.read_notebook(path), "none")
         assert title.startswith(path.name[:2]) and f"- [{title}]({path.name})\n" in text
 
 
 def test_the_landing_notebook_says_how_to_go_on_with_a_newer_lesson():
-    text = " ".join(desk.start_notebook([]).cells[0].source.split())
+    text = " ".join(workspace.start_notebook([]).cells[0].source.split())
     assert "to go on with it, rename it to `02_attention.ipynb`, after giving your own" in text
 
 
@@ -305,7 +248,54 @@ def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
         f"rename it to {NAME}, after giving your own another name\n"
     )
     assert sources(out)[0] == "half = 0.5" and sources(out, NEW)[0] == "Newer."
-    assert desk.write_copies(desk.learner_copies([good], out), out) == [Copy(out / NAME, None)]
+    assert workspace.write_copies(workspace.learner_copies([good], out), out) == [
+        Copy(out / NAME, None)
+    ]
+
+
+OLD_IMPORTS = """import torch
+from course_lib import data, experiments, explore, teaching, views
+from course_lib.experiments import report
+from course_lib.experiments.scheduler import note_progress
+
+print(torch, data, explore, views, report, note_progress)"""
+OLD_CALLS = """run = experiments.load_recorded("han-imdb-room-s0")
+systems = experiments.SYSTEMS["han"], experiments.report.imdb_table
+mine = "teaching"  # my teaching experiments
+words = teaching.readers.load_words, my.teaching.check
+def unfinished(: teaching.check_gini"""
+CALLS = """run = runs.load_recorded("han-imdb-room-s0")
+systems = runs.known_systems()["han"], report.imdb_table
+mine = "teaching"  # my teaching experiments
+words = exercises.readers.load_words, my.teaching.check
+def unfinished(: exercises.check_gini"""
+
+
+def test_old_names_in_a_copy_with_work_are_mended_once_and_the_copy_as_it_was_is_kept(tmp_path):
+    write(tmp_path, OLD_IMPORTS, OLD_CALLS)
+    edit(tmp_path, 0, "My notes: `teaching.check_gini`")
+    run_all(tmp_path)
+    before = (tmp_path / NAME).read_bytes()
+    (copy,) = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
+    assert copy.backup.name == "02_attention.before.ipynb" and copy.written.name == NEW
+    assert nbformat.read(copy.backup, as_version=4) == nbformat.reads(before, as_version=4)
+    notes, imports, calls, *_ = sources(tmp_path)
+    assert notes == "My notes: `teaching.check_gini`" and calls == CALLS
+    assert {line for line in imports.splitlines() if "import" in line} == {
+        "import torch", "from course_kit import exercises", "from course_lib import runs",
+        "from course_lib import data, explore, views", "from course_kit.research import report",
+        "from course_kit.research.grid.scheduler import note_progress",
+    }  # fmt: skip
+    assert read(tmp_path).cells[1].outputs[0].text == "ran 1\n"
+    (again,) = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
+    assert (again.written, again.backup, again.messages) == (None, None, [])
+    assert len(copy.messages) == 2 and copy.backup.name in copy.messages[0]
+
+
+def test_a_copy_without_work_is_replaced_and_not_mended(tmp_path):
+    write(tmp_path, OLD_IMPORTS)
+    (copy,) = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
+    assert copy.backup is None and sources(tmp_path) == ["# Lesson", "newer"]
 
 
 @pytest.fixture(scope="module")
@@ -357,7 +347,7 @@ def test_learning_touches_no_tracked_file(repository, monkeypatch):
     NotebookClient(copy, timeout=300, kernel_name="python3", resources=resources).execute()
     assert lessons.errors_in(copy) == []
     nbformat.write(copy, folder / name)
-    (shown,) = [cell for cell in copy.cells if cell.source == "teaching.show_progress()"]
+    (shown,) = [cell for cell in copy.cells if cell.source == "publishing.show_progress()"]
     assert "exercises solved" in shown.outputs[0].data["text/plain"]
     following = "Exercise 2: the effective number of words (open)"
     assert re.search(rf"^00_start_here +1 of 3  {re.escape(following)}$", call("progress"), re.M)

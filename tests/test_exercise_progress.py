@@ -1,16 +1,15 @@
 """A learner's progress: states from saved outputs, shown as text and as HTML that is escaped."""
 
-from datetime import datetime
-
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_kit.exercises import CheckFailed, check_number
-from course_kit.publishing import desk, lessons, progress, show_progress, site, students
-from course_kit.publishing.desk import DeskError
-from course_kit.publishing.progress import Exercise, exercise_states
+from course_kit.publishing import exercise_progress, lessons, show_progress, students, workspace
+from course_kit.publishing.exercise_progress import Exercise, exercise_states
+from course_kit.publishing.site.cleaning import clean_html
+from course_kit.publishing.workspace import WorkspaceError
 from course_lib.cli import main
 
 HEADING = "### Exercise 2 ●●○ · 10 minutes: diagonality"
@@ -111,7 +110,7 @@ def test_every_exercise_of_a_lesson_has_a_title_and_its_stored_check_is_solved(p
 
 def folder_with(tmp_path, **copies):
     folder = tmp_path / "students"
-    desk.write_copies({f"{name}.ipynb": copy for name, copy in copies.items()}, folder)
+    workspace.write_copies({f"{name}.ipynb": copy for name, copy in copies.items()}, folder)
     return folder
 
 
@@ -122,14 +121,12 @@ def two_lessons(tmp_path):
 
 
 def test_the_table_names_the_next_exercise(tmp_path):
-    course = progress.read_progress(two_lessons(tmp_path))
-    assert progress.as_text(course).splitlines() == [
-        "lesson        solved  next exercise",
-        "01_gru        1 of 3  Exercise 2: task 2 (wrong)",
-        "02_attention  1 of 1",
-        "",
-        "2 of 4 exercises solved",
-    ]
+    course = exercise_progress.read_progress(two_lessons(tmp_path))
+    head, first, second, _, total = exercise_progress.as_text(course).splitlines()
+    assert head.split() == ["lesson", "solved", "next", "exercise"]
+    assert first.split(maxsplit=4) == ["01_gru", "1", "of", "3", "Exercise 2: task 2 (wrong)"]
+    assert second.split() == ["02_attention", "1", "of", "1"]
+    assert total == "2 of 4 exercises solved, as your copies were last saved"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +145,7 @@ def test_of_a_copy_and_the_newer_lessons_the_one_with_more_solved_counts(newer, 
         checks = [check_cell(SOLVED) for _ in range(solved)]
         notebook = copy_of(*checks, check_cell(OPEN), title=f"02 · {kind}")
         nbformat.write(notebook, folder / f"02_attention.{kind}.ipynb")
-    (lesson,) = progress.read_progress(folder)
+    (lesson,) = exercise_progress.read_progress(folder)
     assert lesson.name == f"{counts}.ipynb"
     kind = counts.rpartition(".")[2]
     assert (lesson.solved, lesson.title) == (
@@ -159,7 +156,7 @@ def test_of_a_copy_and_the_newer_lessons_the_one_with_more_solved_counts(newer, 
 def test_work_in_an_offered_lesson_counts_where_the_copy_was_removed(tmp_path):
     folder = two_lessons(tmp_path)
     (folder / "01_gru.ipynb").replace(folder / "01_gru.new.ipynb")
-    assert [(lesson.name, lesson.solved) for lesson in progress.read_progress(folder)] == [
+    assert [(lesson.name, lesson.solved) for lesson in exercise_progress.read_progress(folder)] == [
         ("01_gru.new.ipynb", 1), ("02_attention.ipynb", 1),
     ]  # fmt: skip
 
@@ -168,43 +165,26 @@ def test_only_the_copies_count(tmp_path):
     folder = two_lessons(tmp_path)
     nbformat.write(copy_of(check_cell(SOLVED)), folder / "02_attention.new.ipynb")
     nbformat.write(copy_of(check_cell(SOLVED)), folder / "notes.ipynb")
-    desk.write_copies({desk.START: desk.start_notebook([])}, folder)
+    workspace.write_copies({workspace.START: workspace.start_notebook([])}, folder)
     (folder / "01_gru.ipynb").unlink()
-    assert [lesson.name for lesson in progress.read_progress(folder)] == ["02_attention.ipynb"]
+    assert [lesson.name for lesson in exercise_progress.read_progress(folder)] == [
+        "02_attention.ipynb"
+    ]
 
 
-def test_the_page_says_every_state_in_words_and_works_without_colour(tmp_path):
-    folder = two_lessons(tmp_path)
-    path = progress.write_page(progress.read_progress(folder), folder)
-    assert path == folder / "progress.html"
-    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-    assert [item.get_text() for item in page.select("li")] == [
-        "✓ solved · Exercise 1: task 1", "✗ wrong · Exercise 2: task 2",
-        "not run · Exercise 3: task 3", "✓ solved · Exercise 1: task 1",
-    ]  # fmt: skip
-    assert "2 of 4 exercises solved" in page.caption.get_text()
-    assert [head["scope"] for head in page.select("th")] == ["col"] * 3 + ["row"] * 2
-    assert page.html["lang"] == "en" and page.title.get_text()
-    style = page.style.get_text()
-    assert "color-scheme: light dark" in style and "background" not in style
-    assert not page.select("script, link, img")
-
-
-def test_the_page_links_each_lesson_and_says_when_it_was_written(tmp_path):
+def test_the_table_says_every_state_in_words_and_links_each_lesson(tmp_path):
     folder = folder_with(
-        tmp_path, **{"01_gru": copy_of(check_cell()), "javascript:1 #?": copy_of(check_cell())}
+        tmp_path,
+        **{"javascript:1 #?": copy_of(check_cell(SOLVED), check_cell(WRONG), check_cell())},
     )
-    before = datetime.now().astimezone().replace(microsecond=0)
-    path = progress.write_page(progress.read_progress(folder), folder)
-    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-    assert [link["href"] for link in page.select("th a")] == [
-        "01_gru.ipynb", "javascript%3A1%20%23%3F.ipynb",
-    ]  # fmt: skip
-    assert [link.get_text() for link in page.select("th a")] == ["02 · Attention"] * 2
-    written = datetime.fromisoformat(page.time["datetime"])
-    assert before <= written <= datetime.now().astimezone()
-    assert page.time.get_text() == f"{written:%Y-%m-%d at %H:%M}"
-    assert page.time.parent.get_text().endswith("\nmake progress renews it.")
+    page = BeautifulSoup(
+        exercise_progress.as_html(exercise_progress.read_progress(folder)), "html.parser"
+    )
+    assert page.find_all("td")[2].get_text("|") == (
+        "✓ solved| · Exercise 1: task 1|✗ wrong| · Exercise 2: task 2|not run| · Exercise 3: task 3"
+    )
+    assert "1 of 3 exercises solved" in page.get_text()
+    assert page.find("a")["href"] == "javascript%3A1%20%23%3F.ipynb"
 
 
 def test_text_of_a_copy_never_becomes_markup(tmp_path):
@@ -212,24 +192,23 @@ def test_text_of_a_copy_never_becomes_markup(tmp_path):
     notebook = copy_of(check_cell(SOLVED), title="<<b>script>alert(2)</<b>script>")
     notebook.cells[1].source = f"### Exercise 1 ●○○ · 5 minutes: {hostile}"
     folder = folder_with(tmp_path, **{"02_attention": notebook})
-    course = progress.read_progress(folder)
-    written = progress.write_page(course, folder).read_text(encoding="utf-8")
-    for text in (progress.as_html(course), written):
-        page = BeautifulSoup(text, "html.parser")
-        assert page.get_text().count(hostile) == 1
-        assert page.get_text().count("<script>alert(2)</script>") == 1  # put together from pieces
-        assert not page.select("script, img")
+    table = exercise_progress.as_html(exercise_progress.read_progress(folder))
+    page = BeautifulSoup(table, "html.parser")
+    assert page.get_text().count(hostile) == 1
+    assert page.get_text().count("<script>alert(2)</script>") == 1  # put together from pieces
+    assert not page.select("script, img")
 
 
 def test_the_site_shows_the_table_as_it_is(tmp_path):
-    table = progress.as_html(progress.read_progress(two_lessons(tmp_path)))
-    cleaned = BeautifulSoup(site.clean_html(table), "html.parser")
-    assert len(cleaned.select("li")) == 4 and "&lt;" not in str(cleaned)
+    table = exercise_progress.as_html(exercise_progress.read_progress(two_lessons(tmp_path)))
+    assert "&lt;" not in clean_html(table) and clean_html(table).count("<td>") == table.count(
+        "<td>"
+    )
 
 
 def test_a_notebook_shows_the_table_of_its_own_folder(tmp_path, monkeypatch, capsys):
     shown = []
-    monkeypatch.setattr(progress, "display", lambda data, raw: shown.append(data))
+    monkeypatch.setattr(exercise_progress, "display", lambda data, raw: shown.append(data))
     monkeypatch.chdir(two_lessons(tmp_path))
     show_progress()
     assert "2 of 4" in shown[0]["text/html"] and "01_gru" in shown[0]["text/plain"]
@@ -245,19 +224,15 @@ def test_a_source_lesson_shows_what_its_stored_output_holds(monkeypatch, capsys)
 
 
 def test_a_folder_without_copies_and_a_damaged_copy_are_named(tmp_path):
-    with pytest.raises(DeskError, match=r"students holds no copies .*`make lab` makes them"):
-        progress.read_progress(tmp_path / "students")
+    with pytest.raises(WorkspaceError, match=r"students holds no copies .*`make lab` makes them"):
+        exercise_progress.read_progress(tmp_path / "students")
     folder = two_lessons(tmp_path)
     (folder / "02_attention.ipynb").write_text('{"cells": [')
-    with pytest.raises(DeskError, match=r"02_attention\.ipynb is no notebook"):
-        progress.read_progress(folder)
+    with pytest.raises(WorkspaceError, match=r"02_attention\.ipynb is no notebook"):
+        exercise_progress.read_progress(folder)
 
 
-def test_the_command_prints_the_table_and_writes_the_page(tmp_path, monkeypatch, capsys):
-    folder = two_lessons(tmp_path)
-    monkeypatch.setattr(lessons, "STUDENTS", folder)
+def test_the_command_prints_the_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lessons, "STUDENTS", two_lessons(tmp_path))
     assert main(["progress"]) == 0
-    printed = capsys.readouterr().out
-    assert "01_gru        1 of 3  Exercise 2: task 2 (wrong)" in printed
-    assert printed.endswith(f"2 of 4 exercises solved; each of them in {folder}/progress.html\n")
-    assert "task 3" in (folder / "progress.html").read_text(encoding="utf-8")
+    assert "Exercise 2: task 2 (wrong)" in capsys.readouterr().out
