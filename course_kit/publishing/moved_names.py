@@ -25,9 +25,6 @@ MODULES = (
     ("from course_lib.experiments import report", "from course_kit.research import report"),
     ("from course_lib.experiments.scheduler ", "from course_kit.research.grid.scheduler "),
     ("from course_lib.experiments.report", "from course_kit.research.report"),
-    (
-        "from course_kit.research.extensions.ordered_agt",
-    ),
     ("from course_lib.experiments", "from course_lib.runs"),
     ("from course_lib.teaching", "from course_kit.exercises"),
 )
