@@ -27,8 +27,9 @@ from course_kit.exercises import (
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.attention import diagonality, uniform_diagonality
 from course_lib.metrics.steps import step_cosine, summary_share
+from course_lib.models.han import hop_redundancy
 from course_lib.models.iram import step_penalty
-from course_lib.models.layers import Highway, hop_redundancy, positions
+from course_lib.models.layers import Highway, positions
 
 inf = torch.inf
 

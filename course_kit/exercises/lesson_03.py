@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
 from course_kit.exercises.judge import Checker
-from course_lib.models.layers import hop_redundancy
+from course_lib.models.han import hop_redundancy
 
 
 def _hops(kind: str, n: int, hops: int, length: int) -> Tensor:

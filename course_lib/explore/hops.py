@@ -10,7 +10,7 @@ import torch
 from course_lib.data.encoding import encode_sentences
 from course_lib.data.text import TokenisedText
 from course_lib.explore.reading import read_rows, system_of
-from course_lib.models.layers import hop_redundancy
+from course_lib.models.han import hop_redundancy
 from course_lib.runs.systems.system import as_tokens
 from course_lib.views.reading import Reading
 
