@@ -156,19 +156,6 @@ def test_a_page_scrolls_past_a_resting_pointer(open_static):
     assert len(scan(frame, 8)) == 256
 
 
-def test_a_click_pins_and_a_second_one_frees(open_static):
-    frame = open_static(AttentionHeatmap(attention(5, 5), words(5)))
-    box = frame.locator(".plot").bounding_box()
-    x, y = box["x"] + box["width"] - 20, box["y"] + box["height"] - 15
-    frame.page.mouse.click(x, y)
-    assert "pinned" in frame.locator(".readout").inner_text()
-    frame.locator(".legend").hover()
-    frame.get_by_text("pinned").wait_for()
-    frame.page.mouse.click(x, y)
-    frame.locator(".legend").hover()
-    frame.get_by_text("Point at a cell for its weight.").wait_for()
-
-
 FOCUSED = """() => {
   const element = document.activeElement;
   const ring = getComputedStyle(element).outlineStyle;
@@ -315,16 +302,6 @@ def test_what_the_help_promises_a_finger_is_true(open_static):
         frame.get_by_role("button", name="Zoom in").tap()
     assert frame.locator(".plot").evaluate(action) == "none"  # a finger moves the picture
     assert len(scan(frame, 8)) < 25
-
-
-def test_gates_are_called_gates_everywhere(open_static):
-    view = AttentionHeatmap(attention(2, 4, 4), words(4), steps=["z", "r"], quantity="gate", band=1)
-    frame = open_static(view)
-    frame.locator(".plot").focus()
-    frame.locator(".plot").press("ArrowRight")
-    assert "gate 0." in frame.locator(".readout").inner_text()
-    said = frame.locator("figure").inner_text() + str([name for _, name, _ in accessible(frame)])
-    assert "weight" not in said.lower() and "the gate in 4 rows by 4 columns" in said
 
 
 def test_the_colour_of_a_shared_scale_is_that_of_the_weight(open_static):
