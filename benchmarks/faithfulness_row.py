@@ -20,8 +20,8 @@ from course_lib.faithfulness.documents import Variant, ask, predicted
 from course_lib.faithfulness.erasure import first, orders
 from course_lib.training.devices import use_threads
 
-ROWS = {"han-imdb-room-s0": 100, "iram-sst2-room-s0": 500}
-LIMITS = {"han-imdb-room-s0": 600, "iram-sst2-room-s0": 180}  # seconds, on two cores
+ROWS = {"han-imdb-compact-s0": 100, "iram-sst2-compact-s0": 500}
+LIMITS = {"han-imdb-compact-s0": 600, "iram-sst2-compact-s0": 180}  # seconds, on two cores
 
 
 def seconds_of(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -85,7 +85,7 @@ def main() -> None:
     figures = {name: measure(name, texts) for name, texts in ROWS.items()}
     for name, row in figures.items():
         print(f"{name}: {row['seconds']} s of {row['limit_seconds']} for {row['texts']} texts")
-    write("faithfulness_row", figures, 0, figures["han-imdb-room-s0"]["data"], threads)
+    write("faithfulness_row", figures, 0, figures["han-imdb-compact-s0"]["data"], threads)
 
 
 if __name__ == "__main__":

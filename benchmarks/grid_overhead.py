@@ -5,7 +5,6 @@ which say more than the clock on a machine that does other work, and the clock's
 """
 
 import argparse
-import json
 import resource
 import statistics
 import subprocess
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 from common import write
 
 from course_lib.files import REPOSITORY
+from course_lib.runs.records import load_records
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "cluster"))
 from project import SMALL, Project
@@ -72,9 +72,7 @@ def main() -> int:
         name: (spent["processor"] - seconds["plain"]["processor"]) / runs
         for name, spent in seconds.items()
     }
-    took = [
-        json.loads(path.read_text())["seconds"] for path in (REPOSITORY / "results").glob("*.json")
-    ]
+    took = [record["seconds"] for record in load_records()]
     figures = {
         "runs": runs,
         "seconds": seconds,

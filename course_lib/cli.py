@@ -123,6 +123,6 @@ COMMANDS = {
     ),
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",
-        "weights runs/agt-sst5-room-s0", "experiments", *command_of("course_lib.runs.weights"),
+        "weights runs/agt-sst5-compact-s0", "experiments", *command_of("course_lib.runs.weights"),
     ),
 }  # fmt: skip

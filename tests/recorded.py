@@ -9,6 +9,7 @@ from course_lib.data import catalog
 from course_lib.data.cards import Card, Download, Source
 from course_lib.data.corpus import load_corpus
 from course_lib.files import file_digest
+from course_lib.runs import records
 from course_lib.runs.spec import RunSpec
 
 TEXT = {
@@ -24,6 +25,11 @@ FROZEN = {
     "agt": {"model.frozen": True},
     "bilstm": {"training.embedding_rate": 0},
 }
+
+
+def record_file(name):
+    """The file of a published record."""
+    return next((records.RESULTS / "runs").glob(f"*/*/{name}.json"))
 
 
 def spec_of(system, **changes):

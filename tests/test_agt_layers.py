@@ -180,7 +180,7 @@ def test_gates_and_phrases_are_those_of_the_records():
     gates = profiles["50-d vectors that learn"]["seed 1"]
     assert gates.tolist() == pytest.approx(record["attention"]["trained"]["gate"])
     assert all(len(by_seed) == 3 for by_seed in profiles.values()) and len(profiles) == 2
-    room = next(record for record in records if record["id"] == "agt-sst5-room-s0")
+    room = next(record for record in records if record["id"] == "agt-sst5-compact-s0")
     found, figures = report.phrase_lengths(room), room["attention"]["trained"]
     strict = found["above 0.95"]
     assert strict.mean == pytest.approx(sum(figures["selected"]) / sum(figures["phrases"]))

@@ -28,7 +28,7 @@ from course_kit.research.controls.texts import (
     vocabulary_of,
     write_texts,
 )
-from course_kit.research.report import control_figures, control_records, controls_table
+from course_kit.research.report import sanity_figures, sanity_records, sanity_table
 from course_lib.cli import main
 from course_lib.files import DataError
 from course_lib.metrics.invariants import check_order_blindness, check_padding
@@ -338,22 +338,22 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     assert made["command"] == f"attention-course controls {' '.join(arguments)}"
     assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
     assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(CONTROL_TASKS)
-    assert list(control_figures([made])) == list(control_figures())
+    assert list(sanity_figures([made])) == list(sanity_figures())
     assert "step cosine" in capsys.readouterr().out
-    table = controls_table("order", [made])
+    table = sanity_table("order", [made])
     assert table.splitlines()[2].startswith("| order | AGT | accuracy | 0.5")
     with pytest.raises(ValueError, match="no control 'nope'; the records hold: adjacent pairs, "):
-        controls_table("nope", [made])
+        sanity_table("nope", [made])
     with pytest.raises(ValueError, match="`attention-course controls` makes one"):
-        control_records(tmp_path / "empty")
+        sanity_records(tmp_path / "empty")
 
 
 def recorded(control, network, figure, column="trained"):
-    return statistics.mean(control_figures()[control, network, figure][column])
+    return statistics.mean(sanity_figures()[control, network, figure][column])
 
 
 def test_the_committed_records_are_of_three_seeds_and_say_the_same():
-    records = control_records(record.RECORDS)
+    records = sanity_records(record.RECORDS)
     assert [made["spec"] | {"seed": None} for made in records] == [
         ControlSpec(seed=None).__dict__
     ] * 3

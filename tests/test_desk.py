@@ -312,7 +312,9 @@ def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
 def repository(tmp_path_factory):
     """A repository of its own with what a learner needs, all of it tracked."""
     folder = tmp_path_factory.mktemp("clone")
-    recorded = [f"results/han-imdb-room-s{seed}.json" for seed in (0, 1)]  # lesson 00 reads them
+    recorded = [
+        f"results/runs/han/imdb/han-imdb-compact-s{seed}.json" for seed in (0, 1)
+    ]  # lesson 00 reads them
     for name in ("course_lib", "course_kit", "notebooks", "data/README.md", ".gitignore",
                  "pyproject.toml", "results/weights", "results/vectors", *recorded):  # fmt: skip
         source, target = REPOSITORY / name, folder / name

@@ -15,7 +15,7 @@ from course_lib.data.corpus import load_corpus
 from course_lib.runs import records
 from course_lib.runs.records import StaleRun, check_data, load_records, state
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import RunSpec, identity_of
 from course_lib.runs.systems import known_systems
 from course_lib.training.checkpoints import Epoch, History
 
@@ -123,7 +123,7 @@ def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatc
     assert outside == []
     for record in load_records():
         found = state(specs[record["id"]])
-        assert found.record == records.RESULTS / f"{record['id']}.json", found.stale
+        assert found.record == records.published_record(specs[record["id"]]), found.stale
 
 
 SPEC = RunSpec("han", "toy", "small")
@@ -134,14 +134,17 @@ def place(tmp_path, monkeypatch):
     """``place(where, **changes)`` puts a record of SPEC into ``runs/`` or ``results/``."""
     monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
-    (tmp_path / "results").mkdir()
+    (folder := records.published_record(SPEC).parent).mkdir(parents=True)
     (tmp_path / "runs" / SPEC.id).mkdir(parents=True)
     content = load_corpus("toy").provenance.content
 
     def put(where, **changes):
         record = {"id": SPEC.id, "spec": asdict(SPEC), "settings": asdict(SPEC.settings())}
-        record |= {"data": {"content": content}, "seconds": 2.0} | changes
-        path = tmp_path / "results" / f"{SPEC.id}.json"
+        record |= {"data": {"content": content}, "seconds": 2.0, "test": {"accuracy": 0.5}}
+        record |= {"validation": {"accuracy": 0.5}} | changes
+        if "seed" in record["spec"]:
+            record["identity"] = identity_of(record["spec"], record["settings"])
+        path = folder / f"{SPEC.id}.json"
         if where == "runs":
             path = tmp_path / "runs" / SPEC.id / "record.json"
         path.write_text(json.dumps(record))

@@ -18,7 +18,7 @@ from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.runs import load_recorded
 
 
-@pytest.mark.parametrize("part", ["state", "dress"])
+@pytest.mark.parametrize("part", ["state", "render"])
 def test_what_needs_no_page_is_right(node, part):
     path = TESTS / f"room_{part}.test.mjs"
     written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))
@@ -95,7 +95,7 @@ def test_a_reading_has_a_number_for_every_word(read):
 
 def test_a_text_beyond_the_cut_is_no_example(read):
     text = tokenise("word " * 2000, untrained_punkt())
-    with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-room-s0"):
+    with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-compact"):
         reading(read.runs[HAN], text)
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from recorded import record_file
 
 from course_kit.reading_room import ROOM
 from course_lib.runs.records import RESULTS
@@ -16,7 +17,7 @@ def figures(name):
 
 
 def of_the_run(name):
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads(record_file(name).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", ROOM)

@@ -1,14 +1,14 @@
 """Settings and specs: what they may hold, how a run is named, what is refused before a start."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from course_lib.runs import run
 from course_lib.runs.settings import PARTS, SpecError, addresses, differences, with_overrides
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.runs.systems import known_systems
 
 EVERY_PRESET = [
@@ -20,7 +20,7 @@ EVERY_PRESET = [
     ("says", "change"),
     [
         (f"no system 'nope'; there are: {', '.join(sorted(known_systems()))}", {"system": "nope"}),
-        ("no preset 'nope'; there are: long, report, room, small", {"preset": "nope"}),
+        ("no preset 'nope'; there are: compact, long, report, small", {"preset": "nope"}),
         ("no preset 'report'; there are: default, words", {"system": "tfidf"}),
         ("no dataset 'nope'; there are: ag_news, amazon_full", {"dataset": "nope"}),
         ("no dataset 'glove.6B.50d'", {"dataset": "glove.6B.50d"}),
@@ -211,12 +211,37 @@ def test_irams_ablations_each_leave_one_part_out():
     }
 
 
-def test_too_many_overrides_are_refused_since_the_name_would_be_too_long():
-    settings = RunSpec().settings()
-    numbers = {f"model.{field.name}": 123_456_789 for field in fields(settings.model)
-               if type(getattr(settings.model, field.name)) is int}  # fmt: skip
-    numbers |= {f"text.{name}": 123_456_789 for name in ("max_sentences", "max_words")}
-    numbers |= {f"training.{name}": 123_456_789 for name in ("epochs", "patience", "batch_size")}
+def test_many_overrides_end_in_a_digest_of_all():
+    """A name stays short, keeps its first words and its seed, and differs with every value."""
+    numbers = {f"training.{name}": 123_456_789 for name in ("epochs", "patience", "batch_size")}
     numbers |= {"training.most_tokens": 123_456_789, "text.vocabulary_limit": 123_456_789}
-    with pytest.raises(SpecError, match="too many: make them a preset"):
-        RunSpec(overrides=numbers).validate()
+    one, two = (RunSpec(overrides=numbers | {"model.attention": size}, seed=7) for size in (6, 8))
+    assert len(one.id) <= 60 and len(two.id) <= 60
+    assert re.fullmatch(r"han-imdb-report-vocabulary_limit123456789-[0-9a-f]{6}-s7", one.id)
+    assert one.id != two.id and one.id == replace(one, device="cpu").id
+    assert one.id != replace(one, test=False).id
+
+
+def test_named_vectors_are_short_in_an_id_and_whole_in_the_settings():
+    spec = RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True})
+    assert spec.id == "agt-sst5-mean-film-frozen-s0"
+    assert spec.settings().text.vectors == "glove.6B.50d+imdb-cbow-300d-s0.npz@2ba9f51b6e6b"
+
+
+def test_an_identity_is_that_of_all_that_the_result_depends_on():
+    spec = RunSpec("agt", "sst5", "mean")
+    same = [replace(spec, device="cpu", threads=9), replace(spec, overrides={"model.layers": 1})]
+    assert {each.identity for each in same} == {spec.identity}
+    changes = ({"seed": 1}, {"test": False}, {"limit": 50}, {"dataset": "sst2"},
+               {"preset": "paper"}, {"overrides": {"model.hidden": 60}})  # fmt: skip
+    assert len({spec.identity, *(replace(spec, **each).identity for each in changes)}) == 7
+
+
+def test_an_identity_stays_when_a_setting_is_added_that_does_what_was_done(monkeypatch):
+    spec, settings = asdict(RunSpec("agt")), asdict(RunSpec("agt", preset="mean").settings())
+    before = identity_of(spec, settings)
+    monkeypatch.setitem(LATER["training"], "new", 0)
+    settings["training"]["new"] = 0
+    assert identity_of(spec, settings) == before
+    settings["training"]["new"] = 1
+    assert identity_of(spec, settings) != before

@@ -262,9 +262,11 @@ def test_fixed_word_vectors_outlast_training_and_weight_decay():
 
 
 @pytest.mark.parametrize("name", ["han", "sanet", "iram", "agt"])
-def test_a_room_edition_reads_the_committed_vectors_as_they_are(name, tmp_path):
+def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path):
     """Its vocabulary and word vectors are those of the file, before training and after it."""
-    spec = RunSpec(name, "toy", "room", {"training.epochs": 1}, device="cpu", threads=1, limit=40)
+    spec = RunSpec(
+        name, "toy", "compact", {"training.epochs": 1}, device="cpu", threads=1, limit=40
+    )
     system = train(spec).system
     vectors = load_vectors("reviews.100d")
     assert system.vocabulary == vectors.vocabulary

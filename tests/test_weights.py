@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from recorded import FROZEN, spec_of, tiny_vectors
+from recorded import FROZEN, record_file, spec_of, tiny_vectors
 from safetensors.torch import load_file, save_file
 
 from course_lib import cli
@@ -131,7 +131,7 @@ def test_the_file_holds_halves_of_the_parameters_and_no_word(published):
 def test_the_record_names_the_file_also_when_the_run_is_published_again(published):
     spec, done = published
     digest = f"sha256:{file_digest(weights_path(spec.id))}"
-    first = read_record(records.RESULTS / f"{spec.id}.json")
+    first = read_record(records.published_record(spec))
     again = read_record(publish(spec))
     assert first == again == json.loads(json.dumps(done.record)) | {DIGEST: digest}
     assert recorded_names() == [spec.id]
@@ -156,7 +156,7 @@ def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for
         f"{done.record['test']['accuracy']:.2%} of 200 texts",
         f"{records.kept_accuracy(done.record):.2%} in the run",
         f"of {sizes['validation']} texts; 0 of them get another class",
-        read_record(records.RESULTS / f"{spec.id}.json")[DIGEST],
+        read_record(records.published_record(spec))[DIGEST],
         "must not be used",
     ):
         assert said in card
@@ -302,9 +302,9 @@ FOREIGN = {
 def test_a_foreign_file_that_a_record_names_is_one_error(folder, foreign):
     path = publish_weights(folder)
     foreign(path)
-    record = read_record(records.RESULTS / f"{folder.name}.json")
+    record = read_record(record_file(folder.name))
     record[DIGEST] = f"sha256:{file_digest(path)}"
-    records.write_json(records.RESULTS / f"{folder.name}.json", record)
+    records.write_json(record_file(folder.name), record)
     with pytest.raises(DataError, match="does not hold this network"):
         load_recorded(folder.name)
 
@@ -317,7 +317,7 @@ def test_other_settings_or_other_vectors_than_the_records_are_refused(folder, mo
         patch.setitem(known_systems()["agt"].presets, "small", changed)
         with pytest.raises(StaleRun, match=r"model\.hidden is 32, but the spec asks for 16"):
             load_recorded(folder.name)
-    path = records.RESULTS / f"{folder.name}.json"
+    path = record_file(folder.name)
     record = read_record(path)
     record["vectors"][0]["sha256"] = "0" * 64
     records.write_json(path, record)
@@ -327,7 +327,7 @@ def test_other_settings_or_other_vectors_than_the_records_are_refused(folder, mo
 
 def test_a_recorded_network_is_loaded_whatever_part_of_its_dataset_is_here(folder):
     publish_weights(folder)
-    path = records.RESULTS / f"{folder.name}.json"
+    path = record_file(folder.name)
     record = read_record(path)
     record["data"]["content"] = "0" * 64
     records.write_json(path, record)

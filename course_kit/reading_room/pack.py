@@ -29,7 +29,12 @@ from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
 from course_lib.runs.weights import EMBEDDING
 
-ROOM = ("han-imdb-room-s0", "sanet-ag_news-room-s0", "iram-sst2-room-s0", "agt-sst5-room-s0")
+ROOM = (
+    "han-imdb-compact-s0",
+    "sanet-ag_news-compact-s0",
+    "iram-sst2-compact-s0",
+    "agt-sst5-compact-s0",
+)
 NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
 LARGE = 30_000  # numbers of a matrix that is worth a byte each; smaller ones cost little in two
 SAME = 1e-5  # standardised vectors may be rounded differently

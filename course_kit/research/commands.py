@@ -20,7 +20,7 @@ COMMANDS = {
     ),
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",
-        "faithfulness han-imdb-room-s0 --texts 100", "course",
+        "faithfulness han-imdb-compact-s0 --texts 100", "course",
         *command_of("course_kit.research.faithfulness.faithfulness_record"),
     ),
     "left-open": Command(

@@ -21,7 +21,7 @@ from course_lib.faithfulness.attention import received, rollout, rollout_words
 from course_lib.models.layers import renormalised, word_embedding
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
@@ -177,7 +177,7 @@ class Transformer(Network):
             EncoderConfig(dropout=0.1),
             TrainingConfig(epochs=6, learning_rate=5e-3, patience=6),
         ),
-        "lesson": of_the_room(
+        "lesson": compact(
             Settings(
                 TextConfig(max_tokens=MOST_WORDS),
                 EncoderConfig(),

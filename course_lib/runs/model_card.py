@@ -4,12 +4,14 @@ from typing import Any, NamedTuple
 
 from course_lib.data.cards import Card
 from course_lib.data.catalog import CARDS, card
-from course_lib.runs.records import KEPT_EPOCH, kept_accuracy
+from course_lib.runs import records
+from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, published_record
+from course_lib.runs.spec import RunSpec
 
 DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
 CARD = """# Model card: `{id}`
 
-A small network to read attention in, made for this course. Its record is [{id}.json](../{id}.json);
+A small network to read attention in, made for this course. Its record is [{id}.json](../{path});
 `runs.load_recorded("{id}")` loads it.
 
 | | |
@@ -58,7 +60,8 @@ def model_card(record: dict[str, Any], measured: Measured) -> str:
         f"`{record[DIGEST]}`",
     }
     table = "\n".join(f"| {name} | {value.replace('|', '/')} |" for name, value in rows.items())
-    return CARD.format(id=record["id"], table=table, kept_epoch=KEPT_EPOCH)
+    path = published_record(RunSpec(**record["spec"])).relative_to(records.RESULTS).as_posix()
+    return CARD.format(id=record["id"], path=path, table=table, kept_epoch=KEPT_EPOCH)
 
 
 def _system(record: dict[str, Any]) -> str:

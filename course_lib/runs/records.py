@@ -17,7 +17,7 @@ from course_lib.data.corpus import prepared_content
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.training.parallel import processes
 
 RUNS = REPOSITORY / "runs"
@@ -29,16 +29,6 @@ ASIDE = ".stale-"  # in the names of folders that were moved aside
 KEPT_EPOCH = (
     "Validation accuracies are optimistic: the epoch that was kept was chosen on the same texts."
 )
-ANYWHERE = ("device", "threads", "overrides", "preset")  # not compared; settings are
-
-
-# Settings that are younger than some records, and what those runs did.
-LATER = {
-    "text": {"without_vector": "random"},
-    "model": {"xavier": False},
-    "training": {"halve_after": 0},
-    "control": {"attention_weights": "learned"},
-}
 
 
 class StaleRun(SpecError):
@@ -95,27 +85,38 @@ def run_folder(name: str | Path) -> Path:
     return there if only_there else here
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
     """The record in a file, with today's settings; ``StaleRun`` naming the file if it holds no
-    complete record."""
+    complete record, or one whose settings were changed. Without ``ended`` it needs no results."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         spec = RunSpec(**record["spec"])
-        missing = {"id", "settings", "data"} - record.keys()
-        if missing or not isinstance(record["data"]["content"], str):
+        if missing := {"id", "identity", "settings", "data"} - record.keys():
             raise KeyError(*missing)
-        if not isinstance(record["settings"], dict):
-            raise TypeError("settings have no names")
-        if "model" in record["settings"]:  # else they are from before settings were nested
-            for part, values in later_settings(spec.settings()).items():
-                record["settings"][part] = values | record["settings"].get(part, {})
+        if not isinstance(record["data"]["content"], str):
+            raise TypeError("data.content is no digest")
+        for part, values in later_settings(spec.settings()).items():
+            record["settings"][part] = values | record["settings"].get(part, {})
+        if record["identity"] != identity_of(record["spec"], record["settings"]):
+            raise ValueError("its identity is not that of its settings")
+        if ended:
+            _check_results(record)
     except OSError as error:
         raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StaleRun(
             f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
         ) from error
     return record
+
+
+def _check_results(record: dict[str, Any]) -> None:
+    """Raise ``KeyError`` or ``ValueError`` unless accuracies are there, and are shares."""
+    found = [record["test"]] if record["spec"]["test"] else []
+    found += [{"accuracy": kept_accuracy(record)}] if "epochs" in record else [record["validation"]]
+    for metrics in found:
+        if not 0 <= metrics["accuracy"] <= 1:  # NaN is not
+            raise ValueError(f"its accuracy is {metrics['accuracy']}")
 
 
 def later_settings(settings: Settings) -> dict[str, dict[str, Any]]:
@@ -136,32 +137,30 @@ def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
 
 def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     """Raise ``StaleRun`` unless this is a record of ``spec`` with the settings that it has now."""
-    different = _differences(record["spec"], asdict(spec), ANYWHERE)
-    if "system" not in [name for name, *_ in different]:  # else they have other settings anyway
-        settings = (record["settings"], asdict(spec.settings()))
-        different += _differences(*map(flat_settings, settings))
-    changes = [
-        f"{name} is {actual!r}, but the spec asks for {expected!r}"
-        for name, actual, expected in different
-    ]
-    if changes:
-        raise StaleRun(f"{where} holds another run: {'; '.join(changes)}. Move it or delete it.")
+    if record["identity"] == spec.identity:
+        return
+    actual, expected = (
+        {name: values[name] for name in ("system", "dataset", "limit", "seed", "test")}
+        for values in (record["spec"], asdict(spec))
+    )
+    if actual["system"] == expected["system"]:  # else they have other settings anyway
+        actual |= flat_settings(record["settings"])
+        expected |= flat_settings(asdict(spec.settings()))
+    changes = "; ".join(
+        f"{name} is {actual.get(name)!r}, but the spec asks for {expected.get(name)!r}"
+        for name in {**actual, **expected}
+        if actual.get(name) != expected.get(name)
+    )
+    raise StaleRun(f"{where} holds another run: {changes}. Move it or delete it.")
 
 
 def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Recorded settings by address; settings that are not nested keep their names."""
+    """Recorded settings by address."""
     return {
-        f"{part}.{name}" if isinstance(values, dict) else part: value
+        f"{part}.{name}": value
         for part, values in settings.items()
-        for name, value in (values.items() if isinstance(values, dict) else [(part, values)])
+        for name, value in values.items()
     }
-
-
-def _differences(
-    actual: dict[str, Any], expected: dict[str, Any], ignored: tuple[str, ...] = ()
-) -> list[tuple[str, Any, Any]]:
-    names = [name for name in {**actual, **expected} if name not in ignored]
-    return [(n, actual.get(n), expected.get(n)) for n in names if actual.get(n) != expected.get(n)]
 
 
 def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
@@ -190,7 +189,7 @@ def state(spec: RunSpec) -> State:
     """Whether a run is done: it has a complete record in ``runs/`` or ``results/`` with today's
     settings and data."""
     stale = {}
-    for path in (RUNS / spec.id / "record.json", RESULTS / f"{spec.id}.json"):
+    for path in (RUNS / spec.id / "record.json", published_record(spec)):
         if path.exists():
             try:
                 check_record(read_record(path), spec, path)
@@ -230,8 +229,13 @@ def publish(spec: RunSpec) -> Path:
         read_predictions(folder / FILE, record["predictions"])
         with atomic_path(published_predictions(spec.id)) as temporary:
             shutil.copyfile(folder / FILE, temporary)
-    write_json(RESULTS / f"{spec.id}.json", record)
-    return RESULTS / f"{spec.id}.json"
+    write_json(published_record(spec), record)
+    return published_record(spec)
+
+
+def published_record(spec: RunSpec) -> Path:
+    """Where the record of a published run is."""
+    return RESULTS / "runs" / spec.system / spec.dataset_name / f"{spec.id}.json"
 
 
 def published_predictions(name: str) -> Path:
@@ -250,8 +254,10 @@ def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
 
 
 def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
-    """All committed records, sorted by id; ``StaleRun`` names a file that is not a record."""
-    return [read_record(path) for path in sorted((folder or RESULTS).glob("*.json"))]
+    """All records in ``folder``, by default ``results/``, sorted by id; ``StaleRun`` names a file
+    that is not a record."""
+    paths = ((folder or RESULTS) / "runs").glob("*/*/*.json")
+    return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:

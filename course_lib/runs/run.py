@@ -121,6 +121,7 @@ def _train(
     rows = split_rows(corpus, spec.limit, system.settings.text.validation_share)
     about = {
         "id": spec.id,
+        "identity": spec.identity,
         "spec": asdict(spec),
         "settings": asdict(system.settings),
         "data": asdict(corpus.provenance)
@@ -159,7 +160,7 @@ def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
     begun there. The checkpoints alone would not tell other word vectors of the same width."""
     path = folder / "started.json"
     if path.exists():
-        check_record(read_record(path), spec, folder)
+        check_record(read_record(path, ended=False), spec, folder)
     write_json(path, about)
 
 

@@ -1,6 +1,9 @@
 """What to run: a system, a dataset, a preset with some settings changed, and a seed."""
 
-from dataclasses import dataclass, field
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from course_lib.data.catalog import CARDS, card
@@ -11,7 +14,22 @@ from course_lib.runs.settings import Settings, SpecError, differences, in_words,
 from course_lib.runs.systems import known_systems
 
 VECTORS = "text.vectors"
-LONGEST_NAME = 200  # characters; file systems allow 255, and temporary names are longer
+# Vectors that many runs read, by the name that specs and run ids use for them.
+NAMED_VECTORS = {"film": "glove.6B.50d+imdb-cbow-300d-s0.npz@2ba9f51b6e6b"}
+# Changes that many runs share, as they stand in an id.
+SHORT = {("text.vectors", value): name for name, value in NAMED_VECTORS.items()} | {
+    ("text.vocabulary_from", "train+validation+test"): "every-word",
+    ("text.without_vector", "zero"): "else-zero",
+}
+LONGEST_ID = 60  # characters
+# Settings that are younger than some records, and what those runs did. An identity leaves these
+# values out, so that it stays what it was before the setting existed.
+LATER = {
+    "text": {"without_vector": "random"},
+    "model": {"xavier": False},
+    "training": {"halve_after": 0},
+    "control": {"attention_weights": "learned"},
+}
 
 
 @dataclass(frozen=True)
@@ -20,10 +38,10 @@ class RunSpec:
     ``{"model.hidden": 60}``; ``limit`` keeps that many training rows; ``test`` says whether to
     evaluate on the test half, which should happen once per seed.
 
-    ``text.vectors`` may be the path of a vectors file, and ``dataset`` that of a file or folder of
-    labelled texts. It is read at once, and the spec holds its name and digest instead
-    (``own_vectors``, ``own_texts``), which say the same on any machine; ``DataError`` for a file
-    that holds none.
+    ``text.vectors`` may be a name of ``NAMED_VECTORS`` or the path of a vectors file, and
+    ``dataset`` that of a file or folder of labelled texts. A file is read at once, and the spec
+    holds its name and digest instead (``own_vectors``, ``own_texts``), which say the same on any
+    machine; ``DataError`` for a file that holds none.
     """
 
     system: str = "han"
@@ -39,8 +57,8 @@ class RunSpec:
     def __post_init__(self) -> None:
         vectors = self.overrides.get(VECTORS) if isinstance(self.overrides, dict) else None
         if isinstance(vectors, str):
-            named = self.overrides | {VECTORS: named_vectors(vectors)}
-            object.__setattr__(self, "overrides", named)
+            named = NAMED_VECTORS.get(vectors) or named_vectors(vectors)
+            object.__setattr__(self, "overrides", self.overrides | {VECTORS: named})
         if isinstance(self.dataset, str):
             object.__setattr__(self, "dataset", named_texts(self.dataset))
 
@@ -83,8 +101,6 @@ class RunSpec:
                 )
             rows -= held_out
         known_systems()[self.system].check(settings, rows)
-        if len(self.id) > LONGEST_NAME:
-            raise SpecError(f"{len(self.overrides)} overrides are too many: make them a preset")
 
     def _sizes(self) -> dict[str, tuple[int, ...]]:
         """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
@@ -95,15 +111,51 @@ class RunSpec:
 
     @property
     def id(self) -> str:
-        """A name that describes the run, and differs whenever the result may differ."""
-        parts = [self.system, NOT_IN_NAMES.sub("_", self.dataset), self.preset]
-        if self.limit is not None:
-            parts.append(f"{self.limit}rows")
+        """A name of at most 60 characters that describes the run, and differs whenever the result
+        may differ. Changes that do not fit are replaced by a short digest of all."""
         changes = differences(self.settings(), self.preset_settings())
-        parts += [in_words(address, value) for address, value in changes.items()]
-        if not self.test:
-            parts.append("notest")
-        return "-".join([*parts, f"s{self.seed}"])
+        head = [self.system, self.dataset_name, self.preset]
+        head += [] if self.limit is None else [f"{self.limit}rows"]
+        words = [SHORT.get(change) or in_words(*change) for change in changes.items()]
+        end = [*([] if self.test else ["notest"]), f"s{self.seed}"]
+        name = "-".join([*head, *words, *end])
+        if len(name) <= LONGEST_ID:
+            return name
+        end = "-".join(["", digest_of([head, changes])[:6], *end])
+        while words and len("-".join([*head, *words]) + end) > LONGEST_ID:
+            words.pop()
+        return "-".join([*head, *words])[: LONGEST_ID - len(end)] + end
+
+    @property
+    def dataset_name(self) -> str:
+        """The dataset as part of a file's name."""
+        return NOT_IN_NAMES.sub("_", self.dataset)
+
+    @property
+    def identity(self) -> str:
+        """The digest of all that the result depends on, by ``identity_of``."""
+        return identity_of(asdict(self), asdict(self.settings()))
+
+
+def identity_of(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """The digest of a run's settings, system, dataset, rows, seed and choice of test half.
+
+    The preset is left out, since its name can change while its settings stay, and so are device and
+    threads, on which the result depends only in its last digits.
+    """
+    chosen = {
+        f"{part}.{name}": value
+        for part, values in settings.items()
+        for name, value in values.items()
+        if LATER.get(part, {}).get(name, ...) != value
+    }
+    what = {name: spec[name] for name in ("system", "dataset", "limit", "seed", "test")}
+    return f"sha256:{digest_of(what | {'settings': chosen})}"
+
+
+def digest_of(value: Any) -> str:
+    """The sha256 of a value as JSON with sorted keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def choose(what: str, name: Any, entries: dict[str, Any]) -> Any:

@@ -220,15 +220,13 @@ def test_a_pin_shows_both_readings_and_the_differences(open_room):
     page = open_room(address_of("a good film"))
     page.get_by_role("button", name="Pin this reading").click()
     read(page, "a bad film")
-    row = page.locator("table.pins tbody tr")
-    assert "a good film" in row.inner_text() and row.locator("td span").count() == 4
     han = card(page, "HAN")
-    assert han.locator(".pinned").is_visible() and han.locator(".change").first.inner_text() != ""
+    assert han.locator(".pinned .word").all_inner_texts() == ["a", "good", "film"]
+    assert han.locator(".change").first.inner_text() != ""
     page.wait_for_url("**pin=**")
-    page.get_by_role("button", name="Go back to pinned text 1").click()
-    page.wait_for_function("() => document.getElementById('text').value === 'a good film'")
     page.get_by_role("button", name="Unpin").click()
-    assert page.locator("table.pins").count() == 0
+    page.wait_for_function("() => !location.hash.includes('pin=')")
+    assert not han.locator(".pinned").is_visible()
 
 
 def test_the_address_brings_everything_back(open_room):
@@ -236,9 +234,10 @@ def test_the_address_brings_everything_back(open_room):
                                 pin=urlencode({"text": "another film"})))  # fmt: skip
     assert page.get_by_label("Your text").input_value() == "one film"
     assert len(answers(page)) == 2
-    assert "another film" in page.locator("table.pins tbody").inner_text()
     assert page.get_by_label("leave-one-out").is_checked()
-    page.wait_for_function("() => document.querySelectorAll('table.pins td span').length === 2")
+    pinned = card(page, "HAN").locator(".pinned .word")
+    pinned.first.wait_for()
+    assert pinned.all_inner_texts() == ["another", "film"]
 
 
 ADDRESSES = [
@@ -336,26 +335,14 @@ def test_the_tour_has_five_steps_and_ends(open_room):
     assert not tour.is_visible() and page.locator(".pointed").count() == 0
 
 
-def test_what_is_saved_holds_the_reading(open_room, browser, tmp_path):
+def test_what_is_saved_holds_the_reading(open_room, tmp_path):
     page = open_room(address_of(f"good {HOSTILE[1]}", out="0"))
-    files = {}
-    for name in ("PNG", "HTML", "JSON"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=name, exact=True).click()
-        files[name] = tmp_path / download.value.suggested_filename
-        download.value.save_as(files[name])
-    assert files["PNG"].read_bytes().startswith(b"\x89PNG") and files["PNG"].stat().st_size > 5000
-    kept = json.loads(files["JSON"].read_text(encoding="utf-8"))["readings"]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as JSON").click()
+    download.value.save_as(tmp_path / "reading.json")
+    kept = json.loads((tmp_path / "reading.json").read_text(encoding="utf-8"))["readings"]
     assert [one["reader"]["record"] for one in kept] == list(IDS)
     assert kept[0]["erased"] == [0] and abs(sum(kept[0]["probabilities"]) - 1) < 1e-5
-    saved = Watched(browser.new_page())
-    saved.page.goto(files["HTML"].as_uri())
-    assert "onerror=alert" in saved.page.locator("body").inner_text().replace(" ", "")
-    assert saved.page.locator("img, script").count() == 0 and saved.wrong == []
-    colour = "getComputedStyle(document.querySelector('span')).backgroundColor"
-    assert saved.page.evaluate(colour) not in ("rgba(0, 0, 0, 0)", "rgb(255, 255, 255)")
-    assert saved.page.locator("h2").count() == 4 and saved.page.locator("s").count() == 4
-    saved.page.close()
 
 
 @contextmanager

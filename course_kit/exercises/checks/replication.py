@@ -41,14 +41,14 @@ def _defect(training: list[float], validation: list[float]) -> str:
 
 
 RECORDED = {
-    "a recorded run of AGT": "agt-sst5-s0-only-epochs30-patience12-s2",
-    "a recorded run of IRAM": "iram-sst2-vanilla-epochs3-notest-s2",
-    "a recorded run of SANet": "sanet-ag_news-base-s0",
+    "a recorded run of AGT": "agt/sst5/agt-sst5-s0-only-epochs30-patience12-s2",
+    "a recorded run of IRAM": "iram/sst2/iram-sst2-vanilla-epochs3-notest-s2",
+    "a recorded run of SANet": "sanet/ag_news/sanet-ag_news-base-s0",
 }
 
 
 def _curves_of(run: str) -> tuple[list[float], list[float]]:
-    epochs = committed_record(f"results/{run}.json")["epochs"]
+    epochs = committed_record(f"results/runs/{run}.json")["epochs"]
     return tuple([epoch[f"{part}_loss"] for epoch in epochs] for part in ("train", "validation"))
 
 

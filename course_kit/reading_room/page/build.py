@@ -35,11 +35,9 @@ _HERE = Path(__file__).parent
 PARTS = (
     "state",  # what the address says
     "asking",  # the worker
-    "dress",  # a reading as tinted words and as a heatmap
+    "render",  # a reading as tinted words and as a heatmap
     "cards",  # a reader and what it says
-    "pins",  # readings to compare with
-    "picture",  # the readings as PNG
-    "exports",  # as JSON and HTML
+    "exports",  # what is shown, as a file
     "tour",
     "room",  # what is asked, and what is known of it
     "page",

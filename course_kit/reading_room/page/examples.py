@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-HAN, IRAM, AGT = "han-imdb-room-s0", "iram-sst2-room-s0", "agt-sst5-room-s0"
-FILMS, NEWS = "sanet-imdb-room-s0", "sanet-ag_news-room-s0"
+HAN, IRAM, AGT = "han-imdb-compact-s0", "iram-sst2-compact-s0", "agt-sst5-compact-s0"
+FILMS, NEWS = "sanet-imdb-compact-s0", "sanet-ag_news-compact-s0"
 READERS = (HAN, FILMS, IRAM, AGT)
 RECORDED = (HAN, FILMS, NEWS, IRAM, AGT)
 

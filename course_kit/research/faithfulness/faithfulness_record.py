@@ -31,6 +31,7 @@ from course_lib import faithfulness
 from course_lib.runs import records
 from course_lib.runs.records import run_folder, write_json
 from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word
@@ -210,9 +211,9 @@ def record_path(name: str, kind: str = ALL) -> Path:
     folder = run_folder(name)
     if not (folder / "record.json").exists():
         return records.RESULTS / kind / f"{name}.json"
-    run = records.read_record(folder / "record.json")["id"]
-    if (records.RESULTS / f"{run}.json").exists():
-        return records.RESULTS / kind / f"{run}.json"
+    run = RunSpec(**records.read_record(folder / "record.json")["spec"])
+    if records.published_record(run).exists():
+        return records.RESULTS / kind / f"{run.id}.json"
     return folder / f"{kind}.json"
 
 

@@ -18,7 +18,7 @@ from course_lib.files import REPOSITORY, DataError, data_root
 from course_lib.runs import records
 from course_lib.runs.records import move_aside, state
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import VECTORS, RunSpec
+from course_lib.runs.spec import NAMED_VECTORS, VECTORS, RunSpec
 
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 ENTRY = {
@@ -100,7 +100,8 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
             raise SpecError(f"{where}: {name} takes {ENTRY[name].__name__}, got {value!r}")
     shared = {name: value for name, value in entry.items() if name != "seeds"}
     try:
-        if isinstance(vectors := shared.get("overrides", {}).get(VECTORS), str):
+        vectors = shared.get("overrides", {}).get(VECTORS)
+        if isinstance(vectors, str) and vectors not in NAMED_VECTORS:
             # jobs run in other folders, so a path is one from the repository
             named = named_vectors(vectors, REPOSITORY)
             shared["overrides"] = shared["overrides"] | {VECTORS: named}
@@ -149,7 +150,7 @@ def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
     for spec in specs:
         for path, reason in state(spec).stale.items():
             lines.append(reason)
-            if path.parent != records.RESULTS:  # which holds the records of all others
+            if records.RESULTS not in path.parents:  # which holds the records of all others
                 lines.append(f"  moved to {move_aside(path.parent)}; training again")
     return lines
 

@@ -21,7 +21,7 @@ class ContextHANSystem(HANSystem):
     presets: ClassVar = {
         "report": in_context(REPORT),
         "long": in_context(LONG),
-        "room": in_context(HANSystem.presets["room"]),
+        "compact": in_context(HANSystem.presets["compact"]),
         "small": in_context(HANSystem.presets["small"]),
     }
 

@@ -36,14 +36,14 @@ class OrderedAGTSystem(AGTSystem):
     """One sequence of words, read by an AGT that sees their order."""
 
     network_of: ClassVar = OrderedAGT
-    presets: ClassVar = presets_for(AGTSystem, OrderedAGTConfig, "paper", "room", "small")
+    presets: ClassVar = presets_for(AGTSystem, OrderedAGTConfig, "paper", "compact", "small")
 
 
 class AdaptiveIRAMSystem(IRAMSystem):
     """One sequence of words, read by an IRAM in as many steps as it needs."""
 
     network_of: ClassVar = AdaptiveIRAM
-    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla", "room", "small")
+    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla", "compact", "small")
 
     def figures(self, output: AdaptiveIRAMOutput, mask: Tensor) -> dict[str, Tensor]:
         """How many steps each document takes."""
@@ -68,7 +68,7 @@ class NearSANetSystem(SANetSystem):
     """One sequence of words, read by a SANet with distances or several heads."""
 
     network_of: ClassVar = NearSANet
-    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "room", "small")
+    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "compact", "small")
 
     def scorers(self, model: NearSANet) -> list[nn.Module]:
         """Each block's W_QK and its bias of distances; uniform as SANet's."""

@@ -40,7 +40,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "tables": [
             "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "attention_lines_table",
-            "changes_table", "compact_presets_table", "imdb_table", "neighbours_table",
+            "changes_table", "compact_table", "imdb_table", "neighbours_table",
             "optimiser_table", "own_table", "runs_table", "sanet_attention_table",
             "sanet_error_table", "sanity_figures", "sanity_records", "sanity_table", "sst_table",
             "throughputs", "vectors_record", "vectors_table", "zhang_costs_table",

@@ -279,8 +279,8 @@ def gaps_table(records: Records = None) -> str:
 
 
 def film_runs(records: Records, model: str, preset: str, dataset: str) -> Group:
-    """A model's runs with film vectors; the preset ``room`` reads them by itself."""
-    find = seeds_of if preset == "room" else with_film_vectors
+    """A model's runs with film vectors; the preset ``compact`` reads them by itself."""
+    find = seeds_of if preset == "compact" else with_film_vectors
     return find(records, MODELS[model][0], preset, dataset)
 
 

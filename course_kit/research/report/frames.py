@@ -4,8 +4,6 @@ A group is a list of records that differ only in their seed. Example:
 ``mean_std([run["test"]["accuracy"] for run in seeds_of(None, "han", "long", "imdb")], 100)``.
 """
 
-import hashlib
-import json
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +20,7 @@ import yaml
 from course_lib.metrics.classification import sampling_error
 from course_lib.runs.records import KEPT_EPOCH, flat_settings, kept_accuracy, load_records
 from course_lib.runs.settings import in_words
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import RunSpec, identity_of
 
 Record = dict[str, Any]
 Group = list[Record]
@@ -33,7 +31,7 @@ HOW_LONG = frozenset({"text.max_tokens", "training.epochs", "training.patience"}
 # Overrides that say how vectors are read, which the name of the vectors stands for in a table.
 HOW_READ = {"text.vectors", "text.vocabulary_from", "text.without_vector"}
 WEIGHTS = "control.attention_weights"  # "learned", or those of an attention ablation
-COLUMNS = ("record", "system", "preset", "dataset", "limit", "seed", "test", "changes", "subset",
+COLUMNS = ("record", "identity", "system", "preset", "dataset", "limit", "seed", "changes", "subset",
            "group", "accuracy", "validation", WEIGHTS)  # fmt: skip
 FILM = "imdb-cbow"  # the beginning of the names of film vectors
 WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
@@ -75,11 +73,11 @@ def _row(record: Record) -> dict[str, Any]:
     attention = record.get("attention", {})
     return {
         "record": record,
-        **{name: spec.get(name) for name in ("system", "preset", "dataset", "limit", "seed")},
-        "test": spec.get("test", True),
+        "identity": record["identity"],
+        **{name: spec[name] for name in ("system", "preset", "dataset", "limit", "seed")},
         "changes": spec["overrides"],
         "subset": record["data"]["subset"],
-        "group": _digest(spec, record["settings"]),
+        "group": _group(spec, record["settings"]),
         "accuracy": record["test"]["accuracy"] if "test" in record else np.nan,
         "validation": kept_accuracy(record) if "epochs" in record else np.nan,
         **flat_settings(record["settings"]),
@@ -91,22 +89,19 @@ def _row(record: Record) -> dict[str, Any]:
     }
 
 
-def _digest(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    described = [spec["system"], spec["dataset"], spec["limit"], settings]
-    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+def _group(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    return identity_of({**spec, "seed": 0, "test": True}, settings)
 
 
 def group_of(spec: RunSpec) -> str:
     """The ``group`` of the records of a planned run and of its other seeds."""
-    return _digest(asdict(spec), asdict(spec.settings()))
+    return _group(asdict(spec), asdict(spec.settings()))
 
 
 def planned(frame: pd.DataFrame, specs: Iterable[RunSpec]) -> list[Record | None]:
-    """The record of each planned run, found by its settings, seed and whether it reads the test
-    texts; None where there is none."""
-    keys = zip(frame.group, frame.seed, frame.test, strict=True)
-    found = dict(zip(keys, frame.record, strict=True))
-    return [found.get((group_of(spec), spec.seed, spec.test)) for spec in specs]
+    """The record of each planned run, found by its identity; None where there is none."""
+    found = dict(zip(frame.identity, frame.record, strict=True))
+    return [found.get(spec.identity) for spec in specs]
 
 
 def seeds_of(records: Records, system: str, preset: str, dataset: str) -> Group:

@@ -75,7 +75,8 @@ def imdb_table(records: Records = None) -> str:
 def _imdb_order(group: Group) -> tuple[Any, ...]:
     text, model = (group[0]["settings"][part] for part in ("text", "model"))
     size = text["max_sentences"] if group[0]["spec"]["system"] == "han" else model["longest"]
-    return group[0]["spec"]["system"], size, model.get("hops", 1), model.get("penalty", 0)
+    hops = model.get("hops", 1), model.get("penalty", 0)
+    return group[0]["spec"]["system"], size, *hops, text.get("vectors", "")
 
 
 def _imdb_row(group: Group) -> list[Any]:
@@ -159,12 +160,12 @@ def sst_table(
     return _results("accuracy %", TREEBANK, rows, models, records)
 
 
-def compact_presets_table(records: Records = None) -> str:
+def compact_table(records: Records = None) -> str:
     """The runs of the small networks over the committed vectors, whose weights are committed, as a
     markdown table: accuracy in % on validation and test texts, and the difference to TF-IDF of
     words and word pairs on the same test texts; "–" where a run is missing. Below it the caveat of
     validation accuracies."""
-    frame, specs, rows = tidy(records), read_grid()["rooms"], []
+    frame, specs, rows = tidy(records), read_grid()["compact"], []
     found = planned(frame, specs)
     for spec, record in zip(specs, found, strict=True):
         dataset = NAMES.get(spec.dataset, CARDS[spec.dataset].title)

@@ -24,7 +24,7 @@ from course_lib.models.bilstm import BiLSTMConfig
 from course_lib.runs.settings import ControlConfig, Settings
 from course_lib.runs.spec import choose
 from course_lib.runs.systems.bilstm import BiLSTMSystem
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.loop import fit, predict
 
@@ -38,7 +38,7 @@ Loss = Callable[[Any, Batch], torch.Tensor]  # of a network's output and its bat
 
 # A small BiLSTM that trains in seconds, over the committed vectors; no preset, so that the records
 # keep their settings whatever becomes of the presets.
-SENTENCES = of_the_room(
+SENTENCES = compact(
     Settings(
         TextConfig(), BiLSTMConfig(hidden=64, dropout=0.3, frozen=True), TrainingConfig(epochs=4)
     )

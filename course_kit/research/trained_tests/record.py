@@ -89,7 +89,7 @@ TESTS = {
     ),
     "randomisation": TrainedTest(
         "importances of a recorded network and of one whose layers are made anew",
-        ("iram-sst2-room-s0", "agt-sst5-room-s0", "sanet-ag_news-room-s0"), on_recorded,
+        ("iram-sst2-compact-s0", "agt-sst5-compact-s0", "sanet-ag_news-compact-s0"), on_recorded,
     ),
 }  # fmt: skip
 

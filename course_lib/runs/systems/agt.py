@@ -11,7 +11,7 @@ from course_lib.metrics.composition import describe_composition
 from course_lib.models.agt import AGT, AGTConfig, AGTOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
@@ -40,7 +40,7 @@ class AGTSystem(Network):
         "s0-only": replace(PAPER, model=AGTConfig.paper(selection_layers=1)),
         "layers-to-2": replace(PAPER, model=AGTConfig.paper(selection_layers=3)),
         "mean": replace(PAPER, model=AGTConfig.paper(attention=False, layers=1)),
-        "room": of_the_room(replace(PAPER, model=AGTConfig.paper(frozen=True))),
+        "compact": compact(replace(PAPER, model=AGTConfig.paper(frozen=True))),
         "small": Settings(
             TextConfig(vectors="none"),
             AGTConfig(embedding=32, hidden=32, layers=4),

@@ -16,11 +16,11 @@ from course_lib.metrics.attention import gini, row_entropy
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
-SST2 = of_the_room(
+SST2 = compact(
     Settings(
         TextConfig(),
         BiLSTMConfig.paper(hidden=128),

@@ -11,7 +11,7 @@ from course_lib.faithfulness.attention import han_words
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
@@ -30,7 +30,7 @@ class HANSystem(Network):
     presets: ClassVar = {
         "report": REPORT,
         "long": LONG,
-        "room": of_the_room(LONG),
+        "compact": compact(LONG),
         "small": Settings(
             replace(REPORT.text, vectors="none"),
             HANConfig.imdb(hidden=16, attention=32),

@@ -14,7 +14,7 @@ from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
@@ -56,7 +56,7 @@ class IRAMSystem(Network):
             IRAMConfig.full(frozen=False),
             TRAINING,
         ),
-        "room": of_the_room(
+        "compact": compact(
             replace(VANILLA, model=IRAMConfig.vanilla(dropout=0.3, hidden_dropout=0.3))
         ),
         "small": Settings(

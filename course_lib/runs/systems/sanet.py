@@ -11,7 +11,7 @@ from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
-from course_lib.runs.systems.system import of_the_room
+from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
 
@@ -35,7 +35,7 @@ TRAINING = TrainingConfig(
 BASE = Settings(TEXT, SANetConfig.base(sparse=True), TRAINING)
 BIG = Settings(TEXT, SANetConfig.big(sparse=True), replace(TRAINING, learning_rate=0.005))
 # Frozen vectors, scores divided by √d, and a cut that most reviews fit into.
-ROOM = of_the_room(
+COMPACT = compact(
     replace(
         BASE,
         model=SANetConfig.base(scaled=True),
@@ -54,7 +54,7 @@ class SANetSystem(Network):
         "baseline-base": replace(BASE, model=replace(BASE.model, attention=False)),
         "big": BIG,
         "baseline-big": replace(BIG, model=replace(BIG.model, attention=False)),
-        "room": ROOM,
+        "compact": COMPACT,
         "small": Settings(
             replace(TEXT, vectors="none"),
             SANetConfig(embedding=32, hidden=32, sparse=True),

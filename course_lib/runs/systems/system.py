@@ -68,8 +68,8 @@ class System(Protocol):
         """Load them from there."""
 
 
-def of_the_room(settings: Settings, **text: Any) -> Settings:
-    """These settings as a *room edition*, whose weights are small enough to be committed.
+def compact(settings: Settings, **text: Any) -> Settings:
+    """These settings as a *compact* preset, whose weights are small enough to be committed.
 
     It reads the committed vectors, frozen. Its vocabulary is theirs, so that it holds no text of a
     corpus and needs nothing but settings to be rebuilt; any other word is a zero vector.

@@ -1,9 +1,9 @@
-import { labelled, make, ramp } from "../../../views/heatmap/js/elements.js";
-import { STYLE } from "../../../views/heatmap/js/style.js";
-import { mount, wear } from "../../../views/heatmap/js/entry.js";
+import { labelled, make, ramp } from "../../../../course_lib/views/heatmap/js/elements.js";
+import { STYLE } from "../../../../course_lib/views/heatmap/js/style.js";
+import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
 import {
-  MOST_DROP, agreement, answerOf, dressReading, matrixOf, mostLikely, signed, wordsOf,
-} from "./dress.js";
+  MOST_DROP, agreement, answerOf, renderTokens, matrixOf, mostLikely, signed, wordsOf,
+} from "./render.js";
 
 // A reader's card: probabilities, tinted words, rows of attention, and where the weights come from.
 
@@ -41,7 +41,7 @@ function wordsView(room, onWord) {
   const { host, root } = viewHost(room.told.colours);
   let drawn = null;
   function draw(shown, drops) {
-    const dress = dressReading(shown, drops, room.state.tint, room.told)
+    const dress = renderTokens(shown, drops, room.state.tint, room.told)
       .filter((sentence) => sentence.length);
     const text = JSON.stringify(shown.reading.tokens);
     if (drawn?.text === text) {

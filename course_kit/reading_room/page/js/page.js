@@ -1,11 +1,9 @@
-import { make } from "../../../views/heatmap/js/elements.js";
+import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { openDesk } from "./asking.js";
 import { makeCard, makeLegend } from "./cards.js";
-import { asHtml, asJson, save } from "./exports.js";
-import { asPicture } from "./picture.js";
-import { drawPins } from "./pins.js";
+import { asJson, save } from "./exports.js";
 import { makeRoom } from "./room.js";
-import { MOST_PINS, ofExample, question, readAddress, withWord } from "./state.js";
+import { ofExample, question, readAddress, withWord } from "./state.js";
 import { makeTour } from "./tour.js";
 
 // The controls of the room, and how they follow its state.
@@ -62,14 +60,12 @@ function makeControls(room, tour) {
   const uniform = make("input", { type: "checkbox" });
   uniform.addEventListener("change", () => room.ask({ uniform: uniform.checked }));
   const restore = pushButton("Put all words back", () => room.ask({ erased: [] }));
-  const pin = pushButton("Pin this reading", () => room.pin());
-  const files = make("span", { class: "files", role: "group", "aria-label": "Save" }, "Save as ",
-    pushButton("PNG", async () => save("reading.png", "image/png", await asPicture(room))), " ",
-    pushButton("HTML", () => save("reading.html", "text/html", asHtml(room))), " ",
-    pushButton("JSON", () => save("reading.json", "application/json", asJson(room))));
+  const pin = pushButton("Pin this reading", () => room.togglePin(), { id: "pin" });
+  const file = pushButton("Save as JSON", () =>
+    save("reading.json", "application/json", asJson(room)));
   const bar = make("div", { class: "controls" }, tint.group, removal.group,
     make("p", { id: "uniform" }, make("label", {}, uniform, " uniform attention")), readers.group,
-    make("p", { class: "buttons" }, restore, " ", pin, " ", files, " ",
+    make("p", { class: "buttons" }, restore, " ", pin, " ", file, " ",
       pushButton("Guided tour", () => tour.start())));
   function draw() {
     const { asked, tint: kind, readers: chosen } = room.state;
@@ -78,7 +74,7 @@ function makeControls(room, tour) {
     readers.check(chosen);
     uniform.checked = asked.uniform;
     restore.disabled = !asked.erased.length;
-    pin.disabled = room.pins.length >= MOST_PINS;
+    pin.textContent = room.pin ? "Unpin" : "Pin this reading";
   }
   return { bar, draw };
 }
@@ -97,26 +93,16 @@ function makeExamples(room) {
   return { group, watch, draw };
 }
 
-/** What the tour and the pins may do to the room. */
+/** What the tour may do to the room. */
 function actionsOf(room, box) {
   const named = (name) => room.told.examples.find((example) => example.name === name);
   return {
     example: (name) => room.goTo(ofExample(named(name)), name),
     erase: (index) => room.change({ asked: withWord(room.state.asked, index) }, room.example),
-    pin: () => room.pin(),
+    pin: () => room.pin ?? room.togglePin(),
     tint: (tint) => room.change({ tint }, room.example),
     uniform: (uniform) => room.ask({ uniform }),
     done: () => box.focus(),
-    show: ({ asked }) => room.change({ asked }),
-    compare: (pin) => {
-      room.pins = [...room.pins.filter((one) => one !== pin), pin];
-      room.change({}, room.example);
-    },
-    remove: (pin) => {
-      room.pins = room.pins.filter((one) => one !== pin);
-      room.change({}, room.example);
-      box.focus();
-    },
   };
 }
 
@@ -125,10 +111,9 @@ function start() {
   const parts = { cards: new Map() };
   const status = make("p", { class: "small", role: "status" });
   const drawCard = (id) => {
-    const pin = room.pins.at(-1);
-    const reading = pin?.readings.get(id);
+    const reading = room.pin?.readings.get(id);
     parts.cards.get(id)?.draw(room.shown.get(id), room.drops.get(id) ?? [],
-      reading && { asked: pin.asked, reading });
+      reading && { asked: room.pin.asked, reading });
   };
   const draw = () => {
     if (box.value !== room.state.asked.text) box.value = room.state.asked.text;
@@ -137,14 +122,12 @@ function start() {
     legend.draw();
     for (const [id, { element }] of parts.cards) element.hidden = !room.state.readers.includes(id);
     room.state.readers.forEach(drawCard);
-    drawPins(pins, room, actions);
   };
   const room = makeRoom(told, { draw, drawCard, say: (text) => (status.textContent = text) });
   const [box, examples, legend] = [textBox(room), makeExamples(room), makeLegend(room)];
   const actions = actionsOf(room, box);
   const tour = makeTour(actions);
   const controls = makeControls(room, tour);
-  const pins = make("section", { id: "pins", "aria-label": "Pinned readings" });
   const cards = make("div", { id: "cards", class: "cards" });
   for (const model of told.models) {
     const card = makeCard(room, model, actions.erase);
@@ -154,7 +137,7 @@ function start() {
   const live = document.getElementById("live");
   live.append(tour.panel, examples.group, examples.watch,
     make("label", { htmlFor: "text", class: "boxname", textContent: "Your text" }), box,
-    controls.bar, status, legend.host, cards, pins);
+    controls.bar, status, legend.host, cards);
   const go = () => {
     const usual = ofExample(told.examples[0]);
     const known = told.models.map(({ id }) => id);

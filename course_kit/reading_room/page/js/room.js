@@ -1,4 +1,4 @@
-import { agreement } from "./dress.js";
+import { agreement } from "./render.js";
 import { ofExample, question, sameQuestion, writeAddress } from "./state.js";
 
 // What is asked, and what the networks have said of it. Everything follows from a change of the state.
@@ -6,7 +6,7 @@ import { ofExample, question, sameQuestion, writeAddress } from "./state.js";
 /** The room. `draw` shows all of it, `drawCard(id)` one reader, `say(text)` how it stands. */
 export function makeRoom(told, { draw, drawCard, say }) {
   const room = {
-    told, models: told.models, example: null, pins: [], desk: null,
+    told, models: told.models, example: null, pin: null, desk: null,
     state: ofExample(told.examples[0]),
     shown: new Map(), // by reader: { asked, reading }
     drops: new Map(), // by reader: what each word left out changed
@@ -21,7 +21,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
       const place = texts.findIndex((text) => sameQuestion(question(text), asked));
       if (place >= 0 && readings[place][id]) return readings[place][id];
     }
-    return room.pins.find((pin) => sameQuestion(pin.asked, asked))?.readings.get(id);
+    return room.pin && sameQuestion(room.pin.asked, asked) ? room.pin.readings.get(id) : undefined;
   }
 
   function take(id, asked, reading) {
@@ -35,12 +35,9 @@ export function makeRoom(told, { draw, drawCard, say }) {
     for (const id of chosen()) {
       const before = readBefore(asked, id);
       if (before && room.shown.get(id)?.reading !== before) take(id, asked, before);
+      const pinned = room.pin && readBefore(room.pin.asked, id);
+      if (pinned) room.pin.readings.set(id, pinned);
     }
-    for (const pin of room.pins)
-      for (const id of chosen()) {
-        const before = readBefore(pin.asked, id);
-        if (before) pin.readings.set(id, before);
-      }
   }
 
   /** Asks the networks for what is not known yet; a later call ends this one. */
@@ -53,7 +50,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
     if (!room.desk) return;
     try {
       await room.desk.ready;
-      if (current() && (await readNow(current)) && (await readPins(current))) await leaveOut(current);
+      if (current() && (await readNow(current)) && (await readPin(current))) await leaveOut(current);
     } catch (error) {
       if (current()) say(`The networks stopped: ${error.message}`);
     }
@@ -71,14 +68,13 @@ export function makeRoom(told, { draw, drawCard, say }) {
     return true;
   }
 
-  async function readPins(current) {
-    for (const pin of room.pins) {
-      const missing = chosen().filter((id) => !pin.readings.has(id));
-      const keep = (data) => pin.readings.set(data.model, data);
-      if (missing.length && !(await room.desk.read(pin.asked, missing, keep))) return false;
-      if (!current()) return false;
-    }
-    if (room.pins.length) draw();
+  async function readPin(current) {
+    const { pin } = room;
+    const missing = pin ? chosen().filter((id) => !pin.readings.has(id)) : [];
+    if (!missing.length) return true;
+    const keep = (data) => pin.readings.set(data.model, data);
+    if (!(await room.desk.read(pin.asked, missing, keep)) || !current()) return false;
+    draw();
     return true;
   }
 
@@ -102,8 +98,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
   }
 
   function putAddress() {
-    const pins = room.pins.map(({ asked }) => asked);
-    history.replaceState(null, "", `#${writeAddress({ ...room.state, pins })}`);
+    history.replaceState(null, "", `#${writeAddress({ ...room.state, pinned: room.pin?.asked })}`);
   }
 
   /** Changes the state; `example` is the name of the one that is shown, if it is one. */
@@ -115,15 +110,15 @@ export function makeRoom(told, { draw, drawCard, say }) {
     return answer();
   };
   room.ask = (changes) => room.change({ asked: { ...room.state.asked, ...changes } });
-  room.goTo = ({ asked, tint, readers, pins }, example = null) => {
-    room.pins = pins.map((pin) => ({ asked: pin, readings: new Map() }));
+  room.goTo = ({ asked, tint, readers, pinned }, example = null) => {
+    room.pin = pinned && { asked: pinned, readings: new Map() };
     return room.change({ asked, tint, readers }, example);
   };
-  room.pin = () => {
+  /** Keeps what is read now beside what will be read, or lets it go. */
+  room.togglePin = () => {
     const { asked } = room.state;
     const read = [...room.shown].filter(([, shown]) => sameQuestion(shown.asked, asked));
-    const readings = new Map(read.map(([id, { reading }]) => [id, reading]));
-    room.pins = [...room.pins.filter((pin) => !sameQuestion(pin.asked, asked)), { asked, readings }];
+    room.pin = room.pin ? null : { asked, readings: new Map(read.map(([id, { reading }]) => [id, reading])) };
     return room.change({}, room.example);
   };
   room.open = (desk) => {

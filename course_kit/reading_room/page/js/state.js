@@ -2,7 +2,6 @@
 
 const LONGEST = 20_000; // characters of a text
 const MOST_ERASED = 5_000;
-export const MOST_PINS = 4;
 
 /** What networks are asked to read: a text, the words taken out of it, by number, and how. */
 export function question(text, erased = [], removal = "delete", uniform = false) {
@@ -37,12 +36,12 @@ function readQuestion(words) {
   return question(text, erased, removal, words.get("uniform") === "1");
 }
 
-/** The part of the address behind `#` for a state: `asked`, `tint`, `readers`, `pins`. */
-export function writeAddress({ asked, tint, readers, pins }) {
+/** The part of the address behind `#` for a state: `asked`, `tint`, `readers`, `pinned`. */
+export function writeAddress({ asked, tint, readers, pinned }) {
   const words = writeQuestion(asked);
   if (tint === "drops") words.set("tint", "drops");
   words.set("readers", readers.join("."));
-  pins.forEach((pin) => words.append("pin", String(writeQuestion(pin))));
+  if (pinned) words.set("pin", String(writeQuestion(pinned)));
   return String(words);
 }
 
@@ -57,12 +56,12 @@ export function readAddress(fragment, usual, known, examples) {
     asked: readQuestion(words),
     tint: words.get("tint") === "drops" ? "drops" : "attention",
     readers: named.length ? [...new Set(named)] : usual.readers,
-    pins: words.getAll("pin").slice(0, MOST_PINS).map((pin) => readQuestion(new URLSearchParams(pin))),
+    pinned: words.has("pin") ? readQuestion(new URLSearchParams(words.get("pin"))) : null,
   };
 }
 
 export function ofExample({ texts, readers }) {
-  const [text, ...beside] = texts;
-  const pins = beside.map((other) => question(other));
-  return { asked: question(text), tint: "attention", readers: [...readers], pins };
+  const [text, beside] = texts;
+  const pinned = beside === undefined ? null : question(beside);
+  return { asked: question(text), tint: "attention", readers: [...readers], pinned };
 }

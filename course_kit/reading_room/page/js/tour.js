@@ -1,4 +1,4 @@
-import { make } from "../../../views/heatmap/js/elements.js";
+import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
 
 // Five steps through the page. Each shows something, and says what to look at.
 
@@ -11,7 +11,7 @@ const STEPS = [
     (act) => (act.example("irony"), act.tint("drops"))],
   ["#uniform", "Without any attention", "Every word now has the same weight, in networks that were trained to weigh them. Where the answers hardly move, the attention was not what carried them.",
     (act) => (act.example("two-facts"), act.pin(), act.uniform(true))],
-  ["#pins", "Pin and compare", "The pinned text has the two halves in another order. AGT cannot tell them apart. Now type a text of your own, pin it, and change one thing at a time.",
+  ["#pin", "Pin and compare", "The pinned text has the two halves in another order. AGT cannot tell them apart. Now type a text of your own, pin it, and change one thing at a time.",
     (act) => act.example("order")],
 ];
 

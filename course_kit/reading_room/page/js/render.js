@@ -1,0 +1,98 @@
+import { tint } from "../../../../course_lib/views/heatmap/js/colours.js";
+import { timesUniform, wordFact } from "../../../../course_lib/views/heatmap/js/numbers.js";
+import { kendall } from "../../engine/ranks.js";
+
+// A reading as the course's views draw it: words with a colour each, and a matrix. Needs no page.
+
+const LEVELS = 65_535;
+const MOST_SIDE = 400; // words of a heatmap
+export const MOST_DROP = 0.5; // of probability: the strongest colour for a word left out
+
+/** A reading's words in one list, with what is known of each. */
+export function wordsOf(reading) {
+  return {
+    tokens: reading.tokens.flat(), known: reading.known.flat(), read: reading.read.flat(),
+  };
+}
+
+export function mostLikely(probabilities) {
+  return probabilities.indexOf(Math.max(...probabilities));
+}
+
+export function signed(number) {
+  if (Math.abs(number) < 0.005) return "0.00";
+  return `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(2)}`;
+}
+
+/** Who says what, such as "negative 0.91". */
+export function answerOf(model, reading) {
+  const best = mostLikely(reading.probabilities);
+  return `${model.classes[best]} ${reading.probabilities[best].toFixed(2)}`;
+}
+
+function dropFact(drop) {
+  if (drop === undefined) return "not yet left out";
+  return `the answer ${drop < 0 ? "gains" : "loses"} ${Math.abs(drop).toFixed(2)} without it`;
+}
+
+function dropColour(colours, drop) {
+  const share = Math.max(-1, Math.min(1, (drop ?? 0) / MOST_DROP));
+  return colours.signed[Math.round(((share + 1) / 2) * (colours.signed.length - 1))];
+}
+
+/** Fact, colour and marks of every word, sentence by sentence. `drops` are by word, with holes. */
+export function renderTokens({ reading, asked }, drops, kind, { colours, clip }) {
+  const { known, read } = wordsOf(reading);
+  const erased = new Set(asked.erased);
+  const counted = read.filter((one, i) => one && !(asked.removal === "delete" && erased.has(i)));
+  const shades = { tints: colours.tints, clip };
+  let at = 0;
+  const one = () => {
+    const index = at++;
+    const marks = [
+      erased.has(index) && "erased", !known[index] && "unknown", !read[index] && "unread",
+    ].filter(Boolean);
+    const gone = !read[index] || (erased.has(index) && asked.removal === "delete");
+    if (gone) return { fact: "", colour: "", marks };
+    if (kind === "drops") {
+      return { fact: dropFact(drops[index]), colour: dropColour(colours, drops[index]), marks };
+    }
+    const weight = reading.word[index];
+    const colour = tint(shades, timesUniform(weight, counted.length));
+    return { fact: wordFact(weight, counted.length), colour, marks };
+  };
+  return reading.tokens.map((sentence) => sentence.map(one));
+}
+
+/** How far attention and leave-one-out agree over the words that were left out so far: `tau`, which
+ *  is null without an order, `done` and `all`. */
+export function agreement({ reading, asked }, drops) {
+  const { read } = wordsOf(reading);
+  const places = [...read.keys()].filter((i) => read[i] && !asked.erased.includes(i));
+  const left = places.filter((i) => drops[i] !== undefined);
+  const tau = kendall(left.map((i) => [reading.word[i], drops[i]]));
+  return { tau, done: left.length, all: places.length };
+}
+
+/** What `mountHeatmap` takes for one attention of a reading: [spec, codes]. */
+export function matrixOf(reading, name, colours) {
+  const attention = reading.attention[name];
+  const { rows, weights, extra } = attention;
+  const columns = attention.of === "sentences"
+    ? reading.tokens.map((_, i) => `sentence ${i + 1}`) : wordsOf(reading).tokens;
+  const places = [...columns.keys()].slice(0, MOST_SIDE)
+    .concat(extra.map((_, i) => columns.length + i));
+  const shown = weights.slice(0, MOST_SIDE).map((row) => places.map((place) => row[place]));
+  const cut = Math.max(rows.length, columns.length) > MOST_SIDE;
+  const peak = Math.max(...shown.map((row) => Math.max(...row)), 1e-9);
+  const names = [...columns, ...extra];
+  const spec = {
+    kind: "heatmap", theme: colours.theme, dark: colours.dark,
+    title: cut ? `the first ${MOST_SIDE} of ${columns.length} words` : "",
+    rows: rows.slice(0, MOST_SIDE).map((row) => row || name), columns: places.map((i) => names[i]),
+    steps: null, shape: [1, shown.length, places.length], levels: LEVELS, peak,
+    extra: extra.length, outline: null, transpose: false, quantity: "weight",
+    heading: "Attention heatmap", colours: colours.weights, precision: "",
+  };
+  return [spec, Uint16Array.from(shown.flat(), (weight) => Math.round((weight / peak) * LEVELS))];
+}
