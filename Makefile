@@ -55,7 +55,7 @@ students: $(READY)  ## copies of the lessons without solutions, to hand out (TO=
 	$(COMMAND) students $(if $(TO),--to $(TO))
 
 bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
-	for name in han_epoch sanet_step iram_step agt_step attention_metrics leave_one_out faithfulness_row tokenise memory vectors heatmap prepare own_text throughput grid_overhead import_cost reading_room_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in han_epoch sanet_step iram_step agt_step attention_metrics faithfulness_row heatmap prepare throughput import_cost reading_room_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:  ## remove the environment, runs and site; downloads and the learner's copies stay
 	rm -rf $(ENVIRONMENT) runs site data/prepared

@@ -2,8 +2,6 @@
 
 Ours computes real words and sentences alone, with the library's GRU and the fused Adam. The obvious
 way, written out below, pads every review to 7 × 30 and runs PyTorch's parts over all of it.
-
-``--accuracy`` also trains both for three epochs: what is faster must not be worse.
 """
 
 import argparse
@@ -14,10 +12,8 @@ from itertools import count, islice
 from typing import Any
 
 import torch
-from accelerate.utils import set_seed
 from common import interleave, ratio, show, spread, write
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.corpus import load_corpus
@@ -25,13 +21,10 @@ from course_lib.models.han import HAN, HANConfig
 from course_lib.runs.run import split_rows
 from course_lib.runs.systems.han import REPORT, HANSystem
 from course_lib.training.devices import use_threads
-from course_lib.training.loop import predict
 
 TEXT, MODEL, TRAINING = REPORT.text, REPORT.model, REPORT.training
-LARGE_BATCH, LARGE_RATE = 256, 6e-3  # four times the batch at twice the learning rate
-LARGE = f"ours, batches of {LARGE_BATCH}"
 WARM_UP = 10  # batches of each way before anything is timed
-EPOCHS = 3  # of the trainings that compare accuracy
+EPOCHS = 3  # over which the learning rate falls
 
 Steps = Iterator[tuple[int, Tensor]]  # of each training step: how many reviews, and their loss
 
@@ -93,11 +86,9 @@ def obvious_twin(model: HAN) -> ObviousHAN:
     return twin
 
 
-def ours_steps(
-    model: HAN, train: Batches, bf16: bool = False, rate: float = TRAINING.learning_rate
-) -> Steps:
+def ours_steps(model: HAN, train: Batches, bf16: bool = False) -> Steps:
     """Training steps as in ``course_lib.training.loop``: the library's batches, the fused Adam."""
-    update = updater(model, EPOCHS * len(train), fused=True, rate=rate)
+    update = updater(model, EPOCHS * len(train), fused=True)
     model.train()
     for epoch in count():
         for batch in train.epoch(epoch):
@@ -123,11 +114,10 @@ def updater(
     model: nn.Module,
     steps: int,
     fused: bool | None = None,
-    rate: float = TRAINING.learning_rate,
 ) -> Callable[[Tensor], Tensor]:
     """One update from a loss, the same for every way but for Adam's implementation: clipped
     gradients, and a learning rate that falls to zero over ``steps``."""
-    adam = torch.optim.Adam(model.parameters(), rate, fused=fused)
+    adam = torch.optim.Adam(model.parameters(), TRAINING.learning_rate, fused=fused)
     decay = torch.optim.lr_scheduler.LambdaLR(adam, lambda done: max(0.0, 1 - done / steps))
 
     def update(loss: Tensor) -> Tensor:
@@ -172,14 +162,13 @@ def time_rounds(
     ways = {
         "obvious": obvious_steps(obvious_twin(make()), padded(documents), labels, seed),
         "ours": ours_steps(make(), train),
-        LARGE: ours_steps(make(), Batches(documents, LARGE_BATCH, seed), rate=LARGE_RATE),
     }
     if bf16:
         ways["ours, bfloat16"] = ours_steps(make(), train, bf16=True)
     measures = {
         name: per_epoch(
             way,
-            batches * TRAINING.batch_size // LARGE_BATCH if name == LARGE else batches,
+            batches,
             len(documents),
         )
         for name, way in ways.items()
@@ -201,54 +190,6 @@ def time_rounds(
     }
 
 
-def compare_accuracy(
-    make: Callable[[], HAN], documents: dict[str, Documents], seed: int
-) -> dict[str, Any]:
-    """Validation accuracy of all ways, trained from the same initial weights.
-
-    They count as equal when the lowest and the highest differ by less than two standard errors of
-    such a difference.
-    """
-    train, held_out = documents["train"], documents["validation"]
-    right = torch.from_numpy(held_out.labels)
-    found = {}
-    for name, size, rate in (
-        ("ours", TRAINING.batch_size, TRAINING.learning_rate),
-        (LARGE, LARGE_BATCH, LARGE_RATE),
-    ):
-        model, batches = make(), Batches(train, size, seed)
-        set_seed(seed)
-        run_through(name, ours_steps(model, batches, rate=rate), EPOCHS * len(batches))
-        guess = predict(model, Batches(held_out, 256)).probabilities.argmax(1)
-        found[name] = (guess == right).float().mean().item()
-
-    twin = obvious_twin(make())
-    set_seed(seed)
-    labels = torch.from_numpy(train.labels)
-    steps = EPOCHS * math.ceil(len(labels) / TRAINING.batch_size)
-    run_through("obvious", obvious_steps(twin, padded(train), labels, seed), steps)
-    with torch.inference_mode():
-        guess = torch.cat([twin.eval()(part).argmax(1) for part in padded(held_out).split(256)])
-    found["obvious"] = (guess == right).float().mean().item()
-
-    mean = sum(found.values()) / len(found)
-    error = math.sqrt(2 * mean * (1 - mean) / len(right))
-    return {
-        "epochs": EPOCHS,
-        "validation_reviews": len(right),
-        **found,
-        "standard_error_of_difference": error,
-        "equal": max(found.values()) - min(found.values()) < 2 * error,
-    }
-
-
-def run_through(name: str, way: Steps, steps: int) -> None:
-    """Take that many training steps."""
-    bar = tqdm(islice(way, steps), f"{EPOCHS} epochs, {name}", total=steps)
-    for _, loss in bar:
-        bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
-
-
 def main() -> None:
     """Measure, show, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -257,7 +198,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bf16", action="store_true", help="also ours under bfloat16 autocast")
-    parser.add_argument("--accuracy", action="store_true", help="also train both (minutes)")
     chosen = parser.parse_args()
 
     threads = use_threads(chosen.threads)
@@ -276,10 +216,6 @@ def main() -> None:
     table = {f"seconds per epoch, {name}": row for name, row in figures["epoch_seconds"].items()}
     table |= {f"{name} / obvious": row for name, row in figures["ratio_to_obvious"].items()}
     show(table)
-    if chosen.accuracy:
-        figures["accuracy"] = compare_accuracy(make, documents, chosen.seed)
-        for name, value in figures["accuracy"].items():
-            print(f"accuracy, {name}: {value}")
     write("han_epoch", figures, chosen.seed, corpus.provenance.content, threads)
 
 

@@ -1,11 +1,10 @@
-"""The heatmap in JupyterLab and from a file, beside seaborn in an Output widget and BertViz.
+"""The heatmap in JupyterLab and from a file, beside seaborn in an Output widget.
 
 All in one headless Chromium, in turns. Times are taken inside the page: from the key press to the
 first frame with the picture, from moving the slider to the frame after the new picture.
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -24,13 +23,10 @@ import lab
 
 SIZES = (60, 200, 1000)
 STEPS = 6
-VIEWER = "bertviz==1.4.1"
-VIEWER_SIZES = (60, 200)  # at 1000 it holds every weight as a line of its own
 PATIENCE = 20_000  # milliseconds before a picture counts as not shown
 
 SETUP = """
 import sys, time
-sys.path.append({viewer!r})
 import matplotlib.pyplot as plt, seaborn as sns, torch
 from IPython.display import display
 from ipywidgets import IntSlider, Output, VBox
@@ -55,13 +51,9 @@ def seaborn(n):
     slider.observe(draw, "value")
     draw()
     return VBox([slider, output])
-
-def bertviz(n):
-    from bertviz import head_view
-    head_view([matrix[None, None] for matrix in weights[n]], words[:n])
 """.strip()
 
-# What counts as painted: our canvas holds a colour, a picture has loaded, a viewer drew a shape.
+# What counts as painted: our canvas holds a colour, a picture has loaded.
 WATCH = """([index, kind]) => {
   const cell = document.querySelectorAll(".jp-Notebook .jp-Cell")[index];
   const canvas = () => [...cell.querySelectorAll("[data-lm-suppress-shortcuts]")]
@@ -69,9 +61,8 @@ WATCH = """([index, kind]) => {
   const drawn = (one) => one.width > 300 && one.getContext("2d")
     .getImageData(one.width / 2, 0, 1, one.height).data.some((value) => value < 200);
   const found = () => kind === "ours" ? canvas().filter(drawn)
-    : kind === "seaborn" ? [...cell.querySelectorAll("img")].filter((one) => one.naturalWidth > 0)
-    : [...cell.querySelectorAll("[id^=bertviz] svg *")];
-  const old = new Set([...canvas(), ...cell.querySelectorAll("img, svg *")]);
+    : [...cell.querySelectorAll("img")].filter((one) => one.naturalWidth > 0);
+  const old = new Set([...canvas(), ...cell.querySelectorAll("img")]);
   globalThis.painted = new Promise((resolve) => {
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
@@ -133,15 +124,6 @@ NEW_PICTURE = """(cell) => {
 }"""
 
 
-def install_viewer(folder: Path) -> bool:
-    """The established viewer in a folder of its own; whether that worked."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-    done = subprocess.run([*command, str(folder), VIEWER], capture_output=True, text=True)
-    if done.returncode:
-        print(f"{VIEWER} cannot be installed, it is left out: {done.stderr.strip()[-300:]}")
-    return done.returncode == 0
-
-
 @contextmanager
 def open_browser() -> Any:
     """Chromium as the tests start it."""
@@ -158,10 +140,9 @@ def open_browser() -> Any:
 class Live:
     """A notebook with one cell for each way and size."""
 
-    def __init__(self, browser: Any, address: str, folder: Path, viewer: Path, seed: int) -> None:
+    def __init__(self, browser: Any, address: str, folder: Path, seed: int) -> None:
         self.cells = [(way, n) for n in SIZES for way in ("ours", "seaborn")]
-        self.cells += [("bertviz", n) for n in VIEWER_SIZES]
-        setup = SETUP.format(viewer=str(viewer), seed=seed, steps=STEPS, sizes=SIZES)
+        setup = SETUP.format(seed=seed, steps=STEPS, sizes=SIZES)
         context = browser.new_context(viewport={"width": 1400, "height": 1300})
         sources = [setup, *(f"{way}({n})" for way, n in self.cells)]
         self.notebook = lab.open_notebook(context, address, folder, sources)
@@ -245,9 +226,9 @@ def measure_static(browser: Any, folder: Path, rounds: int, seed: int) -> dict[s
     return found
 
 
-def measure_live(live: Live, rounds: int, with_viewer: bool) -> dict[str, Any]:
+def measure_live(live: Live, rounds: int) -> dict[str, Any]:
     """First paint, slider step and hover of every way and size."""
-    both = [(way, n) for way, n in live.cells if way != "bertviz"]
+    both = live.cells
     for way, n in both:  # the first figure of a kernel loads fonts and modules
         live.first_paint(way, n)
     paint = interleave(
@@ -268,16 +249,6 @@ def measure_live(live: Live, rounds: int, with_viewer: bool) -> dict[str, Any]:
             str(n): spread(ratio(step[f"ours {n}"], step[f"seaborn {n}"])) for n in SIZES
         },
     }
-    if with_viewer:
-        figures["viewer"] = {
-            "name": VIEWER,
-            "first_paint_seconds": {str(n): live.first_paint("bertviz", n) for n in VIEWER_SIZES},
-            "patience_seconds": PATIENCE / 1000,
-            "addresses_asked_for": sorted(
-                {url.split("?")[0] for url in live.notebook.watched.asked if "127.0.0.1" not in url
-                 and url.startswith("http")}
-            ),
-        }  # fmt: skip
     return figures
 
 
@@ -292,11 +263,10 @@ def main() -> None:
     threads = use_threads(2)
     with tempfile.TemporaryDirectory() as scratch, open_browser() as browser:
         folder = Path(scratch)
-        with_viewer = install_viewer(folder / "viewer")
         static = measure_static(browser, folder, chosen.rounds, chosen.seed)
         with lab.running_lab(folder) as (address, notebooks):
-            live = Live(browser, address, notebooks, folder / "viewer", chosen.seed)
-            figures = measure_live(live, chosen.rounds, with_viewer) | {"static": static}
+            live = Live(browser, address, notebooks, chosen.seed)
+            figures = measure_live(live, chosen.rounds) | {"static": static}
     table = {
         f"{kind.removesuffix('_seconds')}, {name}": row
         for kind in ("first_paint_seconds", "slider_step_seconds", "hover_seconds")
@@ -306,7 +276,6 @@ def main() -> None:
     show(table)
     for name, row in static.items():
         print(f"static, {name}: {row['bytes']:,} bytes")
-    print(figures.get("viewer", ""))
     write("heatmap", figures, chosen.seed, "softmax of normal scores", threads, "generated")
 
 

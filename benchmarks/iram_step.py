@@ -3,11 +3,7 @@
 All ways are the same vanilla model in float32 (and once in bfloat16) on phrases of the treebank,
 trained as ``course_lib`` trains it. "Packed" runs ``nn.LSTM`` on packed sequences; "padded" runs it
 over the padding, too, and so computes something else: its backward direction reads the padding
-first. "Unsorted" pads batches that are not bucketed by length. Then the share of the step that the
-attention loop takes, forward and backward, alone on inputs of the same shapes: vanilla on phrases
-(also with word vectors of 300 numbers, the paper's), full on phrases, and full on reviews of 200
-words. ``attending`` is Eq. 1 and 2 of each step; the rest of the loop are the highway and the
-controller.
+first. "Unsorted" pads batches that are not bucketed by length.
 """
 
 import argparse
@@ -26,9 +22,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from course_lib.data.batches import POOL, Batch, Batches, Documents
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.models.iram import IRAM, step_penalty
+from course_lib.models.iram import IRAM
 from course_lib.runs.run import split_rows
-from course_lib.runs.settings import Settings, with_overrides
+from course_lib.runs.settings import Settings
 from course_lib.runs.systems.iram import IRAMSystem
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import flushed_denormals, use_threads
@@ -108,26 +104,6 @@ def stepper(model: IRAM, settings: Settings, bf16: bool = False) -> Callable[[Ba
     return step
 
 
-def loop_timer(model: IRAM, settings: Settings, attending: bool) -> Callable[[Batch], float]:
-    """Seconds for the attention loop alone, or its attention alone, forward and backward."""
-
-    @flushed_denormals()
-    def timed(batch: Batch) -> float:
-        h = torch.randn(*batch.mask.shape, settings.model.hidden, requires_grad=True)
-        q = torch.randn(len(h), settings.model.hidden, requires_grad=True)
-        began = time.perf_counter()
-        if attending:
-            for _ in range(settings.model.steps):
-                a = model.steps.attend(q.unsqueeze(1), h, batch.mask)
-                (a @ h).sum().backward()
-        else:
-            summaries, attention = model.steps(h, q, batch.mask)
-            (summaries[:, -1].sum() + step_penalty(attention).mean()).backward()
-        return time.perf_counter() - began
-
-    return timed
-
-
 def measures(
     steps: dict[str, tuple[Callable[[Batch], float], list[Batch]]],
 ) -> dict[str, Callable[[int], float]]:
@@ -186,29 +162,6 @@ def time_ways(
     return interleave(measures(ways), rounds)
 
 
-def time_loop(
-    documents: Documents,
-    vocabulary: Vocabulary,
-    settings: Settings,
-    seed: int,
-    steps: int,
-    rounds: int,
-) -> dict[str, list[float]]:
-    """Milliseconds of a step, of the loop in it and of the attention in that, round by round."""
-    data = some(documents, settings, steps, seed)
-    model = build(settings, vocabulary, seed)
-    return interleave(
-        measures(
-            {
-                "step": (stepper(model, settings), data),
-                "loop": (loop_timer(model, settings, attending=False), data),
-                "attending": (loop_timer(model, settings, attending=True), data),
-            }
-        ),
-        rounds,
-    )
-
-
 def main() -> None:
     """Measure, show, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -219,11 +172,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     threads = use_threads(chosen.threads)
-    corpus, reviews = load_corpus(chosen.dataset), load_corpus("imdb")
-    vanilla, long = PRESETS["vanilla"], PRESETS["imdb"]
-    wide = with_overrides(vanilla, {"model.embedding": 300})
+    corpus, vanilla = load_corpus(chosen.dataset), PRESETS["vanilla"]
     rows = 2 * POOL * vanilla.training.batch_size
-    phrases, texts = encoded(corpus, vanilla, rows), encoded(reviews, long, rows)
+    phrases = encoded(corpus, vanilla, rows)
     found = time_ways(phrases[1], phrases[0], chosen.seed, chosen.steps, chosen.rounds)
     figures: dict[str, Any] = {
         "settings": asdict(vanilla),
@@ -234,17 +185,6 @@ def main() -> None:
     for other in list(found)[1:]:
         name = f"ours / {other}"
         figures[name] = table[name] = spread(ratio(found["ours"], found[other]))
-    for name, (vocabulary, documents), settings, steps in (
-        ("vanilla, phrases", phrases, vanilla, chosen.steps),
-        ("vanilla, phrases, 300-d", phrases, wide, chosen.steps),
-        ("full, phrases", phrases, PRESETS["full"], chosen.steps),
-        ("full, 200 words", texts, long, 2),
-    ):
-        parts = time_loop(documents, vocabulary, settings, chosen.seed, steps, chosen.rounds)
-        for part in ("loop", "attending"):
-            key = f"{part} / step, {name}"
-            figures[key] = table[key] = spread(ratio(parts[part], parts["step"]))
-        figures[f"step_milliseconds, {name}"] = spread(parts["step"])
     show(table)
     write("iram_step", figures, chosen.seed, corpus.provenance.content, threads, chosen.dataset)
 

@@ -3,34 +3,28 @@
 The reviews are drawn from sentences of made-up words, about as long as Amazon's. Each preparation
 (read, order, tokenise, hash, write) runs in a process of its own; this one adds up, again and
 again, what that process and its workers hold. ``--rows`` are prepared with one process and with
-two; ``--full`` of them once, with the most processes, for the memory. ``--within 800`` prepares
-``--rows`` in a control group that gets 800 megabytes and no more, the pages of the files it maps
-included (as root). Linux only.
+two; ``--full`` of them once, with the most processes, for the memory. Linux only.
 """
 
 import argparse
-import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from common import PeakMemory, interleave, ratio, show, spread, write
 
-from course_kit.research.grid.estimate import TEXT_MEGABYTES
 from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.text import fetch_punkt
-from course_lib.data.zhang_cards import AMAZON_POLARITY, ZHANG_CARDS
+from course_lib.data.zhang_cards import AMAZON_POLARITY
 from course_lib.files import check_space, data_root
 from course_lib.training.devices import use_threads
 
@@ -106,35 +100,11 @@ def megabytes(pid: int, kind: str) -> float:
     return total / 1024
 
 
-@contextmanager
-def control_group(megabytes: int) -> Iterator[list[str]]:
-    """The beginning of a command line that runs the rest with so much memory, its files' included;
-    the kernel ends what cannot do with it."""
-    if not megabytes:
-        yield []
-        return
-    root, second = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cgroup.controllers").exists()
-    folder = (root if second else root / "memory") / f"prepare-{os.getpid()}"
-    folder.mkdir()
-    try:
-        limit = folder / ("memory.max" if second else "memory.limit_in_bytes")
-        limit.write_text(str(megabytes * 1_000_000))
-        yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
-    finally:
-        while left := (folder / "cgroup.procs").read_text().split():  # of one that was ended
-            for pid in left:
-                with suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
-            time.sleep(EVERY)
-        folder.rmdir()
-
-
-def measure(archive: Path, rows: int, workers: int, within: int) -> dict[str, float]:
+def measure(archive: Path, rows: int, workers: int) -> dict[str, float]:
     """Seconds and peak megabytes of one preparation, its start included."""
     command = [sys.executable, __file__, "--child", str(archive)]
     command += [f"--rows={rows}", "--workers", str(workers)]
-    with control_group(within) as group:
-        return watch([*group, *command])
+    return watch(command)
 
 
 def watch(command: list[str], status: int = 0) -> dict[str, float]:
@@ -155,9 +125,7 @@ def watch(command: list[str], status: int = 0) -> dict[str, float]:
     }
 
 
-def prepare_made_up(
-    rows: int, workers: list[int], rounds: int, seed: int, within: int = 0
-) -> dict[str, Any]:
+def prepare_made_up(rows: int, workers: list[int], rounds: int, seed: int) -> dict[str, Any]:
     """Figures of so many training reviews, prepared with each number of processes in turn."""
     with tempfile.TemporaryDirectory(dir=data_root()) as folder:
         archive = write_archive(Path(folder), rows, seed)
@@ -165,7 +133,7 @@ def prepare_made_up(
 
         def once(count: int) -> dict[str, float]:
             shutil.rmtree(Path(folder) / "prepared", ignore_errors=True)
-            return measure(archive, rows, count, within)
+            return measure(archive, rows, count)
 
         measured = interleave(
             {f"{count} processes": lambda _, count=count: once(count) for count in workers}, rounds
@@ -201,9 +169,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000, help="training reviews")
     parser.add_argument("--full", type=int, default=0, help="training reviews of one more, large")
-    parser.add_argument(
-        "--within", type=int, default=0, metavar="MB", help="of memory, and no more"
-    )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seed", type=int, default=0)
@@ -216,22 +181,9 @@ def main() -> None:
         sys.exit("prepare.py reads /proc/PID/smaps_rollup, which only Linux has")
 
     fetch_punkt()
-    if chosen.within:
-        figures = prepare_made_up(chosen.rows, chosen.workers[-1:], 1, chosen.seed, chosen.within)
-        figures["within_megabytes"] = chosen.within
-        show(figures["peak_megabytes"])
-        content = figures["content"]
-        write("prepare_within", figures, chosen.seed, content, use_threads(None), "made up")
-        return
     figures = prepare_made_up(chosen.rows, chosen.workers, chosen.rounds, chosen.seed)
     seconds = [row["rounds"] for row in figures["seconds"].values()]
     figures["speed_up"] = spread(ratio(seconds[0], seconds[-1]))
-    figures["hours_extrapolated"] = {
-        card.name: min(seconds[-1])
-        / 3600
-        * (TEXT_MEGABYTES[card.name] / figures["megabytes_of_text"])
-        for card in ZHANG_CARDS
-    }
     runs = [figures]
     if chosen.full:
         figures["full"] = prepare_made_up(chosen.full, chosen.workers[-1:], 1, chosen.seed)
@@ -247,8 +199,6 @@ def main() -> None:
         table |= {f"{size}: rows/s, {n}": row for n, row in found["rows_per_second"].items()}
         table |= {f"{size}: peak MB {n}": row for n, row in found["peak_megabytes"].items()}
     show(table | {f"speed-up, {chosen.workers[-1]} processes": figures["speed_up"]})
-    for name, hours in figures["hours_extrapolated"].items():
-        print(f"{name}: about {hours:.2f} h with {chosen.workers[-1]} processes")
     write("prepare", figures, chosen.seed, figures["content"], use_threads(None), "made up")
 
 

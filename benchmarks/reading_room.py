@@ -22,7 +22,7 @@ from typing import Any
 import datasets
 import numpy as np
 import torch
-from browsers import BROWSERS, running, version
+from browsers import running, version
 from tqdm.auto import tqdm
 
 from course_kit.reading_room import ROOM, bundle, engine, open_runs
@@ -56,12 +56,12 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=500, help="a network, in float32 (500)")
     parser.add_argument("--most", type=int, default=None, help="test texts of a corpus (all)")
     parser.add_argument(
-        "--inside", choices=("node", *BROWSERS), default="node", help="what runs the engine"
+        "--inside", choices=("node", "chromium"), default="node", help="what runs the engine"
     )
     chosen = parser.parse_args()
     environment = describe_environment(torch.device("cpu"), use_threads(1))
-    where = {chosen.inside: node() if chosen.inside == "node" else version(chosen.inside)}
-    asked = in_node if chosen.inside == "node" else partial(in_a_page, chosen.inside)
+    where = {chosen.inside: node() if chosen.inside == "node" else version()}
+    asked = in_node if chosen.inside == "node" else in_a_page
     datasets.disable_progress_bars()
     work: dict[str, Callable[[], dict[str, Any]]] = {}
     if chosen.what == "tokens":
@@ -118,12 +118,10 @@ def in_node(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[s
             raise SystemExit(f"node ended with status {process.returncode}")
 
 
-def in_a_page(
-    browser: str, packed: str, questions: Iterable[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
+def in_a_page(packed: str, questions: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The engine's answers, in order, from a page that holds it as the reading room does."""
     asking = re.sub(r"^export ", "", joined([ANSWERS.read_text()]), flags=re.MULTILINE)
-    with tempfile.TemporaryDirectory() as folder, running(browser) as open_page:
+    with tempfile.TemporaryDirectory() as folder, running() as open_page:
         place = Path(folder) / "engine.html"
         place.write_text(
             "<!DOCTYPE html><meta charset='utf-8'>"

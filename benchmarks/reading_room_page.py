@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from browsers import BROWSERS, Open, running, version
+from browsers import Open, running, version
 from common import show, spread, write
 
 from course_kit.reading_room import write_page
@@ -73,10 +73,9 @@ def main() -> None:
     """Measure, show, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--inside", choices=BROWSERS, default="chromium")
     chosen = parser.parse_args()
     threads = use_threads(2)
-    with tempfile.TemporaryDirectory() as scratch, running(chosen.inside) as open_page:
+    with tempfile.TemporaryDirectory() as scratch, running() as open_page:
         path = write_page([], Path(scratch) / "reading_room.html")
         rounds = [measure(open_page, path.as_uri()) for _ in range(chosen.rounds)]
         size = path.stat().st_size
@@ -85,9 +84,15 @@ def main() -> None:
     print(f"{size:,} bytes")
     limits: dict[str, Any] = {f"{name}_seconds": limit for name, limit in LIMITS.items()}
     figures = rows | {"bytes": size, "limits": limits | {"bytes": BYTES}}
-    figures |= {"browser": version(chosen.inside)}
-    name = "reading_room_page" + ("" if chosen.inside == "chromium" else f"-{chosen.inside}")
-    write(name, figures, 0, f"{SENTENCE.strip()!r}, repeated", threads, "a sentence of ours")
+    figures |= {"browser": version()}
+    write(
+        "reading_room_page",
+        figures,
+        0,
+        f"{SENTENCE.strip()!r}, repeated",
+        threads,
+        "a sentence of ours",
+    )
 
 
 if __name__ == "__main__":

@@ -3,14 +3,10 @@
 Time at 128 × 48 tokens: ours is as it trains here, with gradients of the batch's own words alone
 and in bfloat16 where the processor multiplies it; the obvious way, written out below, keeps the
 softmax, updates every word vector and stays in float32; PyTorch's encoder layer has the same width
-and one head. Memory at 128 × 1000 tokens, which ours takes in slices, each in a process of its own
-(Linux only).
+and one head.
 """
 
 import argparse
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -18,8 +14,13 @@ from itertools import cycle
 from typing import Any
 
 import torch
-from common import PeakMemory, interleave, ratio, show, spread, write
-from memory import EVERY, STATUS, anonymous_megabytes
+from common import (
+    interleave,
+    ratio,
+    show,
+    spread,
+    write,
+)
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
@@ -32,7 +33,7 @@ from course_lib.runs.systems.sanet import BASE, SANetSystem
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 
-LENGTH, LONG, BATCH, WORDS = 48, 1000, 128, 40_000
+LENGTH, BATCH, WORDS = 48, 128, 40_000
 TEXT = {"text.max_tokens": LENGTH, "text.vocabulary_limit": WORDS, "text.vectors": "none"}
 SETTINGS = with_overrides(BASE, TEXT | {"text.vocabulary_from": "train"})
 WARM_UP = 5
@@ -179,13 +180,6 @@ def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, 
     }
 
 
-def memory_of(name: str, corpus: Corpus, seed: int) -> dict[str, float]:
-    """What a training step at 128 × 1000 holds in a process of its own, before and at its peak."""
-    command = [sys.executable, __file__, "--child", name, f"--seed={seed}"]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(output)
-
-
 def main() -> None:
     """Measure, show, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -193,38 +187,14 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20, help="training steps of a round")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     threads = use_threads(chosen.threads)
     corpus = load_corpus("imdb")
-    if chosen.child:
-        (batch,) = batches(corpus, LONG, 1, chosen.seed)
-        random = torch.Generator().manual_seed(chosen.seed)  # all 1000 places real in most rows
-        tokens = torch.randint(2, WORDS, (BATCH, LONG), generator=random)
-        batch = batch._replace(tokens=tokens, mask=torch.ones(BATCH, LONG, dtype=torch.bool))
-        step = stepper(*ways(chosen.seed)[chosen.child])
-        with PeakMemory(anonymous_megabytes, EVERY) as memory:
-            step(batch)
-        print(json.dumps({"start": memory.start_megabytes, "peak": memory.peak_megabytes}))
-        return
     figures = time_steps(corpus, chosen.rounds, chosen.steps, chosen.seed)
     figures |= {"settings": asdict(SETTINGS), "batch": BATCH, "tokens": LENGTH}
     table = {f"ms a step, {name}": row for name, row in figures["step_milliseconds"].items()}
     table["ours / obvious"] = figures["ratio_to_obvious"]
     table["ours / nn.TransformerEncoder"] = figures["ratio_to_encoder"]
-    if STATUS.exists():
-        found = interleave(
-            {name: lambda _, name=name: memory_of(name, corpus, chosen.seed) for name in ways(0)}, 1
-        )
-        rises = {name: [row["peak"] - row["start"] for row in rows] for name, rows in found.items()}
-        figures["memory"] = {
-            "tokens": LONG,
-            "rise_megabytes": {name: spread(values) for name, values in rises.items()},
-            "ratio_to_obvious": spread(ratio(rises["ours"], rises["obvious"])),
-        }
-        for name, row in figures["memory"]["rise_megabytes"].items():
-            table[f"MB that a long step adds, {name}"] = row
-        table["the same, ours / obvious"] = figures["memory"]["ratio_to_obvious"]
     show(table)
     print("parameters of the block:", figures["parameters_of_block"])
     write("sanet_step", figures, chosen.seed, corpus.provenance.content, threads)

@@ -80,10 +80,8 @@ def check_packable(run: Run) -> None:
     if not getattr(model, "attention", True) or not getattr(model, "steps", True):
         raise DataError(f"{name}: the reading room shows attention, and this network has none")
     if getattr(model, "ngrams", 0):
-        raise DataError(
-            f"{name}: the reading room cannot compute vectors of character n-grams; "
-            "train a network with model.ngrams=0"
-        )
+        why = "the reading room cannot compute vectors of character n-grams"
+        raise DataError(f"{name}: {why}; train a network with model.ngrams=0")
 
 
 class Parts:
@@ -132,7 +130,8 @@ class Tables:
     def add(self, run: Run) -> tuple[int, dict[str, Any] | None]:
         """The number of the table that a run reads, and the common part to take from its vectors
         (None: nothing)."""
-        vocabulary, vectors = run.vocabulary, _vectors(run)
+        vocabulary = run.vocabulary
+        vectors = run.model.state_dict()[EMBEDDING][RESERVED:].float().cpu().numpy()
         if vocabulary.words == self.words and vectors.shape == self.bytes.shape:
             committed = self.bytes * self.scale[:, None]
             common = common_part(committed)
@@ -178,11 +177,6 @@ def front_coded(words: Sequence[str]) -> tuple[bytes, str]:
     return bytes(shared), "\n".join(endings)
 
 
-def _vectors(run: Run) -> np.ndarray:
-    """The vectors of a network's words, without the reserved ids."""
-    return run.model.state_dict()[EMBEDDING][RESERVED:].float().cpu().numpy()
-
-
 def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     """A network's facts, and where its weights are."""
     record, settings = run.record, run.system.settings
@@ -200,7 +194,6 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
         "accuracy": record.get("test", {}).get("accuracy"),
         "record": record["id"],
         "vectors": text.vectors,
-        "attentions": attention_names(run),
         "note": record["data"]["source"] if record["data"]["subset"] else "",
         "config": asdict(settings.model),
         "cut": {
@@ -214,18 +207,6 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
         "unknown": parts.numbers(unknown),
         "weights": {name: parts.parameter(values) for name, values in state.items()},
     }
-
-
-def attention_names(run: Run) -> list[str]:
-    """What the engine calls the attention of a network, the most informative first."""
-    model = run.system.settings.model
-    blocks = [f"block {block + 1}" for block in range(getattr(model, "blocks", 0))]
-    return {
-        "han": ["words", "sentences"],
-        "sanet": [*blocks, "pooled"],
-        "iram": ["steps"],
-        "agt": ["layers"],
-    }[run.record["spec"]["system"]]
 
 
 def punkt_parameters(splitter: PunktSentenceTokenizer) -> dict[str, list]:

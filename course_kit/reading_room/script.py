@@ -37,11 +37,8 @@ def paths() -> list[Path]:
 
 
 def source(part: str, function: str) -> str:
-    """One function of the engine with its comment, as it stands in ``engine/PART.js``.
-
-    Raises:
-        ValueError: there is no such function.
-    """
+    """One function of the engine with its comment, as it stands in ``engine/PART.js``;
+    ``ValueError`` if there is none."""
     text = (FOLDER / f"{part}.js").read_text(encoding="utf-8") if part in PARTS else ""
     whole = rf"^(?:export )?function {re.escape(function)}\([\s\S]*?^}}\n"
     found = re.search(COMMENT + whole, text, re.MULTILINE)

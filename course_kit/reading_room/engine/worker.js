@@ -16,8 +16,7 @@ import { unpack } from "./weights.js";
 // earlier ones.
 
 const PATIENCE = 12; // milliseconds of work before messages are looked at again
-const FACTS = ["id", "title", "system", "dataset", "classes", "accuracy", "record", "vectors"];
-const FURTHER = ["attentions", "note"];
+const FACTS = ["id", "title", "system", "dataset", "classes", "accuracy", "record", "vectors", "note"];
 
 function optionsOf({ erased = [], removal = "delete", uniform = false }) {
   if (!["delete", "mask"].includes(removal))
@@ -50,7 +49,7 @@ export function conversation(post) {
   async function load({ bundle }) {
     engine = await unpack(bundle);
     const facts = (model) =>
-      Object.fromEntries([...FACTS, ...FURTHER].map((name) => [name, model[name]]));
+      Object.fromEntries(FACTS.map((name) => [name, model[name]]));
     post({ type: "ready", models: engine.models.map(facts) });
   }
 
