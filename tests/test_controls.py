@@ -107,7 +107,7 @@ def test_no_sum_of_words_decides(task):
 
 
 def test_what_is_no_task_or_no_number_of_twins():
-    with pytest.raises(DataError, match="no control 'nope'; there are: adjacent, "):
+    with pytest.raises(DataError, match="no check 'nope'; there are: adjacent, "):
         write_texts("nope", 10)
     for rows in (0, 7):
         with pytest.raises(DataError, match=f"so rows is an even number, not {rows}"):
@@ -342,7 +342,7 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     assert "step cosine" in capsys.readouterr().out
     table = sanity_table("order", [made])
     assert table.splitlines()[2].startswith("| order | AGT | accuracy | 0.5")
-    with pytest.raises(ValueError, match="no control 'nope'; the records hold: adjacent pairs, "):
+    with pytest.raises(ValueError, match="no check 'nope'; the records hold: adjacent pairs, "):
         sanity_table("nope", [made])
     with pytest.raises(ValueError, match="`attention-course controls` makes one"):
         sanity_records(tmp_path / "empty")

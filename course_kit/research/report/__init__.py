@@ -25,7 +25,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "band_by_size", "baselines", "baselines_table", "chance_line", "composition_figure",
             "curve", "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
             "losses_figure", "movements", "movements_figure", "patience_figure", "phrase_lengths",
-            "pooled_deviation", "sanity_figure", "sizes_of_training", "two_errors",
+            "pooled_deviation", "sizes_of_training", "two_errors",
             "two_errors_figure", "waterfall_figure",
         ],
         "frames": [
@@ -34,16 +34,20 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "with_other_vectors", "without_film_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
+        "studies": [
+            "neighbours_table", "sanity_figure", "sanity_figures", "sanity_records", "sanity_table",
+            "vectors_record", "vectors_table",
+        ],
         "sweeps": [
             "mean_figures", "planned_values", "steps_panels", "steps_sweep", "sweep",
             "sweep_table",
         ],
         "tables": [
             "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "attention_lines_table",
-            "changes_table", "compact_table", "imdb_table", "neighbours_table",
+            "changes_table", "compact_table", "imdb_table",
             "optimiser_table", "own_table", "runs_table", "sanet_attention_table",
-            "sanet_error_table", "sanity_figures", "sanity_records", "sanity_table", "sst_table",
-            "throughputs", "vectors_record", "vectors_table", "zhang_costs_table",
+            "sanet_error_table", "sst_table",
+            "throughputs", "zhang_costs_table",
         ],
     },
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The attention ablation: what a network loses whose attention is kept uniform or untrained."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd

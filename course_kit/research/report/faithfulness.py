@@ -329,10 +329,11 @@ def replica_order(records: Records = None, agreements: ByName | None = None) -> 
     the other's.
     """
     found = _replicas("replica", records, agreements)
-    return "\n".join(
-        f"- **{NAMES[data]}**: {_ordered({n: found[data, n].tau(GRADIENT) for n in PUBLISHED[data]})}"
-        for data in PUBLISHED
-    )
+    lines = []
+    for data, networks in PUBLISHED.items():
+        taus = {name: found[data, name].tau(GRADIENT) for name in networks}
+        lines.append(f"- **{NAMES[data]}**: {_ordered(taus)}")
+    return "\n".join(lines)
 
 
 def _ordered(taus: dict[str, dict[str, float] | None]) -> str:

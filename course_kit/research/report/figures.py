@@ -31,7 +31,6 @@ from course_kit.research.report.frames import (
     with_film_vectors,
     with_other_vectors,
 )
-from course_kit.research.report.tables import sanity_figures
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
 from course_lib.metrics.classification import sampling_error
@@ -39,7 +38,6 @@ from course_lib.metrics.statistics import LEVEL
 from course_lib.runs.records import kept_accuracy
 from course_lib.views import plots
 from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND
-from course_lib.views.panels import dot_panels
 
 OTHER_TEXTS = ("dataset", "limit")  # runs that differ in these answer another question
 EXPERIMENTS = 4000  # simulated ones in a histogram
@@ -259,27 +257,6 @@ def waterfall_figure(records: Records = None) -> Figure:
     """
     label = "validation accuracy of the kept epoch, % (seed 0)"
     return plots.waterfall(recorded_chains(records), label)
-
-
-def sanity_figure(
-    check: str,
-    networks: Mapping[str, str],
-    chosen: Sequence[str],
-    title: str,
-    records: list[Record] | None = None,
-) -> Figure:
-    """The ``chosen`` figures of a sanity check as small multiples, a dot a seed: of trained
-    networks and of their untrained twins; ``networks`` gives each a short name below its dots."""
-    figures = sanity_figures(records)
-    panels = {
-        figure: {
-            column: {short: figures[check, name, figure][column]
-                     for name, short in networks.items()}
-            for column in ("trained", "untrained")
-        }
-        for figure in chosen
-    }  # fmt: skip
-    return dot_panels(panels, title=title)
 
 
 # SANet's band

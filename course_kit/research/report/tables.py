@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from course_kit.research.controls.record import RECORDS
 from course_kit.research.grid.estimate import BENCHMARKS, words_per_text
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report.differences import difference, judged
@@ -37,11 +36,9 @@ from course_kit.research.report.frames import (
     vector_size,
     with_other_vectors,
 )
-from course_kit.research.vectors.vector_methods import RECORD
 from course_lib.data.catalog import CARDS
 from course_lib.data.own import OWN
-from course_lib.runs import records as recorded
-from course_lib.runs.records import flat_settings, kept_accuracy, largest_class, load_records
+from course_lib.runs.records import flat_settings, kept_accuracy, largest_class
 from course_lib.runs.settings import in_words
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems.sanet import BASE
@@ -52,7 +49,6 @@ AGT_MODELS = COMPARISONS["models"]["agt"]
 SANET_MODELS = COMPARISONS["models"]["sanet"]
 STATES = {"trained": "trained ", "untrained": "untrained ", "uniform attention": "trained uniform "}
 LENGTHS = (48, 256)  # words per text in the measured throughputs
-COLUMNS = ("trained", "untrained", "uniform")  # of a sanity check
 
 
 # Accuracies beside the papers'
@@ -96,8 +92,8 @@ def _imdb_row(group: Group) -> list[Any]:
         name, cut, read = f"TF-IDF of {words}, logistic regression", "none", 1
         seconds = [record["fit_seconds"] for record in group]
     tests = [record["test"] for record in group]
-    scores = [mean_std([test[name] for test in tests], scale, digits)
-              for name, scale, digits in (("accuracy", 100, 1), ("f1", 1, 3), ("auc", 1, 3))]  # fmt: skip
+    kinds = ("accuracy", 100, 1), ("f1", 1, 3), ("auc", 1, 3)
+    scores = [mean_std([test[name] for test in tests], *form) for name, *form in kinds]
     return [name, cut, f"{read:.0%}", len(group), *scores, f"{statistics.mean(seconds):.0f} s"]
 
 
@@ -178,11 +174,11 @@ def compact_table(records: Records = None) -> str:
     return f"{to_markdown(heads, rows, 'llrrrll')}\n\n{caveats([r for r in found if r])}"
 
 
-def own_table(records: Group | None = None) -> str:
+def own_table(records: Records = None) -> str:
     """All tested runs on texts of one's own as a markdown table, those with the same texts next to
     each other: accuracy in % on the test texts beside the share of their largest class, which a
-    constant answer reaches. By default the runs in ``runs/`` and the records in ``results/``."""
-    frame = tidy(_with_unpublished() if records is None else records)
+    constant answer reaches."""
+    frame = tidy(records)
     own = frame.dataset.map(OWN.fullmatch).astype(bool)
     tested = frame[own & frame.accuracy.notna()].sort_values(["dataset", "system"], kind="stable")
     rows = []
@@ -196,16 +192,6 @@ def own_table(records: Group | None = None) -> str:
         rows.append([spec["dataset"].partition("@")[0], network, *counts, shown(group), largest])
     heads = ["texts", "network", "training texts", "test texts", "test accuracy", "largest class"]
     return to_markdown(heads, rows, "llr")
-
-
-def _with_unpublished() -> Group:
-    """Published records, and those in ``runs/`` that are not among them."""
-    found = {record["id"]: record for record in load_records()}
-    for path in sorted(recorded.RUNS.glob("*/record.json")):
-        if recorded.ASIDE not in path.parent.name:
-            record = recorded.read_record(path)
-            found.setdefault(record["id"], record)
-    return list(found.values())
 
 
 # Attention figures of SANet
@@ -392,93 +378,3 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     heads = ["set", "texts", "words a text", "million words an epoch", "hours to prepare",
              "MB of ids", *(f"hours on {name}" for name in measured)]  # fmt: skip
     return to_markdown(heads, rows, "lr")
-
-
-# Sanity checks and word vectors
-
-
-def sanity_records(folder: Path | None = None) -> list[Record]:
-    """The committed records of the sanity checks, one per seed; ``ValueError`` if there are
-    none."""
-    paths = sorted((folder or RECORDS).glob("*.json"))
-    if not paths:
-        raise ValueError(
-            f"{folder or RECORDS} holds no record; `attention-course controls` makes one"
-        )
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-
-
-def sanity_figures(
-    records: list[Record] | None = None,
-) -> dict[tuple[str, str, str], dict[str, list[float]]]:
-    """The figures of all seeds by (check, network, figure), then by column; a column that a
-    figure lacks is an empty list."""
-    figures: dict[tuple[str, str, str], dict[str, list[float]]] = {}
-    for record in sanity_records() if records is None else records:
-        for line in record["lines"]:
-            key = line["control"], line["network"], line["figure"]
-            values = figures.setdefault(key, {column: [] for column in COLUMNS})
-            for column in COLUMNS:
-                values[column] += [] if line[column] is None else [line[column]]
-    return figures
-
-
-def sanity_table(
-    check: str | None = None,
-    records: list[Record] | None = None,
-    chosen: Sequence[str] = (),
-) -> str:
-    """Every figure of all sanity checks, or of one, as mean ± standard deviation over seeds: of the
-    trained network, of its untrained twin, and with uniform attention in the trained network.
-
-    With ``chosen`` only these figures are shown. ``ValueError`` for a check or figure that is not
-    in the records.
-    """
-    figures = sanity_figures(records)
-    names = list(dict.fromkeys(name for name, _, _ in figures))
-    if check is not None and check not in names:
-        raise ValueError(f"no check {check!r}; the records hold: {', '.join(names)}")
-    if absent := set(chosen) - {figure for _, _, figure in figures}:
-        raise ValueError(f"no figure {', '.join(sorted(absent))} in the records")
-    rows = [
-        [*key, *(_sanity_cell(columns[column]) for column in COLUMNS)]
-        for key, columns in figures.items()
-        if check in (None, key[0]) and (not chosen or key[2] in chosen)
-    ]
-    heads = ["control", "network", "figure", "trained", "untrained twin", "uniform attention"]
-    return to_markdown(heads, rows, "lllr")
-
-
-def _sanity_cell(values: list[float]) -> str | None:
-    if not values:
-        return None
-    tiny = 0 < max(values) < 1e-4  # rounding, which three digits would hide
-    return f"up to {max(values):.0e}" if tiny else mean_std(values, digits=3)
-
-
-def vectors_record(path: Path = RECORD) -> Record:
-    """The committed comparison of word vectors; ``ValueError`` if there is none."""
-    if not path.exists():
-        raise ValueError(f"{path} is missing; `attention-course vectors --compare` makes it")
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def vectors_table(record: Record | None = None) -> str:
-    """For each corpus and all vectors, as a markdown table: the share in % of its validation words
-    (occurrences) that have a vector, and the validation accuracy in % of a linear classifier of
-    mean vectors."""
-    corpora = (vectors_record() if record is None else record)["corpora"]
-    rows = [
-        [name, *(f"{100 * of[name]['accuracy']:.1f} ({100 * of[name]['occurrences']:.0f} % covered)"
-                 for of in corpora.values())]
-        for name in next(iter(corpora.values()))
-    ]  # fmt: skip
-    return to_markdown(["vectors", *corpora], rows, "lr")
-
-
-def neighbours_table(record: Record | None = None) -> str:
-    """The nearest words of the words asked, by vectors, as a markdown table."""
-    found = (vectors_record() if record is None else record)["neighbours"]
-    words = next(iter(found.values()))
-    rows = [[word, *(", ".join(of[word]) for of in found.values())] for word in words]
-    return to_markdown(["word", *found], rows, "l")
