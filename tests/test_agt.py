@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import WORDS, batch, check_independence, every_device, row_lengths, seeds
 
 from course_lib.metrics import invariants
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.layers import masked_softmax
 
 TINY = {"embedding": 6, "hidden": 8, "layers": 4}
@@ -24,7 +24,8 @@ variants = pytest.mark.parametrize(
 
 def tiny_agt(seed=0, **settings):
     torch.manual_seed(seed)
-    return AGT(AGTConfig(**TINY | settings), WORDS, 3).eval()
+    config = AGTConfig(**TINY | settings)
+    return (AblatedAGT if config.ablated else AGT)(config, WORDS, 3).eval()
 
 
 def by_the_paper(model, words):

@@ -7,7 +7,7 @@ import ipywidgets as widgets
 import numpy as np
 import pytest
 
-from course_kit.exercises import sweep
+from course_kit.publishing.sweeping import sweep
 from course_lib import faithfulness
 from course_lib.explore import explore_erasing
 from course_lib.explore.erasing import MOST_WORDS, Picture

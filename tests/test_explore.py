@@ -12,8 +12,8 @@ import torch
 from datasets import Dataset
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_kit.exercises import HOSTILE_TEXTS, SweepError, sweep
 from course_kit.publishing import lessons
+from course_kit.publishing.sweeping import HOSTILE_TEXTS, SweepError, sweep
 from course_lib.data.text import TokenisedText
 from course_lib.explore import explore_documents, explore_text, read_text, reading_order
 from course_lib.metrics.classification import Predictions

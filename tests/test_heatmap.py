@@ -32,7 +32,6 @@ from course_lib.views.colours import (
 )
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
-from course_lib.views.heatmap.heights import NARROW, WIDE, css_height
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
@@ -290,19 +289,6 @@ def test_static_pages_are_small():
     page = large.to_html()
     assert len(page) <= 8_000_000
     assert packed(page)[0]["spec"]["precision"] == ""
-
-
-@pytest.mark.parametrize(("narrow", "wide"), [(500, 200), (200, 500), (300, 300.2)])
-def test_a_height_goes_with_the_width_of_the_page_between_two_bounds(narrow, wide):
-    css = css_height(narrow, wide)
-    numbers = [float(number) for number in re.findall(r"-?[\d.]+", css)]
-    if round(narrow) == round(wide):
-        assert css == "300px"
-        return
-    low, start, slope, high = numbers
-    assert (low, high) == (min(narrow, wide), max(narrow, wide))
-    for page, height in ((NARROW, narrow), (WIDE, wide)):
-        assert start + slope / 100 * page == pytest.approx(height, abs=1)
 
 
 def test_flat_attention_is_told_less_finely_and_says_so():

@@ -20,7 +20,7 @@ from torch import nn
 from course_kit.exercises import probes
 from course_lib.data.corpus import load_corpus
 from course_lib.metrics import invariants
-from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, step_penalty
 from course_lib.models.layers import Highway, LSTMLayer
 from course_lib.runs.run import split_rows, system_of
 from course_lib.runs.spec import RunSpec
@@ -41,7 +41,10 @@ def tiny_iram(seed=0, **settings):
     """Weights so large that attention is far from uniform, but logits not beyond about 1."""
     torch.manual_seed(seed)
     config = IRAMConfig(**TINY | {"initial_std": 0.4} | settings)
-    model = IRAM(config, WORDS, 3, ngrams=NGRAMS if config.ngrams else None).eval()
+    if config.has_extras:
+        model = FullIRAM(config, WORDS, 3, ngrams=NGRAMS if config.ngrams else None).eval()
+    else:
+        model = IRAM(config, WORDS, 3).eval()
     with torch.no_grad():
         for weight in model.classifier.parameters():
             weight.mul_(0.25)
@@ -312,7 +315,7 @@ def test_gates_and_forget_biases_start_at_one(initial_std):
 
 def test_weights_start_as_the_papers_gaussians():
     embedding = torch.randn(WORDS, 50)
-    model = IRAM(IRAMConfig.full(), WORDS, 2, embedding, NGRAMS)
+    model = FullIRAM(IRAMConfig.full(), WORDS, 2, embedding, NGRAMS)
     assert torch.equal(model.embedding.weight, embedding)
     for name, weight in model.named_parameters():
         if name != "embedding.weight" and weight.dim() > 1:
@@ -355,7 +358,7 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(full):
     else:
         expected += lstm(50)
     config = IRAMConfig.full() if full else IRAMConfig.vanilla()
-    model = IRAM(config, WORDS, 2, ngrams=NGRAMS)
+    model = FullIRAM(config, WORDS, 2, ngrams=NGRAMS)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == expected
     assert model.embedding.weight.shape == (WORDS, 50)
 
@@ -418,7 +421,7 @@ def test_dropout_sits_where_it_is_told(settings, reaches_attention):
 @pytest.mark.parametrize("ngrams", [None, torch.zeros(3, 2, dtype=torch.int32)])
 def test_missing_ngrams_are_named(ngrams):
     with pytest.raises(ValueError, match="pass those of all 12 words"):
-        IRAM(IRAMConfig(**TINY, ngrams=5), WORDS, 3, ngrams=ngrams)
+        FullIRAM(IRAMConfig(**TINY, ngrams=5), WORDS, 3, ngrams=ngrams)
 
 
 @variants

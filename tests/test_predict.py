@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from own_files import ROWS, TINY, UNICODE, delimited, write
@@ -102,6 +103,25 @@ def test_an_interrupted_prediction_goes_on(han, file, tmp_path, monkeypatch):
     assert asked == [2, 12, 12, 22]
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
     assert not (tmp_path / "out.csv.parts").exists()
+
+
+def test_damaged_parts_are_refused_in_one_sentence(han, file, tmp_path, monkeypatch):
+    parts = tmp_path / "out.csv.parts"
+    with monkeypatch.context() as patch:
+        patch.setattr(predict, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            predict_file(han, file, tmp_path / "out.csv")
+    (part,) = parts.glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:50])
+    with pytest.raises(DataError, match=r"000000.parquet is damaged .*: delete .*out.csv.parts"):
+        predict_file(han, file, tmp_path / "out.csv")
+    pq.write_table(pa.table({"mine": [1]}), part)
+    with pytest.raises(DataError, match=r"000000.parquet has other columns: delete"):
+        predict_file(han, file, tmp_path / "out.csv")
+    (parts / "about.json").write_text('{"run": "h')
+    with pytest.raises(SpecError, match=r"out.csv.parts holds predictions of another run or file"):
+        predict_file(han, file, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):

@@ -7,8 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_kit.exercises.checks import check_number
-from course_kit.exercises.checks.core import CheckFailed
+from course_kit.exercises import CheckFailed, check_number
 from course_kit.publishing import desk, lessons, progress, show_progress, site, students
 from course_kit.publishing.desk import DeskError
 from course_kit.publishing.progress import Exercise, exercise_states

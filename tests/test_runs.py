@@ -342,6 +342,39 @@ def test_records_are_read_by_name(finished, tmp_path):
     assert [record["id"] for record in load_records(tmp_path)] == ["a", "b"]
 
 
+def no_test(record):
+    del record["test"]
+
+
+def not_a_number(record):
+    record["test"]["accuracy"] = float("nan")
+
+
+def no_epoch(record):
+    record["best_epoch"] = 99
+
+
+def other_settings(record):
+    record["settings"]["model"]["hidden"] = 3
+
+
+def another_seed(record):
+    record["spec"]["seed"] = 7
+
+
+@pytest.mark.parametrize(
+    "spoil", [no_test, not_a_number, no_epoch, other_settings, another_seed, None]
+)
+def test_what_is_no_whole_record_of_its_settings_does_not_load(finished, tmp_path, spoil):
+    folder, _ = finished
+    record = json.loads((folder / "record.json").read_text())
+    if spoil:
+        spoil(record)
+    (tmp_path / "record.json").write_text(json.dumps(record) if spoil else 100_000 * "[")
+    with pytest.raises(StaleRun, match=r"record.json is no record .*Move it or delete it"):
+        read_record(tmp_path / "record.json")
+
+
 def test_the_kept_epoch_is_counted_from_one():
     epochs = [{"validation_accuracy": accuracy} for accuracy in (0.5, 0.9, 0.7)]
     assert kept_accuracy({"epochs": epochs, "best_epoch": 2}) == 0.9

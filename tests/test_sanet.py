@@ -18,7 +18,6 @@ from strategies import (
 
 from course_lib.metrics import invariants
 from course_lib.metrics.invariants import InvariantError
-from course_lib.models import sanet
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
 
 TINY = {"embedding": 6, "hidden": 8}
@@ -94,7 +93,7 @@ def test_the_forward_pass_is_the_papers(settings, lengths, seed):
 @every_device
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lengths=row_lengths(longest=9), seed=seeds)
-def test_both_attention_paths_agree(always_fused, settings, device, lengths, seed):
+def test_both_attention_paths_agree(settings, device, lengths, seed):
     model = tiny_sanet(seed % 7, **settings).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     with torch.inference_mode():
@@ -104,13 +103,7 @@ def test_both_attention_paths_agree(always_fused, settings, device, lengths, see
     assert (shown.attention is None) == (not model.config.attention)
 
 
-@pytest.fixture
-def always_fused(monkeypatch):
-    """Short documents, too, go the way of long ones."""
-    monkeypatch.setattr(sanet, "SHORT", 0)
-
-
-def test_both_paths_have_the_same_gradients(always_fused):
+def test_both_paths_have_the_same_gradients():
     tokens, mask = batch([5, 1, 9, 0], 3)
     gradients = []
     for attention in (False, True):
@@ -163,14 +156,6 @@ def test_unmasked_pooling_depends_on_the_neighbours():
     tokens, mask = batch([2, 9], 1)
     with pytest.raises(InvariantError, match="alone"):
         invariants.check_neighbours(model, tokens, mask)
-
-
-def test_a_document_longer_than_short_is_the_same_document():
-    """Invariants over lengths on both sides of the boundary between the two paths."""
-    model = tiny_sanet()
-    tokens, mask = batch([sanet.SHORT + 9, sanet.SHORT, 0], 2)
-    invariants.check_neighbours(model, tokens, mask, tolerance=1e-5)
-    invariants.check_padding(model, tokens[1:, : sanet.SHORT], mask[1:, : sanet.SHORT])
 
 
 def test_the_baseline_has_the_same_shapes_and_no_attention():

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from course_lib.cli import Command, command_of
-from course_lib.files import REPOSITORY
+from course_lib.files import REPOSITORY, DataError
 
 NBVAL = (
     "notebooks/[0-9]*.ipynb",
@@ -47,6 +47,8 @@ def _contents(options: argparse.Namespace) -> int:
 def _notebooks(options: argparse.Namespace) -> int:
     from course_kit.publishing import lesson_tables, lessons
 
+    if absent := [path for path in options.notebooks if not path.is_file()]:
+        raise DataError(f"{absent[0]}: no such notebook")
     outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
     lesson_tables.write_tables()
     print(f"\n{lessons.summary(outcomes)}")

@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "REPOSITORY",
             "Run",
             "load_run",
+            "note_progress",
             "split_rows",
             "system_of",
             "train",

@@ -22,7 +22,7 @@ from course_lib.faithfulness.interventions import Answer
 from course_lib.models.agt import AGT
 from course_lib.models.bilstm import BiLSTM
 from course_lib.models.han import HAN
-from course_lib.models.iram import IRAM, visible
+from course_lib.models.iram import IRAM, FullIRAM, visible
 from course_lib.models.sanet import SANet
 from course_lib.runs.systems.network import Network
 from course_lib.runs.systems.system import as_tokens
@@ -240,7 +240,7 @@ def scaled_vectors(model: nn.Module, scale: float) -> Iterator[list[tuple[Tensor
         seen.append((x.detach(), at))
         return at
 
-    if isinstance(model, IRAM):  # a word's n-grams belong to its vector
+    if isinstance(model, FullIRAM):  # a word's n-grams belong to its vector
         handle = model.highway.register_forward_pre_hook(lambda _, inputs: replaced(*inputs))
     else:
         handle = model.embedding.register_forward_hook(lambda _, __, x: replaced(x))

@@ -115,7 +115,7 @@ def _begun(parts: Path, about: dict[str, Any]) -> int:
     """How many parts are done; ``SpecError`` if they are of another run or file."""
     note = parts / "about.json"
     if note.exists():
-        if json.loads(note.read_text(encoding="utf-8")) != about:
+        if note.read_text(encoding="utf-8", errors="replace") != json.dumps(about):
             raise SpecError(f"{parts} holds predictions of another run or file: delete it")
     else:
         parts.mkdir(parents=True, exist_ok=True)
@@ -138,16 +138,27 @@ def _join(parts: list[Path], target: Path, schema: pa.Schema) -> int:
     """Write all parts into one file, one part at a time in memory; returns how many rows."""
     if target.suffix.lower() == ".parquet":
         with pq.ParquetWriter(target, schema) as file:
-            return sum(_written(file, pq.read_table(part)) for part in parts)
+            return sum(_written(file, _read_part(part, schema)) for part in parts)
     count = 0
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(schema.names)
         for part in parts:
-            for row in pq.read_table(part).to_pylist():
+            for row in _read_part(part, schema).to_pylist():
                 writer.writerow(map(_shown, row.values()))
                 count += 1
     return count
+
+
+def _read_part(part: Path, schema: pa.Schema) -> pa.Table:
+    """The rows of a part; ``DataError`` if it is no part of these predictions."""
+    try:
+        table = pq.read_table(part)
+    except (OSError, ValueError) as error:  # Arrow's own errors are of these kinds
+        raise DataError(f"{part} is damaged ({error}): delete {part.parent}") from error
+    if table.schema != schema:
+        raise DataError(f"{part} has other columns: delete {part.parent}")
+    return table
 
 
 def _written(file: pq.ParquetWriter, table: pa.Table) -> int:

@@ -24,7 +24,7 @@ from torch import nn
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import REPOSITORY, DataError, clear_leftovers, file_digest
+from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
 from course_lib.runs.own import add_column_arguments, prepared_texts
@@ -216,6 +216,16 @@ def train_or_load(spec: RunSpec) -> Run:
         return train(spec, folder)
 
 
+def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
+    """A function to be called after each epoch, which writes into a folder how far the run is."""
+
+    def note(history: History) -> None:
+        with atomic_path(folder / "progress") as temporary:
+            temporary.write_text(str(len(history.epochs) / epochs))
+
+    return note
+
+
 def split_rows(
     corpus: Corpus, limit: int | None = None, share: float = TextConfig.validation_share
 ) -> Rows:
@@ -291,6 +301,7 @@ def execute(spec: RunSpec) -> Path:
     from jupyter_client.kernelspec import NoSuchKernel
 
     spec.validate()
+    choose_device(spec.device)  # refused here, before a notebook starts
     folder = records.RUNS / spec.id
     if state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
@@ -349,6 +360,6 @@ def command(options: argparse.Namespace) -> int:
 def _value(text: str) -> Any:
     """A value as JSON or Python writes it (``true``, ``True``, ``5e-4``, ``.01``), else text."""
     for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, TypeError):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return read(text)
     return text or None

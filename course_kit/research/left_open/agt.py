@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_lib.checking import check_choice, check_even
+from course_lib.checking import check_choice, check_even, refusal
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.layers import positions
@@ -24,6 +24,8 @@ class OrderedAGTConfig(AGTConfig):
         super().__post_init__()
         check_choice(self, "order", ORDERS)
         check_even(self, "hidden")
+        if self.ablated:
+            raise refusal(self, "layers", "at least 2, all of which select words")
 
 
 class OrderedAGT(AGT):

@@ -107,7 +107,7 @@ class ContextHAN(HAN):
             c = said[document[rows]] / (max(step, 1) if self.config.mean else 1)
             given = None if attention is None else attention[rows]
             s, alpha = pooling(h[rows], mask[rows], c, given)
-            said = said.index_add(0, document[rows], s)
+            said = said.index_add(0, document[rows], s.to(said.dtype))
             vectors.append(s)
             weights.append(alpha)
         back = order.argsort()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from course_lib.checking import check_choice, check_number, check_share, check_whole
+from course_lib.checking import check_choice, check_number, check_share, check_whole, refusal
 from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
 
 HALTING = ("probability", "overlap")
@@ -33,6 +33,8 @@ class AdaptiveIRAMConfig(IRAMConfig):
         check_choice(self, "halting", HALTING)
         check_number(self, "ponder")
         check_share(self, "most_overlap")
+        if self.has_extras:
+            raise refusal(self, "ngrams", "0, without highways: only a FullIRAM has them")
 
 
 class AdaptiveIRAMOutput(NamedTuple):
@@ -55,10 +57,9 @@ class AdaptiveIRAM(IRAM):
         vocabulary: int,
         classes: int,
         embedding: Tensor | None = None,
-        ngrams: Tensor | None = None,
     ) -> None:
         """As ``IRAM``."""
-        super().__init__(config, vocabulary, classes, embedding, ngrams)
+        super().__init__(config, vocabulary, classes, embedding)
         self.halt = None
         if config.halting == "probability":
             self.halt = nn.Linear(config.hidden, 1)
@@ -69,7 +70,7 @@ class AdaptiveIRAM(IRAM):
     ) -> AdaptiveIRAMOutput:
         """As ``IRAM``; all steps are computed, and those after the last one taken do not count."""
         h, _, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
-        s, attention = self.steps(h, self.refine_query(cell), mask, attention)
+        s, attention = self.steps(h, self.first_query(cell), mask, attention)
         if self.halt is None:
             p = halt_by_overlap(attention, self.config.most_overlap)
             price = p.new_zeros(len(p))

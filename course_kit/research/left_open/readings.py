@@ -15,7 +15,7 @@ import torch
 
 from course_kit.research.faithfulness.faithfulness_record import record_path
 from course_kit.research.faithfulness.trial import as_json, some_texts
-from course_lib.explore.repeats import count_repeats
+from course_lib.explore.hops import count_repeats
 from course_lib.explore.steps import NEGATORS
 from course_lib.faithfulness import mean_over_documents
 from course_lib.runs.records import describe_environment, write_json

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.checking import check_whole, refusal
-from course_lib.models.kernels import softmax_of_words
-from course_lib.models.layers import renormalised
+from course_lib.models.layers import masked_softmax, renormalised
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, masked_maximum
 
 
@@ -54,8 +53,8 @@ class NearAttention(nn.Module):
                 place = torch.arange(x.shape[1], device=x.device)
                 apart = (place - place[:, None]).clamp(-self.relative, self.relative)
                 scores = scores + self.bias(apart + self.relative).permute(2, 0, 1)
-            words = mask.repeat_interleave(self.heads, 0)
-            attention = softmax_of_words(scores.flatten(0, 1), words).unflatten(0, (len(x), -1))
+            pairs = mask.unsqueeze(1) & mask.unsqueeze(2)
+            attention = masked_softmax(scores, pairs.unsqueeze(1))
         v = self.w_v(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
         return (attention.to(x.dtype) @ v).transpose(1, 2).flatten(2), attention
 

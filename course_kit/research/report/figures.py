@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.research.grid.estimate import words_per_text
 from course_kit.research.report.differences import recorded_chains
 from course_kit.research.report.frames import (
     HOW_LONG,
@@ -31,6 +30,7 @@ from course_kit.research.report.frames import (
     with_film_vectors,
     with_other_vectors,
 )
+from course_kit.research.report.tables import words_per_text
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
 from course_lib.metrics.classification import sampling_error

@@ -8,7 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from course_kit.research.grid.estimate import BENCHMARKS, words_per_text
+from course_lib.data.custom import CUSTOM
+
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report.differences import difference, judged
 from course_kit.research.report.frames import (
@@ -37,7 +38,7 @@ from course_kit.research.report.frames import (
     with_other_vectors,
 )
 from course_lib.data.catalog import CARDS
-from course_lib.data.own import OWN
+from course_lib.files import REPOSITORY
 from course_lib.runs.records import flat_settings, kept_accuracy, largest_class
 from course_lib.runs.settings import in_words
 from course_lib.runs.spec import RunSpec
@@ -48,6 +49,7 @@ IRAM_MODELS = COMPARISONS["models"]["iram"]
 AGT_MODELS = COMPARISONS["models"]["agt"]
 SANET_MODELS = COMPARISONS["models"]["sanet"]
 STATES = {"trained": "trained ", "untrained": "untrained ", "uniform attention": "trained uniform "}
+BENCHMARKS = REPOSITORY / "benchmarks" / "results"
 LENGTHS = (48, 256)  # words per text in the measured throughputs
 
 
@@ -179,7 +181,7 @@ def own_table(records: Records = None) -> str:
     each other: accuracy in % on the test texts beside the share of their largest class, which a
     constant answer reaches."""
     frame = tidy(records)
-    own = frame.dataset.map(OWN.fullmatch).astype(bool)
+    own = frame.dataset.map(CUSTOM.fullmatch).astype(bool)
     tested = frame[own & frame.accuracy.notna()].sort_values(["dataset", "system"], kind="stable")
     rows = []
     for _, of in tested.groupby("group", sort=False):
@@ -348,6 +350,12 @@ def runs_table(records: Records = None) -> str:
         done = f"{len(specs) - len(missing)} of {len(specs)}"
         rows.append([f"`{name}`", done, ", ".join(missing) or None])
     return to_markdown(["group", "recorded", "missing"], rows, "lrl")
+
+
+def words_per_text(dataset: str) -> float:
+    """The mean number of words in the texts of one of Zhang's sets, about."""
+    texts = sum(map(sum, CARDS[dataset].sizes.values()))
+    return 1e6 * PAPERS["text_megabytes"][dataset] / PAPERS["bytes_per_token"] / texts
 
 
 def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:

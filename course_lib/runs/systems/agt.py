@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.attention import agt_words
 from course_lib.metrics.composition import describe_composition
-from course_lib.models.agt import AGT, AGTConfig, AGTOutput
+from course_lib.models.agt import AGT, AblatedAGT, AGTConfig, AGTOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
 from course_lib.runs.systems.system import compact
@@ -50,9 +50,9 @@ class AGTSystem(Network):
 
     def network(self, embedding: Tensor | None) -> AGT:
         """The untrained network over the vocabulary's words."""
-        return self.network_of(
-            self.settings.model, len(self.vocabulary), len(self.classes), embedding
-        )
+        config = self.settings.model
+        network = AblatedAGT if config.ablated else self.network_of
+        return network(config, len(self.vocabulary), len(self.classes), embedding)
 
     def scorers(self, model: AGT) -> list[nn.Module]:
         """Each layer's W_l and w_l."""

@@ -11,7 +11,7 @@ from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.steps import describe_steps
-from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
 from course_lib.runs.systems.system import compact
@@ -69,16 +69,20 @@ class IRAMSystem(Network):
     def network(self, embedding: Tensor | None) -> IRAM:
         """The untrained network over the vocabulary's words."""
         config, ngrams = self.settings.model, None
+        if not config.has_extras:
+            return self.network_of(config, len(self.vocabulary), len(self.classes), embedding)
         if config.ngrams:
             ngrams = hashed_ngrams(self.vocabulary.words, config.ngrams)
             ngrams = torch.nn.functional.pad(ngrams, (0, 0, RESERVED, 0))  # padding, unknown: none
-        return self.network_of(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
+        return FullIRAM(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
 
     def scorers(self, model: IRAM) -> list[nn.Module]:
         """W and whatever makes queries alone: the controller, the first query's highway and the
         LSTM layers above that of the states. Uniform weights are those of each step over all words
         and the summaries of earlier steps."""
-        of_query = [*model.encoder.layers[model.encoder.context_layers :], model.refine_query]
+        of_query = list(model.encoder.layers[model.encoder.context_layers :])
+        if isinstance(model, FullIRAM):
+            of_query.append(model.refine_query)
         controller = model.steps.controller  # a single step has none
         return [model.steps.attend, *of_query, *([] if controller is None else [controller])]
 

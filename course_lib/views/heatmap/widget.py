@@ -9,9 +9,8 @@ import anywidget
 import numpy as np
 import traitlets
 
-from course_lib.views import plots
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
-from course_lib.views.heatmap import encoding, heights, picture, static
+from course_lib.views.heatmap import encoding, picture, static
 from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
@@ -224,7 +223,7 @@ class AttentionHeatmap(_View):
             spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
         traits = ("selected", "step", "zoom", "scale", "most", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
-        return static.frame(state, data, self.name, heights.heatmap_height(self.spec))
+        return static.frame(state, data, self.name)
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
@@ -325,13 +324,13 @@ class AttentionText(_View):
     def to_html(self) -> str:
         """The text as an ``<iframe>`` that needs neither kernel nor network."""
         state = {"spec": self.spec, "selected": self.selected}
-        return static.frame(state, b"", self.name, heights.text_height(self.spec))
+        return static.frame(state, b"", self.name)
 
     def to_png(self) -> bytes:
         """The text as a picture of at most 150 kB."""
         spec = self.spec
         title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
-        figure = plots.attention_text(
+        figure = picture.text(
             spec["sentences"], self._words, self._shares, title, labels=spec["labels"]
         )
         return static.picture(figure)
