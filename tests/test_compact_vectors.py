@@ -15,7 +15,7 @@ from course_kit.research.vectors.compact_vectors import (
     make_compact,
 )
 from course_lib.data.catalog import card
-from course_lib.data.vector_store import own_vectors
+from course_lib.data.vector_store import custom_vectors
 from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.files import file_digest
 
@@ -83,7 +83,7 @@ def test_the_file_and_its_record_are_written_and_can_be_read(tmp_path, monkeypat
     assert json.loads(out.with_suffix(".json").read_text(encoding="utf-8")) == record
     assert record["sha256"] == file_digest(out) and record["words"] == 6
     assert [part["width"] for part in record["made of"]] == [6, 3]
-    assert load_vectors(own_vectors(out)).matrix.shape == (6, 4)
+    assert load_vectors(custom_vectors(out)).matrix.shape == (6, 4)
 
 
 def test_the_committed_file_is_the_cards_and_the_records(tmp_path):

@@ -250,7 +250,7 @@ def test_the_record_says_how_many_steps_which_texts_take(runs):
     run = load_run(runs["adaptive_iram"])
     rows = run.corpus.splits["test"]
     chosen = rows.select(np.random.default_rng(3).permutation(len(rows))[:80])
-    taken = run.system.look(chosen).figures["steps taken"]
+    taken = run.system.evaluate(chosen).figures["steps taken"]
     assert record["steps"]["steps"]["mean"] == pytest.approx(taken.mean().item(), abs=1e-4)
     negated = sum(any(word.lower() in NEGATORS for word in row["tokens"]) for row in chosen)
     quarters = record["steps"]["by_length"]

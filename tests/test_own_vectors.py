@@ -14,7 +14,7 @@ from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.readers import READERS
 from course_lib.data.sources import NotObtained
-from course_lib.data.vector_store import own_vectors as vectors_of_own
+from course_lib.data.vector_store import custom_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.files import DataError
 from course_lib.runs.systems import known_systems
@@ -85,7 +85,7 @@ SMALL = {"width": 16, "window": 3, "epochs": 20, "least": 2, "sample": 0.0, "thr
 @pytest.mark.parametrize("method", own_vectors.METHODS)
 def test_words_of_the_same_places_get_like_vectors_that_a_run_can_read(method, made_up, tmp_path):
     record = make_vectors(VectorsConfig(method=method, **SMALL), tmp_path / "ours.npz")
-    vectors = load_vectors(vectors_of_own(tmp_path / "ours.npz", tmp_path), tmp_path)
+    vectors = load_vectors(custom_vectors(tmp_path / "ours.npz", tmp_path), tmp_path)
     good, fine, bad = np.asarray(vectors.matrix[vectors.rows_of(("good", "Fine", "bad"))])
     cosine = lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)  # noqa: E731
     assert cosine(good, fine) > cosine(good, bad)

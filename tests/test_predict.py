@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from own_files import ROWS, TINY, UNICODE, delimited, write
+from custom_files import ROWS, TINY, UNICODE, delimited, write
 
 from course_kit.research.faithfulness.faithfulness_record import record_path
 from course_lib import cli
-from course_lib.data import own_texts
+from course_lib.data import custom_texts
 from course_lib.files import DataError
 from course_lib.runs import predict, records, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
@@ -30,7 +30,7 @@ def run(request, tmp_path):
     small = request.param == "tfidf"
     changes = {} if small else {"training.epochs": 1}
     preset = "words" if small else "small"
-    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
     spec = RunSpec(request.param, name, preset, changes, device="cpu", threads=1)
     train(spec, tmp_path / "run")
     return load_run(tmp_path / "run")
@@ -76,7 +76,7 @@ def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(run, 
 
 @pytest.fixture
 def han(tmp_path):
-    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     return train(spec, tmp_path / "run")
 

@@ -88,20 +88,20 @@ def _from_repository(path: Path) -> Path:
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
-    from course_lib.runs import own
+    from course_lib.runs import custom
 
     parser.add_argument("dataset", nargs="?", help="only this file or folder of your own texts")
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
-    own.add_column_arguments(parser)
+    custom.add_column_arguments(parser)
 
 
 def _data(options: argparse.Namespace) -> int:
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     if options.dataset:
-        from course_lib.runs import own
+        from course_lib.runs import custom
 
-        print(own.prepared_texts(options.dataset, options))
+        print(custom.prepared_texts(options.dataset, options))
         return 0
     from course_kit.publishing import lessons
 

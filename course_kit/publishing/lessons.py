@@ -61,9 +61,9 @@ def prepare_data(watch: Watch = QUIET) -> None:
             try:
                 load_corpus(name)
             except NotObtained as reason:
-                if not card.stand_in:
+                if not card.fallback:
                     raise
-                print(f"{reason}\nThe lessons use {card.stand_in} instead.", file=sys.stderr)
+                print(f"{reason}\nThe lessons use {card.fallback} instead.", file=sys.stderr)
         elif card.kind == "vectors" and not card.on_demand:
             watch.preparing(name)
             load_vectors(name)

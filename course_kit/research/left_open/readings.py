@@ -40,7 +40,7 @@ def repeats(run: Run, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
 def steps(run: Run, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
     """Steps taken by quarter of the texts' lengths, for texts with and without a negator, and what
     share of the predictions is right by steps taken."""
-    look = run.system.look(rows)
+    look = run.system.evaluate(rows)
     taken = look.figures["steps taken"].numpy().astype(float)
     right = (
         (look.predictions.probabilities.argmax(1) == look.predictions.labels).numpy().astype(float)

@@ -5,7 +5,7 @@ import shutil
 import nbformat
 import papermill
 import pytest
-from own_files import ROWS, delimited
+from custom_files import ROWS, delimited
 
 from course_kit.publishing import lessons
 from course_lib.files import REPOSITORY

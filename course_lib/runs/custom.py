@@ -4,9 +4,8 @@ import argparse
 import sys
 
 from course_lib.data.corpus import load_corpus
-from course_lib.data.own import OWN
-from course_lib.data.own_survey import DEFAULT, Columns
-from course_lib.data.own_text import OFFERED, named_texts, told_of
+from course_lib.data.custom import CUSTOM
+from course_lib.data.custom_data import DEFAULT, OFFERED, Columns, named_texts, summary_of
 from course_lib.runs.settings import SpecError
 
 
@@ -33,8 +32,8 @@ def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
     """The name of a dataset for a spec; of texts of one's own, what was found in them is told on
     stderr. ``SpecError`` for columns of a dataset that is no file."""
     name = named_texts(dataset, columns=columns_of(options))
-    if OWN.fullmatch(name) and dataset != name:
-        print(*told_of(load_corpus(name)), sep="\n", file=sys.stderr)
+    if CUSTOM.fullmatch(name) and dataset != name:
+        print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
     elif given := [x for x in ("text", "label", "encoding", "words") if getattr(options, x)]:
         raise SpecError(f"--{given[0]} is for a file of your own, and {dataset} is none")
     return name

@@ -7,7 +7,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from course_lib.data.own_survey import Columns
+from course_lib.data.custom_data import Columns
 
 UNICODE = Columns(tokeniser="unicode")
 WORDS = {"bad": "dull grey boring", "fine": "fair plain usual", "good": "bright tender gripping"}
@@ -37,3 +37,15 @@ def write(path, rows=ROWS):
     else:
         path.write_text(delimited(rows, "\t" if path.suffix == ".tsv" else ","), encoding="utf-8")
     return path
+
+
+def parquet(**columns):
+    """The bytes of a Parquet file."""
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def not_utf8(*texts):
+    """Strings whose characters are bytes, whatever these mean."""
+    return pa.array([text.encode("latin-1") for text in texts]).view(pa.string())

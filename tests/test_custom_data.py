@@ -7,16 +7,16 @@ import sys
 
 import datasets
 import pytest
-from own_files import ROWS, TINY, UNICODE, delimited, write
+from custom_files import ROWS, TINY, UNICODE, delimited, not_utf8, parquet, write
 
 from course_kit.publishing.sweeping import sweep
 from course_kit.research import report
 from course_kit.research.grid import groups as grid
 from course_lib import cli
-from course_lib.data import own_texts, tables
+from course_lib.data import custom_texts, tables
 from course_lib.data.corpus import load_corpus
-from course_lib.data.own_survey import Columns
-from course_lib.data.own_text import told_of
+from course_lib.data.custom_data import Columns, summary_of
+from course_lib.data.readers import order_key
 from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def prepared(path, columns=UNICODE):
-    return load_corpus(own_texts(path, columns))
+    return load_corpus(custom_texts(path, columns))
 
 
 @pytest.mark.parametrize("form", [".tsv", ".jsonl", ".parquet"])
@@ -63,7 +63,7 @@ def test_a_folder_brings_its_own_split(tmp_path):
     sizes = {split: len(rows) for split, rows in corpus.splits.items()}
     assert sizes == {"train": 12, "validation": 3, "test": 24}
     assert corpus.provenance.reading["across_splits"] == 15
-    assert "15 texts stand in more than one split" in " ".join(told_of(corpus))
+    assert "15 texts stand in more than one split" in " ".join(summary_of(corpus))
 
 
 def test_equal_texts_stay_in_one_split_and_are_counted(tmp_path):
@@ -74,7 +74,7 @@ def test_equal_texts_stay_in_one_split_and_are_counted(tmp_path):
     told = corpus.provenance.reading
     counted = {name: told[name] for name in ("repeated", "two_labels", "across_splits", "empty")}
     assert counted == {"repeated": 25, "two_labels": 1, "across_splits": 0, "empty": 1}
-    assert "1 texts occur with more than one label" in told_of(corpus)
+    assert "1 texts occur with more than one label" in summary_of(corpus)
 
 
 def test_the_record_of_the_data_says_how_it_was_read(tmp_path):
@@ -88,8 +88,8 @@ def test_the_record_of_the_data_says_how_it_was_read(tmp_path):
 
 def test_the_name_says_how_it_was_read_and_the_file_is_needed_only_once(tmp_path, own_cache):
     path = write(tmp_path / "größe (1).csv")
-    name = own_texts(path, UNICODE)
-    assert name.startswith("größe__1_.csv@") and name != own_texts(path)
+    name = custom_texts(path, UNICODE)
+    assert name.startswith("größe__1_.csv@") and name != custom_texts(path)
     path.unlink()
     assert load_corpus(name).card.name == name
     with pytest.raises(DataError, match=r"a.csv@0123456789ab: not in the cache here; give the pa"):
@@ -113,7 +113,7 @@ def test_encodings_are_detected_or_given(encoding, tmp_path):
     given = "windows-1252" if encoding == "cp1252" else None
     corpus = prepared(path, Columns(encoding=given, tokeniser="unicode"))
     assert all(text.endswith("Café") for text in corpus.splits["train"]["text"])
-    assert f"read as {encoding}" in told_of(corpus)[0]
+    assert f"read as {encoding}" in summary_of(corpus)[0]
 
 
 def test_markup_is_text(tmp_path):
@@ -132,90 +132,118 @@ def test_markup_is_text(tmp_path):
 def test_other_languages_are_told(tmp_path):
     rows = [(f"Фильм номер {n}: {text}", label) for n, (text, label) in enumerate(ROWS)]
     path = write(tmp_path / "a.csv", rows)
-    assert "read it with --words unicode" in told_of(prepared(path, Columns()))[-1]
-    assert "--words" not in " ".join(told_of(prepared(path)))
+    assert "read it with --words unicode" in summary_of(prepared(path, Columns()))[-1]
+    assert "--words" not in " ".join(summary_of(prepared(path)))
 
 
 WITHOUT = delimited([(text, "bad") for text, _ in ROWS])
+BOM_FREE = "text,label\na,b\n".encode("utf-16-le")
+TRUTHS = [(text, {"bad": "True", "fine": "2", "good": "1"}[label]) for text, label in ROWS]
 SAID = [
-    ("missing column", delimited(ROWS, heading=("review", "label")),
+    ("a.csv", delimited(ROWS, heading=("review", "label")),
      "a.csv row 1: no column 'text'; there are: 'review', 'label'. Name yours by --text"),
-    ("a column twice", delimited([(*r, "x") for r in ROWS], heading=("text", "label", "text")),
+    ("a.csv", delimited([(*r, "x") for r in ROWS], heading=("text", "label", "text")),
      "a.csv row 1: more than one column 'text'"),
-    ("semicolons", "text;label\na;b\n", "It seems to be separated by ';'"),
-    ("empty file", "", "a.csv: is empty"),
-    ("heading alone", "text,label\n", "a.csv: holds no rows"),
-    ("one class", WITHOUT, "a.csv, column 'label': every label is 'bad'; a classifier needs two"),
-    ("a typing mistake", delimited([*ROWS, ("Fair.", "Fien")]),
-     "a.csv row 26, column 'label': 'Fien' is the label of this row alone; do you mean 'fine'?"),
-    ("a class with one row", delimited([*ROWS, ("Odd.", "zzz")]),
-     "a.csv row 26, column 'label': 'zzz' is the label of this row alone; a class needs more"),
-    ("a class with two", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]),
-     "a.csv row 26); a split into train, validation and test takes 3"),
-    ("no label", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': ' ' is no lab"),
-    ("a comma too many", delimited(ROWS) + "Well, I do not know,bad\n",
+    ("a.csv", "text;label\na;b\n", "there are: 'text;label'"),
+    ("a.csv", "", "no column 'text'; there are: none"),
+    ("a.csv", BOM_FREE, "a.csv row 1: no column 'text'; there are: 't"),
+    ("a.csv", "text,label\n", "a.csv: holds no rows"),
+    ("a.csv", WITHOUT, "a.csv, column 'label': every label is 'bad'; a classifier needs two"),
+    ("a.csv", delimited([*ROWS, ("Fair.", "Fien")]),
+     "a.csv row 26, column 'label': 'Fien' has 1 of the 3 different texts that a split takes"),
+    ("a.csv", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]), "'zzz' has 2 of the 3"),
+    ("a.csv", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': ' ' is no label"),
+    ("a.csv", delimited(ROWS) + "Well, I do not know,bad\n",
      "a.csv row 26: 3 columns, and the heading has 2; a text that holds the delimiter needs quot"),
-    ("an open quote", delimited(ROWS) + '"Well, bad\n', "a.csv row 26: unexpected end of data"),
-    ("numbers as labels", delimited([(t, n) for n in range(300) for t, _ in ROWS]),
+    ("a.csv", delimited(ROWS) + '"Well, bad\n', "a.csv after row 25: cannot be read (unexpected"),
+    ("a.csv", delimited([(t, n) for n in range(300) for t, _ in ROWS]),
      "more than 256 different labels; is it the right column"),
+    ("a.csv", delimited(TRUTHS), "a.csv, column 'label': numbers beside True or False"),
+    ("a.csv", delimited([ROWS[0], ("Café", "bad")]).encode("latin-1"),
+     "a.csv line 3: is not utf-8; say the file's own by --encoding; old Windows programs write cp"),
+    ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: is no object with text, la"),
+    ("a.jsonl", '{"text": "a"}\n', "a.jsonl line 1: no column 'label'; there are: 'text'"),
+    ("a.jsonl", '{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
+    ("a.jsonl", '{"text": "a", "label": null}\n', "line 1, column 'label': None is no label"),
+    ("a.jsonl", b'\n{"text": "caf\xe9", "label": 1}\n', "a.jsonl line 2: is not utf-8"),
+    ("a.jsonl", "{", "a.jsonl line 1: is not JSON"),
+    ("a.jsonl", 100_000 * "[", "a.jsonl line 1: is not JSON"),
+    ("a.jsonl", r'{"text": "a\ud800", "label": 1}', "line 1, column 'text': '\\ud800' is half"),
+    ("a.jsonl", r'{"text": "a", "label": "\ud800"}', "line 1, column 'label': '\\ud800' is half"),
+    ("a.parquet", b"PAR1", "a.parquet after row 0: cannot be read (Parquet file size is 4 bytes"),
+    ("a.parquet", parquet(text=not_utf8("one\xff", "two"), label=["a", "b"]),
+     "a.parquet: is not utf-8"),
+    ("a.parquet", parquet(text=["one", "two"], label=[1.0, float("nan")]),
+     "a.parquet row 2, column 'label': nan is no label"),
+    ("a.xlsx", b"PK", "a.xlsx: the form '.xlsx' is not read; .csv, .tsv, .jsonl, .parquet are"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "says"), [case[1:] for case in SAID], ids=[c[0] for c in SAID])
-def test_bad_input_is_one_sentence_with_its_place(content, says, tmp_path, own_cache):
-    path = tmp_path / "a.csv"
-    path.write_text(content)
+@pytest.mark.parametrize(("name", "content", "says"), SAID, ids=[case[2][:40] for case in SAID])
+def test_bad_input_is_one_sentence_with_its_place(name, content, says, tmp_path, own_cache):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DataError) as error:
-        own_texts(path, UNICODE)
-    assert says in str(error.value)
+        custom_texts(path, UNICODE)
+    assert says in str(error.value) and "\n" not in str(error.value)
     assert not list(own_cache.rglob("*.arrow"))
 
 
 @pytest.mark.parametrize(
     ("encoding", "says"),
-    [
-        (None, "a.csv row 3, column 'text': is not utf-8. Old spreadsheets .* --encoding cp1252"),
-        ("ascii", "a.csv: is not ascii. say another --encoding"),
-        ("klingon", "encoding 'klingon' is unknown; try utf-8"),
-    ],
-)
-def test_another_encoding_is_told_with_its_place(encoding, says, tmp_path):
-    rows = [ROWS[0], ("Café", "bad"), *ROWS[1:]]
+    [("ascii", "a.csv: is not ascii; say the file's own")]
+    + [(name, "is no encoding of text; try utf-8") for name in
+       ("klingon", "rot13", "base64", "undefined", "utf-8\0", "")]
+    + [("punycode", "no encoding of text"), ("unicode_escape", "'\\\\ud800' is half of a char")],
+)  # fmt: skip
+def test_another_encoding_is_told_in_one_sentence(encoding, says, tmp_path):
+    rows = [ROWS[0], ("Caf\xe9 \\ud800", "bad"), *ROWS[1:]]
     (tmp_path / "a.csv").write_text(delimited(rows), encoding="latin-1")
     with pytest.raises(DataError, match=says):
-        own_texts(tmp_path / "a.csv", Columns(encoding=encoding, tokeniser="unicode"))
+        custom_texts(tmp_path / "a.csv", Columns(encoding=encoding, tokeniser="unicode"))
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("a.jsonl", b'{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: is no object with 't"),
-        ("a.jsonl", b'{"text": "a"}\n', "a.jsonl line 1: no 'label'; there are: 'text'"),
-        ("a.jsonl", b'{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
-        ("a.jsonl", b'{"text": "a", "label": null}\n', "line 1, column 'label': None is no label"),
-        ("a.jsonl", b'\n{"text": "caf\xe9", "label": 1}\n', "a.jsonl line 2: is not utf-8"),
-        ("a.jsonl", b"{", "a.jsonl line 1: is not JSON"),
-        ("a.parquet", b"PAR1", "a.parquet: cannot be read as Parquet"),
-        ("a.xlsx", b"PK", "a.xlsx: the form '.xlsx' is not read; .csv, .tsv, .jsonl, .parquet are"),
-        ("a.csv", "text,label\na,b\n".encode("utf-16-le"), "is it UTF-16.* Say --encoding utf-16"),
-    ],
-)
-def test_what_is_wrong_in_other_forms(name, content, says, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=says):
-        own_texts(tmp_path / name, UNICODE)
+@pytest.mark.parametrize("damage", [slice(4, 60), slice(-60, -20)])
+def test_damaged_parquet_names_its_file(tmp_path, damage):
+    path = write(tmp_path / "a.parquet")
+    data = bytearray(path.read_bytes())
+    data[damage] = bytes(len(data[damage]))
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"a\.parquet after row 0: cannot be read"):
+        custom_texts(path, UNICODE)
+
+
+def test_a_number_is_one_class_however_it_is_written(tmp_path):
+    rows = [(f"{text} {n}", label) for text, label in ROWS for n, label in
+            enumerate({"bad": (1, 1.0), "fine": (2, 2), "good": (2.5, 2.5)}[label])]  # fmt: skip
+    corpus = prepared(write(tmp_path / "a.jsonl", rows))
+    assert corpus.card.classes == ("1", "2", "2.5")
+    assert [sum(sizes) for sizes in zip(*corpus.card.sizes.values())] == [16, 16, 16]
+
+
+def test_the_split_is_no_end_of_the_stored_order(tmp_path):
+    """Rows are stored by a hash of their text; test rows must be spread over all of that order."""
+    rows = [(f"Text {n}", "ab"[n % 2]) for n in range(400)]
+    corpus = prepared(write(tmp_path / "a.csv", rows))
+    stored = sorted((order_key(text), split) for split, rows in corpus.splits.items()
+                    for text in rows["text"])  # fmt: skip
+    halves = [[split for _, split in stored[half]] for half in (slice(200), slice(200, 400))]
+    assert all(25 < half.count("test") < 55 for half in halves)
 
 
 def test_a_folder_must_hold_what_is_needed(tmp_path):
     write(tmp_path / "train.csv")
     with pytest.raises(DataError, match=r"has no file named test \(.csv, .tsv, .jsonl"):
-        own_texts(tmp_path, UNICODE)
+        custom_texts(tmp_path, UNICODE)
     write(tmp_path / "test.csv", [("New.", "new"), ("Newer.", "new"), *ROWS])
     with pytest.raises(DataError, match=r"test.csv row 2: label 'new' does not occur in train"):
-        own_texts(tmp_path, UNICODE)
+        custom_texts(tmp_path, UNICODE)
+    (tmp_path / "test.csv").write_text("text,label\n")
+    with pytest.raises(DataError, match=r": test holds no rows"):
+        custom_texts(tmp_path, UNICODE)
     write(tmp_path / "test.jsonl")
     with pytest.raises(DataError, match=r"test.csv and test.jsonl are both test"):
-        own_texts(tmp_path, UNICODE)
+        custom_texts(tmp_path, UNICODE)
 
 
 def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
@@ -223,13 +251,13 @@ def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text(delimited(ROWS * 500) + "a,b,c\n")
     rows = read_table(path, ("text", "label"), "utf-8")
-    assert next(rows).values == ROWS[0]
+    assert next(rows) == (2, ROWS[0])
     with pytest.raises(DataError, match=r"a.csv row 12002: 3 columns"):
         list(rows)
     monkeypatch.setattr(tables, "LONGEST", 1000)
     path.write_text(delimited(ROWS) + '"An open quote, ' + 500 * "a,b\n")
-    with pytest.raises(DataError, match=r"row 26: field larger than field limit \(1000\)"):
-        own_texts(path, UNICODE)
+    with pytest.raises(DataError, match=r"after row 25: .*larger than field limit \(1000\)"):
+        custom_texts(path, UNICODE)
 
 
 @pytest.fixture
@@ -268,7 +296,7 @@ def test_a_run_is_read_in_another_process_and_stands_in_the_table(tmp_path, plac
 
 
 def test_typed_texts_are_split_as_the_file_was(tmp_path):
-    name = own_texts(write(tmp_path / "a.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "a.csv"), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     train(spec, tmp_path / "run")
     tokens = load_run(tmp_path / "run").system.read("映画は良い。Don't!").tokens
