@@ -8,8 +8,8 @@ import sys
 import datasets
 import pytest
 from custom_files import ROWS, TINY, UNICODE, delimited, not_utf8, parquet, write
+from sweeping import sweep
 
-from course_kit.publishing.sweeping import sweep
 from course_kit.research import report
 from course_kit.research.grid import groups as grid
 from course_lib import cli

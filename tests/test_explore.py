@@ -11,9 +11,9 @@ import pytest
 import torch
 from datasets import Dataset
 from nbformat.v4 import new_code_cell, new_notebook
+from sweeping import HOSTILE_TEXTS, SweepError, sweep
 
 from course_kit.publishing import lessons
-from course_kit.publishing.sweeping import HOSTILE_TEXTS, SweepError, sweep
 from course_lib.data.text import TokenisedText
 from course_lib.explore import explore_documents, explore_text, read_text, reading_order
 from course_lib.metrics.classification import Predictions
@@ -492,7 +492,7 @@ def test_a_view_without_controls_cannot_be_swept():
 KERNEL = """
 import ipywidgets as widgets
 from IPython.display import display
-from course_kit.publishing.sweeping import SweepError, sweep
+from sweeping import SweepError, sweep
 slider, output, button = widgets.IntSlider(max=3), widgets.Output(), widgets.Button()
 def react(change):
     with output:

@@ -176,7 +176,7 @@ def test_a_dead_kernel_is_reported(tmp_path):
     cell = new_code_cell("import os\nos._exit(3)")
     source = write(notebook(PARAMETERS, cell), tmp_path / "02_dead.ipynb")
     outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
-    assert outcome.errors == ["cell 2: the kernel died"]
+    assert outcome.errors == ["DeadKernelError: Kernel died"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": []}'])

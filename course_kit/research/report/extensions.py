@@ -28,7 +28,7 @@ from course_lib.runs.spec import RunSpec
 from course_lib.views import plots
 from course_lib.views.colours import ACCENT, INK, MUTED, SECOND
 
-FOLDER = RESULTS / "left_open"
+FOLDER = RESULTS / "extensions"
 EXTENSIONS = COMPARISONS["extensions"]
 BANDS = COMPARISONS["bands"]
 VARIANTS = {"distances up to 5": {"model.relative": 5}, "two heads, mean": {"model.heads": 2}}

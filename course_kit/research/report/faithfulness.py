@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from course_kit.research.faithfulness import faithfulness_record
-from course_kit.research.faithfulness.faithfulness_record import (
+from course_kit.research.faithfulness.erasure_record import (
     AGREEMENT,
     INTERVENTIONS,
     MEASURES,
     RANDOM,
     REMOVALS,
 )
-from course_kit.research.faithfulness.trial import ATTENTION
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, study_path
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report.frames import (
     NAMES,
@@ -31,10 +30,9 @@ from course_kit.research.report.frames import (
     tidy,
     to_markdown,
 )
-from course_kit.research.trained_tests import adversary, roar
-from course_kit.research.trained_tests.ground import ACCURACY
-from course_kit.research.trained_tests.record import TESTS
-from course_kit.research.trained_tests.record import record_path as trained_path
+from course_kit.research.trained_tests import protocols
+from course_kit.research.trained_tests.trained_record import TESTS
+from course_kit.research.trained_tests.trained_record import record_path as trained_path
 from course_lib.runs.spec import RunSpec
 from course_lib.views import plots
 
@@ -66,12 +64,12 @@ def _read(folder: Path) -> ByName:
 
 def faithfulness_records(folder: Path | None = None) -> ByName:
     """The committed records by the id of their network; empty if there are none."""
-    return _read(folder or faithfulness_record.record_path("").parent)
+    return _read(folder or study_path("", "faithfulness").parent)
 
 
 def interventions_records() -> ByName:
     """The committed records of changed attention by the id of their network."""
-    return _read(faithfulness_record.record_path("", INTERVENTIONS).parent)
+    return _read(study_path("", INTERVENTIONS).parent)
 
 
 def trained_records(folder: Path | None = None) -> ByName:
@@ -256,7 +254,7 @@ class Replica(NamedTuple):
 
 def _replicas(group: str, records: Records, agreements: ByName | None) -> dict[Any, Replica]:
     """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
-    folder = faithfulness_record.record_path("", AGREEMENT).parent
+    folder = study_path("", AGREEMENT).parent
     agreements, specs = _read(folder) if agreements is None else agreements, read_grid()[group]
     found: dict[Any, Replica] = {}
     for spec, run in zip(specs, planned(tidy(records), specs), strict=True):
@@ -392,16 +390,16 @@ def roar_figure(on: str, records: ByName | None = None) -> Figure:
     lines = _lines("roar", on, records)
     curves = {
         ranker: {
-            100 * share: _bounds(lines[roar.line_name(ranker, share)][ACCURACY])
-            for share in (0.0, *roar.SHARES)
+            100 * share: _bounds(lines[protocols.roar_line(ranker, share)][protocols.ACCURACY])
+            for share in (0.0, *protocols.SHARES)
         }
-        for ranker in roar.RANKERS
+        for ranker in protocols.RANKERS
     }
-    last = 100 * roar.SHARES[-1]
+    last = 100 * protocols.SHARES[-1]
     title = (
         f"{on}: trained without {last:.0f} % of the words, those that attention\nranks first, "
-        f"networks are right in {curves[roar.ATTENTION][last][0]:.0%}; without random ones in "
-        f"{curves[roar.RANDOM][last][0]:.0%}"
+        f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
+        f"{curves[protocols.RANDOM][last][0]:.0%}"
     )
     return plots.curves_with_intervals(
         curves, "words masked before training, % of each text", "test accuracy", title
@@ -415,7 +413,7 @@ def adversary_figure(on: str, records: ByName | None = None) -> Figure:
     ``ValueError`` lists what is recorded if that is not.
     """
     points = {
-        name: (_bounds(figures[adversary.DIVERGENCE]), _bounds(figures[adversary.VARIATION]))
+        name: (_bounds(figures[protocols.DIVERGENCE]), _bounds(figures[protocols.VARIATION]))
         for name, figures in _lines("adversary", on, records).items()
     }
     near = points["the base, another seed"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from course_kit.research.controls.record import RECORDS
 from course_kit.research.report.frames import Record, mean_std, to_markdown
-from course_kit.research.vectors.vector_methods import RECORD
+from course_kit.research.sanity_checks.sanity_record import RECORDS
+from course_kit.research.word_vectors.film_vectors import RECORD
 from course_lib.views.panels import dot_panels
 
 COLUMNS = ("trained", "untrained", "uniform")
@@ -21,7 +21,7 @@ def sanity_records(folder: Path | None = None) -> list[Record]:
     paths = sorted((folder or RECORDS).glob("*.json"))
     if not paths:
         raise ValueError(
-            f"{folder or RECORDS} holds no record; `attention-course controls` makes one"
+            f"{folder or RECORDS} holds no record; `attention-course sanity-checks` makes one"
         )
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
