@@ -5,15 +5,18 @@ import re
 import nbformat
 from nbformat import NotebookNode
 
+SANITY_CHECKS = "from course_kit.research import sanity_checks"
+TRANSFORMER = "from course_kit.research import small_transformer"
 # what a copy calls, what it is today, and the import that this needs; the longer name first
 NAMES = (
     ("teaching.show_progress", "publishing.show_progress", "from course_kit import publishing"),
-    ("teaching.encoder_record", "encoder_record", "from course_kit.research import encoder_record"),
-    ("teaching.encoder", "encoder", "from course_kit.research import encoder"),
+    ("teaching.encoder_record", "small_transformer", TRANSFORMER),
+    ("teaching.encoder", "small_transformer", TRANSFORMER),
     ("teaching", "exercises", "from course_kit import exercises"),
     ("experiments.report", "report", "from course_kit.research import report"),
-    ("experiments.controls", "controls", "from course_kit.research import controls"),
-    ("experiments.left_open", "left_open", "from course_kit.research import left_open"),
+    ("experiments.controls.steps.trial", "sanity_checks.train_pointer", SANITY_CHECKS),
+    ("experiments.controls.networks", "sanity_checks", SANITY_CHECKS),
+    ("experiments.controls", "sanity_checks", SANITY_CHECKS),
     ("experiments.SYSTEMS", "runs.known_systems()", "from course_lib import runs"),
     ("experiments", "runs", "from course_lib import runs"),
 )
@@ -22,8 +25,6 @@ MODULES = (
     ("from course_lib.experiments import report", "from course_kit.research import report"),
     ("from course_lib.experiments.scheduler ", "from course_kit.research.grid.scheduler "),
     ("from course_lib.experiments.report", "from course_kit.research.report"),
-    ("from course_lib.experiments.controls", "from course_kit.research.controls"),
-    ("from course_lib.experiments.left_open", "from course_kit.research.left_open"),
     ("from course_lib.experiments", "from course_lib.runs"),
     ("from course_lib.teaching", "from course_kit.exercises"),
 )

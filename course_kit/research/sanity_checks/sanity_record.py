@@ -97,6 +97,11 @@ def train_check(control: str, network: str, spec: ControlSpec) -> TrainedControl
     return CHECKS[control, network].train(spec)
 
 
+def train_pointer(network: str, spec: ControlSpec) -> TrainedControl:
+    """An IRAM of ``STEPS`` by its name, trained where a word names the fact that decides."""
+    return train_check("pointer", network, spec)
+
+
 def record_checks(spec: ControlSpec) -> dict[str, Any]:
     """Train every check; the record holds what was run and a line for each figure."""
     watch = Stopwatch(spec.threads, choose_device(spec.device))

@@ -1,1 +1,0 @@
-"""Until the entry point follows."""
