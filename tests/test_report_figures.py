@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from made_up import cells, made_up
+from sweeping import sweep
 
-from course_kit.publishing.sweeping import sweep
 from course_kit.research import report
 from course_lib.data.catalog import CARDS
 from course_lib.explore import explore_values
