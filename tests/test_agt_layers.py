@@ -7,8 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from sweeping import HOSTILE_TEXTS, sweep
 
-from course_kit.publishing.sweeping import HOSTILE_TEXTS, sweep
 from course_kit.research import report
 from course_lib.explore import (
     SELECTION_RULES,

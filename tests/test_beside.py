@@ -6,8 +6,8 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sweeping import sweep
 
-from course_kit.publishing.sweeping import sweep
 from course_kit.research import report
 from course_lib import metrics
 from course_lib.data.catalog import CARDS

@@ -11,8 +11,7 @@ import pytest
 from strategies import ORIGIN, made_up_card
 
 from course_lib.data import catalog, corpus
-from course_lib.data.cards import Download, Source
-from course_lib.data.catalog import TOY
+from course_lib.data.catalog import CARDS, Download, Source
 from course_lib.data.corpus import content_digest, load_corpus, open_corpus, prepare
 from course_lib.data.readers import READERS, Row
 from course_lib.files import DataError
@@ -271,6 +270,21 @@ def truncate(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def zero(path):
+    """The middle third of a text in the file."""
+    data = path.read_bytes()
+    place = data.index(b"Review ")
+    path.write_bytes(data[: place + 3] + bytes(3) + data[place + 6 :])
+
+
+def test_a_folder_of_an_earlier_version_is_checked_once_by_its_content(prepared):
+    (prepared / corpus.TABLES).unlink()
+    open_corpus(prepared)
+    assert list(json.loads((prepared / corpus.TABLES).read_text())) == [
+        f"splits/{split}/data-00000-of-00001.arrow" for split in ("test", "train")
+    ]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -288,6 +302,9 @@ def truncate(path):
         lambda folder: (folder / "splits" / "dataset_dict.json").unlink(),
         lambda folder: truncate(next((folder / "splits" / "train").glob("*.arrow"))),
         lambda folder: next((folder / "splits" / "train").glob("*.arrow")).write_bytes(b""),
+        lambda folder: zero(next((folder / "splits" / "train").glob("*.arrow"))),
+        lambda folder: [(folder / corpus.TABLES).unlink(),
+                        zero(next((folder / "splits" / "train").glob("*.arrow")))],
         lambda folder: next((folder / "splits" / "test").glob("*.arrow")).unlink(),
         lambda folder: (folder / "splits" / "train" / "state.json").unlink(),
         lambda folder: truncate(folder / "splits" / "train" / "state.json"),
@@ -312,7 +329,7 @@ def test_empty_prepared_folder_does_not_count_as_prepared(tmp_path):
 
 def test_toy_corpus_works_offline_and_has_the_sizes_of_its_card(tmp_path, no_network):
     toy = load_corpus("toy", root=tmp_path)
-    for split, sizes in TOY.sizes.items():
+    for split, sizes in CARDS["toy"].sizes.items():
         assert Counter(toy.splits[split]["label"]) == dict(enumerate(sizes))
     assert all(0 not in rows["sentence_lengths"] for rows in toy.splits["train"])
     assert all(2 <= len(lengths) <= 5 for lengths in toy.splits["train"]["sentence_lengths"])

@@ -6,8 +6,8 @@ import re
 import ipywidgets as widgets
 import numpy as np
 import pytest
+from sweeping import sweep
 
-from course_kit.publishing.sweeping import sweep
 from course_lib import faithfulness
 from course_lib.explore import explore_erasing
 from course_lib.explore.erasing import MOST_WORDS, Picture

@@ -11,15 +11,15 @@ import pytest
 import torch
 from datasets import Dataset
 from nbformat.v4 import new_code_cell, new_notebook
+from sweeping import HOSTILE_TEXTS, SweepError, sweep
 
 from course_kit.publishing import lessons
-from course_kit.publishing.sweeping import HOSTILE_TEXTS, SweepError, sweep
 from course_lib.data.text import TokenisedText
 from course_lib.explore import explore_documents, explore_text, read_text, reading_order
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.run import split_rows, train
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems import Look, known_systems
+from course_lib.runs.systems import Evaluation, known_systems
 from course_lib.views import Reading, show_reading
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
@@ -107,10 +107,10 @@ class Length:
 
     classes = ("negative", "neutral", "positive")
 
-    def look(self, rows, attention=True):
+    def evaluate(self, rows, attention=True):
         some = [self.read(row).probabilities for row in rows]
         labels = torch.tensor([row["label"] for row in rows])
-        return Look(Predictions(torch.tensor(some), labels), {})
+        return Evaluation(Predictions(torch.tensor(some), labels), {})
 
     def read(self, text):
         words = tuple(text.split() if isinstance(text, str) else text["tokens"])
@@ -357,7 +357,7 @@ def test_without_a_kernel_some_documents_stand_as_pages(trained, rows, static):
     ]
     assert places[2] == min(range(24), key=sure.__getitem__)
     documents = [row["tokens"] for row in rows]
-    look = trained.system.look(rows, attention=False).predictions
+    look = trained.system.evaluate(rows, attention=False).predictions
     order = reading_order(documents, look)
     assert places[1] == next(place for place in order if place in wrong)
 
@@ -492,7 +492,7 @@ def test_a_view_without_controls_cannot_be_swept():
 KERNEL = """
 import ipywidgets as widgets
 from IPython.display import display
-from course_kit.publishing.sweeping import SweepError, sweep
+from sweeping import SweepError, sweep
 slider, output, button = widgets.IntSlider(max=3), widgets.Output(), widgets.Button()
 def react(change):
     with output:

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from own_files import ROWS, TINY, UNICODE, delimited, write
+from custom_files import ROWS, TINY, UNICODE, delimited, write
 
-from course_kit.research.faithfulness.faithfulness_record import record_path
+from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_lib import cli
-from course_lib.data import own_texts
+from course_lib.data import custom_texts
 from course_lib.files import DataError
 from course_lib.runs import predict, records, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
@@ -30,7 +30,7 @@ def run(request, tmp_path):
     small = request.param == "tfidf"
     changes = {} if small else {"training.epochs": 1}
     preset = "words" if small else "small"
-    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
     spec = RunSpec(request.param, name, preset, changes, device="cpu", threads=1)
     train(spec, tmp_path / "run")
     return load_run(tmp_path / "run")
@@ -76,7 +76,7 @@ def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(run, 
 
 @pytest.fixture
 def han(tmp_path):
-    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     return train(spec, tmp_path / "run")
 
@@ -141,7 +141,7 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setattr(records, "REPOSITORY", tmp_path)
     assert weights.any_run("run").record == load_run(Path("run")).record == han.record
-    assert record_path("run") == tmp_path / "run" / "faithfulness.json"
+    assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 
 
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):

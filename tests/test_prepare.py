@@ -36,12 +36,12 @@ def test_order_depends_on_the_rows_alone(tmp_path):
 
 
 @pytest.mark.parametrize("part", [1, 7, 50])
-def test_rows_sorted_in_parts_stand_in_the_order_of_one_sort(tmp_path, monkeypatch, part):
+def test_rows_read_in_parts_stand_in_the_order_of_one_sort(tmp_path, monkeypatch, part):
     rows = [Row("train", f"Review {i % 90}.", (i // 90) % 2) for i in range(200)]
     rows += [Row("test", "Other.", 1)]
     tables = []
     for size in (1000, part):
-        monkeypatch.setattr(corpus, "PART", size)
+        monkeypatch.setattr(corpus, "READ", size)
         prepare(made_up_card(rows), lambda: iter(rows), ORIGIN, tmp_path / str(size))
         splits = corpus.datasets.load_from_disk(str(tmp_path / str(size) / "splits"))
         tables.append({split: table.to_dict() for split, table in splits.items()})

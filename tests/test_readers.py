@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.cards import Card
-from course_lib.data.movie_cards import IMDB
+from course_lib.data.catalog import CARDS, Card
 from course_lib.data.readers import Row, check_counts, clean, read_acl_imdb, read_imdb_carriers
 from course_lib.files import DataError
 
@@ -270,7 +269,7 @@ def test_counts_must_be_the_cards():
 @pytest.fixture(scope="module")
 def real_sources(real_file):
     """The rows of the real IMDb, counted, from the archive and from the packages."""
-    _, labelled, packages = IMDB.sources
+    _, labelled, packages = CARDS["imdb"].sources
     paths = [real_file(item.filename) for item in labelled.downloads + packages.downloads]
     return Counter(read_acl_imdb(paths[0])), Counter(read_imdb_carriers(*paths[1:]))
 

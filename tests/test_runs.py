@@ -101,11 +101,11 @@ def test_a_loaded_run_gives_the_same_predictions_and_they_are_those_of_the_recor
     loaded = load_run(folder)
     assert loaded.vocabulary == done.vocabulary and not loaded.model.training
     rows = split_rows(loaded.corpus)
-    look = loaded.system.look(rows["test"]).predictions
-    expected = done.system.look(rows["test"]).predictions
+    look = loaded.system.evaluate(rows["test"]).predictions
+    expected = done.system.evaluate(rows["test"]).predictions
     assert torch.equal(look.probabilities, expected.probabilities)
     assert classification_metrics(look) == done.record["test"]
-    validation = loaded.system.look(rows["validation"]).predictions
+    validation = loaded.system.evaluate(rows["validation"]).predictions
     right = validation.probabilities[torch.arange(60), validation.labels]
     best = done.record["epochs"][done.record["best_epoch"] - 1]
     assert -right.log().mean().item() == pytest.approx(best["validation_loss"], abs=1e-6)

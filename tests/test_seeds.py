@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from sweeping import HOSTILE_TEXTS, sweep
 from test_erasing import TEXT, WORDS, parts, small
 from test_heatmap import unpack
 
-from course_kit.publishing.sweeping import HOSTILE_TEXTS, sweep
 from course_lib.explore import explore_seeds
 from course_lib.explore.seeds import difference
 from course_lib.runs.document_model import DocumentModel

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import text as text_module
-from course_lib.data.cards import Card, Download, Source
-from course_lib.data.catalog import PUNKT
+from course_lib.data.catalog import CARDS, Card, Download, Source
 from course_lib.data.readers import clean
 from course_lib.data.text import (
     fetch_punkt,
@@ -18,6 +16,7 @@ from course_lib.data.text import (
 )
 from course_lib.files import DataError
 
+PUNKT = CARDS["punkt_tab"]
 INSIDE = PUNKT.sources[0].member
 PARAMETERS = {
     "abbrev_types.txt": b"dr\nmr\n",
@@ -45,7 +44,7 @@ def punkt_package(tmp_path, make_zip, monkeypatch):
         digest = f"sha256:{hashlib.sha256(package.read_bytes()).hexdigest()}"
         source = Source("made-up", (Download(package.name, digest, 1),), member=INSIDE)
         card = Card("punkt_tab", "made-up", "", "", "", sources=(source,))
-        monkeypatch.setattr(text_module, "PUNKT", card)
+        monkeypatch.setitem(CARDS, "punkt_tab", card)
         return package
 
     return make

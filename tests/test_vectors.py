@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from course_lib.data import catalog, sources
-from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.sources import NotObtained
-from course_lib.data.vector_cards import GLOVE_50D
 from course_lib.data.vector_store import convert
 from course_lib.data.vectors import SideBySide, all_but_the_top, common_part, load_vectors
 from course_lib.data.vocabulary import Vocabulary
@@ -166,14 +165,14 @@ def test_malformed_line_is_named_by_its_number_and_nothing_is_kept(package, tmp_
 def test_text_with_another_digest_is_refused_and_nothing_is_kept(package, tmp_path):
     path = package(TEXT)
     with pytest.raises(DataError, match=r"vectors\.zip: folder/vectors\.txt: sha256 is .*expected"):
-        convert(path, MEMBER, tmp_path / "prepared" / "tiny", card_for(TEXT + b"more 1 2 3\n"))
+        convert(path, tmp_path / "prepared" / "tiny", MEMBER, "another digest")
     assert list((tmp_path / "prepared").iterdir()) == []
 
 
 def test_package_without_the_vectors_is_named(tmp_path, make_zip):
     path = make_zip(tmp_path / "other.zip", {"else.txt": TEXT})
     with pytest.raises(DataError, match=r"other\.zip: cannot be read.*vectors\.txt"):
-        convert(path, MEMBER, tmp_path / "prepared" / "tiny", card_for(TEXT))
+        convert(path, tmp_path / "prepared" / "tiny", MEMBER)
     assert list((tmp_path / "prepared").iterdir()) == []
 
 
@@ -295,7 +294,10 @@ def test_canonical_sizes_come_out_of_one_archive_that_is_fetched_once(
     for name in (f"glove.6B.{n}d" for n in sizes[1:]):
         (source,) = catalog.CARDS[name].sources
         (item,) = source.downloads
-        assert catalog.CARDS[name].on_demand and item == GLOVE_50D.sources[1].downloads[0]
+        assert (
+            catalog.CARDS[name].on_demand
+            and item == catalog.CARDS["glove.6B.50d"].sources[1].downloads[0]
+        )
         source = replace(source, downloads=(replace(item, digest=digest),))
         monkeypatch.setitem(catalog.CARDS, name, replace(catalog.CARDS[name], sources=(source,)))
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(mirror))
@@ -347,7 +349,7 @@ def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(t
 def test_real_glove_has_400_000_words_and_the_published_first_numbers(
     real_file, tmp_path, monkeypatch
 ):
-    (item,) = GLOVE_50D.sources[0].downloads
+    (item,) = catalog.CARDS["glove.6B.50d"].sources[0].downloads
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(item.filename).parent))
     glove = load_vectors("glove.6B.50d", tmp_path)
     assert glove.matrix.shape == (400_000, 50)

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from course_lib.data.cards import Card
+from course_lib.data.catalog import Card
 from course_lib.data.trees import read_tree
 from course_lib.files import DISK_FULL, DataError
 

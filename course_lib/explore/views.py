@@ -43,7 +43,7 @@ def explore_documents(
         )
     system = system_of(source)
     if predictions is None:
-        predictions = system.look(rows, attention=False).predictions
+        predictions = system.evaluate(rows, attention=False).predictions
 
     def tinted(source: Any, row: dict) -> widgets.Widget:
         return show_reading(read_text(source, row), f"labelled {system.classes[row['label']]}")

@@ -19,11 +19,6 @@ from course_lib.faithfulness.documents import (
     words_of,
 )
 from course_lib.faithfulness.interventions import Answer
-from course_lib.models.agt import AGT
-from course_lib.models.bilstm import BiLSTM
-from course_lib.models.han import HAN
-from course_lib.models.iram import IRAM, FullIRAM, visible
-from course_lib.models.sanet import SANet
 from course_lib.runs.systems.network import Network
 from course_lib.runs.systems.system import as_tokens
 
@@ -124,14 +119,19 @@ class DocumentModel:
         SANet's and AGT's are projected words. ``ValueError`` for another network.
         """
 
+        seen: list[Tensor] = []
+
         @torch.inference_mode()
         def found(some: list[Document], _: np.ndarray) -> list[np.ndarray]:
-            model, (tokens, mask) = self._model(), self._batch(some)
-            with attended_states(model) as seen:
-                model(tokens, mask)
-            return _of_words(seen[0], mask)
+            tokens, mask = self._batch(some)
+            self._model()(tokens, mask)
+            return _of_words(seen[-1], mask)
 
-        return self._in_batches(documents, found, "states")
+        handle = self.system.see_states(seen.append)
+        try:
+            return self._in_batches(documents, found, "states")
+        finally:
+            handle.remove()
 
     def attended(self, document: Document) -> Attended:
         """A document's attention and the network with that attention given.
@@ -142,21 +142,20 @@ class DocumentModel:
         """
         model, (tokens, mask) = self._model(), self._batch([document])
         with torch.inference_mode():
-            own = self._own_attention(tokens, mask)
-        given = own[0] if isinstance(own, tuple) else own
+            weights, output = self._attention(tokens, mask)
         at_once = max(1, WORDS_AT_ONCE // mask.numel())
 
         @torch.inference_mode()
         def answer(attention: np.ndarray) -> np.ndarray:
-            parts = torch.from_numpy(attention).to(given).split(at_once)
+            parts = torch.from_numpy(attention).to(weights).split(at_once)
             return np.concatenate([_probabilities(ask(part).logits) for part in parts])
 
         def ask(part: Tensor) -> Any:
             inputs = (tensor.expand(len(part), *tensor.shape[1:]) for tensor in (tokens, mask))
-            pair = (part, own[1].expand(len(part), -1)) if isinstance(own, tuple) else part
-            return model(*inputs, attention=pair)
+            return model(*inputs, attention=self.system.given(part, output))
 
-        return Attended(_array(given[0]), _array(_places(given, mask)[0]).astype(bool), answer)
+        real = self.system.visible(weights, mask)[0]
+        return Attended(_array(weights[0]), _array(real).astype(bool), answer)
 
     def _model(self) -> nn.Module:
         model = self.system.model
@@ -176,15 +175,13 @@ class DocumentModel:
         batch = encoded.batch(np.arange(len(texts)))
         return batch.to(next(self.system.model.parameters()).device)[:2]
 
-    def _own_attention(self, tokens: Tensor, mask: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """The network's attention, in the form in which it takes one; ``ValueError`` for none."""
+    def _attention(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any]:
+        """The network's attention over words, and its output; ``ValueError`` without any."""
         output = self.system.forward(tokens, mask)
-        if hasattr(output, "word_attention"):
-            return output.word_attention, output.sentence_attention
-        weighs_alike = getattr(self.system.settings.model, "attention", True) is False  # AGT's mean
-        if output.attention is None or weighs_alike:
+        weights = self.system.attention_of(output)
+        if weights is None:
             raise ValueError("this network has no attention")
-        return output.attention
+        return weights, output
 
     def _in_batches(self, documents: Sequence[Document], found: Any, what: str) -> list[Any]:
         """``found(documents, places)`` of each batch, in the order of the documents."""
@@ -204,10 +201,10 @@ class DocumentModel:
         model, (tokens, mask) = self._model(), self._batch(documents)
         options = {}
         # cuDNN's recurrent layers refuse a backward pass in evaluation mode
-        with scaled_vectors(model, scale) as seen, torch.backends.cudnn.flags(enabled=False):
+        with scaled_vectors(self.system, scale) as seen, torch.backends.cudnn.flags(enabled=False):
             if detached:
                 with torch.no_grad():
-                    options["attention"] = self._own_attention(tokens, mask)
+                    options["attention"] = self.system.given(*self._attention(tokens, mask))
             log_odds = _log_odds(model(tokens, mask, **options).logits, classes)
             vectors, at = seen[-1]
             (slopes,) = torch.autograd.grad(log_odds.sum(), at)
@@ -218,75 +215,32 @@ class DocumentModel:
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         model, (tokens, mask) = self._model(), self._batch(documents)
         with torch.no_grad():
-            own = self._own_attention(tokens, mask)
-        given = (own[0] if isinstance(own, tuple) else own).requires_grad_()
-        attention = (given, own[1]) if isinstance(own, tuple) else given
+            weights, output = self._attention(tokens, mask)
+        attention = self.system.given(weights.requires_grad_(), output)
         with torch.backends.cudnn.flags(enabled=False):
             log_odds = _log_odds(model(tokens, mask, attention=attention).logits, classes)
-            (slopes,) = torch.autograd.grad(log_odds.sum(), given)
+            (slopes,) = torch.autograd.grad(log_odds.sum(), weights)
         real = _array(mask.flatten(1)).astype(bool)
-        pairs = zip(_on_words(given, mask), _on_words(slopes, mask), real, strict=True)
+        pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
         return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
 
 
 @contextmanager
-def scaled_vectors(model: nn.Module, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
+def scaled_vectors(system: Network, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
     """While it lasts, a network reads ``scale`` times its word vectors; the list receives, for each
     pass, the vectors as they were and as they are read, for which gradients are computed."""
     seen: list[tuple[Tensor, Tensor]] = []
 
-    def replaced(x: Tensor) -> Tensor:
+    def scaled(x: Tensor) -> Tensor:
         at = (scale * x.detach()).requires_grad_()
         seen.append((x.detach(), at))
         return at
 
-    if isinstance(model, FullIRAM):  # a word's n-grams belong to its vector
-        handle = model.highway.register_forward_pre_hook(lambda _, inputs: replaced(*inputs))
-    else:
-        handle = model.embedding.register_forward_hook(lambda _, __, x: replaced(x))
+    handle = system.change_vectors(scaled)
     try:
         yield seen
     finally:
         handle.remove()
-
-
-@contextmanager
-def attended_states(model: nn.Module) -> Iterator[list[Tensor]]:
-    """While it lasts, the list receives the states that attention weighs, pass by pass."""
-    seen: list[Tensor] = []
-    if isinstance(model, AGT):  # B of (1)
-        handle = model.projection.register_forward_hook(lambda _, __, x: seen.append(x.tanh()))
-    else:
-        weighs = _weighs_states(model)
-        handle = weighs.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    try:
-        yield seen
-    finally:
-        handle.remove()
-
-
-def _weighs_states(model: nn.Module) -> nn.Module:
-    """The part of a network whose first input are the states that its attention weighs."""
-    if isinstance(model, HAN):
-        return model.words.pooling
-    if isinstance(model, BiLSTM):
-        return model.pooling
-    if isinstance(model, SANet):
-        return model.blocks[0]
-    if isinstance(model, IRAM) and model.steps is not None:
-        return model.steps
-    raise ValueError(f"{type(model).__name__} has no states that attention weighs")
-
-
-def _places(attention: Tensor, mask: Tensor) -> Tensor:
-    """Where a network's attention may go, in its shape."""
-    if attention.shape == mask.shape:  # HAN, BiLSTM
-        return mask
-    if attention.dim() == 4:  # SANet
-        return (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1).expand_as(attention)
-    if attention.shape[2] > mask.shape[1]:  # IRAM, with columns for its summaries
-        return visible(mask, attention.shape[1])
-    return mask.unsqueeze(1).expand_as(attention)  # AGT
 
 
 def _log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:

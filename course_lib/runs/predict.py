@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from course_lib.data.own import unchanged_digest
-from course_lib.data.own_survey import DEFAULT, checked_text
-from course_lib.data.tables import check_encoding, detected_encoding, placed, read_table
+from course_lib.data.custom import unchanged_digest
+from course_lib.data.custom_data import DEFAULT, checked_text
+from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
 from course_lib.files import DataError, atomic_path
 from course_lib.runs.document_model import DocumentModel
@@ -53,13 +53,13 @@ def predict_file(
         raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
     if to.exists():
         raise SpecError(f"{to} exists already: move it, or name another file by --to")
-    encoding = check_encoding(encoding) if encoding else detected_encoding(path)
+    encoding = encoding_of(path, encoding)
     parts = to.with_name(f"{to.name}.parts")
     about = {"run": run.record["id"], "weights": run.record.get("weights"), "column": column}
     about |= {"file": unchanged_digest(path), "encoding": encoding}
     done = _begun(parts, about)
     texts = (
-        (number, checked_text(value, placed(path, number), column))
+        (number, checked_text(value, f"{rows_of(path)} {number}", column))
         for number, (value,) in read_table(path, (column,), encoding)
     )
     rows = islice(texts, PART * done, None)

@@ -27,7 +27,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
-from course_lib.runs.own import add_column_arguments, prepared_texts
+from course_lib.runs.custom import add_column_arguments, prepared_texts
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import (
     StaleRun,
@@ -44,9 +44,9 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
-from course_lib.training.checkpoints import History
 from course_lib.training.config import CheckpointError
 from course_lib.training.devices import choose_device, use_threads
+from course_lib.training.history import History
 from course_lib.training.parallel import is_main, processes
 
 
@@ -180,22 +180,22 @@ def evaluate(
     validation rows, for systems without epochs.
     """
     split = "test" if spec.test else "validation"
-    look = system.look(rows[split])
+    found = system.evaluate(rows[split])
     result: dict[str, Any] = {}
     if with_validation:
-        validation = system.look(rows["validation"], attention=False).predictions
+        validation = system.evaluate(rows["validation"], attention=False).predictions
         result["validation"] = classification_metrics(validation)
     if spec.test:
-        result["test"] = classification_metrics(look.predictions)
-    if look.figures:
+        result["test"] = classification_metrics(found.predictions)
+    if found.figures:
         before = system.before_training(spec.seed)
         before.model.to(next(system.model.parameters()).device)
         result["attention"] = {
             "split": split,
-            "trained": _means(look.figures),
-            "untrained": _means(before.look(rows[split]).figures),
+            "trained": _means(found.figures),
+            "untrained": _means(before.evaluate(rows[split]).figures),
         }
-    return result, look.predictions if spec.test else None
+    return result, found.predictions if spec.test else None
 
 
 def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:

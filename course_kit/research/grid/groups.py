@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from course_lib.data.corpus import load_corpus
-from course_lib.data.own_text import named_texts
+from course_lib.data.custom_data import named_texts
 from course_lib.data.vector_store import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, DataError

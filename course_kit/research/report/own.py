@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from course_kit.research.report.records import accuracy_of, made_from, same_settings, spread
-from course_lib.data.own import OWN
+from course_lib.data.custom import CUSTOM
 from course_lib.runs import records as recorded
 from course_lib.runs.records import largest_class, load_records, read_record
 from course_lib.runs.settings import in_words
@@ -16,7 +16,7 @@ def own_table(records: list[dict[str, Any]] | None = None) -> str:
     constant answer reaches. By default the runs in ``runs/`` and the records in ``results/``."""
     groups = defaultdict(list)
     for record in _all() if records is None else records:
-        if OWN.fullmatch(record["spec"]["dataset"]) and "test" in record:
+        if CUSTOM.fullmatch(record["spec"]["dataset"]) and "test" in record:
             place = record["spec"]["dataset"], record["spec"]["system"], same_settings(record)
             groups[*place, record["spec"]["limit"]].append(record)
     rows = [

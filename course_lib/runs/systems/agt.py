@@ -1,9 +1,11 @@
 """AGT as a system that can be run: the paper's settings, its ablations and a mean of words."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.attention import agt_words
@@ -81,3 +83,11 @@ class AGTSystem(Network):
             return {}
         layers = {f"layer {row}": one for row, one in enumerate(output.attention.unbind(1))}
         return {"attention": agt_words(output.attention, output.gates)} | layers
+
+    def attention_of(self, output: AGTOutput) -> Tensor | None:
+        """All layers'; None where all words weigh alike."""
+        return output.attention if self.settings.model.attention else None
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The projected words, B of (1)."""
+        return self.model.projection.register_forward_hook(lambda _, __, x: see(x.tanh()))

@@ -1,19 +1,21 @@
 """IRAM as a system that can be run: the paper's settings, its ablations and its baseline."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.steps import describe_steps
-from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput, visible
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -114,3 +116,19 @@ class IRAMSystem(Network):
         words = output.attention[:, :, : mask.shape[1]]
         steps = {f"step {number}": one for number, one in enumerate(words.unbind(1), start=1)}
         return {"attention": iram_steps(output.attention, mask)[:, -1]} | steps
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """The words, and the summaries of earlier steps."""
+        return visible(mask, weights.shape[1])
+
+    def change_vectors(self, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+        """What the LSTM reads before the highway, so a word's n-grams belong to its vector."""
+        if not isinstance(self.model, FullIRAM):
+            return super().change_vectors(change)
+        return self.model.highway.register_forward_pre_hook(lambda _, inputs: change(*inputs))
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The LSTM's states, which all steps read."""
+        if self.model.steps is None:
+            return super().see_states(see)
+        return see_input(self.model.steps, see)

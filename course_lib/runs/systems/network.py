@@ -13,6 +13,7 @@ import torch
 from accelerate.utils import set_seed
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.config import OF_VECTORS
@@ -21,9 +22,10 @@ from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems.system import Look, Rows, Text, as_tokens, refuse
-from course_lib.training.checkpoints import History, save_weights
+from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
+from course_lib.training.checkpoints import save_weights
 from course_lib.training.devices import choose_precision
+from course_lib.training.history import History
 from course_lib.training.loop import fit, measure, predict
 from course_lib.views.reading import Attention, Reading
 
@@ -90,6 +92,30 @@ class Network:
         """Reductions of a batch's attention to one importance per word, by name, each of the
         shape of ``mask``; empty without attention."""
         return {}
+
+    # What the tests of faithfulness see and change: attention over words, and the states under it.
+
+    def attention_of(self, output: Any) -> Tensor | None:
+        """The attention over words that ``given`` takes back; None for a network without any."""
+        return output.attention
+
+    def given(self, weights: Tensor, output: Any) -> Any:
+        """The argument ``attention`` of the network for other weights in the form of
+        ``attention_of``; whatever else attends keeps its weights in ``output``."""
+        return weights
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """Where such weights may go, in their shape."""
+        return mask if weights.shape == mask.shape else mask.unsqueeze(1).expand_as(weights)
+
+    def change_vectors(self, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+        """Let the network read ``change`` of its word vectors until the handle is removed."""
+        return self.model.embedding.register_forward_hook(lambda _, __, x: change(x))
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """Show the states that attention weighs, pass by pass, until the handle is removed;
+        ``ValueError`` for a network without."""
+        raise ValueError(f"{type(self.model).__name__} has no states that attention weighs")
 
     # What they share.
 
@@ -186,20 +212,20 @@ class Network:
             "precision": choose_precision(self.settings.training.precision, where),
         }
 
-    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+    def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
         """Predictions for rows, and figures of every document's attention."""
         documents = self.encode(rows)
         device = next(self.model.parameters()).device
         if not attention or not self.has_figures:
             batches = Batches(documents, PREDICTED)
-            return Look(predict(self.model, batches, device, desc="predict"), {})
+            return Evaluation(predict(self.model, batches, device, desc="predict"), {})
 
         def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             output = self.forward(tokens, mask)
             return output.logits, self.figures(output, mask)
 
         batches = Batches(documents, LOOKED_AT)
-        return Look(*measure(self.model, batches, measured, device, "attention"))
+        return Evaluation(*measure(self.model, batches, measured, device, "attention"))
 
     @property
     def has_figures(self) -> bool:
@@ -258,6 +284,15 @@ class Network:
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
         self.model.eval()
+
+
+def see_input(module: nn.Module, see: Callable[[Tensor], None]) -> RemovableHandle:
+    """Show a module's first input, pass by pass, until the handle is removed."""
+
+    def shown(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        see(inputs[0])
+
+    return module.register_forward_pre_hook(shown)
 
 
 def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:

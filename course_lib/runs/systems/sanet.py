@@ -1,16 +1,18 @@
 """SANet as a system that can be run: the paper's settings and its baselines without attention."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.attention import pooled_rollout, received, rollout_words
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -118,3 +120,11 @@ class SANetSystem(Network):
             },
             "pooled": pooled,
         }
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """Every pair of words, in every block."""
+        return (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1).expand_as(weights)
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The first block's input: projected words."""
+        return see_input(self.model.blocks[0], see)
