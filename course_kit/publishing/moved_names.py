@@ -13,7 +13,6 @@ NAMES = (
     ("teaching", "exercises", "from course_kit import exercises"),
     ("experiments.report", "report", "from course_kit.research import report"),
     ("experiments.controls", "controls", "from course_kit.research import controls"),
-    ("experiments.left_open", "left_open", "from course_kit.research import left_open"),
     ("experiments.SYSTEMS", "runs.known_systems()", "from course_lib import runs"),
     ("experiments", "runs", "from course_lib import runs"),
 )
@@ -29,25 +28,29 @@ MODULES = (
 )
 PACKAGES = {"experiments", "teaching"}  # that there are no more in course_lib
 IMPORT = re.compile(r"^from course_lib import ([\w, ]+)$", re.MULTILINE)
+RUN = re.compile(r"\b((?:han|sanet|iram|agt)-\w+)-room-s(?=[\d{])")  # the id of a recorded run
+RUNS = ("experiments", "experiments", "from course_lib import runs as experiments")
 
 
 def mended(notebook: NotebookNode) -> NotebookNode | None:
-    """The notebook with today's names in its code; None where it imports no old package."""
+    """The notebook with today's names in its code; None where it has no old ones."""
     made, needed = nbformat.from_dict(notebook), {}
     cells = [cell for cell in made.cells if cell.cell_type == "code"]
     for cell in cells:
         for old, new in MODULES:
             cell.source = cell.source.replace(old, new)
-    if not any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
-        return made if made != notebook else None
-    for cell in cells:
-        for old, new, line in NAMES:
-            called = rf"(?<![\w.]){re.escape(old)}(?=\.\w)|(?<![\w.]){re.escape(old)}\b(?=[(\[])"
-            cell.source, count = re.subn(called, new, cell.source)
-            needed |= {line: None} if count else {}
-    for cell in cells:
-        cell.source = IMPORT.sub(lambda found: _imports(found, list(needed)), cell.source)
-    return made
+        cell.source = RUN.sub(r"\1-compact-s", cell.source)
+    if any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
+        # where a learner's notebook has a variable of this name, the package keeps its old one
+        taken = any(re.search(r"(?<![\w.])runs\b", cell.source) for cell in cells)
+        for cell in cells:
+            for old, new, line in [*NAMES[:-2], RUNS] if taken else NAMES:
+                end = r"\b" if "." in old else r"(?=\.\w)"
+                cell.source, count = re.subn(rf"(?<![\w.]){re.escape(old)}{end}", new, cell.source)
+                needed |= {line: None} if count else {}
+        for cell in cells:
+            cell.source = IMPORT.sub(lambda found: _imports(found, list(needed)), cell.source)
+    return made if made != notebook else None
 
 
 def _names(imported: str) -> set[str]:
