@@ -11,6 +11,7 @@ from course_lib.metrics.attention import (
     describe_attention,
     diagonality,
     gini,
+    row_entropy,
     row_gini,
     uniform_diagonality,
 )
@@ -203,6 +204,15 @@ def test_rows_may_be_queries_of_their_own():
         gini(alpha, mask[:, :4])
     with pytest.raises(ValueError, match="bandwidth takes a whole number from 0, got -1"):
         diagonality(alpha, mask, -1)
+
+
+def test_float64_is_computed_in_float64():
+    attention, mask = attention_of([9, 4, 1])
+    attention = attention.double() / attention.double().sum(2, keepdim=True).clamp(min=0.1)
+    for row, block in enumerate(blocks(attention, mask)):
+        assert gini(attention, mask)[row] == pytest.approx(gini_by_differences(block), abs=1e-14)
+        found = row_entropy(attention, mask)[row, : len(block)].mean().item()
+        assert found == pytest.approx(entropy_by_logs(block), abs=1e-14)
 
 
 @every_device

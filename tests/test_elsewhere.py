@@ -9,7 +9,7 @@ from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from course_kit.research.encoder import Transformer
+from course_kit.research.small_transformer.transformer import Transformer
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
 from course_lib.models import fast

@@ -19,7 +19,7 @@ from course_lib.runs.run import note_progress
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec, identity_of
 from course_lib.runs.systems import known_systems
-from course_lib.training.checkpoints import Epoch, History
+from course_lib.training.history import Epoch, History
 
 SMALL = "{system: han, dataset: toy, preset: small}"
 

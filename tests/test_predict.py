@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 
-from course_kit.research.faithfulness.faithfulness_record import record_path
+from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_lib import cli
 from course_lib.data import custom_texts
 from course_lib.files import DataError
@@ -141,7 +141,7 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setattr(records, "REPOSITORY", tmp_path)
     assert weights.any_run("run").record == load_run(Path("run")).record == han.record
-    assert record_path("run") == tmp_path / "run" / "faithfulness.json"
+    assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 
 
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_kit.exercises.cases import Case, generator, plural, ragged
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.pretrained import by_word
-from course_kit.research.encoder import hidden_keys
+from course_kit.research.small_transformer.transformer import hidden_keys
 
 
 def _mask_cases() -> list[Case]:

@@ -5,14 +5,27 @@ import re
 import nbformat
 from nbformat import NotebookNode
 
+SANITY_CHECKS = "from course_kit.research import sanity_checks"
+TRANSFORMER = "from course_kit.research import small_transformer"
+METRICS = "from course_lib import metrics"
+STATISTICS = (
+    *("composition_test", "constant_loss", "detectable_difference", "mcnemar", "power"),
+    "rise_and_fall",
+)
 # what a copy calls, what it is today, and the import that this needs; the longer name first
 NAMES = (
     ("teaching.show_progress", "publishing.show_progress", "from course_kit import publishing"),
-    ("teaching.encoder_record", "encoder_record", "from course_kit.research import encoder_record"),
-    ("teaching.encoder", "encoder", "from course_kit.research import encoder"),
+    ("teaching.encoder_record", "small_transformer", TRANSFORMER),
+    ("teaching.encoder", "small_transformer", TRANSFORMER),
     ("teaching", "exercises", "from course_kit import exercises"),
     ("experiments.report", "report", "from course_kit.research import report"),
-    ("experiments.controls", "controls", "from course_kit.research import controls"),
+    *((f"report.{name}", f"metrics.{name}", METRICS) for name in STATISTICS),
+    ("metrics.ranks.rank_correlation", "metrics.rank_correlation", METRICS),
+    ("data.write_texts", "sanity_checks.write_texts", SANITY_CHECKS),
+    ("data.encode_texts", "sanity_checks.encode_texts", SANITY_CHECKS),
+    ("experiments.controls.steps.trial", "sanity_checks.train_pointer", SANITY_CHECKS),
+    ("experiments.controls.networks", "sanity_checks", SANITY_CHECKS),
+    ("experiments.controls", "sanity_checks", SANITY_CHECKS),
     ("experiments.SYSTEMS", "runs.known_systems()", "from course_lib import runs"),
     ("experiments", "runs", "from course_lib import runs"),
 )
@@ -21,14 +34,12 @@ MODULES = (
     ("from course_lib.experiments import report", "from course_kit.research import report"),
     ("from course_lib.experiments.scheduler ", "from course_kit.research.grid.scheduler "),
     ("from course_lib.experiments.report", "from course_kit.research.report"),
-    ("from course_lib.experiments.controls", "from course_kit.research.controls"),
-    ("from course_lib.experiments.left_open", "from course_kit.research.left_open"),
     ("from course_lib.experiments", "from course_lib.runs"),
     ("from course_lib.teaching", "from course_kit.exercises"),
 )
 PACKAGES = {"experiments", "teaching"}  # that there are no more in course_lib
 IMPORT = re.compile(r"^from course_lib import ([\w, ]+)$", re.MULTILINE)
-RUN = re.compile(r"\b((?:han|sanet|iram|agt)-\w+)-room-s(?=[\d{])")  # the id of a recorded run
+RUN = re.compile(r"-room-s(?=[\d{])")  # the id of a recorded run
 RUNS = ("experiments", "experiments", "from course_lib import runs as experiments")
 
 
@@ -39,7 +50,7 @@ def mended(notebook: NotebookNode) -> NotebookNode | None:
     for cell in cells:
         for old, new in MODULES:
             cell.source = cell.source.replace(old, new)
-        cell.source = RUN.sub(r"\1-compact-s", cell.source)
+        cell.source = RUN.sub("-compact-s", cell.source)
     if any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
         # where a learner's notebook has a variable of this name, the package keeps its old one
         taken = any(re.search(r"(?<![\w.])runs\b", cell.source) for cell in cells)

@@ -44,9 +44,9 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
-from course_lib.training.checkpoints import History
 from course_lib.training.config import CheckpointError
 from course_lib.training.devices import choose_device, use_threads
+from course_lib.training.history import History
 from course_lib.training.parallel import is_main, processes
 
 

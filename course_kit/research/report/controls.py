@@ -8,8 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from course_kit.research.controls.record import RECORDS
 from course_kit.research.report.records import spread
+from course_kit.research.sanity_checks.sanity_record import RECORDS
 from course_lib.views.panels import dot_panels
 
 COLUMNS = ("trained", "untrained", "uniform")
@@ -20,7 +20,7 @@ def control_records(folder: Path | None = None) -> list[dict[str, Any]]:
     folder = folder or RECORDS
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise ValueError(f"{folder} holds no record; `attention-course controls` makes one")
+        raise ValueError(f"{folder} holds no record; `attention-course sanity-checks` makes one")
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 

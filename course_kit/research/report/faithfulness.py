@@ -6,9 +6,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from course_kit.research.faithfulness import faithfulness_record
-from course_kit.research.faithfulness.faithfulness_record import MEASURES, RANDOM, REMOVALS
-from course_kit.research.faithfulness.trial import ATTENTION
+from course_kit.research.faithfulness.erasure_record import MEASURES, RANDOM, REMOVALS
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, study_path
 from course_lib.views import plots
 
 Records = dict[str, dict[str, Any]]
@@ -18,7 +17,7 @@ BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is bett
 
 def faithfulness_records(folder: Path | None = None) -> Records:
     """The committed records by the id of their network; empty if there are none."""
-    folder = folder or faithfulness_record.record_path("").parent
+    folder = folder or study_path("", "faithfulness").parent
     return {
         path.stem: json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob("*.json"))

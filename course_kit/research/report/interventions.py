@@ -1,7 +1,7 @@
 """What recorded networks answer when their attention changes and their texts do not."""
 
-from course_kit.research.faithfulness import faithfulness_record
-from course_kit.research.faithfulness.faithfulness_record import INTERVENTIONS
+from course_kit.research.faithfulness.erasure_record import INTERVENTIONS
+from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_kit.research.report.faithfulness import Records, cell, faithfulness_records
 
 NONE_YET = (
@@ -13,7 +13,7 @@ HALVES = ("certain", "hesitant")
 
 def interventions_records() -> Records:
     """The committed records of changed attention by the id of their network."""
-    return faithfulness_records(faithfulness_record.record_path("", INTERVENTIONS).parent)
+    return faithfulness_records(study_path("", INTERVENTIONS).parent)
 
 
 def interventions_table(records: Records | None = None) -> str:

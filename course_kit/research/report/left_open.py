@@ -19,7 +19,7 @@ from course_lib.runs.records import RESULTS, kept_accuracy, load_records
 from course_lib.views import plots
 from course_lib.views.colours import ACCENT, INK, MUTED, SECOND
 
-FOLDER = RESULTS / "left_open"
+FOLDER = RESULTS / "extensions"
 Record = dict[str, Any]
 OF_READINGS = {
     "important": "on important words",
@@ -170,7 +170,7 @@ def of_validation(before: list[Record], after: list[Record]) -> Difference:
 
 
 def left_open_records(folder: Path | None = None) -> dict[str, Record]:
-    """What ``attention-course left-open`` recorded, by the id of the run."""
+    """What ``attention-course extensions`` recorded, by the id of the run."""
     paths = sorted((folder or FOLDER).glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
@@ -209,7 +209,7 @@ def halting_table(records: list[Record] | None = None) -> str:
 
 def halting_figure(record: Record) -> Figure:
     """Steps taken over the texts' lengths, with and without a negator, with 95 % intervals; of a
-    record of ``attention-course left-open``."""
+    record of ``attention-course extensions``."""
     quarters = record["steps"]["by_length"]
     figure, axes = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
     for colour, which, shift in ((ACCENT, "without", -0.06), (SECOND, "with", 0.06)):

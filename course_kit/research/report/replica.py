@@ -7,8 +7,8 @@ from itertools import pairwise
 from statistics import mean
 from typing import Any, NamedTuple, TypeVar
 
-from course_kit.research.faithfulness import faithfulness_record
-from course_kit.research.faithfulness.faithfulness_record import AGREEMENT
+from course_kit.research.faithfulness.erasure_record import AGREEMENT
+from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report.differences import NAMES
 from course_kit.research.report.faithfulness import Records, faithfulness_records
@@ -84,7 +84,7 @@ def _recorded(
     """What is recorded of planned runs, by the same keys."""
     records = load_records() if records is None else records
     recorded = {record["id"]: record for record in records}
-    folder = faithfulness_record.record_path("", AGREEMENT).parent
+    folder = study_path("", AGREEMENT).parent
     agreements = faithfulness_records(folder) if agreements is None else agreements
     return {
         key: Replica(*([kept[name] for name in names if name in kept]

@@ -7,9 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from course_kit.research.trained_tests import adversary, roar
-from course_kit.research.trained_tests.ground import ACCURACY
-from course_kit.research.trained_tests.record import TESTS, record_path
+from course_kit.research.trained_tests import protocols
+from course_kit.research.trained_tests.trained_record import TESTS, record_path
 from course_lib.views import plots
 
 Records = dict[str, dict[str, Any]]  # by the name of the test and what it was made on
@@ -59,16 +58,18 @@ def roar_figure(on: str, records: Records | None = None) -> Figure:
     record = _record("roar", on, records)
     curves = {
         ranker: {
-            100 * share: _interval(record["lines"][roar.line_name(ranker, share)][ACCURACY])
-            for share in (0.0, *roar.SHARES)
+            100 * share: _interval(
+                record["lines"][protocols.roar_line(ranker, share)][protocols.ACCURACY]
+            )
+            for share in (0.0, *protocols.SHARES)
         }
-        for ranker in roar.RANKERS
+        for ranker in protocols.RANKERS
     }
-    last = 100 * roar.SHARES[-1]
+    last = 100 * protocols.SHARES[-1]
     title = (
         f"{on}: trained without {last:.0f} % of the words, those that attention\nranks first, "
-        f"networks are right in {curves[roar.ATTENTION][last][0]:.0%}; without random ones in "
-        f"{curves[roar.RANDOM][last][0]:.0%}"
+        f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
+        f"{curves[protocols.RANDOM][last][0]:.0%}"
     )
     return plots.curves_with_intervals(
         curves, "words masked before training, % of each text", "test accuracy", title
@@ -83,7 +84,7 @@ def adversary_figure(on: str, records: Records | None = None) -> Figure:
     """
     lines = _record("adversary", on, records)["lines"]
     points = {
-        name: (_interval(figures[adversary.DIVERGENCE]), _interval(figures[adversary.VARIATION]))
+        name: (_interval(figures[protocols.DIVERGENCE]), _interval(figures[protocols.VARIATION]))
         for name, figures in lines.items()
     }
     near = points["the base, another seed"]

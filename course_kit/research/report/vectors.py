@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from course_kit.research.vectors.vector_methods import RECORD
+from course_kit.research.word_vectors.film_vectors import RECORD
 
 
 def vectors_record(path: Path = RECORD) -> dict[str, Any]:
