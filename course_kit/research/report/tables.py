@@ -8,8 +8,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from course_lib.data.custom import CUSTOM
-
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report.differences import difference, judged
 from course_kit.research.report.frames import (
@@ -38,6 +36,7 @@ from course_kit.research.report.frames import (
     with_other_vectors,
 )
 from course_lib.data.catalog import CARDS
+from course_lib.data.custom import CUSTOM
 from course_lib.files import REPOSITORY
 from course_lib.runs.records import flat_settings, kept_accuracy, largest_class
 from course_lib.runs.settings import in_words
