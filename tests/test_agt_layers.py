@@ -197,7 +197,7 @@ def test_the_figure_of_phrases_and_gates_shows_the_means_of_the_seeds():
         for record in records
         if record["spec"]["system"] == "agt" and record["spec"]["preset"] == "paper"
         and record["spec"]["dataset"] == "sst5"
-        and "test" in record and "imdb-cbow" in record["id"]
+        and "test" in record and "imdb-cbow" in record["settings"]["text"]["vectors"]
     ]  # fmt: skip
     assert len(group) == 3
     strict, relaxed, gates = report.composition_figure(records).axes

@@ -311,24 +311,18 @@ def at_file_event(number):
 
 
 KILLS = [
-    "before_step:1",
-    "after_step:1",
     "before_step:8",
     "after_step:8",
-    "in_checkpoint:1",
     "in_checkpoint:7",
-    "before_rename:4",
     "before_rename:6",
     "before_rename:15",  # the last: that of the history which says that all is done
-    "among_old_checkpoints:1",
     "among_old_checkpoints:9",
     "among_old_checkpoints:12",  # the last: all is done
-    "in_validation:1",
     "in_validation:3",
     "before_best:1",
     "after_best:2",
     "before_the_end:1",
-    *(f"at_file_event:{number}" for number in (4, 37, 74, 111, 148, 182, 220, 260)),
+    *(f"at_file_event:{number}" for number in (4, 74, 148, 220)),
     "before_step:2 in_checkpoint:2 among_old_checkpoints:2 before_rename:4 in_validation:1",
 ]
 
@@ -391,6 +385,7 @@ def undisturbed(tmp_path_factory):
     return result
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills need POSIX processes")
 @pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_training_resumes_to_the_same_weights_and_history(killed, undisturbed, kills):

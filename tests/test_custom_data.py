@@ -288,9 +288,11 @@ def test_a_run_is_read_in_another_process_and_stands_in_the_table(tmp_path, plac
     reading = done.system.read(done.corpus.splits["test"][0])
     assert told.stdout.split() == [*reading.answer.split(), "3"]
     assert (
-        report.own_table().splitlines()[2].startswith("| films.csv | han small, epochs1, hidden4")
+        report.own_table([done.record])
+        .splitlines()[2]
+        .startswith("| films.csv | han small, epochs1, hidden4")
     )
-    assert report.own_table().endswith("(1 seed) | 33.3 |")
+    assert report.own_table([done.record]).endswith("(1 seed) | 33.3 |")
 
 
 def test_typed_texts_are_split_as_the_file_was(tmp_path):

@@ -129,6 +129,9 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
     path.write_text('{"text": "Good."}\n{"text": null}\n')
     with pytest.raises(DataError, match=r"new.jsonl line 2, column 'text': None is not a text"):
         predict_file(han, path, tmp_path / "out.csv")
+    path.write_text(r'{"text": "a \ud800"}')
+    with pytest.raises(DataError, match=r"line 1, column 'text': '\\ud800' is half of a character"):
+        predict_file(han, path, tmp_path / "again.csv")
     (tmp_path / "out.csv").write_text("mine")
     with pytest.raises(SpecError, match=r"out.csv exists already: move it, or name another"):
         predict_file(han, path, tmp_path / "out.csv")

@@ -109,19 +109,6 @@ def test_reading_that_stops_half_way_leaves_nothing(tmp_path, stop):
     assert list((tmp_path / "p").iterdir()) == []
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_full_disk_while_preparing_names_the_folder_and_leaves_nothing(
-    tmp_path, full_disk, workers
-):
-    rows = [Row("train", f"Review {i}. " + "It was good. " * 10, 0) for i in range(1000)]
-    folder = tmp_path / "p" / "made-up"
-    # 250 kB hold the rows (about 150 kB), but not their tokens
-    for size in (50_000, 250_000):
-        with full_disk(size), pytest.raises(DataError, match=f"cannot write {folder}: .*File too"):
-            prepare(made_up_card(rows), lambda: iter(rows), ORIGIN, folder, workers=workers)
-        assert list(folder.parent.iterdir()) == []
-
-
 def overflowing(rows):
     """Rows, then the last one again and again; far more are a failure to stop."""
     yield from rows

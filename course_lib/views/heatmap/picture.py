@@ -107,18 +107,15 @@ def text(
     word_attention: Sequence[np.ndarray],
     sentence_attention: np.ndarray | None = None,
     title: str = "",
-    labels: Sequence[str] | None = None,
 ) -> Figure:
     """The coloured review: each sentence's share in percent before it, words tinted by weight.
 
-    ``word_attention`` is ``(words,)`` for each sentence, ``sentence_attention`` ``(sentences,)``;
-    ``labels`` name the sentences. A word's tint is its weight times the number of words in its
+    ``word_attention`` is ``(words,)`` for each sentence, ``sentence_attention`` ``(sentences,)``. A
+    word's tint is its weight times the number of words in its
     sentence, so that 1 is what uniform attention would give and long sentences do not look pale
     (report, Fig. 6 and 8).
     """
-    names = [shown(label, 24) for label in labels] if labels else [""] * len(sentences)
-    edge = -9 if sentence_attention is not None else -0.5
-    left = edge - max(map(len, names))
+    left = -9 if sentence_attention is not None else -0.5
     lines = _wrap(sentences)
     figure, axis = plt.subplots(figsize=(9.5, 0.27 * (len(lines) + 1.6)))
     axis.set(xlim=(left, COLUMNS + 2), ylim=(len(lines) + 0.2, -1.1))
@@ -126,8 +123,6 @@ def text(
     size = 72 * figure.get_figwidth() * axis.get_position().width / (COLUMNS + 2 - left) / 0.602
     style = {"va": "center", "family": "monospace", "fontsize": min(size, 11.5)}  # 0.602: of a size
     for row, (sentence, begins, words) in enumerate(lines):
-        if begins:
-            axis.text(edge - 0.5, row, names[sentence], **style | {"ha": "right"})
         if begins and sentence_attention is not None:
             share = float(sentence_attention[sentence])
             tint = TINTS(0.9 * share / max(float(sentence_attention.max()), 1e-9))
