@@ -25,7 +25,7 @@ from course_kit.exercises import (
     check_pooled_shares,
     check_top_words,
 )
-from course_kit.exercises.cases import Case, cases_of
+from course_kit.exercises.cases import Case
 from course_kit.exercises.judge import Checker, judge, result_figure
 from course_lib.models.layers import masked_softmax
 from course_lib.views.colours import contrast
@@ -228,19 +228,6 @@ def test_a_slip_must_explain_every_case_and_gives_way_to_the_exercises_own_words
     free = numbers(lambda a: a, (A,), requirement=lambda a, b: "too low." if b.max() < 3 else "")
     assert judge(free, lambda a: -a).sentence.startswith("too low.")
     assert judge(free, lambda a: a + 1).state == "passed"
-
-
-def test_cases_come_in_every_size_and_kind_the_special_ones_last():
-    def inputs(source, kind, rows, words):
-        return torch.rand(rows, words, generator=source), kind
-
-    cases = cases_of("{0:row} of {1:word}, {0}", ((1, 2), (3, 1)), inputs, ("", "tied"), ("long",))
-    assert [case.description for case in cases()] == [
-        "1 row of 2 words, 1", "1 row of 2 words, 1, tied", "3 rows of 1 word, 3",
-        "3 rows of 1 word, 3, tied", "1 row of 2 words, 1, long", "3 rows of 1 word, 3, long",
-    ]  # fmt: skip
-    first, again = cases()[2].inputs, cases()[2].inputs
-    assert torch.equal(first[0], again[0]) and first[0].shape == (3, 1)
 
 
 def test_nbgrader_gives_no_points_for_an_open_exercise(monkeypatch, capsys):
