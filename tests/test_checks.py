@@ -411,6 +411,14 @@ def test_a_large_answer_is_drawn_around_its_first_difference():
     assert figure.axes[-2].images[0].get_array()[0, -1] > 1
 
 
+def test_an_exception_is_told_with_the_learners_own_line():
+    def stumbling(scores, mask):
+        return torch.nn.functional.layer_norm(scores, (99,))
+
+    said = judge(check_masked_softmax, stumbling).sentence
+    assert said.startswith("your code raised RuntimeError in your line `return torch.nn")
+
+
 def test_a_module_is_a_function_too():
     class Softmax(nn.Module):
         def forward(self, scores, mask):
