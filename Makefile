@@ -10,10 +10,10 @@ READY := $(ENVIRONMENT)/.ready
 GROUP ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab progress test data experiments report room notebooks students bench clean
+.PHONY: help course lab progress test test-all data experiments report room notebooks students bench clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
 
 # Made once, and again whenever the pins change. pip finds a locally configured build of torch.
 $(READY): pyproject.toml constraints.txt
@@ -35,6 +35,9 @@ progress: $(READY)  ## which exercises you have solved
 
 test: $(READY)  ## lint, tests, and the lessons checked cell by cell
 	$(COMMAND) test
+
+test-all: $(READY)  ## all of that, and browsers, clusters, kills, long trainings and every record
+	$(COMMAND) test --all
 
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
 	$(COMMAND) data $(if $(MIRROR),--mirror $(MIRROR))

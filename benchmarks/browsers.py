@@ -1,13 +1,17 @@
 """Pages in a headless Chromium, without a network, for measurements."""
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from course_kit.publishing.screens import QUIET, chromium
+from course_lib.files import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tests" / "browser"))
+from lab import QUIET, chromium
 
 SIZE = {"width": 1280, "height": 900}
 Ask = Callable[..., Any]  # ``ask(function, *arguments)``: what the JavaScript function answers

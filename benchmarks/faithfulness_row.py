@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from common import write
 
-from course_kit.research.faithfulness.faithfulness_record import SLOW_TEXTS, record_faithfulness
-from course_kit.research.faithfulness.trial import Trial, choose
+from course_kit.research.faithfulness.erasure_record import SLOW_TEXTS, record_faithfulness
+from course_kit.research.faithfulness.faithfulness_run import FaithfulnessRun, choose_run
 from course_lib import faithfulness
 from course_lib.faithfulness.documents import Variant, ask, predicted
 from course_lib.faithfulness.erasure import first, orders
@@ -31,7 +31,7 @@ def seconds_of(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - began, result
 
 
-def every_removal(trial: Trial, importances: list[np.ndarray]) -> np.ndarray:
+def every_removal(trial: FaithfulnessRun, importances: list[np.ndarray]) -> np.ndarray:
     """``faithfulness.words_to_flip`` without stopping."""
     documents = trial.documents[:SLOW_TEXTS]
     ranked = orders(documents, importances, trial.seed)
@@ -49,7 +49,7 @@ def every_removal(trial: Trial, importances: list[np.ndarray]) -> np.ndarray:
 
 def measure(name: str, texts: int) -> dict[str, Any]:
     """Seconds of a row, stage by stage, and of words to flip both ways."""
-    trial, stages, begun = choose(name, texts), {}, [time.perf_counter(), "start"]
+    trial, stages, begun = choose_run(name, texts), {}, [time.perf_counter(), "start"]
 
     def next_stage(what: str) -> None:
         now = time.perf_counter()

@@ -21,16 +21,16 @@ from typing import Any
 
 from common import PeakMemory, interleave, ratio, show, spread, write
 
+from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.text import fetch_punkt
-from course_lib.data.zhang_cards import AMAZON_POLARITY
 from course_lib.files import check_space, data_root
 from course_lib.training.devices import use_threads
 
 EVERY = 0.2  # seconds between two looks at all processes
 TEST_SHARE = 9  # one test review for so many training reviews, as in the set it imitates
-CARD = AMAZON_POLARITY
+CARD = CARDS["amazon_polarity"]
 
 
 def reviews(count: int, seed: int) -> Iterator[str]:

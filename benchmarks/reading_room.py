@@ -172,7 +172,7 @@ def compare_network(run: Run, texts: int, most: int | None, asked: Asked) -> dic
     largest = {key: max(one[key] for one in differences) for key in differences[0]}
     shipped = asked(bundle([run]), questions_of(run, rows, whole=False))
     logits = np.array([answer["logits"] for answer in tqdm(shipped, total=len(rows))])
-    expected = run.system.look(rows, attention=False).predictions
+    expected = run.system.evaluate(rows, attention=False).predictions
     theirs, labels = expected.probabilities.argmax(1).numpy(), expected.labels.numpy()
     ours = logits.argmax(1)
     return {

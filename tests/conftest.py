@@ -1,6 +1,7 @@
 """What several test files share: folders of their own, small archives, no network, a full disk."""
 
 import hashlib
+import http.server
 import io
 import os
 import re
@@ -8,8 +9,10 @@ import shutil
 import socket
 import subprocess
 import tarfile
+import threading
 import zipfile
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pooch
@@ -17,7 +20,7 @@ import pytest
 from hypothesis import settings
 from javascript import OLDEST, Engine
 
-from course_lib.data.cards import Download
+from course_lib.data.catalog import Download
 from course_lib.files import data_root
 
 settings.register_profile("course", deadline=None, derandomize=True)
@@ -40,7 +43,7 @@ def own_data_folder(tmp_path_factory):
 def own_cache(tmp_path, monkeypatch):
     """An empty data folder for texts of one's own; the English splitter needs no data there."""
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("course_lib.data.own_text.fetch_punkt", lambda root: None)
+    monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda root: None)
     return tmp_path / "data"
 
 
@@ -167,31 +170,33 @@ def make_zip():
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch):
-    """The folder that pip takes packages from, and nowhere else."""
+def index(tmp_path, monkeypatch):
+    """The page of ``tiny-reviews`` in a package index on this machine, the only one that pip is
+    configured with: ``index(filename, data)`` puts a file there and says how to ask for it."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    return folder
+    pages = tmp_path / "web" / "simple" / "tiny-reviews"
+    pages.mkdir(parents=True)
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "web"))
+    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
+
+    def put(filename, data):
+        (pages / filename).write_bytes(data)
+        link = f'<a href="../../simple/tiny-reviews/{filename}#sha256=0">{filename}</a>'
+        (pages / "index.html").write_text(f'<a href="other-1.0.whl">other</a> {link}')
+        digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        return Download(filename, digest, len(data), requirement="tiny.reviews==1.0")
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{running.server_port}/simple")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield put
+        running.shutdown()
 
 
 @pytest.fixture
-def wheel(shop, make_zip):
-    """A package in the shop; what to call it and its bytes."""
-    path = make_zip(
-        shop / "tiny_reviews-1.0-py3-none-any.whl",
-        {
-            "tiny_reviews/data.bin": os.urandom(100_000),
-            "tiny_reviews-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\n"
-            b"Name: tiny-reviews\nVersion: 1.0\n",
-            "tiny_reviews-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: by hand\n"
-            b"Root-Is-Purelib: true\nTag: py3-none-any\n",
-            "tiny_reviews-1.0.dist-info/RECORD": b"",
-        },
-    )
-    digest = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    return Download(path.name, digest, path.stat().st_size, requirement="tiny-reviews==1.0")
+def wheel(index):
+    """A package in the index: what to call it, with its digest."""
+    return index("tiny_reviews-1.0-py3-none-any.whl", os.urandom(100_000))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib.data import catalog
-from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.corpus import load_corpus
 from course_lib.files import file_digest
 from course_lib.runs import records

@@ -9,7 +9,7 @@ import torch
 from hypothesis import strategies as st
 
 from course_lib.data.batches import Batches
-from course_lib.data.cards import Card, Download, Source
+from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.corpus import Provenance, load_corpus
 from course_lib.data.encoding import encode_documents
 from course_lib.data.vocabulary import Vocabulary

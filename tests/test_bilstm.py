@@ -125,15 +125,6 @@ def test_an_averaging_encoder_weighs_a_word_by_nothing_but_that_word():
     torch.testing.assert_close(changed[1:] / changed[1], alpha[1:] / alpha[1])
 
 
-@variants
-def test_a_batch_of_empty_documents_has_no_attention_and_finite_gradients(changes):
-    model, tokens = tiny_bilstm(**changes), torch.zeros(2, 3, dtype=torch.int64)
-    output = model(tokens, tokens.bool())
-    output.logits.sum().backward()
-    assert output.logits.isfinite().all() and not output.attention.any()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
-
-
 def test_bfloat16_gives_attention_in_float32():
     tokens, mask = batch([9, 3], 0)
     with torch.autocast("cpu", torch.bfloat16):

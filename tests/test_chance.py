@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.research.report import single_changes
 from course_lib.metrics import constant_loss, detectable_difference, power, prior_corrected
-from course_lib.runs.records import load_records
 
 
 def test_the_loss_of_knowing_the_shares_is_their_entropy_and_grows_where_they_differ():
@@ -60,38 +58,3 @@ def test_what_cannot_be_asked_is_named():
     for share in (0.05, 1):
         with pytest.raises(ValueError, match=f"share is {share}"):
             detectable_difference(1.0, 3, share)
-
-
-def record(seed=0, limit=None, **settings):
-    parts = {"text": {"vectors": "glove"}, "model": {"frozen": False}, "training": {"patience": 4}}
-    for address, value in settings.items():
-        part, name = address.split("__")
-        parts[part] = parts[part] | {name: value}
-    spec = {"system": "agt", "dataset": "sst5", "limit": limit, "seed": seed, "preset": "paper"}
-    return {"spec": spec, "settings": parts, "data": {"content": "0" * 64}}
-
-
-def test_pairs_that_differ_in_one_setting_are_found_and_named():
-    runs = [
-        record(),
-        record(seed=1),
-        record(model__frozen=True),
-        record(model__frozen=True, seed=1),
-        record(model__frozen=True, training__patience=10, limit=9),
-        record(text__zero=True),
-        record(model__frozen=True, training__patience=10, limit=9),  # as the fifth: no pair
-    ]
-    places = {id(run): place for place, run in enumerate(runs)}
-    found = [
-        (change.address, places[id(change.first)], places[id(change.second)])
-        for change in single_changes(runs)
-    ]
-    assert found == [
-        ("seed", 0, 1), ("model.frozen", 0, 2), ("text.zero", 0, 5),
-        ("model.frozen", 1, 3), ("seed", 2, 3),
-    ]  # fmt: skip
-
-
-def test_the_committed_records_hold_changes_of_seeds_and_of_settings():
-    changed = {change.address for change in single_changes(load_records())}
-    assert {"seed", "model.frozen", "model.penalty", "model.attention"} <= changed

@@ -173,10 +173,17 @@ def test_a_checkpoint_of_another_number_of_processes_is_refused(begun, monkeypat
 
 
 def spoil(path, damage):
-    whole = path.read_bytes()
+    whole = bytearray(path.read_bytes())
     path.unlink()
+    middle, third = len(whole) // 2, len(whole) // 3
+    if damage == "flipped bit":
+        whole[middle] ^= 16
+    elif damage == "zeroed third":
+        whole[third : 2 * third] = bytes(third)
+    else:
+        whole = whole[: 0 if damage == "empty" else middle]
     if damage != "missing":
-        path.write_bytes(whole[: 0 if damage == "empty" else len(whole) // 2])
+        path.write_bytes(whole)
 
 
 def assert_named(folder):
@@ -185,7 +192,7 @@ def assert_named(folder):
     assert f"Delete {folder} and train again" in str(raised.value)
 
 
-@pytest.mark.parametrize("damage", ["empty", "half", "missing"])
+@pytest.mark.parametrize("damage", ["empty", "half", "missing", "flipped bit", "zeroed third"])
 @pytest.mark.parametrize(
     "name",
     ["pytorch_model.bin", "optimizer.bin", "random_states_0.pkl", "history.json"],
@@ -199,8 +206,9 @@ def test_a_damaged_checkpoint_is_named(tmp_path, name, damage):
 
 @pytest.mark.parametrize(
     ("name", "damage"),
-    [("finished.json", "empty"), ("finished.json", "half"), ("best.safetensors", "empty"),
-     ("best.safetensors", "half"), ("best.safetensors", "missing")],
+    [("finished.json", "empty"), ("finished.json", "flipped bit"), ("best.safetensors", "empty"),
+     ("best.safetensors", "half"), ("best.safetensors", "missing"),
+     ("best.safetensors", "flipped bit"), ("best.safetensors", "zeroed third")],
 )  # fmt: skip
 def test_a_damaged_end_is_named(tmp_path, name, damage):
     fit(new_model(), data(), CONFIG, folder=tmp_path)
@@ -303,24 +311,18 @@ def at_file_event(number):
 
 
 KILLS = [
-    "before_step:1",
-    "after_step:1",
     "before_step:8",
     "after_step:8",
-    "in_checkpoint:1",
     "in_checkpoint:7",
-    "before_rename:4",
     "before_rename:6",
     "before_rename:15",  # the last: that of the history which says that all is done
-    "among_old_checkpoints:1",
     "among_old_checkpoints:9",
     "among_old_checkpoints:12",  # the last: all is done
-    "in_validation:1",
     "in_validation:3",
     "before_best:1",
     "after_best:2",
     "before_the_end:1",
-    *(f"at_file_event:{number}" for number in (4, 37, 74, 111, 148, 182, 220, 260)),
+    *(f"at_file_event:{number}" for number in (4, 74, 148, 220)),
     "before_step:2 in_checkpoint:2 among_old_checkpoints:2 before_rename:4 in_validation:1",
 ]
 
@@ -383,6 +385,7 @@ def undisturbed(tmp_path_factory):
     return result
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills need POSIX processes")
 @pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_training_resumes_to_the_same_weights_and_history(killed, undisturbed, kills):

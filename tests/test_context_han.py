@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from strategies import check_independence, document_lengths, every_device, ragged_batch, seeds
 from test_han import numpy_states
 
-from course_kit.research.left_open.context_han import ContextHAN, ContextHANConfig
+from course_kit.research.extensions.context_han import ContextHAN, ContextHANConfig
 from course_lib.metrics.invariants import check_attention, check_gradients, check_permutation
 from course_lib.models.han import HAN, HANConfig
 

@@ -11,8 +11,7 @@ import pytest
 from strategies import ORIGIN, made_up_card
 
 from course_lib.data import catalog, corpus
-from course_lib.data.cards import Download, Source
-from course_lib.data.catalog import TOY
+from course_lib.data.catalog import CARDS, Download, Source
 from course_lib.data.corpus import content_digest, load_corpus, open_corpus, prepare
 from course_lib.data.readers import READERS, Row
 from course_lib.files import DataError
@@ -209,13 +208,6 @@ def test_subset_with_other_counts_than_its_own_is_refused(whole_and_subset, monk
     assert list((whole_and_subset / "root" / "prepared").iterdir()) == []
 
 
-def test_corpus_prepared_before_subsets_were_recorded_is_whole(prepared):
-    written = json.loads((prepared / "provenance.json").read_text())
-    del written["subset"]
-    (prepared / "provenance.json").write_text(json.dumps(written))
-    assert open_corpus(prepared).provenance.subset is False
-
-
 def test_disk_without_room_is_named_before_anything_is_read(whole_and_subset, monkeypatch):
     root = whole_and_subset / "root"
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(whole_and_subset / "whole"))
@@ -250,12 +242,6 @@ def test_tokens_and_sentence_lengths_stand_beside_the_text(prepared):
     assert rows[0]["sentence_lengths"] == [3, 2]
 
 
-def test_data_folder_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"cannot write .*toy-v\d"):
-        load_corpus("toy", root=tmp_path / "file")
-
-
 def rewrite(path, **changes):
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
@@ -271,28 +257,37 @@ def truncate(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def zero(path):
+    """The middle third of a text in the file."""
+    data = path.read_bytes()
+    place = data.index(b"Review ")
+    path.write_bytes(data[: place + 3] + bytes(3) + data[place + 6 :])
+
+
+def test_a_folder_of_an_earlier_version_is_checked_once_by_its_content(prepared):
+    (prepared / corpus.TABLES).unlink()
+    open_corpus(prepared)
+    assert list(json.loads((prepared / corpus.TABLES).read_text())) == [
+        f"splits/{split}/data-00000-of-00001.arrow" for split in ("test", "train")
+    ]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         lambda folder: (folder / "provenance.json").unlink(),
         lambda folder: truncate(folder / "provenance.json"),
-        lambda folder: (folder / "provenance.json").write_text("[]"),
-        lambda folder: (folder / "provenance.json").write_text('{"dataset": "made-up"}'),
         lambda folder: rewrite(folder / "provenance.json", dataset="imbd"),
-        lambda folder: (folder / "provenance.json").write_bytes(b'"caf\xe9"'),
         lambda folder: rewrite(folder / "splits" / "dataset_dict.json", splits=["train"]),
         lambda folder: rewrite(folder / "splits" / "train" / "state.json", _data_files=[]),
-        lambda folder: rewrite(folder / "splits" / "train" / "state.json", _split=7),
-        lambda folder: (folder / "splits" / "train" / "dataset_info.json").write_text("[]"),
         lambda folder: without_tokens(folder / "splits" / "train"),
         lambda folder: (folder / "splits" / "dataset_dict.json").unlink(),
         lambda folder: truncate(next((folder / "splits" / "train").glob("*.arrow"))),
-        lambda folder: next((folder / "splits" / "train").glob("*.arrow")).write_bytes(b""),
+        lambda folder: zero(next((folder / "splits" / "train").glob("*.arrow"))),
+        lambda folder: [(folder / corpus.TABLES).unlink(),
+                        zero(next((folder / "splits" / "train").glob("*.arrow")))],
         lambda folder: next((folder / "splits" / "test").glob("*.arrow")).unlink(),
-        lambda folder: (folder / "splits" / "train" / "state.json").unlink(),
-        lambda folder: truncate(folder / "splits" / "train" / "state.json"),
         lambda folder: (folder / "splits" / "train" / "state.json").write_text("{}"),
-        lambda folder: truncate(folder / "splits" / "train" / "dataset_info.json"),
     ],
 )  # fmt: skip
 def test_damaged_prepared_folder_is_named(prepared, damage):
@@ -304,15 +299,9 @@ def test_damaged_prepared_folder_is_named(prepared, damage):
     assert "Delete it and run again" in str(error.value)
 
 
-def test_empty_prepared_folder_does_not_count_as_prepared(tmp_path):
-    (tmp_path / "prepared" / f"toy-v{corpus.FORMAT}").mkdir(parents=True)
-    with pytest.raises(DataError, match="toy-v"):
-        load_corpus("toy", root=tmp_path)
-
-
 def test_toy_corpus_works_offline_and_has_the_sizes_of_its_card(tmp_path, no_network):
     toy = load_corpus("toy", root=tmp_path)
-    for split, sizes in TOY.sizes.items():
+    for split, sizes in CARDS["toy"].sizes.items():
         assert Counter(toy.splits[split]["label"]) == dict(enumerate(sizes))
     assert all(0 not in rows["sentence_lengths"] for rows in toy.splits["train"])
     assert all(2 <= len(lengths) <= 5 for lengths in toy.splits["train"]["sentence_lengths"])
@@ -324,9 +313,3 @@ def test_toy_corpus_made_twice_has_equal_rows_in_a_mixed_order(tmp_path):
     assert first.provenance == second.provenance
     assert first.provenance.content == content_digest(second.splits)
     assert 60 < sum(first.splits["train"]["label"][:200]) < 140
-
-
-def test_corpus_is_kept_in_the_environments_data_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
-    load_corpus("toy")
-    assert [path.name for path in (tmp_path / "prepared").iterdir()] == [f"toy-v{corpus.FORMAT}"]

@@ -9,16 +9,15 @@ from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from course_kit.research.encoder import Transformer
+from course_kit.research.small_transformer.transformer import Transformer
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
-from course_lib.models import kernels, layers
-from course_lib.models.sanet import SelfAttention
+from course_lib.models import fast
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems import Network, known_systems
 
 NETWORKS = {name: system for name, system in known_systems().items() if issubclass(system, Network)}
-OF_A_CPU = [(kernels, "packed_gru"), (layers, "bit_cut_dropout"), (SelfAttention, "forward")]
+OF_A_CPU = [(fast, "packed_gru"), (fast, "bit_cut_dropout")]
 # sparse gradients cannot be wrapped; the dense ones are those of the same sums
 VARIANTS = [
     ("han", {}),
@@ -106,6 +105,26 @@ def test_a_training_step_takes_no_way_that_is_made_for_a_cpu(name, changes, monk
         nn.functional.cross_entropy(output.logits, Elsewhere(batch.labels)).backward()
     grads = [p.grad for p in system.model.parameters() if p.grad is not None]
     assert grads and all(isinstance(grad, Elsewhere) for grad in grads)
+
+
+@pytest.mark.parametrize(("name", "changes"), VARIANTS)
+def test_a_training_step_runs_in_bfloat16(name, changes):
+    system, batch = made(name, changes)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = system.model.train()(batch.tokens, batch.mask)
+    nn.functional.cross_entropy(output.logits.float(), batch.labels).backward()
+    grads = [p.grad for p in system.model.parameters() if p.grad is not None]
+    assert grads and all(grad.isfinite().all() for grad in grads)
+
+
+@pytest.mark.parametrize(("name", "changes"), VARIANTS[:-1])  # PyTorch's own layers need a place
+def test_a_batch_without_a_place_is_answered_like_one_of_padding(name, changes):
+    system, batch = made(name, changes)
+    tokens, mask = (0 * part[1:3, ..., :1] for part in batch[:2])
+    with torch.inference_mode():
+        padding = system.model.eval()(tokens, mask.bool()).logits
+        nothing = system.model(tokens[..., :0], mask[..., :0].bool()).logits
+    torch.testing.assert_close(nothing, padding)
 
 
 def test_every_network_is_tried():

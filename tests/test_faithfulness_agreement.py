@@ -186,11 +186,12 @@ def test_an_adversary_comes_near_the_largest_divergence_on_a_grid():
 
 
 def test_rows_of_an_attention_are_moved_each_on_its_own():
-    attention = np.array([[0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
-    real = np.array([[True, True, False], [True, True, True], [False, True, False]])
+    """The last row is padding: it stays empty, and the mean is over the real rows alone."""
+    attention = np.array([[0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    real = np.array([[True, True, False], [True] * 3, [False, True, False], [False] * 3])
     found = faithfulness.adversarial_attention(ignoring, attention, real)
-    np.testing.assert_allclose(found.attention, [[0, 1, 0], [1, 0, 0], [0, 1, 0]])
-    expected = faithfulness.jensen_shannon(found.attention, attention).mean()
+    np.testing.assert_allclose(found.attention, [[0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]])
+    expected = faithfulness.jensen_shannon(found.attention[:3], attention[:3]).mean()
     assert found.divergence == pytest.approx(expected)
 
 

@@ -14,7 +14,7 @@ from strategies import (
 )
 
 from course_lib.faithfulness import attention as reduced
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.agt import AblatedAGT, AGTConfig
 from course_lib.models.iram import IRAM, IRAMConfig, visible
 from course_lib.models.layers import masked_softmax
 from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
@@ -52,7 +52,8 @@ def of_iram(tokens, mask, seed):
 
 def of_agt(tokens, mask, seed):
     torch.manual_seed(seed)
-    model = AGT(AGTConfig(embedding=6, hidden=8, layers=4, selection_layers=3), 12, 2).eval()
+    config = AGTConfig(embedding=6, hidden=8, layers=4, selection_layers=3)
+    model = AblatedAGT(config, 12, 2).eval()
     output = model(tokens, mask)
     return {"gated": reduced.agt_words(output.attention, output.gates)}
 

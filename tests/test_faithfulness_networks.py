@@ -12,8 +12,8 @@ from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
 from course_lib.faithfulness.attention import iram_steps
+from course_lib.faithfulness.document_model import DocumentModel, scaled_vectors
 from course_lib.models.iram import NGRAM_WIDTH
-from course_lib.runs.document_model import DocumentModel, scaled_vectors
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems import Network, known_systems
@@ -56,7 +56,7 @@ def texts(family, count=12):
 
 
 def log_odds(model, documents, classes, scale=1.0):
-    with scaled_vectors(model.system.model, scale):
+    with scaled_vectors(model.system, scale):
         p = model(documents)
     own = p[np.arange(len(p)), classes]
     return np.log(own) - np.log1p(-own)
@@ -65,7 +65,7 @@ def log_odds(model, documents, classes, scale=1.0):
 @families
 def test_it_predicts_what_the_system_predicts(family):
     model = function_of(family)
-    looked_at = model.system.look(rows()["test"].select(range(12)), attention=False)
+    looked_at = model.system.evaluate(rows()["test"].select(range(12)), attention=False)
     expected = looked_at.predictions.probabilities
     np.testing.assert_allclose(model(texts(family)), expected, atol=1e-6)
     words = [len(faithfulness.words_of(text)) for text in texts(family)]

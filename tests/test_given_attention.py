@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from strategies import WORDS, batch, document_lengths, ragged_batch, row_lengths, seeds, tiny_han
 
 from course_lib.metrics.invariants import check_attention, check_steps
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.models.iram import IRAM, IRAMConfig, visible
 from course_lib.models.layers import renormalised
@@ -24,7 +24,8 @@ def flat_network(name, seed=0, **changes):
         return IRAM(config, WORDS, 3).eval()
     if name == "bilstm":
         return BiLSTM(BiLSTMConfig(embedding=6, hidden=8, **changes), WORDS, 3).eval()
-    return AGT(AGTConfig(embedding=6, hidden=8, **{"layers": 4} | changes), WORDS, 3).eval()
+    config = AGTConfig(embedding=6, hidden=8, **{"layers": 4} | changes)
+    return (AblatedAGT if config.ablated else AGT)(config, WORDS, 3).eval()
 
 
 def attention_of(model, tokens, mask):
@@ -122,7 +123,7 @@ def test_uniform_attention_is_the_plain_mean_in_agt():
 def test_uniform_attention_is_the_plain_mean_in_bilstm(encoder):
     model, (tokens, mask) = flat_network("bilstm", encoder=encoder), batch([5, 3, 1], 1)
     x = model.embedding(tokens)
-    h = model.encoder(x, mask)[0] if encoder == "lstm" else torch.tanh(model.encoder(x))
+    h, _, _ = model.encoder(x, mask)
     logits = model(tokens, mask, torch.ones(3, 5)).logits
     torch.testing.assert_close(logits, model.classifier(mean_of_words(h, mask)))
 

@@ -72,20 +72,6 @@ def test_the_two_variants_differ_by_the_place_of_the_reset_gate():
     torch.testing.assert_close(before(x, 0 * h), after(x, 0 * h))  # nothing to reset
 
 
-def test_the_two_variants_agree_where_the_reset_gate_is_open():
-    before, after = both_variants(reset_bias=50.0)
-    x, h = torch.randn(5, 3), torch.randn(5, 4)
-    torch.testing.assert_close(before(x, h), after(x, h))
-
-
-@pytest.mark.parametrize("reset_after", [False, True])
-def test_a_closed_update_gate_keeps_the_state(reset_after):
-    cell, h = GRUCell(3, 4, reset_after), torch.randn(2, 4)
-    with torch.no_grad():
-        cell.u.bias[4:8] = -100
-    torch.testing.assert_close(cell(torch.randn(2, 3), h), h)
-
-
 def row_by_row(gru, x, lengths):
     """``nn.GRU`` on each row by itself, without its padding; zeros elsewhere."""
     width = x.shape[1]
@@ -127,19 +113,6 @@ def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
     ):
         expected_grad = torch.zeros_like(value) if other.grad is None else other.grad
         torch.testing.assert_close(value.grad, expected_grad, atol=1e-9, rtol=0, msg=name)
-
-
-@pytest.mark.parametrize("lengths", [[3, 1, 0, 2], [2, 2], [0, 3]])
-def test_the_written_out_backward_pass_is_the_gradient(lengths):
-    torch.manual_seed(0)
-    gru, mask = BidirectionalGRU(2, 2).double(), prefix_mask(lengths)
-    names, values = zip(*gru.named_parameters(), strict=True)
-    x = torch.randn(*mask.shape, 2, dtype=torch.float64, requires_grad=True)
-
-    def run(x, *values):
-        return torch.func.functional_call(gru, dict(zip(names, values, strict=True)), (x, mask))
-
-    assert torch.autograd.gradcheck(run, (x, *values))
 
 
 @every_device

@@ -32,7 +32,6 @@ from course_lib.views.colours import (
 )
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
-from course_lib.views.heatmap.heights import NARROW, WIDE, css_height
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
@@ -94,16 +93,6 @@ def test_takes_any_float_with_gradients(dtype):
     np.testing.assert_allclose(shown, weights.detach().float().numpy(), atol=1e-5)
 
 
-def test_numpy_and_torch_are_the_same_to_it():
-    weights = attention(2, 3, 5)
-    made = [
-        AttentionHeatmap(given, words(3), words(5), steps=["a", "b"])
-        for given in (weights, weights.numpy(), weights.tolist())
-    ]
-    assert made[0].data == made[1].data == made[2].data
-    assert made[0].spec == made[1].spec == made[2].spec
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -125,7 +114,6 @@ def test_numpy_and_torch_are_the_same_to_it():
         ({"scale": "log"}, "scale is 'log'"),
         ({"most": 0.9}, "most is 0.9; it takes at least the largest weight, 1"),
         ({"most": np.nan}, "most is nan"),
-        ({"max_tokens": 0}, "max_tokens is 0"),
     ],
 )
 def test_heatmap_says_what_is_wrong(change, says):
@@ -134,27 +122,21 @@ def test_heatmap_says_what_is_wrong(change, says):
         AttentionHeatmap(**arguments)
 
 
-def test_too_many_cells_are_refused_with_a_way_out():
-    weights = np.broadcast_to(np.float32(0), (17, 1000, 1000))
-    with pytest.raises(ValueError, match=r"17,000,000 cells.*max_tokens=1000, or give a slice"):
-        AttentionHeatmap(weights, words(1000), steps=words(17))
-    view = AttentionHeatmap(weights, words(1000), steps=words(17), max_tokens=100, title="Many")
-    assert view.spec["shape"] == [17, 100, 100]
-    assert view.spec["title"] == "Many (the first 100 of 1000 tokens)"
+@pytest.mark.parametrize("shape", [(17, 1000, 1000), (1, 1, 20_000)])
+def test_more_than_a_browser_holds_is_refused_with_a_way_out(shape):
+    weights, cells = np.broadcast_to(np.float32(0), shape), f"{np.prod(shape):,} cells"
+    with pytest.raises(ValueError, match=rf"{cells}.* 16,384 on a side. Give a slice"):
+        AttentionHeatmap(weights, words(shape[1]), words(shape[2]), steps=words(shape[0]))
 
 
-def test_a_long_side_is_refused():
-    with pytest.raises(ValueError, match="16,384 on a side"):
-        AttentionHeatmap(np.zeros((1, 20_000)), ["a"], words(20_000))
-
-
-def test_cutting_keeps_the_summaries():
-    weights = np.arange(2 * 7, dtype=float).reshape(2, 7)
-    columns = [*words(5), "s1", "s2"]
-    view = AttentionHeatmap(weights, words(2), columns, extra=2, max_tokens=3)
-    assert view.spec["columns"] == ["w0", "w1", "w2", "s1", "s2"]
-    codes = unpack(view.data, view.spec["shape"])[0] / LIVE_LEVELS * view.spec["peak"]
-    np.testing.assert_allclose(codes, weights[:, [0, 1, 2, 5, 6]], atol=1e-3)
+def test_traits_refuse_what_does_not_exist_and_forgive_a_rounding_error():
+    view = AttentionHeatmap(attention(2, 3, 3), words(3), steps=["a", "b"])
+    view.step, view.band, view.scale, view.selected = 1, 2, "sqrt", [2, 0]
+    for name, value, says in (("step", 2, "takes 0 to 1"), ("band", 3, "band is 3")):
+        with pytest.raises(ValueError, match=says):
+            setattr(view, name, value)
+    assert (view.step, view.band) == (1, 2)
+    assert AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1).most == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +150,6 @@ def test_cutting_keeps_the_summaries():
         ({"word_attention": np.full((2, 2), np.nan)}, "word_attention.0, 0. is nan"),
         ({"sentence_attention": np.ones(3)}, "sentence_attention has shape"),
         ({"sentence_attention": np.array([1, -0.5])}, "sentence_attention.1. is -0.5"),
-        ({"labels": ["x"]}, "labels has 1 names for 2 sentences"),
         ({"unit": "line"}, "unit is 'line'; it takes one of sentence, text"),
         ({"sentences": [["a"] * 20_001, ["b"]]}, "20,002 words; a page holds 20,000"),
     ],
@@ -186,16 +167,6 @@ def test_text_leaves_padding_out():
     np.testing.assert_allclose(view.spec["shares"], [0.4, 0.6], rtol=1e-6)
 
 
-def test_traits_refuse_what_does_not_exist():
-    view = AttentionHeatmap(attention(2, 3, 3), words(3), steps=["a", "b"])
-    view.step, view.band, view.scale, view.selected = 1, 2, "sqrt", [2, 0]
-    with pytest.raises(ValueError, match="step is 2; it takes 0 to 1"):
-        view.step = 2
-    with pytest.raises(ValueError, match="band is 3"):
-        view.band = 3
-    assert (view.step, view.band) == (1, 2)
-
-
 def test_heatmaps_that_are_compared_share_one_scale():
     some = [AttentionHeatmap(attention(6, 6) * size, words(6)) for size in (0.2, 0.5, 0.3)]
     peaks = [view.spec["peak"] for view in some]
@@ -206,10 +177,6 @@ def test_heatmaps_that_are_compared_share_one_scale():
     given = AttentionHeatmap(np.eye(2) * 0.2, words(2), most=1)
     assert given.most == 1 and given.spec["peak"] == pytest.approx(0.2)
     same_scale()
-
-
-def test_a_rounding_error_above_the_given_scale_is_no_error():
-    assert AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1).most == pytest.approx(1)
 
 
 def test_what_is_no_weight_is_named_in_the_description():
@@ -283,37 +250,23 @@ def test_static_pages_hold_what_is_shown():
 
 
 def test_static_pages_are_small():
-    steps = words(6)
-    small = AttentionHeatmap(attention(6, 60, 60), words(60), steps=steps)
+    small = AttentionHeatmap(attention(6, 60, 60), words(60), steps=words(6))
     assert len(small.to_html()) <= 64_000
-    large = AttentionHeatmap(attention(6, 1000, 1000), words(1000), steps=steps)
-    page = large.to_html()
-    assert len(page) <= 8_000_000
-    assert packed(page)[0]["spec"]["precision"] == ""
+    large = AttentionHeatmap(attention(6, 500, 500), words(500), steps=words(6))
+    assert len(large.to_html()) <= 2_500_000
 
 
-@pytest.mark.parametrize(("narrow", "wide"), [(500, 200), (200, 500), (300, 300.2)])
-def test_a_height_goes_with_the_width_of_the_page_between_two_bounds(narrow, wide):
-    css = css_height(narrow, wide)
-    numbers = [float(number) for number in re.findall(r"-?[\d.]+", css)]
-    if round(narrow) == round(wide):
-        assert css == "300px"
-        return
-    low, start, slope, high = numbers
-    assert (low, high) == (min(narrow, wide), max(narrow, wide))
-    for page, height in ((NARROW, narrow), (WIDE, wide)):
-        assert start + slope / 100 * page == pytest.approx(height, abs=1)
+def test_a_frame_begins_about_as_tall_as_it_will_be():
+    def height(view):
+        return int(re.search(r"height:(\d+)px", view.to_html())[1])
 
-
-def test_flat_attention_is_told_less_finely_and_says_so():
-    weights = attention(6, 1000, 1000, temperature=4)
-    page = AttentionHeatmap(weights, words(1000), steps=words(6)).to_html()
-    assert len(page) <= 8_000_000
-    state, codes = packed(page)
-    percent = float(re.search(r"± ([\d.]+) %", state["spec"]["precision"])[1])
-    shown = codes / state["spec"]["levels"] * state["spec"]["peak"]
-    error = np.abs(shown - weights.numpy()).max() / weights.max().item()
-    assert 100 * error <= percent * 1.02 < 0.2
+    square, flat = (
+        AttentionHeatmap(np.eye(30), words(30)),
+        AttentionHeatmap(np.eye(3, 9), words(3), words(9)),
+    )
+    assert 800 < height(square) < 1000 and 150 < height(flat) < 300
+    long, short = (AttentionText([words(n)], np.ones((1, n)) / n) for n in (400, 10))
+    assert height(long) > 3 * height(short) and height(short) < 150
 
 
 HOSTILE = ["</iframe>", "</script>", '"]]>', "<img src=x onerror=alert(1)>", "&quot;", "\ud800"]
@@ -323,7 +276,7 @@ HOSTILE = ["</iframe>", "</script>", '"]]>', "<img src=x onerror=alert(1)>", "&q
 def test_no_token_stands_in_a_static_page(token):
     pages = [
         AttentionHeatmap(np.eye(2), [token, "b"], steps=None, title=token).to_html(),
-        AttentionText([[token, "b"]], np.ones((1, 2)), title=token, labels=[token]).to_html(),
+        AttentionText([[token, "b"]], np.ones((1, 2)), title=token).to_html(),
     ]
     for page in pages:
         title = re.match(
@@ -343,8 +296,7 @@ def test_the_module_can_stand_in_a_script():
 @pytest.mark.parametrize(
     "view",
     [
-        lambda: AttentionHeatmap(attention(6, 1000, 1000), words(1000), steps=words(6)),
-        lambda: AttentionHeatmap(attention(300, 300, temperature=3), words(300), band=4),
+        lambda: AttentionHeatmap(attention(300, 300), words(300), band=4),
         lambda: AttentionHeatmap(attention(3, 40), words(3), words(40), extra=2, title="$x_1$"),
         lambda: AttentionHeatmap(np.eye(9), words(9), transpose=True, outline=0.9, normalise=True),
         lambda: AttentionText([words(150)] * 3, np.full((3, 150), 1 / 150), np.ones(3) / 3),
@@ -354,13 +306,6 @@ def test_pictures_are_small_enough_to_commit(view):
     data = view().to_png()
     assert len(data) <= PICTURE_LIMIT
     assert min(Image.open(io.BytesIO(data)).size) > 60
-
-
-def test_a_picture_shows_the_map():
-    view = AttentionHeatmap(np.eye(2), ["a", "b"])
-    pixels = np.array(Image.open(io.BytesIO(view.to_png())).convert("RGB")).reshape(-1, 3)
-    distances = np.abs(pixels - 255 * np.array(to_rgb(ATTENTION_HEX[-1]))).max(1)
-    assert (distances < 4).mean() > 0.05
 
 
 def linear(rgb):

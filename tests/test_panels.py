@@ -36,8 +36,8 @@ def test_heads_stand_in_a_row_for_each_layer_the_lowest_below():
     assert len(places) == 6 and bar.get_ylabel() == "weight" and figure.get_suptitle() == "T"
     upper, lower = places["layer 2, head 3"], places["layer 1, head 3"]
     assert upper.get_position().y0 > lower.get_position().y0
-    assert np.allclose(upper.images[0].get_array(), weights[1, 2])
-    assert {axis.images[0].get_clim() for axis in panels} == {(0.0, 0.8)}
+    assert np.allclose(upper.collections[0].get_array(), weights[1, 2])
+    assert {axis.collections[0].get_clim() for axis in panels} == {(0.0, 0.8)}
 
 
 def test_heads_that_do_not_fit_their_words_are_refused():
@@ -57,6 +57,20 @@ def test_bars_share_a_scale_and_the_line_of_equal_shares():
     assert any(np.allclose(line.get_ydata(), 1 / 3) for line in second.lines)
 
 
+def test_signed_bars_have_a_scale_each_and_the_second_colour_below_zero():
+    figure = views.bar_panels({"value": [-1.0, 0.0, 1.0], "weight": [9, 1, 0]}, "abc", signed=True)
+    value, weight = figure.axes
+    assert value.get_ylim()[1] < 2 < weight.get_ylim()[1]
+    below, zero, above = [bar.get_facecolor() for bar in value.patches]
+    assert below != zero == above
+
+
+def test_a_scale_may_end_below_the_largest_value_and_says_so():
+    figure = views.heatmap_panels({"": np.eye(2)}, ["a", "b"], ["x", "y"], most=0.4)
+    assert figure.axes[0].collections[0].get_clim() == (0, 0.4)
+    assert len(figure.axes[1].patches) == 1  # the arrow of the colour bar
+
+
 def test_signed_values_have_zero_in_the_middle_of_the_scale_and_cells_may_be_framed():
     figure = views.heatmap_panels(
         {"": [[-2.0, 1.0], [0.0, 0.5]]}, ["a", "b"], ["x", "y"], signed=True, framed=[(0, 1)]
@@ -73,7 +87,7 @@ def test_histograms_share_their_bins_and_name_the_lines():
     )
     (axis,) = figure.axes
     assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
-    assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two", "paper"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["paper", "one", "two"]
 
 
 def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():

@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from own_files import ROWS, TINY, UNICODE, delimited, write
+from custom_files import ROWS, TINY, UNICODE, delimited, write
 
-from course_kit.research.faithfulness.faithfulness_record import record_path
+from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_lib import cli
-from course_lib.data import own_texts
+from course_lib.data import custom_texts
 from course_lib.files import DataError
 from course_lib.runs import predict, records, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
@@ -29,7 +30,7 @@ def run(request, tmp_path):
     small = request.param == "tfidf"
     changes = {} if small else {"training.epochs": 1}
     preset = "words" if small else "small"
-    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
     spec = RunSpec(request.param, name, preset, changes, device="cpu", threads=1)
     train(spec, tmp_path / "run")
     return load_run(tmp_path / "run")
@@ -75,7 +76,7 @@ def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(run, 
 
 @pytest.fixture
 def han(tmp_path):
-    name = own_texts(write(tmp_path / "films.csv"), UNICODE)
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     return train(spec, tmp_path / "run")
 
@@ -104,11 +105,33 @@ def test_an_interrupted_prediction_goes_on(han, file, tmp_path, monkeypatch):
     assert not (tmp_path / "out.csv.parts").exists()
 
 
+def test_damaged_parts_are_refused_in_one_sentence(han, file, tmp_path, monkeypatch):
+    parts = tmp_path / "out.csv.parts"
+    with monkeypatch.context() as patch:
+        patch.setattr(predict, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            predict_file(han, file, tmp_path / "out.csv")
+    (part,) = parts.glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:50])
+    with pytest.raises(DataError, match=r"000000.parquet is damaged .*: delete .*out.csv.parts"):
+        predict_file(han, file, tmp_path / "out.csv")
+    pq.write_table(pa.table({"mine": [1]}), part)
+    with pytest.raises(DataError, match=r"000000.parquet has other columns: delete"):
+        predict_file(han, file, tmp_path / "out.csv")
+    (parts / "about.json").write_text('{"run": "h')
+    with pytest.raises(SpecError, match=r"out.csv.parts holds predictions of another run or file"):
+        predict_file(han, file, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
     path = tmp_path / "new.jsonl"
     path.write_text('{"text": "Good."}\n{"text": null}\n')
     with pytest.raises(DataError, match=r"new.jsonl line 2, column 'text': None is not a text"):
         predict_file(han, path, tmp_path / "out.csv")
+    path.write_text(r'{"text": "a \ud800"}')
+    with pytest.raises(DataError, match=r"line 1, column 'text': '\\ud800' is half of a character"):
+        predict_file(han, path, tmp_path / "again.csv")
     (tmp_path / "out.csv").write_text("mine")
     with pytest.raises(SpecError, match=r"out.csv exists already: move it, or name another"):
         predict_file(han, path, tmp_path / "out.csv")
@@ -121,7 +144,7 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setattr(records, "REPOSITORY", tmp_path)
     assert weights.any_run("run").record == load_run(Path("run")).record == han.record
-    assert record_path("run") == tmp_path / "run" / "faithfulness.json"
+    assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 
 
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):

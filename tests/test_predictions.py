@@ -93,7 +93,7 @@ def test_a_run_keeps_its_test_predictions_beside_its_record(finished):
     found = read_predictions(runs / SPEC.id / "predictions.npz", done.record["predictions"])
     rows = load_corpus("toy").splits["test"]
     assert np.array_equal(found.labels, rows["label"][:])
-    probabilities = done.system.look(rows).predictions.probabilities.numpy()
+    probabilities = done.system.evaluate(rows).predictions.probabilities.numpy()
     assert np.array_equal(found.classes, probabilities.argmax(1))
     assert found.right.mean() == pytest.approx(done.record["test"]["accuracy"])
 

@@ -36,12 +36,12 @@ def test_order_depends_on_the_rows_alone(tmp_path):
 
 
 @pytest.mark.parametrize("part", [1, 7, 50])
-def test_rows_sorted_in_parts_stand_in_the_order_of_one_sort(tmp_path, monkeypatch, part):
+def test_rows_read_in_parts_stand_in_the_order_of_one_sort(tmp_path, monkeypatch, part):
     rows = [Row("train", f"Review {i % 90}.", (i // 90) % 2) for i in range(200)]
     rows += [Row("test", "Other.", 1)]
     tables = []
     for size in (1000, part):
-        monkeypatch.setattr(corpus, "PART", size)
+        monkeypatch.setattr(corpus, "READ", size)
         prepare(made_up_card(rows), lambda: iter(rows), ORIGIN, tmp_path / str(size))
         splits = corpus.datasets.load_from_disk(str(tmp_path / str(size) / "splits"))
         tables.append({split: table.to_dict() for split, table in splits.items()})
@@ -107,19 +107,6 @@ def test_reading_that_stops_half_way_leaves_nothing(tmp_path, stop):
     with pytest.raises(type(stop)):
         prepare(card, read, ORIGIN, tmp_path / "p" / "made-up")
     assert list((tmp_path / "p").iterdir()) == []
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_full_disk_while_preparing_names_the_folder_and_leaves_nothing(
-    tmp_path, full_disk, workers
-):
-    rows = [Row("train", f"Review {i}. " + "It was good. " * 10, 0) for i in range(1000)]
-    folder = tmp_path / "p" / "made-up"
-    # 250 kB hold the rows (about 150 kB), but not their tokens
-    for size in (50_000, 250_000):
-        with full_disk(size), pytest.raises(DataError, match=f"cannot write {folder}: .*File too"):
-            prepare(made_up_card(rows), lambda: iter(rows), ORIGIN, folder, workers=workers)
-        assert list(folder.parent.iterdir()) == []
 
 
 def overflowing(rows):

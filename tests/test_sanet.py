@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 from strategies import (
     WORDS,
     batch,
@@ -18,7 +17,6 @@ from strategies import (
 
 from course_lib.metrics import invariants
 from course_lib.metrics.invariants import InvariantError
-from course_lib.models import sanet
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
 
 TINY = {"embedding": 6, "hidden": 8}
@@ -94,7 +92,7 @@ def test_the_forward_pass_is_the_papers(settings, lengths, seed):
 @every_device
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lengths=row_lengths(longest=9), seed=seeds)
-def test_both_attention_paths_agree(always_fused, settings, device, lengths, seed):
+def test_both_attention_paths_agree(settings, device, lengths, seed):
     model = tiny_sanet(seed % 7, **settings).to(device)
     tokens, mask = (part.to(device) for part in batch(lengths, seed))
     with torch.inference_mode():
@@ -104,13 +102,7 @@ def test_both_attention_paths_agree(always_fused, settings, device, lengths, see
     assert (shown.attention is None) == (not model.config.attention)
 
 
-@pytest.fixture
-def always_fused(monkeypatch):
-    """Short documents, too, go the way of long ones."""
-    monkeypatch.setattr(sanet, "SHORT", 0)
-
-
-def test_both_paths_have_the_same_gradients(always_fused):
+def test_both_paths_have_the_same_gradients():
     tokens, mask = batch([5, 1, 9, 0], 3)
     gradients = []
     for attention in (False, True):
@@ -163,14 +155,6 @@ def test_unmasked_pooling_depends_on_the_neighbours():
     tokens, mask = batch([2, 9], 1)
     with pytest.raises(InvariantError, match="alone"):
         invariants.check_neighbours(model, tokens, mask)
-
-
-def test_a_document_longer_than_short_is_the_same_document():
-    """Invariants over lengths on both sides of the boundary between the two paths."""
-    model = tiny_sanet()
-    tokens, mask = batch([sanet.SHORT + 9, sanet.SHORT, 0], 2)
-    invariants.check_neighbours(model, tokens, mask, tolerance=1e-5)
-    invariants.check_padding(model, tokens[1:, : sanet.SHORT], mask[1:, : sanet.SHORT])
 
 
 def test_the_baseline_has_the_same_shapes_and_no_attention():
@@ -267,13 +251,3 @@ def test_a_given_embedding_keeps_its_width():
     assert model.projection.in_features == 9 and model(tokens, mask).logits.shape == (2, 3)
     with pytest.raises(ValueError, match=r"shape \(3, 6\); 12 words need \(12, width\)"):
         SANet(SANetConfig(**TINY), WORDS, 3, torch.zeros(3, 6))
-
-
-@given(st.integers(1, 3))
-def test_a_batch_of_empty_documents_has_finite_logits_and_gradients(blocks):
-    model = tiny_sanet(blocks=blocks)
-    tokens, mask = torch.zeros(2, 3, dtype=torch.int64), torch.zeros(2, 3, dtype=torch.bool)
-    logits = model(tokens, mask).logits
-    logits.sum().backward()
-    assert logits.isfinite().all()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from sweeping import HOSTILE_TEXTS, sweep
 from test_erasing import TEXT, WORDS, parts, small
 from test_heatmap import unpack
 
-from course_kit.exercises import HOSTILE_TEXTS, sweep
 from course_lib.explore import explore_seeds
-from course_lib.explore.seeds import apart
-from course_lib.runs.document_model import DocumentModel
+from course_lib.explore.seeds import difference
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views import AttentionHeatmap
 
 
@@ -33,7 +33,7 @@ def test_each_row_is_its_networks_attention_and_answer(pair):
         (answer,), attention = model.answers([document])
         np.testing.assert_allclose(row, attention["attention"][0], atol=1e-5)
         assert label == f"{name}: {run.system.classes[answer.argmax()]} {answer.max():.2f}"
-    assert shown.spec["title"] == apart(*drawn(shown)) and not np.allclose(*drawn(shown))
+    assert shown.spec["title"] == difference(*drawn(shown)) and not np.allclose(*drawn(shown))
 
 
 def test_every_hostile_text_is_read(pair):
@@ -48,10 +48,10 @@ def test_every_hostile_text_is_read(pair):
         ([1.0], [1.0], "0%", None),  # one word has no ranking
     ],
 )
-def test_how_far_two_attentions_are_apart(first, second, share, tau):
+def test_how_far_two_attentions_differ(first, second, share, tau):
     said = f"{share} of the weight lies on other words"
     ranks = "" if tau is None else f"; Kendall's τ of the rankings is {tau}"
-    assert apart(np.array(first), np.array(second)) == said + ranks
+    assert difference(np.array(first), np.array(second)) == said + ranks
 
 
 def test_what_cannot_be_compared_is_refused(pair):

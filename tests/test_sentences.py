@@ -12,18 +12,12 @@ from hypothesis import strategies as st
 from course_lib.data import catalog
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
-from course_lib.data.movie_cards import (
-    MOVIES2,
-    MOVIES5,
-    MOVIES_PACKAGE,
-    SENTENCE_CARDS,
-    SST2,
-    SST_ARCHIVE,
-)
 from course_lib.data.readers import MOVIES_ARCHIVE, MOVIES_FILE, READERS, Row, read_movies, read_sst
 from course_lib.data.trees import Phrase, read_tree, unescape
 from course_lib.files import DataError
 
+SST_ARCHIVE = CARDS["sst2"].sources[0].downloads[0]
+SENTENCES = ("sst2", "sst5", "sst5_all", "sst2_sentences", "movies2", "movies5")
 GOOD = "(3 (2 It) (4 (2 is) (4 (3 very) (3 good))))"
 NEUTRAL = "(2 (2 It) (2 (2 is) (2 (2 a) (2 (2 film) (2 .)))))"
 BAD = {
@@ -167,26 +161,9 @@ def test_last_line_may_end_in_any_way(archive_of, end):
     assert len(list(read_sst(archive_of(GOOD.encode() + end), 5))) == 3
 
 
-def test_empty_file_is_named(archive_of):
-    with pytest.raises(DataError, match=r"trees\.zip: trees/dev\.txt line 1: no tree"):
-        list(read_sst(archive_of(dev=b""), 5))
-
-
 def test_missing_file_is_named(archive_of):
     with pytest.raises(DataError, match=r"trees\.zip: cannot be read.*trees/test\.txt"):
         list(read_sst(archive_of(test=None), 5))
-
-
-def test_bytes_that_are_not_utf_8_are_named(archive_of):
-    with pytest.raises(DataError, match=r"trees/train\.txt: not UTF-8 at byte 6"):
-        list(read_sst(archive_of("(3 caf\xe9)\n".encode("latin-1")), 5))
-
-
-def test_truncated_archive_is_named(archive_of):
-    archive = archive_of([GOOD] * 500)
-    archive.write_bytes(archive.read_bytes()[:-40])
-    with pytest.raises(DataError, match=r"trees\.zip: cannot be read, truncated or damaged"):
-        list(read_sst(archive, 5))
 
 
 def test_tokens_are_the_trees_own_and_need_no_splitter(
@@ -195,7 +172,7 @@ def test_tokens_are_the_trees_own_and_need_no_splitter(
     odd = r"(1 (1 (1 Mr.) (1 8" + "\xa0" + r"1\/2)) (1 (1 ca) (1 (1 n't) (1 (1 -LRB-) (1 ``)))))"
     archive = archive_of((odd,), (odd,), (odd,))
     sizes = {"train": (2, 0), "validation": (1, 0), "test": (1, 0)}
-    card = replace(SST2, sizes=sizes, content=None)
+    card = replace(CARDS["sst2"], sizes=sizes, content=None)
     monkeypatch.setitem(catalog.CARDS, "sst2", card)
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(archive.parent))
     archive.rename(archive.parent / SST_ARCHIVE.filename)
@@ -215,8 +192,9 @@ def counts_of(name, path):
     return {split: tuple(counts[split, label] for label in labels) for split in card.sizes}
 
 
-@pytest.mark.parametrize("card", SENTENCE_CARDS, ids=lambda card: card.name)
-def test_real_files_have_the_counts_of_the_catalog(real_file, card):
+@pytest.mark.parametrize("name", SENTENCES)
+def test_real_files_have_the_counts_of_the_catalog(real_file, name):
+    card = CARDS[name]
     (download,) = card.sources[0].downloads
     assert counts_of(card.name, real_file(download.filename)) == card.sizes
 
@@ -253,7 +231,7 @@ def test_real_corpora_hold_the_rows_that_the_catalog_promises(real_file, tmp_pat
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(SST_ARCHIVE.filename).parent))
     corpus = load_corpus("sst2", workers=1, root=tmp_path)
     rows = corpus.splits["validation"]
-    assert corpus.provenance.content == SST2.content
+    assert corpus.provenance.content == CARDS["sst2"].content
     assert [" ".join(tokens) for tokens in rows["tokens"]] == rows["text"][:]
 
 
@@ -323,13 +301,8 @@ def test_line_that_is_no_scored_sentence_is_named(package_of, line):
         list(read_movies(package, 5))
 
 
-def test_package_without_the_scores_is_named(tmp_path, make_tar):
-    with pytest.raises(DataError, match=r"other\.tar\.gz: cannot be read.*hutto"):
-        list(read_movies(make_tar(tmp_path / "other.tar.gz", {"x": b""}), 5))
-
-
 def test_real_movie_sentences_stand_in_one_split_each(real_file):
-    package = real_file(MOVIES_PACKAGE.filename)
-    for card, total in ((MOVIES2, 10_566), (MOVIES5, 10_603)):
-        rows = list(READERS[card.name](package))
+    package = real_file(CARDS["movies2"].sources[0].downloads[0].filename)
+    for name, total in (("movies2", 10_566), ("movies5", 10_603)):
+        rows = list(READERS[name](package))
         assert len(rows) == len({row.text for row in rows}) == total

@@ -47,7 +47,7 @@ def solution_cell(source=FUNCTION, **changes):
 
 def check_cell(source="", **changes):
     source = source or (
-        "from course_lib import teaching\nteaching.check_masked_softmax(my_softmax)"
+        "from course_kit import exercises\nexercises.check_masked_softmax(my_softmax)"
     )
     return new_code_cell(source, metadata={"nbgrader": CHECK | changes})
 
@@ -56,7 +56,7 @@ def small_lesson():
     parameters = new_code_cell("profile = 'lesson'", metadata={"tags": ["parameters"]})
     number = f"{BEGIN}\nhalf = 1 / 2\n{END}\nprint('half is', half)"
     check_number = (
-        "from course_kit.exercises.checks import check_number\n"
+        "from course_kit.exercises import check_number\n"
         "check_number('half', half, 0.5, 'a whole over two')"
     )
     made = new_notebook(
@@ -125,9 +125,13 @@ def test_a_small_lesson_from_copy_to_solved(tmp_path):
     assert_learners_can_work(small_lesson(), tmp_path)
 
 
-@pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
-def test_a_lesson_from_copy_to_solved(path, tmp_path):
-    assert_learners_can_work(nbformat.read(path, as_version=4), tmp_path)
+def test_an_open_copy_of_a_lesson_runs_to_its_end(tmp_path):
+    """Of the cheapest lesson; what lets the others run on is read from their cells."""
+    path = next(path for path in lessons.lesson_paths() if path.stem.startswith("01"))
+    source = nbformat.read(path, as_version=4)
+    executed = run(students.student_copy(source, path.name), tmp_path / "copy.ipynb")
+    for exercise in students.find_exercises(source, path.name):
+        assert "is still open" in printed(executed, exercise.check + 1), exercise.grade_id
 
 
 def test_a_copy_keeps_all_but_the_solution():

@@ -15,9 +15,10 @@ from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems import Network, known_systems
-from course_lib.training.checkpoints import Checkpoints, History
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import make_optimizer
 from course_lib.training.devices import make_accelerator
+from course_lib.training.history import History
 from course_lib.training.loop import _train_epoch
 
 READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__float__")

@@ -62,7 +62,7 @@ def test_a_loaded_one_reads_and_predicts_the_same(trained):
     spec, folder, done = trained
     again = load_run(folder, spec).system
     rows = done.corpus.splits["test"]
-    assert classification_metrics(again.look(rows).predictions) == done.record["test"]
+    assert classification_metrics(again.evaluate(rows).predictions) == done.record["test"]
     before, after = done.system.read(OURS), again.read(OURS)
     assert before.tokens == after.tokens
     np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
@@ -112,7 +112,7 @@ def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):
 def test_a_row_of_the_corpus_reads_as_it_is_predicted(trained):
     _, _, done = trained
     rows = done.corpus.splits["test"].select(range(5))
-    predictions = done.system.look(rows).predictions
+    predictions = done.system.evaluate(rows).predictions
     for row, expected in zip(rows, predictions.probabilities.numpy(), strict=True):
         reading = done.system.read(row)
         np.testing.assert_allclose(reading.probabilities, expected, atol=1e-5)
@@ -147,7 +147,7 @@ def test_the_record_has_the_means_of_the_figures_of_all_test_rows(measured):
     assert recorded["split"] == "test" and trained.keys() == untrained.keys()
     assert trained != untrained
     assert spec.system != "iram" or trained.keys() == IRAM_FIGURES
-    figures = done.system.look(done.corpus.splits["test"]).figures
+    figures = done.system.evaluate(done.corpus.splits["test"]).figures
     for name, mean in trained.items():
         assert figures[name].double().mean(0).tolist() == pytest.approx(mean, abs=1e-5)
 
@@ -179,7 +179,7 @@ def test_an_untrained_gate_without_a_bias_is_half_open():
 def test_figures_are_those_of_the_attention(measured):
     spec, done = measured
     rows = done.corpus.splits["test"]
-    look = done.system.look(rows)
+    look = done.system.evaluate(rows)
     tokens, mask = done.system.encode(rows).batch(np.arange(len(rows)))[:2]
     output = done.system.forward(tokens, mask)
     if spec.system == "sanet":
@@ -207,7 +207,7 @@ def test_untrained_figures_are_those_of_the_weights_that_a_training_begins_with(
     spec, done = measured
     system, rows = system_of(spec, done.corpus), split_rows(done.corpus)
     system.build(rows, spec.seed)
-    figures = system.look(rows["test"]).figures
+    figures = system.evaluate(rows["test"]).figures
     for name, mean in done.record["attention"]["untrained"].items():
         assert figures[name].double().mean(0).tolist() == pytest.approx(mean, abs=1e-5)
 
@@ -306,7 +306,7 @@ def test_the_simple_baseline_is_fitted_to_its_optimum():
     spec = RunSpec("tfidf", "toy", "words", threads=1)
     tight = replace(spec, overrides={"training.tolerance": 1e-9})
     rows = load_corpus("toy").splits["test"]
-    first, second = (train(each).system.look(rows).predictions.probabilities
+    first, second = (train(each).system.evaluate(rows).predictions.probabilities
                      for each in (spec, tight))  # fmt: skip
     assert (first - second).abs().max() < 1e-3
 

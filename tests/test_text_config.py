@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from course_lib.data import TextConfig, catalog
 from course_lib.data.catalog import CARDS
-from course_lib.data.vector_cards import GLOVE_50D
 
 REFUSED = {
     "max_tokens": (-1, 1.0, True, "7", None),
@@ -82,7 +81,7 @@ def test_what_needs_vectors_is_refused_without_them(change):
 def test_vectors_that_join_the_catalog_can_be_asked_for(monkeypatch):
     with pytest.raises(ValueError, match="got 'more'"):
         TextConfig(vectors="more")
-    monkeypatch.setitem(CARDS, "more", dataclasses.replace(GLOVE_50D, name="more"))
+    monkeypatch.setitem(CARDS, "more", dataclasses.replace(CARDS["glove.6B.50d"], name="more"))
     assert TextConfig(vectors="more").vectors == "more"
 
 

@@ -23,8 +23,8 @@ from trainings import (
 )
 
 from course_lib.data.batches import Batches
-from course_lib.training.checkpoints import Epoch, History
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
+from course_lib.training.history import Epoch, History
 from course_lib.training.loop import predict
 
 
@@ -57,6 +57,15 @@ def test_an_epochs_figures_are_those_of_the_model_on_the_data():
         rows = probabilities[torch.arange(40), labels].numpy()
         assert loss == pytest.approx(-np.log(rows).mean(), abs=1e-5)
         assert accuracy == pytest.approx(((rows > 0.5).mean()), abs=1e-6)
+
+
+def test_the_penalty_is_no_part_of_the_training_loss_that_is_recorded():
+    documents = toy_documents("train", 0, 40)
+    probabilities, labels = predict(OneWord(), Batches(documents, 40))
+    config = replace(CONFIG, epochs=1, batch_size=40)
+    history = fit(OneWord(penalty=0.5), (documents, documents), config)
+    loss = torch.nn.functional.nll_loss(probabilities.log(), labels).item()
+    assert history.epochs[0].train_loss == pytest.approx(loss, abs=1e-6)
 
 
 def test_dropout_acts_in_every_training_step_and_in_no_validation():
@@ -319,7 +328,7 @@ def test_the_best_epoch_is_the_first_of_the_lowest():
 
 def test_a_loss_that_is_not_finite_names_epoch_and_batch():
     config = replace(CONFIG, learning_rate=1e38)
-    says = rf"loss is (nan|inf) in epoch 1, batch 2 of {STEPS} \(documents \["
+    says = r"loss is (nan|inf) in epoch 1, batch 2 \(documents \["
     with pytest.raises(TrainingError, match=says):
         fit(new_model(), data(), config)
 

@@ -6,8 +6,8 @@ import io
 import ipywidgets as widgets
 import pytest
 from PIL import Image
+from sweeping import SweepError, sweep
 
-from course_kit.publishing.sweeping import SweepError, sweep
 from course_lib.explore import explore_values
 
 VALUES = {"low": 0.1, "middle": 1.0, "high": 10.0}

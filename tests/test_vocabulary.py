@@ -74,10 +74,6 @@ def test_counting_spans_chunks_of_rows_and_obeys_a_selection(monkeypatch):
     assert Vocabulary.build(rows.select([8, 1, 6, 0, 6])).words == ("c", "b", "a")
 
 
-def test_case_makes_different_words():
-    assert Vocabulary.build(rows_of([["Good", "good", "good"]])).words == ("good", "Good")
-
-
 @given(WORDS, st.lists(WORD))
 def test_encoding_agrees_with_a_dictionary_and_decoding_undoes_it(words, tokens):
     vocabulary = Vocabulary(words)
@@ -94,12 +90,6 @@ def test_encoding_takes_arrow_arrays_with_an_offset():
     assert Vocabulary(("a", "b")).encode(tokens).tolist() == [3, 2, 1, 3]
 
 
-def test_word_of_100_000_characters_is_unknown_or_found_like_any_other():
-    enormous = "x" * 100_000
-    assert Vocabulary(("a",)).encode([enormous, "a"]).tolist() == [1, 2]
-    assert Vocabulary((enormous,)).encode([enormous, "a"]).tolist() == [2, 1]
-
-
 @given(words=WORDS)
 def test_saving_and_loading_gives_the_same_vocabulary(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("vocabulary") / "words.txt"
@@ -113,13 +103,6 @@ def test_saving_replaces_the_old_file_and_leaves_no_other(tmp_path):
     Vocabulary(("new",)).save(tmp_path / "words.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["words.txt"]
     assert Vocabulary.load(tmp_path / "words.txt").words == ("new",)
-
-
-def test_full_disk_keeps_the_old_vocabulary(tmp_path, full_disk):
-    Vocabulary(("old",)).save(tmp_path / "words.txt")
-    with full_disk(1000), pytest.raises(DataError, match=r"cannot write .*words\.txt"):
-        Vocabulary(("x" * 2000,)).save(tmp_path / "words.txt")
-    assert Vocabulary.load(tmp_path / "words.txt").words == ("old",)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from course_lib.data.corpus import load_corpus
 from course_lib.metrics.classification import sampling_error
 from course_lib.runs.records import RESULTS, describe_environment, kept_accuracy, write_json
 from course_lib.runs.run import split_rows
-from course_lib.runs.settings import Settings
+from course_lib.runs.settings import Settings, SpecError
 from course_lib.runs.systems.han import HANSystem
 from course_lib.runs.systems.system import Rows
 from course_lib.training.config import TrainingError
@@ -42,6 +42,11 @@ class MuseumSpec:
     vectors: str = "glove.6B.50d"
     device: str = "cpu"
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "epochs", "threads"):
+            if (value := getattr(self, name)) < 1:
+                raise SpecError(f"{name} takes a whole number from 1, got {value}")
 
 
 def train_museum(spec: MuseumSpec, specimens: tuple[Specimen, ...] = MUSEUM) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from course_lib.cli import Command, command_of
-from course_lib.files import REPOSITORY
+from course_lib.files import REPOSITORY, DataError
 
 NBVAL = (
     "notebooks/[0-9]*.ipynb",
@@ -29,26 +29,35 @@ def _some_notebooks(parser: argparse.ArgumentParser) -> None:
 
 def _course(options: argparse.Namespace) -> int:
     from course_kit.publishing import lessons, site
+    from course_kit.reading_room.page.build import write_page
     from course_lib.profile import profile_from_environment
 
-    outcomes = site.course(profile_from_environment())
+    profile = profile_from_environment()
+    if profile != "smoke":
+        lessons.prepare_data()
+    with lessons.views_shown("static"):
+        outcomes = list(lessons.execute_all(site.pages(), profile))
+    write_page()
+    site.write_site()
     print(f"\n{lessons.summary(outcomes)}\n")
     print(f"Open {site.SITE / 'index.html'} or run `attention-course lab`.")
     return _status(outcomes)
 
 
 def _contents(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lesson_tables
+    from course_kit.publishing import contents
 
-    lesson_tables.write_tables()
+    contents.write_tables()
     return 0
 
 
 def _notebooks(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lesson_tables, lessons
+    from course_kit.publishing import contents, lessons
 
+    if absent := [path for path in options.notebooks if not path.is_file()]:
+        raise DataError(f"{absent[0]}: no such notebook")
     outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
-    lesson_tables.write_tables()
+    contents.write_tables()
     print(f"\n{lessons.summary(outcomes)}")
     return _status(outcomes)
 
@@ -63,21 +72,19 @@ def _students_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _students(options: argparse.Namespace) -> int:
-    from course_kit.publishing import desk, lessons
+    from course_kit.publishing import lessons, workspace
 
     folder = options.to or lessons.STUDENTS
-    copies = desk.learner_copies(options.notebooks or lessons.lesson_paths(), folder)
-    for copy in desk.write_copies(copies, folder):
-        print(copy.offer or _from_repository(copy.path))
+    copies = workspace.learner_copies(options.notebooks or lessons.lesson_paths(), folder)
+    for copy in workspace.write_copies(copies, folder):
+        print(*(copy.messages or [_from_repository(copy.path)]), sep="\n")
     return 0
 
 
 def _progress(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lessons, progress
+    from course_kit.publishing import exercise_progress, lessons
 
-    course = progress.read_progress(lessons.STUDENTS)
-    page = progress.write_page(course, lessons.STUDENTS)
-    print(f"{progress.as_text(course)}; each of them in {_from_repository(page)}")
+    print(exercise_progress.as_text(exercise_progress.read_progress(lessons.STUDENTS)))
     return 0
 
 
@@ -86,25 +93,24 @@ def _from_repository(path: Path) -> Path:
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
-    from course_lib.runs import own
+    from course_lib.runs import custom
 
     parser.add_argument("dataset", nargs="?", help="only this file or folder of your own texts")
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
-    own.add_column_arguments(parser)
+    custom.add_column_arguments(parser)
 
 
 def _data(options: argparse.Namespace) -> int:
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     if options.dataset:
-        from course_lib.runs import own
+        from course_lib.runs import custom
 
-        print(own.prepared_texts(options.dataset, options))
+        print(custom.prepared_texts(options.dataset, options))
         return 0
     from course_kit.publishing import lessons
 
-    with lessons.watched([], "") as progress:
-        lessons.prepare_data(progress)
+    lessons.prepare_data()
     return 0
 
 
@@ -119,28 +125,36 @@ def _lab_arguments(parser: argparse.ArgumentParser) -> None:
 def _lab(options: argparse.Namespace) -> int:
     if options.source == "notebooks":
         return _python("jupyterlab", "--notebook-dir=notebooks", *options.further)
-    from course_kit.publishing import desk, lessons, progress
+    from course_kit.publishing import lessons, workspace
 
     paths, folder = lessons.lesson_paths(), lessons.STUDENTS
-    copies = {desk.START: desk.start_notebook(paths)} | desk.learner_copies(paths, folder)
-    offers = [copy.offer for copy in desk.write_copies(copies, folder) if copy.offer]
-    print(*offers, sep="\n", end="\n" if offers else "")
-    progress.write_page(progress.read_progress(folder), folder)
+    copies = {workspace.START: workspace.start_notebook(paths)}
+    copies |= workspace.learner_copies(paths, folder)
+    for copy in workspace.write_copies(copies, folder):
+        print(*copy.messages, sep="\n", end="\n" if copy.messages else "")
     # the root is the repository, so that what a lesson links to outside its folder opens, too
-    start = f"--LabApp.default_url=/lab/tree/{folder.name}/{desk.START}"
+    start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"
     return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)
+
+
+def _test_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--all", action="store_true",
+        help="also browsers, clusters, kills, long trainings and every record",
+    )  # fmt: skip
 
 
 def _test(options: argparse.Namespace) -> int:
     """All stages, even after one that failed; the exit status is the first one's that failed."""
     notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
     lessons = ("--nbval-lax", *EACH_CORE, *notebooks)
+    lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
     stages = [
         _stage("ruff check", "ruff", "check"),
         _stage("ruff format", "ruff", "format", "--check"),
         _stage("spelling", "codespell_lib"),
-        _stage("tests", "pytest", *EACH_CORE, **one_thread),
+        _stage("tests", "pytest", *EACH_CORE, *lane, **one_thread),
         _stage("notebooks", "pytest", *lessons, **one_thread, COURSE_PROFILE="smoke"),
     ]
     print(*("", *(line for _, line in stages)), sep="\n")
@@ -185,21 +199,10 @@ def _python(module: str, *arguments: str, **environment: str) -> int:
     return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
 
 
-def _report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "run",
-        nargs="?",
-        type=Path,
-        help="a finished run of HAN: draw the README's pictures of it too",
-    )
-
-
 def _report(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lessons, picture
+    from course_kit.publishing import lessons
     from course_kit.research.report import TABLES, write_readme
 
-    if options.run:
-        picture.write_pictures(options.run)
     write_readme()
     for name, table in TABLES.items():
         print(f"{name}\n{table()}\n")
@@ -218,10 +221,13 @@ COMMANDS = {
         "lab --no-browser --port 8890", "course", _lab, _lab_arguments,
     ),
     "progress": Command(
-        "show which exercises are solved in your copies, and write students/progress.html",
+        "show which exercises are solved in your copies",
         "progress", "course", _progress,
     ),
-    "test": Command("lint, tests, and the lessons checked cell by cell", "test", "dev", _test),
+    "test": Command(
+        "lint, tests, and the lessons checked cell by cell", "test --all", "dev", _test,
+        _test_arguments,
+    ),
     "students": Command(
         "write copies of the lessons without solutions to a folder",
         "students --to handout notebooks/01_gru.ipynb", "course", _students, _students_arguments,
@@ -245,12 +251,7 @@ COMMANDS = {
     ),
     "report": Command(
         "write the README's tables and both reports from the records in results/",
-        "report runs/han-imdb-long-s0", "course", _report, _report_arguments,
-    ),
-    "doors": Command(
-        "write the badges of README and lessons for the repository-code in CITATION.cff",
-        "doors", "course",
-        *command_of("course_kit.publishing.doors"),
+        "report", "course", _report,
     ),
     "museum": Command(
         "train every specimen of the bug museum, record the results, and show the wrong measures",

@@ -1,10 +1,11 @@
 """Running and checking the lessons, and the form in which their outputs are committed."""
 
+import logging
 import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,11 @@ import papermill
 from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 
-from course_kit.publishing.kernels import QUIET, KernelDied, Watch, run_notebook
-from course_kit.publishing.watching import Progress, shown_progress
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
 from course_lib.data.sources import NotObtained
 from course_lib.data.vectors import load_vectors
-from course_lib.files import REPOSITORY, atomic_path
+from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.profile import PROFILES
 from course_lib.terminal import plain
 
@@ -45,27 +44,22 @@ class Outcome:
     errors: list[str]
 
 
-def watched(lessons: list[Path], profile: str) -> AbstractContextManager[Progress]:
-    """Progress of these lessons on stderr; seconds are kept beside the executed copies."""
-    return shown_progress(lessons, profile, EXECUTED / "seconds.json")
-
-
-def prepare_data(watch: Watch = QUIET) -> None:
+def prepare_data() -> None:
     """Fetch and prepare the datasets and vectors of the catalog, except those fetched on demand.
 
     A dataset with a stand-in may be missing; the lessons then use the stand-in.
     """
     for name, card in CARDS.items():
         if card.sizes and not card.on_demand:
-            watch.preparing(name)
+            print(f"preparing {name} …", file=sys.stderr)
             try:
                 load_corpus(name)
             except NotObtained as reason:
-                if not card.stand_in:
+                if not card.fallback:
                     raise
-                print(f"{reason}\nThe lessons use {card.stand_in} instead.", file=sys.stderr)
+                print(f"{reason}\nThe lessons use {card.fallback} instead.", file=sys.stderr)
         elif card.kind == "vectors" and not card.on_demand:
-            watch.preparing(name)
+            print(f"preparing {name} …", file=sys.stderr)
             load_vectors(name)
 
 
@@ -104,33 +98,45 @@ def views_shown(form: str) -> Iterator[None]:
             del os.environ["COURSE_HEATMAP"]
 
 
-def execute(
-    lesson: Path, output: Path, profile: str, watch: Watch = QUIET, **parameters: Any
-) -> Outcome:
+def execute(lesson: Path, output: Path, profile: str, bar: str = "", **others: Any) -> Outcome:
     """Execute a lesson through papermill; the executed copy is kept even when a cell fails.
 
-    ``parameters`` are further ones beside the profile; one that the lesson does not have is an
-    error of the outcome, and nothing is run. ``watch`` is told of each step.
+    ``others`` are parameters beside the profile; one that the lesson does not have is an error of
+    the outcome, and nothing is run. On a terminal papermill's progress is a ``bar`` of that name.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    start = time.perf_counter()
-    watch.begin(lesson)
-    failure: list[str] = []
-    parameters = {"profile": profile} | parameters
+    output.unlink(missing_ok=True)  # that of an earlier run
+    start, parameters = time.perf_counter(), {"profile": profile} | others
     try:
         check_parameters(lesson, parameters)
-        seconds = None if profile == "full" else CELL_SECONDS
-        run_notebook(lesson, output, parameters, seconds, watch)
+        papermill.execute_notebook(
+            lesson,
+            output,
+            parameters=parameters,
+            cwd=str(lesson.parent),
+            kernel_name="python3",
+            progress_bar={"desc": bar, "disable": None} if bar else False,  # None: no terminal
+            execution_timeout=None if profile == "full" else CELL_SECONDS,
+        )
+        errors = errors_in(nbformat.read(output, as_version=4))
     except PapermillExecutionError as error:
-        failure.append(f"cell {error.cell_index}: {error.ename}: {error.evalue}")
-    except KernelDied as error:
-        failure.append(str(error))
-    except Exception as error:  # the notebook cannot be read, or a cell never answered
-        failure.append(f"{type(error).__name__}: {error}")
-    errors = failure or (errors_in(nbformat.read(output, as_version=4)) if output.exists() else [])
-    outcome = Outcome(lesson.stem, time.perf_counter() - start, errors)
-    watch.end(lesson, outcome.seconds, errors)
-    return outcome
+        errors = [f"cell {error.cell_index}: {error.ename}: {error.evalue}"]
+    except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # the kernel's client leaves tasks behind
+        raise
+    except Exception as error:  # it cannot be read, its kernel died, or a cell never answered
+        errors = [f"{type(error).__name__}: {error}"]
+    return Outcome(lesson.stem, time.perf_counter() - start, errors)
+
+
+def execute_all(lessons: list[Path], profile: str) -> Iterator[Outcome]:
+    """The outcomes of lessons executed one after the other into ``EXECUTED``."""
+    width = max((len(lesson.stem) for lesson in lessons), default=0)
+    for number, lesson in enumerate(lessons, 1):
+        name = f"{number:>2} of {len(lessons)} · {lesson.stem:<{width}}"
+        if not sys.stderr.isatty():
+            print(name.rstrip(), file=sys.stderr, flush=True)
+        yield execute(lesson, EXECUTED / lesson.name, profile, name)
 
 
 def errors_in(notebook: NotebookNode) -> list[str]:
@@ -208,16 +214,19 @@ def _clean_output(output: NotebookNode) -> NotebookNode | None:
 
 def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
     """Execute lessons and store their outputs, normalised, in the source notebooks."""
-    with watched(lessons, "lesson") as progress:
-        return [_publish(lesson, progress) for lesson in lessons]
-
-
-def _publish(lesson: Path, watch: Watch) -> Outcome:
-    executed = EXECUTED / lesson.name
+    for lesson in lessons:
+        if not lesson.is_file():
+            raise DataError(f"{lesson}: no such notebook")
     with views_shown("png"):
-        outcome = execute(lesson, executed, "lesson", watch)
+        return [
+            _stored(lesson, outcome)
+            for lesson, outcome in zip(lessons, execute_all(lessons, "lesson"), strict=True)
+        ]
+
+
+def _stored(lesson: Path, outcome: Outcome) -> Outcome:
     if not outcome.errors:
-        notebook = normalise(nbformat.read(executed, as_version=4))
+        notebook = normalise(nbformat.read(EXECUTED / lesson.name, as_version=4))
         with atomic_path(lesson) as temporary:
             nbformat.write(notebook, temporary)
     return outcome

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
-from course_kit.research.vectors.compact_vectors import COMPACT, in_bytes
+from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
 from course_lib.data.catalog import CARDS
 from course_lib.data.text import fetch_punkt, trained_punkt, untrained_punkt
 from course_lib.data.vectors import all_but_the_top, common_part

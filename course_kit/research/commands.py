@@ -6,12 +6,12 @@ COMMANDS = {
     "vectors": Command(
         "train word vectors of our own on film reviews that no run is evaluated on",
         "vectors --method cbow --width 300", "experiments",
-        *command_of("course_kit.research.vectors.own_vectors"),
+        *command_of("course_kit.research.word_vectors.film_vectors"),
     ),
     "compact": Command(
         "make a small file of word vectors out of two larger ones, to be committed",
         "compact imdb-cbow-300d-s0.npz", "experiments",
-        *command_of("course_kit.research.vectors.compact_vectors"),
+        *command_of("course_kit.research.word_vectors.compact_vectors"),
     ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
@@ -21,21 +21,21 @@ COMMANDS = {
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",
         "faithfulness han-imdb-compact-s0 --texts 100", "course",
-        *command_of("course_kit.research.faithfulness.faithfulness_record"),
+        *command_of("course_kit.research.faithfulness.erasure_record"),
     ),
-    "left-open": Command(
+    "extensions": Command(
         "read test texts with networks that try what the papers left open, and record it",
-        "left-open runs/context_han-imdb-report-s0 --texts 300", "course",
-        *command_of("course_kit.research.left_open.readings"),
+        "extensions runs/context_han-imdb-report-s0 --texts 300", "course",
+        *command_of("course_kit.research.extensions.extension_readings"),
     ),
     "trained-tests": Command(
         "train networks that test what attention says, and record what comes out",
         "trained-tests roar --on planted --seeds 0 1 2", "course",
-        *command_of("course_kit.research.trained_tests.record"),
+        *command_of("course_kit.research.trained_tests.trained_record"),
     ),
-    "controls": Command(
-        "train the positive controls on made-up texts and record what the instruments show",
-        "controls --seed 1", "course",
-        *command_of("course_kit.research.controls.record"),
+    "sanity-checks": Command(
+        "train the positive controls on synthetic texts and record what the instruments show",
+        "sanity-checks --seed 1", "course",
+        *command_of("course_kit.research.sanity_checks.sanity_record"),
     ),
 }  # fmt: skip

@@ -1,97 +1,198 @@
-"""What each dataset is, where it comes from, and how we know that we have the right one."""
+"""What each dataset is, where it comes from, and how we know that we have the right one.
 
+The entries stand in ``catalog.yaml``, whose fields are those of ``Card``, ``Source`` and
+``Download``; ``CARDS`` holds them by name.
+"""
+
+import json
+import types
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
-from course_lib.data.cards import Card, Download, Source
-from course_lib.data.movie_cards import IMDB, IMDB_UNLABELLED, SENTENCE_CARDS
-from course_lib.data.own import OWN, own_card
-from course_lib.data.vector_cards import VECTOR_CARDS
-from course_lib.data.zhang_cards import ZHANG_CARDS
+import yaml
+
+from course_lib.data.custom import CUSTOM, custom_folder
 from course_lib.files import DataError
 
-TOY = Card(
-    name="toy",
-    title="Made-up reviews",
-    task="sentiment of a short generated review",
-    classes=("negative", "positive"),
-    tokeniser="untrained",
-    sizes={"train": (300, 300), "test": (100, 100)},
-    terms="Written for this course (MIT).",
-    citation="course_lib.data.toy",
-)
+CARD = "card.json"  # of custom texts, and what stands in it:
+WRITTEN = ("name", "title", "task", "terms", "citation", "classes", "sizes", "tokeniser")
+CATALOG = Path(__file__).with_name("catalog.yaml")
 
-PUNKT = Card(
-    name="punkt_tab",
-    kind="splitter",
-    title="Punkt sentence splitter, English parameters",
-    task="where a sentence ends",
-    terms="Apache 2.0 (NLTK data).",
-    citation="Kiss and Strunk (2006), Unsupervised Multilingual Sentence Boundary Detection.",
-    sources=(
-        Source(
-            "package registry",
-            (
-                Download(
-                    "llama_index_core-0.12.52-py3-none-any.whl",
-                    "sha256:c75719bb46a445c2917b1c6631c633247b4a3a0a0b82b8c166df7565bd0ff241",
-                    7_649_966,
-                    requirement="llama-index-core==0.12.52",
-                ),
-            ),
-            member="llama_index/core/_static/nltk_cache/tokenizers/punkt_tab/english/",
-        ),
-    ),
-)
 
-HUFFPOST = Card(
-    name="huffpost",
-    title="HuffPost news, in the topics of AG News",
-    task="topic of a headline with its short description",
-    classes=("World", "Sports", "Business", "Sci/Tech"),
-    sizes={"train": (6_592, 3_517, 5_530, 3_071), "test": (1_609, 897, 1_355, 786)},
-    content="49097b4b7abfb9f83271d3d26bf5d212155994df62dd01f26b59a98bbf0e460d",
-    terms="CC BY 4.0 by its author for the collection; the texts are HuffPost's. Cite it.",
-    citation="Misra (2022), News Category Dataset, arXiv:2209.11429.",
-    sources=(
-        Source(
-            "package registry",
-            (
-                Download(
-                    "uconndatascienceclub-2025.1.7-py3-none-any.whl",
-                    "sha256:beac1e1522408c114f09ec710fa019bd0a707e7c0693857419a71225ceccf898",
-                    27_558_917,
-                    requirement="uconndatascienceclub==2025.1.7",
-                ),
-            ),
-            reader="huffpost",
-        ),
-    ),
-)
+@dataclass(frozen=True)
+class Download:
+    """One file to fetch: from ``url``, or out of the package registry by ``requirement``.
 
-CARDS = {
-    card.name: card
-    for card in (
-        IMDB,
-        TOY,
-        HUFFPOST,
-        *SENTENCE_CARDS,
-        *ZHANG_CARDS,
-        IMDB_UNLABELLED,
-        *VECTOR_CARDS,
-        PUNKT,
-    )
-}
+    ``digest`` is ``"sha256:…"`` or ``"md5:…"`` of the whole file, None where we know only that of
+    what is read out of it (``Card.content``); ``size`` is in bytes (0: unknown). ``committed`` is
+    where this repository itself holds it. A download with none of the three can only come from a
+    mirror folder.
+    """
+
+    filename: str
+    digest: str | None = None
+    size: int = 0
+    url: str | None = None
+    requirement: str | None = None
+    committed: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way to obtain a dataset: its downloads together, and what to do with them.
+
+    ``reader`` names the function that makes rows of a corpus (``readers.READERS``); ``member`` is
+    the file or folder of the archive that holds word vectors or the splitter. A source of a subset
+    says so by its own ``sizes`` (and ``content``), verified instead of the card's.
+    """
+
+    name: str
+    downloads: tuple[Download, ...]
+    reader: str | None = None
+    member: str | None = None
+    sizes: dict[str, tuple[int, ...]] | None = None
+    content: str | None = None
+
+    @property
+    def subset(self) -> bool:
+        """Whether it holds fewer rows than the dataset."""
+        return self.sizes is not None
+
+
+@dataclass(frozen=True)
+class Card:
+    """A dataset: its task, what to verify after reading it, and its sources in the order tried.
+
+    ``sizes`` maps a split to the number of rows of each class, in the order of ``classes``.
+    ``content`` is the sha256 over all rows in our order (see ``corpus.content_digest``): every
+    source must lead to it, unless it is a subset; None where nobody could compute it yet.
+    ``on_demand`` leaves it out of "prepare everything", for its size; ``fallback`` names the
+    corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
+    joined by blanks, and are not tokenised again. ``tokeniser`` names how texts become words
+    (``text.TOKENISERS``). ``kind``: a "corpus", or what reading one needs,
+    word "vectors" or a sentence "splitter". ``of_ngrams``: the vectors are those of character
+    n-grams.
+    """
+
+    name: str
+    title: str
+    task: str
+    terms: str
+    citation: str
+    sources: tuple[Source, ...] = ()
+    classes: tuple[str, ...] = ()
+    sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    content: str | None = None
+    on_demand: bool = False
+    fallback: str | None = None
+    tokenised: bool = False
+    tokeniser: str = "english"
+    kind: str = "corpus"
+    of_ngrams: bool = False
+
+    def served_by(self, source: Source) -> "Card":
+        """The card with the sizes and content to verify when that source serves it."""
+        if not source.subset:
+            return self
+        return replace(self, sizes=source.sizes, content=source.content)
+
+
+def checked(hint: Any, value: Any, where: str) -> Any:
+    """The value as an annotation wants it, lists as tuples and mappings as dataclasses.
+
+    ``DataError`` names the place of what has another type, of an unknown field and of a missing
+    one.
+    """
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is types.UnionType:
+        return None if value is None else checked(inner[0], value, where)
+    if kind is tuple and isinstance(value, list):
+        return tuple(checked(inner[0], item, f"{where} {n}") for n, item in enumerate(value, 1))
+    if kind is dict and isinstance(value, dict):
+        return {name: checked(inner[1], item, f"{where}.{name}") for name, item in value.items()}
+    if is_dataclass(hint) and isinstance(value, dict):
+        known = get_type_hints(hint)
+        if unknown := set(value) - set(known):
+            raise DataError(f"{where}: {min(unknown, key=str)!r} is no field of it")
+        given = {
+            name: checked(known[name], item, f"{where}.{name}") for name, item in value.items()
+        }
+        try:
+            return hint(**given)
+        except TypeError as error:  # it names the missing fields
+            raise DataError(f"{where}: {str(error).partition(') ')[2]}") from error
+    if kind is None and type(value) is hint:
+        return value
+    raise DataError(f"{where}: takes {getattr(hint, '__name__', hint)}, got {value!r}")
+
+
+def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
+    """The cards of a catalog by their names; ``DataError`` names entry and field of what is wrong.
+
+    A source names its downloads, which stand once in a part of their own.
+    """
+    try:
+        written = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        files = {
+            name: {"filename": name, **values} for name, values in written["downloads"].items()
+        }
+        entries = dict(written["entries"])
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path}: is no catalog of downloads and entries ({error})") from error
+    return {name: _entry(name, values, files, path.name) for name, values in entries.items()}
+
+
+def _entry(name: str, values: Any, files: dict[str, Any], catalog: str) -> Card:
+    where = f"{catalog}: {name}"
+    for source in values.get("sources", ()) if isinstance(values, dict) else ():
+        names = source.get("downloads", ()) if isinstance(source, dict) else ()
+        if unknown := [file for file in names if file not in files]:
+            raise DataError(f"{where}.sources: {unknown[0]!r} is none of the downloads")
+        source["downloads"] = [files[file] for file in names]
+    return checked(Card, {"name": name, **values}, where)
+
+
+CARDS = read_catalog()
 
 
 def card(name: str, kind: str | None = None, root: Path | None = None) -> Card:
-    """The card of that name, and of that ``kind``, in the catalog or of texts of one's own;
+    """The card of that name, and of that ``kind``, in the catalog or of custom texts;
     ``DataError`` lists the names there are."""
-    if kind != "vectors" and OWN.fullmatch(name):
-        return own_card(name, root)
+    if kind != "vectors" and CUSTOM.fullmatch(name):
+        return custom_card(name, root)
     names = names_of(kind) if kind else list(CARDS)
     if name not in names:
         raise DataError(f"no {kind or 'dataset'} {name!r}; the catalog has: {', '.join(names)}")
     return CARDS[name]
+
+
+def custom_card(name: str, root: Path | None = None) -> Card:
+    """The card of prepared texts; ``DataError`` where this machine has not got them."""
+    folder = custom_folder(name, root)
+    if not folder.exists():
+        file = name.partition("@")[0]
+        raise DataError(
+            f"{name}: not in the cache here; give the path of {file} as the dataset once, with the "
+            "same columns, and a file of the same content gets the same name"
+        )
+    return read_card(folder)
+
+
+def read_card(folder: Path) -> Card:
+    """The card in a folder of custom texts; ``DataError`` names the folder if it is damaged."""
+    try:
+        values = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        return checked(Card, {name: values[name] for name in WRITTEN}, "card")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
+
+
+def write_card(card: Card, folder: Path) -> None:
+    """Write the card of custom texts beside them."""
+    values = {name: getattr(card, name) for name in WRITTEN}
+    text = json.dumps(values, indent=1, ensure_ascii=False)
+    (folder / CARD).write_text(f"{text}\n", encoding="utf-8")
 
 
 def names_of(kind: str) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from course_lib.checking import check_choice, check_flags, check_share, check_whole, refusal
 from course_lib.data.catalog import names_of
-from course_lib.data.own import OWN
+from course_lib.data.custom import CUSTOM
 from course_lib.data.vocabulary import RESERVED
 
 SPLITS = ("train", "train+validation", "train+validation+test")
@@ -45,8 +45,8 @@ def check_vectors(config: TextConfig) -> None:
     """``ValueError`` unless ``vectors`` names none, some of the catalog, or a file of one's own.
 
     Several are joined by ``+``. ``vocabulary_from`` may only say ``OF_VECTORS`` where there are
-    some, and ``without_vector`` only be changed there. A file is named as ``own_vectors`` names it,
-    since a path says something of one machine alone.
+    some, and ``without_vector`` only be changed there. A file is named as ``custom_vectors`` names
+    it, since a path says something of one machine alone.
     """
     names, value = names_of("vectors"), config.vectors
     if value == "none" and config.vocabulary_from == OF_VECTORS:
@@ -54,7 +54,7 @@ def check_vectors(config: TextConfig) -> None:
     if value == "none" and config.without_vector != WITHOUT_VECTOR[0]:
         raise refusal(config, "without_vector", "'random' where text.vectors is 'none'")
     parts = value.split("+") if isinstance(value, str) else [""]
-    known = all(part in names or OWN.fullmatch(part) for part in parts)
+    known = all(part in names or CUSTOM.fullmatch(part) for part in parts)
     if value != "none" and not (known and len(set(parts)) == len(parts)):
         choices = ", ".join(map(repr, ["none", *names]))
         raise refusal(

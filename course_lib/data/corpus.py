@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,9 +20,8 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.cards import Card
-from course_lib.data.catalog import card
-from course_lib.data.own import OWN, read_card, texts_folder, write_card
+from course_lib.data.catalog import Card, card, read_card, write_card
+from course_lib.data.custom import CUSTOM, custom_folder, unchanged_digest
 from course_lib.data.readers import READERS, Row, check_counts, check_no_more, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import (
@@ -39,7 +38,7 @@ from course_lib.files import DataError, atomic_path, check_space, data_root, fil
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
 READ = 5_000  # rows that are read at a time
-PART = 50_000  # and sorted at a time
+TABLES = "tables.json"  # in a prepared folder: the sha256 of each of its tables
 SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
 DAMAGE = (  # what ``datasets`` raises for files that are not what it wrote
     OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, pa.ArrowException,
@@ -106,8 +105,8 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
 
 
 def _folders(name: str, root: Path | None = None) -> dict[bool, Path]:
-    if OWN.fullmatch(name):
-        return {False: texts_folder(name, root)}
+    if CUSTOM.fullmatch(name):
+        return {False: custom_folder(name, root)}
     prepared = (root or data_root()) / "prepared"
     return {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)}
 
@@ -132,14 +131,36 @@ def open_corpus(folder: Path) -> Corpus:
     try:
         provenance = _provenance(folder)
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
-        own = OWN.fullmatch(provenance.dataset)
+        own = CUSTOM.fullmatch(provenance.dataset)
         entry = read_card(folder) if own else card(provenance.dataset, "corpus")
         corpus = Corpus(entry, splits, provenance)
         for split in corpus.card.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
+        _check_tables(folder, corpus)
     except DAMAGE as error:
         raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
     return corpus
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): unchanged_digest(path)
+        for path in sorted(folder.glob("splits/*/*.arrow"))
+    }
+
+
+def _check_tables(folder: Path, corpus: Corpus) -> None:
+    """``ValueError`` unless the tables are those that were written: a damaged one could otherwise
+    be read as other words. A folder of an earlier version is checked by its content, once."""
+    note = folder / TABLES
+    if note.exists():
+        if json.loads(note.read_text()) != _digests(folder):
+            raise ValueError("a table is not as it was written")
+    elif content_digest(corpus.splits) != corpus.provenance.content:
+        raise ValueError("the rows are not those that were prepared")
+    else:
+        with suppress(DataError), atomic_path(note) as temporary:  # it may be a folder to read only
+            temporary.write_text(json.dumps(_digests(folder), indent=1))
 
 
 def prepare(
@@ -163,7 +184,7 @@ def prepare(
         check_counts(card, counts)
         splits = datasets.DatasetDict(
             {
-                split: _tokenise(_in_order(work, split), split, card, punkt, workers)
+                split: _tokenise(_in_order(work / split), split, card, punkt, workers)
                 for split in card.sizes
             }
         )
@@ -174,60 +195,42 @@ def prepare(
                 f"the catalog says {card.content}"
             )
         splits.save_to_disk(str(temporary / "splits"))
+        (temporary / TABLES).write_text(json.dumps(_digests(temporary), indent=1))
         provenance = asdict(origin) | {"content": content}
         (temporary / "provenance.json").write_text(json.dumps(provenance, indent=1))
-        if OWN.fullmatch(card.name):
+        if CUSTOM.fullmatch(card.name):
             write_card(card, temporary)
 
 
 def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
-    """Rows as they come, into files by the range of their order key: what ``_in_order`` sorts."""
+    """Rows as they come, with the keys of their order, into a file for each split."""
     counts: dict[str, Counter[int]] = {}
     total = sum(sum(sizes) for sizes in card.sizes.values())
     with ExitStack() as stack:
         files = {
-            split: [
-                stack.enter_context(pa.ipc.new_stream(str(work / f"{split}-{part}"), COLUMNS))
-                for part in range(-(-max(1, sum(sizes)) // PART))
-            ]
-            for split, sizes in card.sizes.items()
+            split: stack.enter_context(pa.ipc.new_stream(str(work / split), COLUMNS))
+            for split in card.sizes
         }
         bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
         while chunk := list(islice(bar, READ)):
             for row in chunk:
                 counts.setdefault(row.split, Counter())[row.label] += 1
             check_no_more(card, counts)  # before the disk is full of what nobody promised
-            for split, parts in files.items():
-                of_split = [row for row in chunk if row.split == split]
-                keys = np.array([order_key(row.text) for row in of_split], np.uint64)
-                columns = {
-                    "text": [row.text for row in of_split],
-                    "label": [row.label for row in of_split],
-                    "key": keys,
-                }
-                batch = pa.record_batch(columns, schema=COLUMNS)
-                half = np.uint64(32)
-                ranges = (keys >> half) * np.uint64(len(parts)) >> half  # of equal width, in order
-                for part in np.unique(ranges):
-                    parts[part].write(batch.filter(pa.array(ranges == part)))
+            for split, file in files.items():
+                of_split = [
+                    {"text": row.text, "label": row.label, "key": order_key(row.text)}
+                    for row in chunk
+                    if row.split == split
+                ]
+                file.write(pa.RecordBatch.from_pylist(of_split, COLUMNS))
     return counts
 
 
-def _in_order(work: Path, split: str) -> datasets.Dataset:
-    """The rows of all parts by their order key, then label; a part at a time is in memory."""
-    schema = COLUMNS.remove(COLUMNS.get_field_index("key"))
-    parts = sorted(work.glob(f"{split}-*"), key=lambda path: int(path.name.split("-")[-1]))
-    target = work / split
-    with pa.ipc.new_stream(str(target), schema) as file:
-        for path in parts:
-            with pa.OSFile(str(path)) as source:
-                rows = pa.ipc.open_stream(source).read_all()
-            keys, labels = (rows.column(name).to_numpy() for name in ("key", "label"))
-            order = np.lexsort((labels, keys))
-            file.write_table(rows.drop_columns("key").take(order), max_chunksize=CHUNK)
-            path.unlink()
-    pa.default_memory_pool().release_unused()  # or every worker would start with a copy of it
-    return datasets.Dataset.from_file(str(target))
+def _in_order(path: Path) -> datasets.Dataset:
+    """The rows of a file by their order key, then label; only these two are in memory."""
+    rows = datasets.Dataset.from_file(str(path))
+    keys, labels = (rows.data[name].to_numpy() for name in ("key", "label"))
+    return rows.remove_columns("key").select(np.lexsort((labels, keys)))
 
 
 def _tokenise(

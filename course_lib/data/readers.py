@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from course_lib.data.cards import Card
+from course_lib.data.catalog import Card
 from course_lib.data.trees import read_tree
 from course_lib.files import DISK_FULL, DataError
 
@@ -82,25 +82,15 @@ def check_member(name: str, path: Path) -> PurePosixPath:
     return member
 
 
-def read_acl_imdb(archive: Path) -> Iterator[Row]:
-    """Rows of the Maas tree: ``aclImdb/{train,test}/{neg,pos}/*.txt``; no unlabelled ones."""
+def read_acl_imdb(archive: Path, folders: tuple[str, ...] = ("neg", "pos")) -> Iterator[Row]:
+    """Rows of the Maas tree: ``aclImdb/{train,test}/{neg,pos}/*.txt``, labelled by the last folder;
+    the reviews without a label are in ``train/unsup``."""
     with naming(archive), tarfile.open(archive) as tree:
         for member in tree:
             parts = check_member(member.name, archive).parts
-            if not (member.isfile() and len(parts) == 4 and parts[2] in ("neg", "pos")):
-                continue
-            text = decode(tree.extractfile(member).read(), archive, member.name)
-            yield Row(parts[1], clean(text), int(parts[2] == "pos"))
-
-
-def read_acl_imdb_unlabelled(archive: Path) -> Iterator[Row]:
-    """Rows of the Maas tree's reviews without a label: ``aclImdb/train/unsup/*.txt``."""
-    with naming(archive), tarfile.open(archive) as tree:
-        for member in tree:
-            parts = check_member(member.name, archive).parts
-            if member.isfile() and len(parts) == 4 and parts[1:3] == ("train", "unsup"):
+            if member.isfile() and len(parts) == 4 and parts[2] in folders:
                 text = decode(tree.extractfile(member).read(), archive, member.name)
-                yield Row("train", clean(text), 0)
+                yield Row(parts[1], clean(text), folders.index(parts[2]))
 
 
 def read_csv(file: IO[bytes], path: Path, member: str, columns: tuple[str, ...]) -> Iterator[dict]:
@@ -360,7 +350,7 @@ def _movie_lines(package: Path) -> list[str]:
 
 READERS = {
     "acl_imdb": read_acl_imdb,
-    "acl_imdb_unlabelled": read_acl_imdb_unlabelled,
+    "acl_imdb_unlabelled": partial(read_acl_imdb, folders=("unsup",)),
     "imdb_carriers": read_imdb_carriers,
     "huffpost": read_huffpost,
     "sst2": partial(read_sst, classes=2),

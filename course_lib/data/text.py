@@ -13,7 +13,7 @@ import nltk
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTokenizer
 
-from course_lib.data.catalog import PUNKT
+from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, data_root
@@ -58,7 +58,7 @@ def fetch_punkt(root: Path | None = None) -> Path:
     nltk_data = (root or data_root()) / "prepared" / "nltk_data"
     folder = nltk_data / "tokenizers" / "punkt_tab" / "english"
     if not folder.exists():
-        archives = obtain(PUNKT, root)
+        archives = obtain(card("punkt_tab"), root)
         (package,) = archives.paths
         with atomic_path(folder) as temporary:
             temporary.mkdir()

@@ -1,9 +1,10 @@
 """Word vectors in the cache: converted once, whole or not at all, and memory-mapped ever after.
 
 A folder holds ``words.txt``, ``vectors.f32`` (float32, one row a word) and ``origin.json``: the
-sha256 of the text or file that they came from, and for a file of one's own where it was.
+sha256 of the text or file that they came from.
 """
 
+import gzip
 import hashlib
 import io
 import json
@@ -14,21 +15,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.cards import Card
-from course_lib.data.catalog import names_of
-from course_lib.data.own import OWN, own_name, unchanged_digest
+from course_lib.data.catalog import Card, names_of
+from course_lib.data.custom import CUSTOM, custom_name, unchanged_digest
 from course_lib.data.readers import naming
-from course_lib.data.vector_files import Entry, read_vector_file, stream_entries
+from course_lib.data.vector_files import Entry, npz_entries, stream_entries
 from course_lib.data.vocabulary import read_words
-from course_lib.files import DataError, atomic_path, data_root
+from course_lib.files import DataError, atomic_path, data_root, file_digest
 
-FORMAT = 1  # of a converted file of one's own; raise it when reading one changes
+FORMAT = 1  # of a converted custom file; raise it when reading one changes
 
 
 @dataclass(frozen=True)
@@ -45,80 +45,66 @@ def open_stored(folder: Path) -> Stored:
     try:
         words = read_words(folder / "words.txt")
         values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
-        matrix = values.reshape(len(words), -1)
+        matrix, note = values.reshape(len(words), -1), folder / "origin.json"
+        # folders of earlier versions have no note
+        origin = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     except (OSError, ValueError) as error:
-        raise _damaged(folder, error) from error
-    return Stored(pa.array(words, pa.string()), matrix, _origin(folder))
+        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
+    return Stored(pa.array(words, pa.string()), matrix, origin)
 
 
-def convert(archive: Path, member: str, folder: Path, card: Card) -> None:
-    """Read the text ``member`` of a zip or tar into ``folder``; verify the card's content.
+def convert(
+    path: Path, folder: Path, member: str | None = None, content: str | None = None
+) -> None:
+    """Read a file of any form, or the text ``member`` of a zip or tar, into ``folder``.
 
-    Raises ``DataError`` naming file and line when a line is not a word and as many numbers as the
-    first line has, or when the text is not the one the card promises.
+    ``DataError`` names file and line, word or row of what no vectors file should hold, and says
+    when the text is not the one of sha256 ``content``. A repeated word is an error in a file; in a
+    member the first one counts: a canonical file is as it is, and nobody can mend it.
     """
-    digest = hashlib.sha256()
-    with atomic_path(folder) as temporary, naming(archive):
-        temporary.mkdir()
-        with (
-            _opened(archive, member) as (text, size),
-            _watched(text, size, f"{card.name}: read", digest) as stream,
-            _placed(f"{archive}: {member}"),
-        ):
-            _write(stream_entries(stream), temporary, first_counts=True)
-        if card.content and digest.hexdigest() != card.content:
-            raise DataError(
-                f"{archive}: {member}: sha256 is {digest.hexdigest()}, expected {card.content}"
-            )
-        _note(temporary, {"sha256": digest.hexdigest()})
-
-
-def convert_file(path: Path, folder: Path, origin: dict[str, Any]) -> None:
-    """Read a file of any form into ``folder`` and note its origin; ``DataError`` as ``convert``."""
+    where = f"{path}: {member}" if member else str(path)
     with atomic_path(folder) as temporary, naming(path):
         temporary.mkdir()
-        with (
-            path.open("rb") as file,
-            _watched(file, path.stat().st_size, f"{path.name}: read") as stream,
-            _placed(str(path)),
-        ):
-            _write(read_vector_file(path, stream), temporary)
-        _note(temporary, origin)
+        digest = _member_digest(path, member) if member else file_digest(path)
+        if content and digest != content:
+            raise DataError(f"{where}: sha256 is {digest}, expected {content}")
+        try:
+            entries = tqdm(_entries(path, member), desc=f"{path.name}: read", unit=" words")
+            _write(entries, temporary, first_counts=member is not None)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise DataError(f"{where}: {error}") from error
+        (temporary / "origin.json").write_text(json.dumps({"sha256": digest}), encoding="utf-8")
 
 
-def own_vectors(path: Path, root: Path | None = None) -> str:
+def custom_vectors(path: Path, root: Path | None = None) -> str:
     """The name of a vectors file of one's own, such as ``mine.txt@0123456789ab``, for settings.
 
     The name holds nothing of this machine: the file's own name and the beginning of its sha256. On
-    first use the file is converted into the cache; later it need not be there. A file whose size
-    and time have not changed is not read again. Raises ``DataError`` naming file and line, word or
-    row for what is no file of vectors.
+    first use the file is converted into the cache; later it need not be there. Raises ``DataError``
+    naming file and line, word or row for what is no file of vectors.
     """
     if not path.is_file():
         raise DataError(f"{path}: {'is no file' if path.exists() else 'no such file of vectors'}")
-    about = path.stat()
-    seen = {"path": str(path.resolve()), "size": about.st_size, "modified": about.st_mtime_ns}
-    prepared = (root or data_root()) / "prepared"
-    digest = _digest_noted(prepared, seen)
-    if digest is None:
-        with naming(path):
-            digest = unchanged_digest(path)
-    folder = _own_folder(prepared, digest[:12])
+    with naming(path):
+        digest = unchanged_digest(path)
+    folder = _custom_folder(digest[:12], root)
     if not folder.exists():
-        convert_file(path, folder, {"sha256": digest, **seen})
-    return own_name(path.name, digest)
+        convert(path, folder)
+    return custom_name(path.name, digest)
 
 
 def named_vectors(value: str, base: Path = Path()) -> str:
     """A setting ``text.vectors`` in which paths, relative to ``base``, have become names.
 
     Names of the catalog, and what is neither a name nor a path, stay. ``DataError`` as
-    ``own_vectors``.
+    ``custom_vectors``.
     """
     if (base / value).is_file() and value not in names_of("vectors"):
-        return own_vectors(base / value)
+        return custom_vectors(base / value)
     parts = value.split("+")
-    return "+".join(own_vectors(base / part) if _is_path(part, base) else part for part in parts)
+    return "+".join(custom_vectors(base / part) if _is_path(part, base) else part for part in parts)
 
 
 def prepared_folder(entry: Card, root: Path | None = None) -> Path:
@@ -131,10 +117,10 @@ def prepared_folder(entry: Card, root: Path | None = None) -> Path:
     return (root or data_root()) / "prepared" / f"{entry.name}{suffix}"
 
 
-def own_folder(name: str, root: Path | None = None) -> Path:
+def custom_vectors_folder(name: str, root: Path | None = None) -> Path:
     """Where the vectors of that name are; ``DataError`` where this machine has not got them."""
     file, _, digest = name.partition("@")
-    folder = _own_folder((root or data_root()) / "prepared", digest)
+    folder = _custom_folder(digest, root)
     if not folder.exists():
         raise DataError(
             f"{name}: not in the cache here; set text.vectors to the path of {file} once (the "
@@ -144,85 +130,52 @@ def own_folder(name: str, root: Path | None = None) -> Path:
 
 
 def _is_path(part: str, base: Path) -> bool:
-    if part in ("none", *names_of("vectors")) or OWN.fullmatch(part):
+    if part in ("none", *names_of("vectors")) or CUSTOM.fullmatch(part):
         return False
     return bool(re.search(r"[/\\]", part)) or (base / part).is_file()
 
 
-def _own_folder(prepared: Path, digest: str) -> Path:
-    return prepared / f"own-{digest}-v{FORMAT}"
+def _custom_folder(digest: str, root: Path | None) -> Path:
+    return (root or data_root()) / "prepared" / f"own-{digest}-v{FORMAT}"
 
 
-def _digest_noted(prepared: Path, seen: dict[str, Any]) -> str | None:
-    """The digest of the file if it has been converted and not been changed since."""
-    for note in prepared.glob(f"own-*-v{FORMAT}/origin.json"):
-        origin = _origin(note.parent)
-        if seen.items() <= origin.items():
-            return origin["sha256"]
-    return None
+def _member_digest(archive: Path, member: str) -> str:
+    with _opened(archive, member) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _entries(path: Path, member: str | None) -> Iterator[Entry]:
+    if member is None and path.open("rb").read(4) == b"PK\x03\x04":
+        yield from npz_entries(path)
+    else:
+        with _opened(path, member) as stream:
+            yield from stream_entries(stream)
 
 
 @contextmanager
-def _opened(archive: Path, member: str) -> Iterator[tuple[BinaryIO, int]]:
-    """A file inside a zip or a tar, and its size in bytes; ``KeyError`` if there is none."""
+def _opened(path: Path, member: str | None) -> Iterator[io.BufferedReader]:
+    """A file, unpacked if it is gzipped, or one inside a zip or a tar; ``KeyError`` without it."""
     with ExitStack() as stack:
-        if zipfile.is_zipfile(archive):
-            zipped = stack.enter_context(zipfile.ZipFile(archive))
-            yield stack.enter_context(zipped.open(member)), zipped.getinfo(member).file_size
-            return
-        tar = stack.enter_context(tarfile.open(archive))
-        for entry in tar:  # some archives have ./ before their names
-            if entry.isfile() and PurePosixPath(entry.name) == PurePosixPath(member):
-                yield stack.enter_context(tar.extractfile(entry)), entry.size
-                return
-        raise KeyError(f"there is no item named {member!r} in the archive")
+        if member is None:
+            stream = stack.enter_context(path.open("rb"))
+            if stream.peek(2).startswith(b"\x1f\x8b"):
+                stream = stack.enter_context(gzip.open(stream))
+        elif zipfile.is_zipfile(path):
+            stream = stack.enter_context(zipfile.ZipFile(path)).open(member)
+        else:
+            tar = stack.enter_context(tarfile.open(path))
+            wanted = PurePosixPath(member)  # some archives have ./ before their names
+            stream = next(
+                (tar.extractfile(entry) for entry in tar
+                 if entry.isfile() and PurePosixPath(entry.name) == wanted), None,
+            )  # fmt: skip
+            if stream is None:
+                raise KeyError(f"there is no item named {member!r} in the archive")
+        yield io.BufferedReader(stack.enter_context(stream), 1 << 20)
 
 
-class _Watched(io.RawIOBase):
-    """A stream that shows on a bar how far it has been read, and feeds a digest."""
-
-    def __init__(self, stream: BinaryIO, bar: tqdm, digest: Any) -> None:
-        self.stream, self.bar, self.digest = stream, bar, digest
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Read as much as there is, up to the length of the buffer."""
-        data = self.stream.read(len(buffer))
-        buffer[: len(data)] = data
-        self.bar.update(len(data))
-        if self.digest:
-            self.digest.update(data)
-        return len(data)
-
-
-@contextmanager
-def _watched(
-    stream: BinaryIO, size: int, what: str, digest: Any = None
-) -> Iterator[io.BufferedReader]:
-    with tqdm(total=size, unit="B", unit_scale=True, desc=what) as bar:
-        yield io.BufferedReader(_Watched(stream, bar, digest), 1 << 20)
-
-
-@contextmanager
-def _placed(where: str) -> Iterator[None]:
-    """Put the file's name before what is wrong in it."""
-    try:
-        yield
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from error
-
-
-def _write(entries: Iterable[Entry], folder: Path, first_counts: bool = False) -> None:
-    """Write words and vectors as they come; ``ValueError`` for what no vectors file should hold.
-
-    A repeated word is an error, or, if the ``first_counts``, left out: a canonical file is as it
-    is, and nobody can mend it.
-    """
+def _write(entries: Iterable[Entry], folder: Path, first_counts: bool) -> None:
+    """Write words and vectors as they come; ``ValueError`` for what no vectors file should hold."""
     seen: set[str] = set()
     with (
         (folder / "words.txt").open("wb") as words,
@@ -252,21 +205,3 @@ def _word(raw: bytes | str, place: str) -> str:
     if not word or "\n" in word:
         raise ValueError(f"{place}: {word!r} is not a word")
     return word
-
-
-def _origin(folder: Path) -> dict[str, Any]:
-    """What is noted of the origin; nothing in folders of earlier versions."""
-    note = folder / "origin.json"
-    try:
-        return json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    except (OSError, ValueError) as error:
-        raise _damaged(folder, error) from error
-
-
-def _damaged(folder: Path, error: Exception) -> DataError:
-    return DataError(f"{folder}: damaged ({error}). Delete it and run again.")
-
-
-def _note(folder: Path, origin: dict[str, Any]) -> None:
-    text = json.dumps(origin, indent=1, ensure_ascii=False)
-    (folder / "origin.json").write_text(f"{text}\n", encoding="utf-8")

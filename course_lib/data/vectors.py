@@ -10,18 +10,17 @@ import pyarrow.compute as pc
 import torch
 
 from course_lib.data.catalog import card
+from course_lib.data.custom import CUSTOM
 from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
 from course_lib.data.vector_store import (
-    OWN,
     convert,
-    convert_file,
+    custom_vectors_folder,
     open_stored,
-    own_folder,
     prepared_folder,
 )
 from course_lib.data.vocabulary import RESERVED, Vocabulary
-from course_lib.files import DataError, file_digest
+from course_lib.files import DataError
 
 CHUNK = 20_000
 
@@ -193,7 +192,7 @@ class SideBySide:
 def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
     """The vectors of that name, fetched and converted on first use; raises ``DataError``.
 
-    A name is one of the catalog, or what ``own_vectors`` calls a file of one's own; several of
+    A name is one of the catalog, or what ``custom_vectors`` calls a file of one's own; several of
     them, joined by ``+``, are put side by side.
     """
     parts = [_load(part, root) for part in name.split("+")]
@@ -201,18 +200,15 @@ def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
 
 
 def _load(name: str, root: Path | None) -> Vectors:
-    if OWN.fullmatch(name):
-        stored = open_stored(own_folder(name, root))
+    if CUSTOM.fullmatch(name):
+        stored = open_stored(custom_vectors_folder(name, root))
         return Vectors(name, stored.words, stored.matrix, stored.origin.get("sha256"))
     entry = card(name, "vectors")
     folder = prepared_folder(entry, root)
     if not folder.exists():
         archives = obtain(entry, root)
         (archive,) = archives.paths
-        if archives.source.member:
-            convert(archive, archives.source.member, folder, entry)
-        else:
-            convert_file(archive, folder, {"sha256": file_digest(archive)})
+        convert(archive, folder, archives.source.member, entry.content)
     stored = open_stored(folder)
     sha256 = stored.origin.get("sha256", entry.content)  # older folders have no note of it
     kind = NgramVectors if entry.of_ngrams else Vectors

@@ -8,9 +8,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["steps"],
     submod_attrs={
-        "choice": ["reading_order"],
         "erasing": ["ErasingView", "explore_erasing"],
-        "hops": ["hop_overlap", "read_hops"],
+        "hops": ["count_repeats", "hop_overlap", "read_hops"],
         "layers": [
             "SELECTION_RULES",
             "compare_dictionaries",
@@ -21,8 +20,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "phrases_table",
             "select_words",
         ],
+        "ordering": ["reading_order"],
         "reading": ["read_rows", "read_text"],
-        "repeats": ["count_repeats"],
         "seeds": ["explore_seeds"],
         "values": ["explore_values"],
         "views": ["DocumentView", "TextView", "explore_documents", "explore_text"],

@@ -1,5 +1,6 @@
-"""What each hop of a HAN attends to; a reading holds only the mean over the hops."""
+"""What a HAN attends to: each of its hops, and whether later sentences repeat the same words."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import datasets
@@ -8,14 +9,17 @@ import torch
 
 from course_lib.data.encoding import encode_sentences
 from course_lib.data.text import TokenisedText
-from course_lib.explore.reading import system_of
-from course_lib.models.layers import hop_redundancy
+from course_lib.explore.reading import read_rows, system_of
+from course_lib.models.han import hop_redundancy
 from course_lib.runs.systems.system import as_tokens
+from course_lib.views.reading import Reading
+
+IMPORTANT = 2.0  # times its uniform share: a word with more is important
 
 
 class Hops(NamedTuple):
     """The ``sentences`` of one document after the cut, ``word_attention`` ``(hops, words)`` of each
-    and ``sentence_attention`` ``(hops, sentences)``."""
+    and ``sentence_attention`` ``(hops, sentences)``; a reading holds only the means of hops."""
 
     sentences: list[list[str]]
     word_attention: list[np.ndarray]
@@ -52,3 +56,43 @@ def hop_overlap(source: Any, rows: datasets.Dataset) -> dict[str, float]:
 
 def _overlap(attention: np.ndarray) -> float:
     return hop_redundancy(torch.from_numpy(attention)[None]).item()
+
+
+class Repeats(NamedTuple):
+    """One value a document, ``(documents,)`` each: the share of its attention on ``important``
+    words, on ``repeated`` ones among them (important in an earlier sentence, too), and on
+    repeated ones if each sentence's weights were dealt out to its words ``by_chance``."""
+
+    important: np.ndarray
+    repeated: np.ndarray
+    by_chance: np.ndarray
+
+
+def count_repeats(source: Any, rows: datasets.Dataset, seed: int = 0) -> Repeats:
+    """``Repeats`` of a HAN's attention in each row.
+
+    A word is important if its share of the document exceeds ``IMPORTANT`` times what attention that
+    is uniform over sentences and over the words of each would give it. By chance means the same
+    weights in random order within each sentence: as sharp, but blind to the words.
+    """
+    random = np.random.default_rng(seed)
+    found = []
+    for reading in read_rows(source, rows):
+        weights = reading.by_sentence(reading.word_weights())
+        dealt = [random.permutation(alpha) for alpha in weights]
+        found.append((*_on_repeats(reading, weights), _on_repeats(reading, dealt)[1]))
+    return Repeats(*np.array(found).reshape(-1, 3).T)
+
+
+def _on_repeats(reading: Reading, word_weights: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The shares on important words, and on those that were important before."""
+    seen, important, repeated = set(), 0.0, 0.0
+    sentences, beta = reading.sentences, reading.sentence_weights()
+    for words, alpha, share in zip(sentences, word_weights, beta, strict=True):
+        shares = share * alpha
+        heavy = np.flatnonzero(shares > IMPORTANT / (len(sentences) * len(words)))
+        now = {place: words[place].lower() for place in heavy}
+        important += float(shares[heavy].sum())
+        repeated += sum(float(shares[place]) for place, word in now.items() if word in seen)
+        seen.update(now.values())
+    return important, repeated

@@ -6,10 +6,8 @@ from typing import Any
 import ipywidgets as widgets
 import traitlets
 
-from course_lib.explore.box import TextBox
-from course_lib.explore.choice import reading_order
-from course_lib.explore.decency import is_decent
-from course_lib.explore.explorer import Explorer
+from course_lib.explore.explorer import Explorer, TextBox
+from course_lib.explore.ordering import is_profane, reading_order
 from course_lib.explore.reading import read_text, system_of
 from course_lib.metrics.classification import Predictions
 from course_lib.views import show_reading
@@ -45,9 +43,13 @@ def explore_documents(
         )
     system = system_of(source)
     if predictions is None:
-        predictions = system.look(rows, attention=False).predictions
-    show = show or _show_row
-    return DocumentView(rows, predictions, system.classes, lambda row: show(source, row))
+        predictions = system.evaluate(rows, attention=False).predictions
+
+    def tinted(source: Any, row: dict) -> widgets.Widget:
+        return show_reading(read_text(source, row), f"labelled {system.classes[row['label']]}")
+
+    draw = show or tinted
+    return DocumentView(rows, predictions, system.classes, lambda row: draw(source, row))
 
 
 def explore_text(
@@ -58,8 +60,8 @@ def explore_text(
     ``text`` is the initial text; ``show(source, text)`` makes the widget for a text, by
     default its words tinted by attention.
     """
-    show = show or _show_text
-    return TextView(lambda typed: show(source, typed), text)
+    draw = show or (lambda source, typed: show_reading(read_text(source, typed)))
+    return TextView(lambda typed: draw(source, typed), text)
 
 
 class DocumentView(Explorer):
@@ -84,44 +86,43 @@ class DocumentView(Explorer):
     ) -> None:
         self._rows, self._show = rows, show
         tokens = [row["tokens"] for row in rows]
-        self._order = reading_order(tokens, predictions)
+        order = reading_order(tokens, predictions)
         confidence, guess = predictions.probabilities.max(1)
-        self._confidence, right = confidence.tolist(), (guess == predictions.labels).tolist()
-        self._mistakes = [place for place in self._order if not right[place]]
+        self._confidence, labels = confidence.tolist(), predictions.labels.tolist()
         self._about = [
-            f"{'✓' if is_right else '✗'} {classes[label]}"
-            + ("" if is_right else f", predicted {classes[guessed]}")
-            + f", {sure:.0%} sure"
-            for is_right, label, guessed, sure in zip(
-                right, predictions.labels.tolist(), guess.tolist(), self._confidence, strict=True
-            )
+            (f"✓ {classes[label]}" if label == guessed
+             else f"✗ {classes[label]}, predicted {classes[guessed]}") + f", {sure:.0%} sure"
+            for label, guessed, sure in zip(labels, guess.tolist(), self._confidence, strict=True)
+        ]  # fmt: skip
+        self._options = [
+            (f"{place} {about}: {_excerpt(words)}", place)
+            for place, (about, words) in enumerate(zip(self._about, tokens, strict=True))
         ]
-        unsure = [place for place in self._order if self._confidence[place] < UNSURE]
-        self._kinds = [self._order, self._mistakes, unsure]
-        self._places = self._kinds[0]
-        self._excerpts = [_excerpt(words) for words in tokens]
-        names = (
-            f"all {len(self._order):,}",
-            f"mistakes ({len(self._mistakes):,})",
-            f"less than {UNSURE:.0%} sure ({len(unsure):,})",
-        )
-        self._filter = widgets.Dropdown(
-            options=[(name, kind) for kind, name in enumerate(names)], description="show"
-        )
-        self._menu = widgets.Dropdown(options=self._options(), description="document", layout=WIDE)
-        buttons = {
+        self._order, wrong = order, (guess != predictions.labels).tolist()
+        self._mistakes = [place for place in order if wrong[place]]
+        unsure = [place for place in order if self._confidence[place] < UNSURE]
+        self._places = order
+        kinds = {
+            f"all {len(order):,}": order,
+            f"mistakes ({len(self._mistakes):,})": self._mistakes,
+            f"less than {UNSURE:.0%} sure ({len(unsure):,})": unsure,
+        }
+        self._filter = widgets.Dropdown(options=kinds.items(), description="show")
+        self._menu = widgets.Dropdown(description="document", layout=WIDE)
+        buttons = []
+        for name, act in {
             "◀ previous": lambda _: self._step(-1),
             "next ▶": lambda _: self._step(1),
             "next mistake ▶": lambda _: self._next_mistake(),
-        }
-        self._buttons = [widgets.Button(description=name) for name in buttons]
-        for button, act in zip(self._buttons, buttons.values(), strict=True):
-            button.on_click(act)
-        self._buttons[-1].disabled = not self._mistakes
-        super().__init__([widgets.HBox([self._filter, *self._buttons]), self._menu])
+        }.items():
+            buttons.append(widgets.Button(description=name))
+            buttons[-1].on_click(act)
+        buttons[-1].disabled = not self._mistakes
+        super().__init__([widgets.HBox([self._filter, *buttons]), self._menu])
+        self._fill_menu()
         self._filter.observe(self._narrow, "value")
         self._menu.observe(self._pick, "value")
-        self.index = self._order[0]
+        self.index = order[0]
         if not self._stage.children:  # the index was that already
             self._turn()
 
@@ -145,10 +146,13 @@ class DocumentView(Explorer):
         if change["new"] is not None:
             self.index = change["new"]
 
+    def _fill_menu(self) -> None:
+        self._menu.options = [self._options[place] for place in self._places]
+
     def _narrow(self, change: dict[str, Any]) -> None:
-        self._places = self._kinds[change["new"]]
+        self._places = change["new"]
         self._menu.unobserve(self._pick, "value")  # new options choose their first one
-        self._menu.options = self._options()
+        self._fill_menu()
         self._menu.observe(self._pick, "value")
         if not self._places:
             self._say("No document matches this filter.")
@@ -157,12 +161,6 @@ class DocumentView(Explorer):
         else:
             self.index = self._places[0]
 
-    def _options(self) -> list[tuple[str, int]]:
-        return [
-            (f"{place} {self._about[place]}: {self._excerpts[place]}", place)
-            for place in self._places
-        ]
-
     def _step(self, way: int) -> None:
         if self._places:
             at = self._places.index(self.index) if self.index in self._places else 0
@@ -170,25 +168,24 @@ class DocumentView(Explorer):
 
     def _next_mistake(self) -> None:
         later = self._order[self._order.index(self.index) + 1 :]
-        wrong = set(self._mistakes)
-        self.index = next((place for place in later if place in wrong), self._mistakes[0])
+        self.index = next((place for place in later if place in self._mistakes), self._mistakes[0])
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """This document, the clearest mistake, and the least sure prediction in decent language."""
-        decent = [place for place in self._places if is_decent(self._rows[place]["tokens"])]
-        labels = {self.index: ""}
+        """This document, the clearest mistake, and the least sure prediction without profanity."""
+        clean = [place for place in self._places if not is_profane(self._rows[place]["tokens"])]
+        places = {self.index: ""}
         if self._mistakes:
-            labels.setdefault(self._mistakes[0], "clearest mistake: ")
-        unsure = min(decent, key=self._confidence.__getitem__, default=self.index)
-        labels.setdefault(unsure, "least sure: ")
+            places.setdefault(self._mistakes[0], "clearest mistake: ")
+        unsure = min(clean, key=self._confidence.__getitem__, default=self.index)
+        places.setdefault(unsure, "least sure: ")
         shown = [
             self._stage.children[0] if place == self.index else self._show(self._rows[place])
-            for place in labels
+            for place in places
         ]
         same_scale(*(x for view in shown for x in tree(view) if isinstance(x, AttentionHeatmap)))
         return [
             (f"{what}document {place} of {len(self._about)}: {self._about[place]}", view)
-            for (place, what), view in zip(labels.items(), shown, strict=True)
+            for (place, what), view in zip(places.items(), shown, strict=True)
         ]
 
 
@@ -211,16 +208,12 @@ class TextView(Explorer):
         about: str = "The text in the box, as the model reads it",
     ) -> None:
         self._read, self._about = read, about
-        self._box = TextBox(
-            value=text,
-            placeholder="Type a review, then press Ctrl+Enter or the button",
-            rows=4,
-            layout=WIDE,
-        )
+        hint = "Type a review, then press Ctrl+Enter or the button"
+        self._box = TextBox(value=text, placeholder=hint, rows=4, layout=WIDE)
         self._box.on_submit(self.read)
-        self._button = widgets.Button(description="Read it", button_style="primary")
-        self._button.on_click(lambda _: self.read())
-        super().__init__([self._box, self._button])
+        button = widgets.Button(description="Read it", button_style="primary")
+        button.on_click(lambda _: self.read())
+        super().__init__([self._box, button])
         self.read()
 
     @property
@@ -239,25 +232,12 @@ class TextView(Explorer):
             self._say("There is nothing to read yet: type at least one word.")
             self._put(widgets.HTML())
             return
-        self._say(
-            f"Only the first {MOST_CHARACTERS:,} of {len(text):,} characters are read."
-            if len(text) > MOST_CHARACTERS
-            else ""
-        )
+        cut = f"Only the first {MOST_CHARACTERS:,} of {len(text):,} characters are read."
+        self._say(cut if len(text) > MOST_CHARACTERS else "")
         self._put(self._read(text[:MOST_CHARACTERS]))
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        caption = self._caption or self._about
-        return [(caption, self._stage.children[0])]
-
-
-def _show_row(source: Any, row: dict) -> widgets.Widget:
-    label = system_of(source).classes[row["label"]]
-    return show_reading(read_text(source, row), f"labelled {label}")
-
-
-def _show_text(source: Any, text: str) -> widgets.Widget:
-    return show_reading(read_text(source, text))
+        return [(self._caption or self._about, self._stage.children[0])]
 
 
 def _excerpt(tokens: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ def gini(
     """
     weights, rows = _block(attention, mask, row_mask)
     value = _gini(weights.flatten(1), rows.sum(1) * mask.sum(1))
-    return value * _correction(mask) if normalise else value
+    return value * _correction(mask, value) if normalise else value
 
 
 def row_gini(
@@ -31,13 +31,13 @@ def row_gini(
     """Mean over a document's rows of each row's own Gini coefficient, ``(batch,)``."""
     weights, rows = _block(attention, mask, row_mask)
     value = _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
-    return value * _correction(mask) if normalise else value
+    return value * _correction(mask, value) if normalise else value
 
 
 def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:
     """Entropy of each row over log n: ``weights`` ``(batch, rows, N)``, 0 on padding, and ``mask``
     ``(batch, N)`` → ``(batch, rows)`` in [0, 1]."""
-    most = mask.sum(1, keepdim=True).clamp(min=2).log()  # a single token has entropy 0
+    most = mask.sum(1, keepdim=True).clamp(min=2).to(weights.dtype).log()  # one token: entropy 0
     return (torch.special.entr(weights).sum(-1) / most).clamp(0, 1)
 
 
@@ -67,7 +67,7 @@ def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     weights, rows = _block(attention, mask, None)
     lengths = mask.sum(1)
     return figures | {
-        "gini normalised": figures["gini"] * _correction(mask),
+        "gini normalised": figures["gini"] * _correction(mask, figures["gini"]),
         "row gini": _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows),
         "entropy": _mean_of_rows(row_entropy(weights, mask), rows),
         **{f"uniform diagonality {b}": uniform_diagonality(lengths, b) for b in BANDWIDTHS},
@@ -122,8 +122,8 @@ def _gini(weights: Tensor, count: Tensor) -> Tensor:
     The other entries are 0, so sorting puts them before the first real rank.
     """
     size = weights.shape[-1]
-    m = count.clamp(min=1).unsqueeze(-1)
-    rank = torch.arange(1, size + 1, device=weights.device) - (size - m)
+    m = count.clamp(min=1).unsqueeze(-1).to(weights.dtype)
+    rank = torch.arange(1, size + 1, device=weights.device, dtype=weights.dtype) - (size - m)
     spread = (_sorted(weights) * ((2 * rank - m - 1) / m)).sum(-1)
     total = weights.sum(-1)
     return (spread / total.masked_fill(total == 0, 1)).clamp(0, 1)
@@ -142,6 +142,6 @@ def _mean_of_rows(values: Tensor, rows: Tensor) -> Tensor:
     return (values * rows).sum(1) / rows.sum(1).clamp(min=1)
 
 
-def _correction(mask: Tensor) -> Tensor:
-    n = mask.sum(1)
+def _correction(mask: Tensor, value: Tensor) -> Tensor:
+    n = mask.sum(1).to(value.dtype)
     return n / (n - 1).clamp(min=1)

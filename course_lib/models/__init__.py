@@ -5,11 +5,11 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "agt": ["AGT", "AGTConfig"],
+        "agt": ["AGT", "AGTConfig", "AblatedAGT"],
         "bilstm": ["BiLSTM", "BiLSTMConfig"],
         "gru": ["BidirectionalGRU", "GRUCell"],
-        "han": ["HAN", "HANConfig"],
-        "iram": ["IRAM", "IRAMConfig", "RecursiveAttention", "step_penalty"],
+        "han": ["HAN", "HANConfig", "hop_redundancy"],
+        "iram": ["IRAM", "FullIRAM", "IRAMConfig", "RecursiveAttention", "step_penalty"],
         "layers": [
             "AttentionPooling",
             "BilinearAttention",
@@ -18,7 +18,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "LSTMLayer",
             "LockedDropout",
             "Maxout",
-            "hop_redundancy",
             "masked_softmax",
             "positions",
             "renormalised",

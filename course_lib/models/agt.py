@@ -10,6 +10,11 @@ the code number the equations as here; attention, gate and candidate of a layer 
 (3) s_l = Σ_n d_{l,n} B_n                                + y_{l−1} ∘ (1 − T_l)
 
 A word's score in (2) depends on its vector alone, so the model cannot see the order of the words.
+``AGT`` is the paper's network, ``AblatedAGT`` lacks some of its attentions or gates. Example::
+
+    model = AGT(AGTConfig.paper(), vocabulary=10_000, classes=5)
+    output = model(tokens, mask)  # (batch, length): ids, and True = real
+    output.logits, output.attention, output.gates
 """
 
 import math
@@ -25,6 +30,172 @@ from course_lib import checking
 from course_lib.models.layers import Dropout, masked_softmax, renormalised, word_embedding
 
 DROPOUT_AT = ("words", "classifier", "both")
+
+
+class AttentionStack(nn.Module):
+    """Every layer's additive attention over the same vectors; none of them depends on y."""
+
+    def __init__(self, layers: int, hidden: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(layers, hidden, hidden))  # W_l
+        self.vector = nn.Parameter(torch.randn(layers, hidden) / hidden**0.5)  # w_l
+        for matrix in self.weight:
+            nn.init.xavier_uniform_(matrix)
+
+    def scores(self, b: Tensor) -> Tensor:
+        """m: word vectors ``(batch, length, hidden)`` → ``(batch, layers, length)``."""
+        layers = zip(self.weight, self.vector, strict=True)
+        return torch.stack([torch.tanh(linear(b, w_l)) @ v_l for w_l, v_l in layers], 1)  # (2)
+
+
+class GatedStack(nn.Module):
+    """The highway layers l = 1, 2, …, each of which receives its layer's selection s_l."""
+
+    def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
+        """``selections`` are as many as ``layers``, or fewer in an ``AblatedStack``."""
+        super().__init__()
+        self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
+        self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
+        self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
+        self.selected = None  # its half for s_l; checkpoints would drop an empty tensor
+        if selections:
+            self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))
+        for layer in range(layers):
+            nn.init.xavier_uniform_(self.gate[layer])
+            halves = [self.carried[layer], *([self.selected[layer]] if layer < selections else [])]
+            limit = (6 / (hidden * (len(halves) + 1))) ** 0.5  # Xavier's, for both as one matrix
+            for half in halves:
+                nn.init.uniform_(half, -limit, limit)
+
+    def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+        """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, layers, hidden)``
+        → the last y ``(batch, hidden)`` and all gates ``(batch, layers, hidden)``."""
+        gates = []
+        layers = zip(self.gate, self.gate_bias, self.carried, self.selected, s.unbind(1))
+        for w_t, b_t, w_y, w_s, s_l in layers:
+            gate = torch.sigmoid(linear(s_l, w_t, b_t))  # (5)
+            f = torch.tanh(linear(y, w_y) + linear(s_l, w_s))  # tanh(W^f [y; s])
+            y = f * gate + y * (1 - gate)  # (6)
+            gates.append(gate)
+        return y, torch.stack(gates, 1)
+
+
+class AGT(nn.Module):
+    """Each layer attends to the words anew; gates combine what the layers selected."""
+
+    def __init__(
+        self, config: "AGTConfig", vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors. ``ValueError``
+        for a config that only an ``AblatedAGT`` takes."""
+        super().__init__()
+        self.config = config
+        hidden = config.hidden
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding, config.sparse)
+        self.embedding.weight.requires_grad_(not config.frozen)
+        self.projection = nn.Linear(self.embedding.embedding_dim, hidden)
+        self.attention, self.stack = self.make_layers()
+        self.word_dropout = Dropout(config.dropout * (config.dropout_at != "classifier"))
+        dropout = Dropout(config.dropout * (config.dropout_at != "words"))
+        width = config.classifier or hidden
+        self.classifier = nn.Sequential(
+            dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, classes)
+        )
+
+    def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
+        """All layers' attentions, and the gates above the first."""
+        config, above = self.config, self.config.layers - 1
+        if config.ablated:
+            raise ValueError("config lacks attentions or gates: pass it to AblatedAGT")
+        attention = AttentionStack(config.layers, config.hidden)
+        return attention, GatedStack(above, above, config.hidden, config.gate_bias)
+
+    def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> "AGTOutput":
+        """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
+
+        ``attention`` ``(batch, selecting layers, length)`` replaces the learned one; it is
+        ``renormalised`` first. ``ValueError`` for another shape.
+        """
+        b = self.project(tokens, mask)  # (1) (batch, length, hidden)
+        real = mask.unsqueeze(1).expand(-1, self.config.selecting, -1)
+        given = attention is not None
+        d = renormalised(attention, real) if given else self.attend(b, real)  # (2) as real
+        s = d.to(b.dtype) @ b  # (3) (batch, selecting, hidden)
+        y, gates = self.compose(s)  # (4), (5), (6)
+        return AGTOutput(self.classifier(y), d, gates)
+
+    def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """B of (1): ids and mask ``(batch, length)`` → ``(batch, length, hidden)``."""
+        return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
+
+    def attend(self, b: Tensor, real: Tensor) -> Tensor:
+        """d of (2): B and the real words ``(batch, layers, length)`` → as ``real``."""
+        return masked_softmax(self.attention.scores(b), real)
+
+    def compose(self, s: Tensor) -> tuple[Tensor, Tensor]:
+        """All layers' s ``(batch, layers, hidden)`` → the last y and the gates."""
+        return self.stack(s[:, 0], s[:, 1:])  # (4) y_0 = s_0
+
+    def word_scores(self, words: Tensor) -> Tensor:
+        """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``.
+
+        A word has the same scores in every sentence; attention is their softmax over the
+        sentence's words. ``ValueError`` without attention.
+        """
+        if self.attention is None:
+            raise ValueError("an AGT with attention=False has no scores: all words weigh alike")
+        return self.attention.scores(torch.tanh(self.projection(self.embedding(words[None]))))[0]
+
+
+class AGTOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, selecting layers, length)``, each
+    row sums to 1 over real words; ``gates`` ``(batch, layers − 1, hidden)``, each T_l in (0, 1):
+    1 takes the layer's new value, 0 keeps the old one."""
+
+    logits: Tensor
+    attention: Tensor
+    gates: Tensor
+
+
+class AblatedStack(GatedStack):
+    """The first layers alone receive selections; those above them are plain highway layers, with y
+    in place of s_l and of [y; s_l]."""
+
+    def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+        """As ``GatedStack``, with ``s`` ``(batch, selections, hidden)``."""
+        gates, selected = [], () if self.selected is None else self.selected
+        layers = zip_longest(self.gate, self.gate_bias, self.carried, selected, s.unbind(1))
+        for w_t, b_t, w_y, w_s, s_l in layers:
+            gate = torch.sigmoid(linear(y if s_l is None else s_l, w_t, b_t))
+            f = linear(y, w_y) if s_l is None else linear(y, w_y) + linear(s_l, w_s)
+            y = torch.tanh(f) * gate + y * (1 - gate)
+            gates.append(gate)
+        return y, torch.stack(gates, 1)
+
+
+class AblatedAGT(AGT):
+    """The paper's ablations: attention in the first ``selection_layers`` alone, a single layer, or
+    ``attention=False``, the same weight for all words."""
+
+    def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
+        """As in ``AGT``; None for what the config leaves out."""
+        config, attention, stack = self.config, None, None
+        if config.attention:
+            attention = AttentionStack(config.selecting, config.hidden)
+        if config.layers > 1:
+            layers, selections = config.layers - 1, config.selecting - 1
+            stack = AblatedStack(layers, selections, config.hidden, config.gate_bias)
+        return attention, stack
+
+    def attend(self, b: Tensor, real: Tensor) -> Tensor:
+        """As in ``AGT``."""
+        if self.attention is None:
+            return renormalised(real.to(b.dtype), real)
+        return super().attend(b, real)
+
+    def compose(self, s: Tensor) -> tuple[Tensor, Tensor]:
+        """As in ``AGT``; a single layer has no gates."""
+        return (s[:, 0], s[:, 1:]) if self.stack is None else super().compose(s)
 
 
 @dataclass(frozen=True)
@@ -75,123 +246,7 @@ class AGTConfig:
         """How many layers select words."""
         return self.selection_layers or self.layers
 
-
-class AGTOutput(NamedTuple):
-    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, selecting layers, length)``, each
-    row sums to 1 over real words; ``gates`` ``(batch, layers − 1, hidden)``, each T_l in (0, 1):
-    1 takes the layer's new value, 0 keeps the old one."""
-
-    logits: Tensor
-    attention: Tensor
-    gates: Tensor
-
-
-class AttentionStack(nn.Module):
-    """Every layer's additive attention over the same vectors; none of them depends on y."""
-
-    def __init__(self, layers: int, hidden: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(layers, hidden, hidden))  # W_l
-        self.vector = nn.Parameter(torch.randn(layers, hidden) / hidden**0.5)  # w_l
-        for matrix in self.weight:
-            nn.init.xavier_uniform_(matrix)
-
-    def scores(self, b: Tensor) -> Tensor:
-        """m: word vectors ``(batch, length, hidden)`` → ``(batch, layers, length)``."""
-        layers = zip(self.weight, self.vector, strict=True)
-        return torch.stack([torch.tanh(linear(b, w_l)) @ v_l for w_l, v_l in layers], 1)  # (2)
-
-
-class GatedStack(nn.Module):
-    """The highway layers l = 1, 2, …, the first of which receive selections s_l."""
-
-    def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
-        super().__init__()
-        self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
-        self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
-        self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
-        self.selected = None  # its half for s_l; checkpoints would drop an empty tensor
-        if selections:
-            self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))
-        for layer in range(layers):
-            nn.init.xavier_uniform_(self.gate[layer])
-            inputs = 2 if layer < selections else 1
-            limit = (6 / (hidden * (inputs + 1))) ** 0.5  # Xavier's, for both halves as one matrix
-            nn.init.uniform_(self.carried[layer], -limit, limit)
-            if layer < selections:
-                nn.init.uniform_(self.selected[layer], -limit, limit)
-
-    def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, selections, hidden)``
-        → the last y ``(batch, hidden)`` and all gates ``(batch, layers, hidden)``."""
-        selected = () if self.selected is None else self.selected
-        layers = zip_longest(self.gate, self.gate_bias, self.carried, selected, s.unbind(1))
-        gates = []
-        for w_t, b_t, w_y, w_s, s_l in layers:
-            if s_l is None:  # above the selecting layers
-                gate, f = torch.sigmoid(linear(y, w_t, b_t)), linear(y, w_y)
-            else:
-                gate = torch.sigmoid(linear(s_l, w_t, b_t))  # (5)
-                f = linear(y, w_y) + linear(s_l, w_s)  # W^f [y; s]
-            y = torch.tanh(f) * gate + y * (1 - gate)  # (6)
-            gates.append(gate)
-        return y, torch.stack(gates, 1)
-
-
-class AGT(nn.Module):
-    """Each layer attends to the words anew; gates combine what the layers selected."""
-
-    def __init__(
-        self, config: AGTConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
-    ) -> None:
-        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
-        super().__init__()
-        self.config = config
-        hidden, selecting = config.hidden, config.selecting
-        self.embedding = word_embedding(vocabulary, config.embedding, embedding, config.sparse)
-        self.embedding.weight.requires_grad_(not config.frozen)
-        self.projection = nn.Linear(self.embedding.embedding_dim, hidden)
-        self.attention = AttentionStack(selecting, hidden) if config.attention else None
-        self.stack = None
-        if config.layers > 1:
-            self.stack = GatedStack(config.layers - 1, selecting - 1, hidden, config.gate_bias)
-        self.word_dropout = Dropout(config.dropout * (config.dropout_at != "classifier"))
-        dropout = Dropout(config.dropout * (config.dropout_at != "words"))
-        width = config.classifier or hidden
-        self.classifier = nn.Sequential(
-            dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, classes)
-        )
-
-    def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> AGTOutput:
-        """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
-
-        ``attention`` ``(batch, selecting layers, length)`` replaces the learned one; it is
-        ``renormalised`` first. ``ValueError`` for another shape.
-        """
-        b = self.project(tokens, mask)  # (1) (batch, length, hidden)
-        real = mask.unsqueeze(1).expand(-1, self.config.selecting, -1)
-        if attention is not None:
-            d = renormalised(attention, real)
-        elif self.attention is None:
-            d = renormalised(real.to(b.dtype), real)  # all words weigh alike
-        else:
-            d = masked_softmax(self.attention.scores(b), real)  # (2) (batch, selecting, length)
-        s = d.to(b.dtype) @ b  # (3) (batch, selecting, hidden)
-        y, gates = s[:, 0], s[:, 1:]  # (4); with one layer there are no gates
-        if self.stack is not None:
-            y, gates = self.stack(y, s[:, 1:])  # (5), (6)
-        return AGTOutput(self.classifier(y), d, gates)
-
-    def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """B of (1): ids and mask ``(batch, length)`` → ``(batch, length, hidden)``."""
-        return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
-
-    def word_scores(self, words: Tensor) -> Tensor:
-        """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``.
-
-        A word has the same scores in every sentence; attention is their softmax over the
-        sentence's words. ``ValueError`` without attention.
-        """
-        if self.attention is None:
-            raise ValueError("an AGT with attention=False has no scores: all words weigh alike")
-        return self.attention.scores(torch.tanh(self.projection(self.embedding(words[None]))))[0]
+    @property
+    def ablated(self) -> bool:
+        """Whether some attentions or all gates are missing: only an ``AblatedAGT`` takes that."""
+        return not self.attention or self.layers == 1 or self.selecting < self.layers

@@ -3,7 +3,17 @@
 Words → bidirectional LSTM → attention over its states → document vector → linear classifier: the
 network of both papers on whether attention is an explanation. A state h_i has read the whole text,
 so a weight on word i is a weight on what the LSTM has there, not on that word alone. Jain and
-Wallace's averaging encoder, h_i = tanh(W x_i + b), has read nothing but word i.
+Wallace's averaging encoder, ``WordByWord``, has read nothing but word i.
+
+(1) h_i = [→h_i; ←h_i], or tanh(W x_i + b)     (3) d = Σ_i α_i h_i
+(2) α = softmax_i(c · tanh(W h_i + b)), or     (4) logits = V d + e
+    softmax_i(c · h_i / √hidden)
+
+Example::
+
+    model = BiLSTM(BiLSTMConfig.paper(), vocabulary=10_000, classes=2)
+    output = model(tokens, mask)  # (batch, length): ids, and True = real
+    output.logits, output.attention
 """
 
 from dataclasses import dataclass
@@ -21,6 +31,58 @@ from course_lib.models.layers import (
     renormalised,
     word_embedding,
 )
+
+
+class WordByWord(nn.Linear):
+    """Encodes each word alone, h_i = tanh(W x_i + b): no state knows its neighbours."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, None, None]:
+        """As ``LSTMLayer``, but without last state and cell."""
+        return torch.tanh(super().forward(x)), None, None
+
+
+class BiLSTM(nn.Module):
+    """Encodes the words of a text, then takes the mean of their states that attention weighs."""
+
+    def __init__(
+        self, config: "BiLSTMConfig", vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
+        super().__init__()
+        self.config = config
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
+        self.embedding.weight.requires_grad_(not config.frozen)
+        self.word_dropout = LockedDropout(config.dropout)
+        encoder = LSTMLayer if config.encoder == "lstm" else WordByWord
+        self.encoder = encoder(self.embedding.embedding_dim, config.hidden)
+        width = config.hidden // 2 if config.attention == "tanh" else 0
+        self.pooling = AttentionPooling(config.hidden, width)
+        self.dropout = Dropout(config.dropout)
+        self.classifier = nn.Linear(config.hidden, classes)
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> "BiLSTMOutput":
+        """Token ids and mask ``(batch, length)``, real words first; ``attention``
+        ``(batch, length)`` is used in place of the learned one, ``renormalised``.
+
+        The vector of a document without words is zero. ``ValueError`` for an attention of another
+        shape.
+        """
+        if attention is not None:
+            attention = renormalised(attention, mask)
+        x = self.word_dropout(self.embedding(tokens))
+        h, _, _ = self.encoder(x, mask)  # (1) (batch, length, hidden)
+        d, alpha = self.pooling(h, mask, attention)  # (2), (3)
+        return BiLSTMOutput(self.classifier(self.dropout(d)), alpha.squeeze(1))  # (4)
+
+
+class BiLSTMOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, length)``, each row sums to 1 over
+    real words."""
+
+    logits: Tensor
+    attention: Tensor
 
 
 @dataclass(frozen=True)
@@ -53,51 +115,3 @@ class BiLSTMConfig:
     def paper(cls, **changes: Any) -> "BiLSTMConfig":
         """The papers' network."""
         return cls(**changes)
-
-
-class BiLSTMOutput(NamedTuple):
-    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, length)``, each row sums to 1 over
-    real words."""
-
-    logits: Tensor
-    attention: Tensor
-
-
-class BiLSTM(nn.Module):
-    """Encodes the words of a text, then takes the mean of their states that attention weighs."""
-
-    def __init__(
-        self, config: BiLSTMConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
-    ) -> None:
-        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
-        super().__init__()
-        self.config = config
-        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
-        self.embedding.weight.requires_grad_(not config.frozen)
-        self.word_dropout = LockedDropout(config.dropout)
-        encoder = LSTMLayer if config.encoder == "lstm" else nn.Linear
-        self.encoder = encoder(self.embedding.embedding_dim, config.hidden)
-        width = config.hidden // 2 if config.attention == "tanh" else 0
-        self.pooling = AttentionPooling(config.hidden, width)
-        self.dropout = Dropout(config.dropout)
-        self.classifier = nn.Linear(config.hidden, classes)
-
-    def forward(
-        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None
-    ) -> BiLSTMOutput:
-        """Token ids and mask ``(batch, length)``, real words first; ``attention``
-        ``(batch, length)`` is used in place of the learned one, ``renormalised``.
-
-        The vector of a document without words is zero. ``ValueError`` for an attention of another
-        shape.
-        """
-        if attention is not None:
-            attention = renormalised(attention, mask)
-        x = self.word_dropout(self.embedding(tokens))
-        if self.config.encoder == "lstm":
-            h, _, _ = self.encoder(x, mask)
-        else:
-            h = torch.tanh(self.encoder(x))
-        # α = softmax(u_i · c), u_i = tanh(W h_i + b) or h_i / √hidden, d = Σ α_i h_i
-        d, alpha = self.pooling(h, mask, attention)
-        return BiLSTMOutput(self.classifier(self.dropout(d)), alpha.squeeze(1))

@@ -1,10 +1,16 @@
-"""The gated recurrent unit: by the equations of the IMDb report, and as PyTorch computes it."""
+"""The gated recurrent unit: by the equations of the IMDb report, and as PyTorch computes it.
+
+(1) r = σ(U_r x + W_r h + b_r)                 (3) ĥ = tanh(U_h x + W_h (r ∘ h) + b_h)
+(2) z = σ(U_z x + W_z h + b_z)                 (4) h ← (1 − z) ∘ h + z ∘ ĥ
+
+Example: ``h = BidirectionalGRU(inputs=50, hidden=100)(x, mask)``.
+"""
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from course_lib.models import kernels
+from course_lib.models import fast
 
 
 class GRUCell(nn.Module):
@@ -29,10 +35,10 @@ class GRUCell(nn.Module):
         else:
             w_r, w_z, w_h = self.w.weight.chunk(3)
             wh_r, wh_z = h @ w_r.T, h @ w_z.T
-        r = torch.sigmoid(ux_r + wh_r)  # how much of the past the candidate sees
-        z = torch.sigmoid(ux_z + wh_z)  # how much of the candidate is taken
-        candidate = torch.tanh(ux_h + (r * wh_h if self.reset_after else (r * h) @ w_h.T))
-        return (1 - z) * h + z * candidate
+        r = torch.sigmoid(ux_r + wh_r)  # (1) how much of the past the candidate sees
+        z = torch.sigmoid(ux_z + wh_z)  # (2) how much of the candidate is taken
+        candidate = torch.tanh(ux_h + (r * wh_h if self.reset_after else (r * h) @ w_h.T))  # (3)
+        return (1 - z) * h + z * candidate  # (4)
 
     @classmethod
     def from_torch(cls, gru: nn.GRU) -> "GRUCell":
@@ -55,9 +61,9 @@ class GRUCell(nn.Module):
 
 
 class BidirectionalGRU(nn.Module):
-    """Hidden states of both directions, [→h; ←h]; padding has no effect on them.
+    """Hidden states of both directions, [→h; ←h], over the real entries only.
 
-    The cell is PyTorch's, with ``reset_after``. Only real steps are computed.
+    The cell is PyTorch's, with ``reset_after``.
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -65,18 +71,18 @@ class BidirectionalGRU(nn.Module):
         self.gru = nn.GRU(inputs, hidden, batch_first=True, bidirectional=True)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` with the real entries first →
-        ``(n, length, 2 · hidden)``, zero on padding."""
+        """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → states
+        ``(n, length, 2 · hidden)``, zero on padding, which may stand anywhere."""
         if x.is_cuda and mask.any():
-            return self.packed(x, mask)
-        return kernels.packed_gru(self.gru, x, mask)  # the same result, faster on a CPU
+            return self.plain(x, mask)
+        return fast.packed_gru(self.gru, x, mask)  # the same result, faster on a CPU
 
-    def packed(self, x: Tensor, mask: Tensor) -> Tensor:
-        """``forward`` by PyTorch's packed sequences; it needs at least one of them."""
-        padding = ~mask.unsqueeze(2)
+    def plain(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``forward`` by PyTorch's packed sequences, which need at least one real entry."""
+        order = mask.int().argsort(dim=1, descending=True, stable=True)  # real entries first
         lengths = mask.sum(1).clamp(min=1).cpu()  # a row without entries reads one zero
-        packed = pack_padded_sequence(
-            x.masked_fill(padding, 0), lengths, batch_first=True, enforce_sorted=False
-        )
+        x = x.masked_fill(~mask.unsqueeze(2), 0).take_along_dim(order.unsqueeze(2), 1)
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         h, _ = pad_packed_sequence(self.gru(packed)[0], True, total_length=x.shape[1])
-        return h.masked_fill(padding, 0)
+        h = h.take_along_dim(order.argsort(1).unsqueeze(2), 1)  # each back to its place
+        return h.masked_fill(~mask.unsqueeze(2), 0)

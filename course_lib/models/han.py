@@ -1,26 +1,137 @@
 """Hierarchical attention network (Yang et al. 2016; Bredy-Maux and Robach 2022, the IMDb report).
 
 Words → bidirectional GRU → attention → sentence vectors → bidirectional GRU → attention → document
-vector → linear classifier. The GRU is PyTorch's, whose reset gate acts after the recurrent product;
-in the IMDb report's GRU it acts before that product (``GRUCell`` has both).
+vector → linear classifier. Comments in the code number the equations as here; the same three serve
+the words of a sentence and the sentences of a document.
+
+(1) h_t = [→h_t; ←h_t]                         (3) s = Σ_t α_t h_t
+(2) α = softmax_t(c · tanh(W h_t + b))         (4) logits = V d + e, d the document's s
+
+The GRU is PyTorch's, whose reset gate acts after the recurrent product; in the IMDb report's GRU it
+acts before that product (``GRUCell`` has both). Example::
+
+    model = HAN(HANConfig.imdb(), vocabulary=10_000, classes=2)
+    output = model(tokens, mask)  # (batch, sentences, words): ids, and True = real
+    output.logits, output.word_attention, output.sentence_attention
 """
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from course_lib.checking import check_number, check_share, check_whole
 from course_lib.models.gru import BidirectionalGRU
-from course_lib.models.layers import (
-    AttentionPooling,
-    LockedDropout,
-    hop_redundancy,
-    renormalised,
-    word_embedding,
-)
+from course_lib.models.layers import AttentionPooling, LockedDropout, renormalised, word_embedding
 
 Pair = tuple[Tensor | None, Tensor | None]
+
+
+class AttentiveEncoder(nn.Module):
+    """Bidirectional GRU and attention pooling: one level of the hierarchy."""
+
+    def __init__(self, inputs: int, config: "HANConfig") -> None:
+        super().__init__()
+        self.gru = BidirectionalGRU(inputs, config.hidden)
+        self.pooling = AttentionPooling(2 * config.hidden, config.attention, config.hops)
+        self.dropout = LockedDropout(config.dropout)
+
+    def forward(self, x: Tensor, mask: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+        """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
+        attention ``(n, hops, length)``; ``weights`` ``(n, length)`` replace the learned ones."""
+        h = self.gru(self.dropout(x), mask)  # (1)
+        return self.pooling(h, mask, attention=weights)  # (2), (3)
+
+
+class HAN(nn.Module):
+    """Reads words, then sentences, and returns the attention to both."""
+
+    def __init__(
+        self, config: "HANConfig", vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
+        super().__init__()
+        self.config = config
+        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
+        self.words = AttentiveEncoder(self.embedding.embedding_dim, config)
+        self.sentences = AttentiveEncoder(2 * config.hidden, config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(2 * config.hidden, classes)
+
+    def forward(self, tokens: Tensor, mask: Tensor, attention: Pair | None = None) -> "HANOutput":
+        """Token ids and mask ``(batch, sentences, words)``.
+
+        ``attention`` replaces the learned weights. It is a pair of word attention
+        ``(batch, sentences, words)`` and sentence attention ``(batch, sentences)``, either of them
+        None; both are ``renormalised``. Only sentences that contain a word are computed. A document
+        without words gets the logits of a zero document vector, and zero attention.
+        """
+        real = mask.any(2)  # (batch, sentences)
+        of_words, of_sentences = attention or (None, None)
+        if of_words is not None:
+            of_words = renormalised(of_words, mask)[real]
+        if of_sentences is not None:
+            of_sentences = renormalised(of_sentences, real)
+        s, alpha = self.encode_sentences(tokens, mask, of_words)  # of the real sentences
+        d, beta = self.sentences(placed(s, real), real, of_sentences)  # of the documents
+        logits = self.classifier(self.dropout(d))  # (4)
+        penalty = alpha.new_zeros(len(mask))
+        if self.config.penalty:
+            penalty = self.config.penalty * redundancy(alpha, beta, real)
+        return HANOutput(logits, placed(alpha.mean(1), real), beta.mean(1), penalty)
+
+    def encode_sentences(
+        self, tokens: Tensor, mask: Tensor, attention: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Vectors of all real sentences, one document after the other, ``(real, width)``, and
+        attention ``(real, hops, words)``, which a given one ``(real, words)`` replaces."""
+        real = mask.any(2)
+        return self.words(self.embedding(tokens[real]), mask[real], attention)
+
+
+def placed(values: Tensor, real: Tensor) -> Tensor:
+    """``values`` ``(all real sentences, width)`` where ``real`` ``(batch, sentences)`` is True, 0
+    elsewhere: ``(batch, sentences, width)``."""
+    out = values.new_zeros(*real.shape, values.shape[1])
+    out[real] = values
+    return out
+
+
+class HANOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; ``word_attention`` ``(batch, sentences, words)``, each real
+    sentence sums to 1; ``sentence_attention`` ``(batch, sentences)``, each document sums to 1;
+    ``penalty`` ``(batch,)``, whose mean is added to the loss."""
+
+    logits: Tensor
+    word_attention: Tensor
+    sentence_attention: Tensor
+    penalty: Tensor
+
+
+# Several hops of attention and the penalty that keeps them apart (Lin et al. 2017)
+
+
+def hop_redundancy(alpha: Tensor) -> Tensor:
+    """‖A Aᵀ − I‖²_F of each row's hops: 0 if each hop attends to a single place of its own.
+
+    ``alpha`` ``(n, hops, length)`` → ``(n,)`` (Lin et al. 2017, Eq. 8).
+    """
+    overlap = alpha @ alpha.transpose(1, 2)  # (n, hops, hops)
+    identity = torch.eye(alpha.shape[1], device=alpha.device, dtype=alpha.dtype)
+    return (overlap - identity).square().sum((1, 2))
+
+
+def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
+    """``hop_redundancy`` of each document, ``(batch,)``: the mean over its real sentences plus that
+    of its sentence attention; 0 for a document without words.
+
+    ``alpha`` ``(all real sentences, hops, words)``, ``beta`` ``(batch, hops, sentences)``, ``real``
+    ``(batch, sentences)``.
+    """
+    of_sentence = placed(hop_redundancy(alpha).unsqueeze(1), real).squeeze(2)
+    of_words = of_sentence.sum(1) / real.sum(1).clamp(min=1)
+    return of_words + hop_redundancy(beta) * real.any(1)
 
 
 @dataclass(frozen=True)
@@ -46,98 +157,3 @@ class HANConfig:
     def imdb(cls, **changes: Any) -> "HANConfig":
         """The IMDb report's network; sizes that it does not give are Yang's, with 50-d GloVe."""
         return cls(**{"dropout": 0.4} | changes)
-
-
-class HANOutput(NamedTuple):
-    """``logits`` ``(batch, classes)``; ``word_attention`` ``(batch, sentences, words)``, each real
-    sentence sums to 1; ``sentence_attention`` ``(batch, sentences)``, each document sums to 1;
-    ``penalty`` ``(batch,)``, whose mean is added to the loss."""
-
-    logits: Tensor
-    word_attention: Tensor
-    sentence_attention: Tensor
-    penalty: Tensor
-
-
-class AttentiveEncoder(nn.Module):
-    """Bidirectional GRU and attention pooling: one level of the hierarchy."""
-
-    def __init__(self, inputs: int, config: HANConfig) -> None:
-        super().__init__()
-        self.gru = BidirectionalGRU(inputs, config.hidden)
-        self.pooling = AttentionPooling(2 * config.hidden, config.attention, config.hops)
-        self.dropout = LockedDropout(config.dropout)
-
-    def forward(self, x: Tensor, mask: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
-        """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
-        attention ``(n, hops, length)``; ``weights`` ``(n, length)`` replace the learned ones."""
-        h = self.gru(self.dropout(x), mask)  # h_it = [→h; ←h]
-        return self.pooling(h, mask, attention=weights)  # s_i = Σ_t α_it h_it
-
-
-class HAN(nn.Module):
-    """Reads words, then sentences, and returns the attention to both."""
-
-    def __init__(
-        self, config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
-    ) -> None:
-        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors."""
-        super().__init__()
-        self.config = config
-        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
-        self.words = AttentiveEncoder(self.embedding.embedding_dim, config)
-        self.sentences = AttentiveEncoder(2 * config.hidden, config)
-        self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(2 * config.hidden, classes)
-
-    def forward(self, tokens: Tensor, mask: Tensor, attention: Pair | None = None) -> HANOutput:
-        """Token ids and mask ``(batch, sentences, words)``, real words first in each sentence.
-
-        ``attention`` replaces the learned weights. It is a pair of word attention
-        ``(batch, sentences, words)`` and sentence attention ``(batch, sentences)``, either of them
-        None; both are ``renormalised``. Only sentences that contain a word are computed. A document
-        without words gets the logits of a zero document vector, and zero attention.
-        """
-        real = mask.any(2)  # (batch, sentences)
-        of_words, of_sentences = attention or (None, None)
-        if of_words is not None:
-            of_words = renormalised(of_words, mask)[real]
-        s, alpha = self.encode_sentences(tokens, mask, of_words)
-        word_attention = alpha.new_zeros(mask.shape)
-        word_attention[real] = alpha.mean(1)
-
-        order = real.int().argsort(dim=1, descending=True, stable=True)  # real sentences first
-        if of_sentences is not None:
-            of_sentences = renormalised(of_sentences, real).take_along_dim(order, 1)
-        sentences = s.new_zeros(*real.shape, s.shape[-1])
-        sentences[real] = s
-        sentences = sentences.take_along_dim(order.unsqueeze(-1), 1)
-        document, beta = self.sentences(sentences, real.take_along_dim(order, 1), of_sentences)
-        sentence_attention = beta.mean(1).take_along_dim(order.argsort(dim=1), 1)
-
-        logits = self.classifier(self.dropout(document))
-        penalty = alpha.new_zeros(len(mask))
-        if self.config.penalty:
-            penalty = self.config.penalty * redundancy(alpha, beta, real)
-        return HANOutput(logits, word_attention, sentence_attention, penalty)
-
-    def encode_sentences(
-        self, tokens: Tensor, mask: Tensor, attention: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Vectors of all real sentences, one document after the other, ``(real, width)``, and
-        attention ``(real, hops, words)``, which a given one ``(real, words)`` replaces."""
-        real = mask.any(2)
-        return self.words(self.embedding(tokens[real]), mask[real], attention)
-
-
-def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
-    """``hop_redundancy`` of each document, ``(batch,)``: the mean over its real sentences plus that
-    of its sentence attention; 0 for a document without words.
-
-    ``alpha`` ``(all real sentences, hops, words)``, ``beta`` ``(batch, hops, sentences)``, ``real``
-    ``(batch, sentences)``.
-    """
-    of_sentence = alpha.new_zeros(real.shape)
-    of_sentence[real] = hop_redundancy(alpha)
-    of_words = of_sentence.sum(1) / real.sum(1).clamp(min=1)
-    return of_words + hop_redundancy(beta) * real.any(1)

@@ -1,7 +1,18 @@
 """Iterative recursive attention model (Tutek and Šnajder 2018).
 
 Words → bidirectional LSTM → T steps, each of which attends to the words and to the summaries of
-earlier steps → the last summary → maxout classifier.
+earlier steps → the last summary → maxout classifier. Comments in the code number the equations as
+here; H are the LSTM's states and q^(1) its last cell, t counts the steps:
+
+(1) a = softmax(q W Hᵀ)                        (4) append s to H, q ← GRUCell(s, q)
+(2) ŝ = Σ_i a_i h_i                            (5) L_attn = γ / (2T) · Σ_{i≠j} [A Aᵀ]_ij
+(3) s = Highway(ŝ)                                 (A has the step's a as its row t)
+
+``IRAM`` is the paper's vanilla network, ``FullIRAM`` adds character n-grams and highways. Example::
+
+    model = IRAM(IRAMConfig.vanilla(), vocabulary=10_000, classes=2)
+    output = model(tokens, mask)  # (batch, length): ids, and True = real
+    output.logits, output.attention, output.penalty
 """
 
 from dataclasses import dataclass
@@ -21,8 +32,218 @@ from course_lib.models.layers import (
     word_embedding,
 )
 
+CLASSIFIER, POOL = 200, 4  # the classifier's two layers, the paper's
 NGRAM_WIDTH = 100  # the paper's
-CLASSIFIER, POOL = 200, 4  # the classifier's two layers, also the paper's
+
+
+class Encoder(nn.Module):
+    """LSTM layers: the states come from layer ``context_layers``, the query from the top one."""
+
+    def __init__(self, inputs: int, config: "IRAMConfig") -> None:
+        super().__init__()
+        widths = [inputs] + [config.hidden] * (config.context_layers + config.query_layers - 1)
+        self.layers = nn.ModuleList([LSTMLayer(width, config.hidden) for width in widths])
+        self.dropout = Dropout(config.hidden_dropout)
+        self.context_layers = config.context_layers
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """As ``LSTMLayer``, with the last state and cell of the top layer."""
+        for number, layer in enumerate(self.layers, start=1):
+            x, state, cell = layer(x if number == 1 else self.dropout(x), mask)
+            if number == self.context_layers:
+                h = x
+        return h, state, cell
+
+
+class RecursiveAttention(nn.Module):
+    """T steps over the states; later steps can also attend to each step's summary."""
+
+    def __init__(self, hidden: int, steps: int) -> None:
+        super().__init__()
+        self.steps = steps
+        self.attend = BilinearAttention(hidden, hidden)
+        self.refine = Highway(hidden)
+        self.controller = nn.GRUCell(hidden, hidden) if steps > 1 else None
+
+    def forward(
+        self, h: Tensor, q: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """States ``(n, length, hidden)``, first query ``(n, hidden)``, mask ``(n, length)`` →
+        summaries ``(n, steps, hidden)`` and attention ``(n, steps, length + steps − 1)``; a given
+        ``attention`` replaces the learned one, ``renormalised`` over what each step can see."""
+        if attention is not None:
+            attention = renormalised(attention, visible(mask, self.steps))
+        real = mask.any(1, keepdim=True)
+        rows, summaries = [], []
+        for step in range(self.steps):
+            if attention is None:
+                a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # (1)
+            else:
+                a = attention[:, step, : h.shape[1]]
+            s_hat = (a.to(h.dtype).unsqueeze(1) @ h).squeeze(1)  # (2)
+            s = self.refine(s_hat)  # (3)
+            rows.append(nn.functional.pad(a, (0, self.steps - 1 - step)))  # a row of A
+            summaries.append(s)
+            if step + 1 < self.steps:
+                h = torch.cat([h, s.unsqueeze(1).to(h.dtype)], 1)
+                mask = torch.cat([mask, real], 1)
+                q = self.controller(s, q)  # (4)
+        return torch.stack(summaries, 1), torch.stack(rows, 1)
+
+
+class Classifier(nn.Sequential):
+    """Two maxout layers and a linear one."""
+
+    def __init__(self, config: "IRAMConfig", classes: int) -> None:
+        super().__init__(
+            Dropout(config.hidden_dropout),
+            Maxout(config.hidden, CLASSIFIER, POOL),
+            Dropout(config.hidden_dropout),
+            Maxout(CLASSIFIER, CLASSIFIER, POOL),
+            Dropout(config.hidden_dropout),
+            nn.Linear(CLASSIFIER, classes),
+        )
+
+
+class IRAM(nn.Module):
+    """Reads a text, then attends to it in several steps, which can use earlier summaries."""
+
+    def __init__(
+        self, config: "IRAMConfig", vocabulary: int, classes: int, embedding: Tensor | None = None
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors. ``ValueError``
+        for a config with parts that only a ``FullIRAM`` has."""
+        super().__init__()
+        if config.has_extras:
+            raise ValueError("config has n-grams or highways: pass it to FullIRAM")
+        self.config = config
+        width = config.embedding if embedding is None else embedding.shape[-1]
+        self.dropout = Dropout(config.dropout)
+        self.encoder = Encoder(width, config)
+        self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
+        self.classifier = Classifier(config, classes)
+        if config.initial_std:
+            start_as_gaussians(self, config.initial_std)
+        self.embedding = word_embedding(vocabulary, width, embedding)
+        self.embedding.weight.requires_grad_(not config.frozen)
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None
+    ) -> "IRAMOutput":
+        """Token ids and mask ``(batch, length)``, real words first; ``attention``
+        ``(batch, steps, length + steps − 1)`` replaces the learned one, ``renormalised``
+        over what each step can see.
+
+        A document without words attends to nothing; its summaries are those of a zero vector.
+        ``ValueError`` for an attention of another shape, or given to a baseline.
+        """
+        if self.steps is None and attention is not None:
+            raise ValueError("an IRAM with steps=0 has no attention to replace")
+        h, state, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
+        if self.steps is None:  # the baseline
+            return IRAMOutput(self.classifier(state), None, mask.new_zeros(len(mask)).float(), None)
+        s, attention = self.steps(h, self.first_query(cell), mask, attention)  # (1) to (4)
+        penalty = self.config.penalty * step_penalty(attention)  # (5)
+        return IRAMOutput(self.classifier(s[:, -1]), attention, penalty, s)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Ids ``(batch, length)`` → what the LSTM reads, ``(batch, length, inputs)``."""
+        return self.embedding(tokens)
+
+    def first_query(self, cell: Tensor) -> Tensor:
+        """The LSTM's last cell ``(batch, hidden)`` → q^(1), of the same shape."""
+        return cell
+
+
+class IRAMOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, steps, length + steps − 1)``: first
+    the words, then the summaries; each row sums to 1 over what its step can see; ``penalty``
+    ``(batch,)``, whose mean is added to the loss; ``summaries`` ``(batch, steps, hidden)``. A
+    baseline has None for attention and summaries."""
+
+    logits: Tensor
+    attention: Tensor | None
+    penalty: Tensor
+    summaries: Tensor | None
+
+
+def step_penalty(attention: Tensor) -> Tensor:
+    """1/(2T) Σ_{i≠j} [A Aᵀ]_ij: how much the steps of each document overlap.
+
+    ``attention`` ``(n, T, columns)`` → ``(n,)``, at most (T − 1)/2; L_attn of (5) without its γ.
+    """
+    overlap = attention @ attention.transpose(1, 2)  # (n, T, T)
+    same = overlap.diagonal(dim1=1, dim2=2).sum(1)
+    return (overlap.sum((1, 2)) - same) / (2 * attention.shape[1])
+
+
+def visible(mask: Tensor, steps: int) -> Tensor:
+    """What each step can attend to, the words and the summaries of earlier steps: ``mask``
+    ``(n, length)`` → ``(n, steps, length + steps − 1)``, True = visible."""
+    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
+    summaries = before & mask.any(1)[:, None, None]  # (n, steps, steps − 1)
+    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
+
+
+def start_as_gaussians(model: nn.Module, std: float) -> None:
+    """Draw weights from N(0, std²); set biases to 0, those of highway and forget gates to 1."""
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, 0.0, std)
+        else:
+            nn.init.zeros_(parameter)
+    for module in model.modules():
+        if isinstance(module, (Highway, LSTMLayer)):
+            module.reset_biases()
+
+
+class FullIRAM(IRAM):
+    """The paper's full network, or one with some of its parts: a word is its vector and the mean of
+    its character n-grams' vectors, refined by highways; another highway makes the first query."""
+
+    def __init__(
+        self,
+        config: "IRAMConfig",
+        vocabulary: int,
+        classes: int,
+        embedding: Tensor | None = None,
+        ngrams: Tensor | None = None,
+    ) -> None:
+        """As ``IRAM``; ``ngrams`` ``(vocabulary, most)`` are the rows of each word's n-grams, from
+        1 on, and 0 for none. ``ValueError`` if the config has n-grams and they are not given."""
+        nn.Module.__init__(self)  # all parts stand here in the order in which they draw weights
+        self.config = config
+        width = config.embedding if embedding is None else embedding.shape[-1]
+        inputs = width + (NGRAM_WIDTH if config.ngrams else 0)
+        self.ngrams = None
+        if config.ngrams:
+            if ngrams is None or len(ngrams) != vocabulary:
+                raise ValueError(f"config has n-grams: pass those of all {vocabulary} words")
+            self.register_buffer("ngrams_of_word", ngrams)
+            rows = config.ngrams + 1
+            self.ngrams = nn.EmbeddingBag(rows, NGRAM_WIDTH, mode="mean", padding_idx=0)
+        self.highway = Highway(inputs, config.embedding_highway)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = Encoder(inputs, config)
+        self.refine_query = Highway(config.hidden, int(config.query_highway))
+        self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
+        self.classifier = Classifier(config, classes)
+        if config.initial_std:
+            start_as_gaussians(self, config.initial_std)
+        self.embedding = word_embedding(vocabulary, width, embedding)
+        self.embedding.weight.requires_grad_(not config.frozen)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """As in ``IRAM``, of words and their n-grams."""
+        x = self.embedding(tokens)
+        if self.ngrams is not None:
+            words, place = tokens.unique(return_inverse=True)
+            x = torch.cat([x, self.ngrams(self.ngrams_of_word[words])[place]], -1)
+        return self.highway(x)
+
+    def first_query(self, cell: Tensor) -> Tensor:
+        """As in ``IRAM``, through a highway."""
+        return self.refine_query(cell)
 
 
 @dataclass(frozen=True)
@@ -62,6 +283,11 @@ class IRAMConfig:
         check_share(self, "dropout", "hidden_dropout")
         check_flags(self, "query_highway", "frozen")
 
+    @property
+    def has_extras(self) -> bool:
+        """Whether it has parts that only a ``FullIRAM`` has: n-grams or highways."""
+        return bool(self.ngrams or self.embedding_highway or self.query_highway)
+
     @classmethod
     def vanilla(cls, **changes: Any) -> "IRAMConfig":
         """The paper's vanilla model."""
@@ -73,176 +299,3 @@ class IRAMConfig:
         parts = {"context_layers": 2, "query_layers": 1, "query_highway": True}
         inputs = {"ngrams": 8192, "embedding_highway": 2}
         return cls(**parts | inputs | changes)
-
-
-class IRAMOutput(NamedTuple):
-    """``logits`` ``(batch, classes)``; ``attention`` ``(batch, steps, length + steps − 1)``: first
-    the words, then the summaries; each row sums to 1 over what its step can see; ``penalty``
-    ``(batch,)``, whose mean is added to the loss; ``summaries`` ``(batch, steps, hidden)``. A
-    baseline has None for attention and summaries."""
-
-    logits: Tensor
-    attention: Tensor | None
-    penalty: Tensor
-    summaries: Tensor | None
-
-
-class Encoder(nn.Module):
-    """LSTM layers: the states come from layer ``context_layers``, the query from the top one."""
-
-    def __init__(self, inputs: int, config: IRAMConfig) -> None:
-        super().__init__()
-        widths = [inputs] + [config.hidden] * (config.context_layers + config.query_layers - 1)
-        self.layers = nn.ModuleList([LSTMLayer(width, config.hidden) for width in widths])
-        self.dropout = Dropout(config.hidden_dropout)
-        self.context_layers = config.context_layers
-
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """As ``LSTMLayer``, with the last state and cell of the top layer."""
-        for number, layer in enumerate(self.layers, start=1):
-            x, state, cell = layer(x if number == 1 else self.dropout(x), mask)
-            if number == self.context_layers:
-                h = x
-        return h, state, cell
-
-
-class Classifier(nn.Sequential):
-    """Two maxout layers and a linear one."""
-
-    def __init__(self, config: IRAMConfig, classes: int) -> None:
-        super().__init__(
-            Dropout(config.hidden_dropout),
-            Maxout(config.hidden, CLASSIFIER, POOL),
-            Dropout(config.hidden_dropout),
-            Maxout(CLASSIFIER, CLASSIFIER, POOL),
-            Dropout(config.hidden_dropout),
-            nn.Linear(CLASSIFIER, classes),
-        )
-
-
-class RecursiveAttention(nn.Module):
-    """T steps over the states; later steps can also attend to each step's summary."""
-
-    def __init__(self, hidden: int, steps: int) -> None:
-        super().__init__()
-        self.steps = steps
-        self.attend = BilinearAttention(hidden, hidden)
-        self.refine = Highway(hidden)
-        self.controller = nn.GRUCell(hidden, hidden) if steps > 1 else None
-
-    def forward(
-        self, h: Tensor, q: Tensor, mask: Tensor, attention: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """States ``(n, length, hidden)``, first query ``(n, hidden)``, mask ``(n, length)`` →
-        summaries ``(n, steps, hidden)`` and attention ``(n, steps, length + steps − 1)``; a given
-        ``attention`` replaces the learned one, ``renormalised`` over what each step can see."""
-        if attention is not None:
-            attention = renormalised(attention, visible(mask, self.steps))
-        real = mask.any(1, keepdim=True)
-        rows, summaries = [], []
-        for step in range(self.steps):
-            if attention is None:
-                a = self.attend(q.unsqueeze(1), h, mask).squeeze(1)  # Eq. 1: softmax(q W Hᵀ)
-            else:
-                a = attention[:, step, : h.shape[1]]
-            s_hat = (a.to(h.dtype).unsqueeze(1) @ h).squeeze(1)  # Eq. 2: ŝ = Σ a_i h_i
-            s = self.refine(s_hat)  # s = Highway(ŝ)
-            rows.append(nn.functional.pad(a, (0, self.steps - 1 - step)))  # Eq. 4: a row of A
-            summaries.append(s)
-            if step + 1 < self.steps:
-                h = torch.cat([h, s.unsqueeze(1).to(h.dtype)], 1)
-                mask = torch.cat([mask, real], 1)
-                q = self.controller(s, q)  # q ← GRUCell(s, q)
-        return torch.stack(summaries, 1), torch.stack(rows, 1)
-
-
-def visible(mask: Tensor, steps: int) -> Tensor:
-    """What each step can attend to, the words and the summaries of earlier steps: ``mask``
-    ``(n, length)`` → ``(n, steps, length + steps − 1)``, True = visible."""
-    before = torch.ones(steps, max(0, steps - 1), dtype=torch.bool, device=mask.device).tril(-1)
-    summaries = before & mask.any(1)[:, None, None]  # (n, steps, steps − 1)
-    return torch.cat([mask.unsqueeze(1).expand(-1, steps, -1), summaries], 2)
-
-
-def step_penalty(attention: Tensor) -> Tensor:
-    """1/(2T) Σ_{i≠j} [A Aᵀ]_ij: how much the steps of each document overlap.
-
-    ``attention`` ``(n, T, columns)`` → ``(n,)``, at most (T − 1)/2; IRAM's penalty without its γ.
-    """
-    overlap = attention @ attention.transpose(1, 2)  # (n, T, T)
-    same = overlap.diagonal(dim1=1, dim2=2).sum(1)
-    return (overlap.sum((1, 2)) - same) / (2 * attention.shape[1])
-
-
-class IRAM(nn.Module):
-    """Reads a text, then attends to it in several steps, which can use earlier summaries."""
-
-    def __init__(
-        self,
-        config: IRAMConfig,
-        vocabulary: int,
-        classes: int,
-        embedding: Tensor | None = None,
-        ngrams: Tensor | None = None,
-    ) -> None:
-        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors; ``ngrams``
-        ``(vocabulary, most)`` are the rows of each word's n-grams, from 1 on, and 0 for none."""
-        super().__init__()
-        self.config = config
-        width = config.embedding if embedding is None else embedding.shape[-1]
-        inputs = width + (NGRAM_WIDTH if config.ngrams else 0)
-        self.ngrams = None
-        if config.ngrams:
-            if ngrams is None or len(ngrams) != vocabulary:
-                raise ValueError(f"config has n-grams: pass those of all {vocabulary} words")
-            self.register_buffer("ngrams_of_word", ngrams)
-            self.ngrams = nn.EmbeddingBag(
-                config.ngrams + 1, NGRAM_WIDTH, mode="mean", padding_idx=0
-            )
-        self.highway = Highway(inputs, config.embedding_highway)
-        self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(inputs, config)
-        self.refine_query = Highway(config.hidden, int(config.query_highway))
-        self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
-        self.classifier = Classifier(config, classes)
-        if config.initial_std:
-            start_as_gaussians(self, config.initial_std)
-        self.embedding = word_embedding(vocabulary, width, embedding)
-        self.embedding.weight.requires_grad_(not config.frozen)
-
-    def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> IRAMOutput:
-        """Token ids and mask ``(batch, length)``, real words first; ``attention``
-        ``(batch, steps, length + steps − 1)`` replaces the learned one, ``renormalised``
-        over what each step can see.
-
-        A document without words attends to nothing; its summaries are those of a zero vector.
-        ``ValueError`` for an attention of another shape, or given to a baseline.
-        """
-        if self.steps is None and attention is not None:
-            raise ValueError("an IRAM with steps=0 has no attention to replace")
-        h, state, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
-        if self.steps is None:
-            return IRAMOutput(self.classifier(state), None, mask.new_zeros(len(mask)).float(), None)
-        s, attention = self.steps(h, self.refine_query(cell), mask, attention)
-        penalty = self.config.penalty * step_penalty(attention)  # L_attn
-        return IRAMOutput(self.classifier(s[:, -1]), attention, penalty, s)
-
-    def embed(self, tokens: Tensor) -> Tensor:
-        """Ids ``(batch, length)`` → what the LSTM reads, ``(batch, length, inputs)``."""
-        x = self.embedding(tokens)
-        if self.ngrams is not None:
-            words, place = tokens.unique(return_inverse=True)
-            x = torch.cat([x, self.ngrams(self.ngrams_of_word[words])[place]], -1)
-        return self.highway(x)
-
-
-def start_as_gaussians(model: nn.Module, std: float) -> None:
-    """Draw weights from N(0, std²); set biases to 0, those of highway and forget gates to 1."""
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            nn.init.normal_(parameter, 0.0, std)
-        else:
-            nn.init.zeros_(parameter)
-    for module in model.modules():
-        if isinstance(module, (Highway, LSTMLayer)):
-            module.reset_biases()

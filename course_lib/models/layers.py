@@ -1,9 +1,12 @@
-"""The small parts that every model here is built from. Masks are boolean, True = real."""
+"""The small parts that every model here is built from. Masks are boolean, True = real.
+
+Example: ``pooled, alpha = AttentionPooling(hidden=100, attention=50)(h, mask)``.
+"""
 
 import torch
 from torch import Tensor, nn
 
-from course_lib.models.kernels import bit_cut_dropout, lstm_over_padding
+from course_lib.models import fast
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
@@ -13,12 +16,8 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     float32 weights, so that a row of many small weights still sums to 1.
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    scores = scores.masked_fill(~mask, -torch.inf)
-    # less the largest score, no exponent is above 0; a row without any has -inf, made finite here
-    top = scores.detach().amax(dim, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
-    weights = torch.exp(scores - top)
-    total = weights.sum(dim, keepdim=True)
-    return weights / total.masked_fill(total == 0, 1)
+    least = torch.finfo(scores.dtype).min  # not −∞, which would give NaN where nothing is real
+    return scores.masked_fill(~mask, least).softmax(dim) * mask
 
 
 def real_weights(attention: Tensor, mask: Tensor) -> Tensor:
@@ -87,41 +86,37 @@ class AttentionPooling(nn.Module):
         attention per hop ``(n, hops, length)``; a given ``attention`` ``(n, length)``
         replaces that of every hop."""
         if attention is None:
-            alpha = masked_softmax(self.scores(h, mask), mask.unsqueeze(1))
+            scores = fast.at_real_places(self.match, h, mask)  # (n, length, hops)
+            alpha = masked_softmax(scores.transpose(1, 2), mask.unsqueeze(1))  # (n, hops, length)
         else:
             alpha = attention.unsqueeze(1).expand(-1, len(self.contexts), -1)
         pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)
         return pooled.squeeze(1), alpha
 
-    def scores(self, h: Tensor, mask: Tensor) -> Tensor:
-        """u · c of real places, 0 elsewhere: ``(n, hops, length)``."""
-        real = mask.flatten().nonzero().squeeze(1)  # no matrix product for padding
-        u = h.flatten(0, 1).index_select(0, real)
+    def match(self, h: Tensor) -> Tensor:
+        """u · c of states ``(…, hidden)`` with each hop's context vector, ``(…, hops)``."""
         dot = self.projection is None
-        u = u / u.shape[1] ** 0.5 if dot else torch.tanh(self.projection(u))  # (real, attention)
-        scores = u @ self.contexts.T  # (real, hops)
-        padded = scores.new_zeros(mask.numel(), scores.shape[1]).index_copy_(0, real, scores)
-        return padded.view(*mask.shape, len(self.contexts)).transpose(1, 2)
+        u = h / h.shape[-1] ** 0.5 if dot else torch.tanh(self.projection(h))  # (…, attention)
+        return u @ self.contexts.T
 
 
 class BilinearAttention(nn.Module):
     """What each query attends to: softmax over the keys of q W h (Tutek and Šnajder 2018, IRAM).
 
     With the tokens themselves as queries it is the softmax(X W_QK Xᵀ) of SANet (Letarte et al.
-    2018). Neither divides by √d; ``scaled`` divides by the root of the keys' size.
+    2018). Neither divides by √d.
     """
 
-    def __init__(self, queries: int, keys: int, scaled: bool = False) -> None:
+    def __init__(self, queries: int, keys: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(queries, keys))
-        self.divisor = keys**0.5 if scaled else 1.0
         nn.init.xavier_uniform_(self.weight)
 
     def forward(self, q: Tensor, h: Tensor, mask: Tensor) -> Tensor:
         """``q`` ``(n, rows, queries)``, ``h`` ``(n, length, keys)`` and ``mask`` of the keys
         ``(n, length)``, or ``(n, rows, length)`` if rows see different ones → attention
         ``(n, rows, length)``."""
-        scores = q @ self.weight @ h.transpose(1, 2) / self.divisor
+        scores = q @ self.weight @ h.transpose(1, 2)
         return masked_softmax(scores, mask.unsqueeze(1) if mask.dim() == 2 else mask)
 
 
@@ -151,8 +146,11 @@ class LSTMLayer(nn.Module):
         directions, ``(n, hidden)``: forward at the last word, backward at the first.
         """
         x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
+        if not x.shape[1]:  # PyTorch's LSTM takes no empty sequence
+            nothing = self.forwards.weight_hh_l0.new_zeros(len(x), 2 * self.forwards.hidden_size)
+            return nothing.unsqueeze(1)[:, :0], nothing, nothing
         if not mask.all():
-            return lstm_over_padding(self.forwards, self.backwards, x, mask)
+            return fast.lstm_over_padding(self.forwards, self.backwards, x, mask)
         right, (right_h, right_c) = self.forwards(x)
         left, (left_h, left_c) = self.backwards(x.flip(1))
         h = torch.cat([right, left.flip(1)], 2)
@@ -224,7 +222,7 @@ class Dropout(nn.Dropout):
     def forward(self, x: Tensor) -> Tensor:
         """Any shape → the same, each entry zero with probability ``p``, the others ÷ (1 − p)."""
         if self.training and 0 < self.p < 1 and x.device.type == "cpu":
-            return bit_cut_dropout(x, self.p)
+            return fast.bit_cut_dropout(x, self.p)
         return super().forward(x)
 
 
@@ -245,13 +243,3 @@ class LockedDropout(nn.Module):
             return x
         keep = torch.rand(x.shape[0], 1, x.shape[2], device=x.device) >= self.rate
         return x * (keep / (1 - self.rate)).to(x.dtype)
-
-
-def hop_redundancy(alpha: Tensor) -> Tensor:
-    """‖A Aᵀ − I‖²_F of each row's hops: 0 if each hop attends to a single place of its own.
-
-    ``alpha`` ``(n, hops, length)`` → ``(n,)`` (Lin et al. 2017, Eq. 8).
-    """
-    overlap = alpha @ alpha.transpose(1, 2)  # (n, hops, hops)
-    identity = torch.eye(alpha.shape[1], device=alpha.device, dtype=alpha.dtype)
-    return (overlap - identity).square().sum((1, 2))

@@ -2,8 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from course_lib.data.cards import Card
-from course_lib.data.catalog import CARDS, card
+from course_lib.data.catalog import CARDS, Card, card
 from course_lib.runs import records
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, published_record
 from course_lib.runs.spec import RunSpec

@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from course_lib.data.own import unchanged_digest
-from course_lib.data.own_survey import DEFAULT, checked_text
-from course_lib.data.tables import check_encoding, detected_encoding, placed, read_table
+from course_lib.data.custom import unchanged_digest
+from course_lib.data.custom_data import DEFAULT, checked_text
+from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import DataError, atomic_path
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
@@ -53,13 +53,13 @@ def predict_file(
         raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
     if to.exists():
         raise SpecError(f"{to} exists already: move it, or name another file by --to")
-    encoding = check_encoding(encoding) if encoding else detected_encoding(path)
+    encoding = encoding_of(path, encoding)
     parts = to.with_name(f"{to.name}.parts")
     about = {"run": run.record["id"], "weights": run.record.get("weights"), "column": column}
     about |= {"file": unchanged_digest(path), "encoding": encoding}
     done = _begun(parts, about)
     texts = (
-        (number, checked_text(value, placed(path, number), column))
+        (number, checked_text(value, f"{rows_of(path)} {number}", column))
         for number, (value,) in read_table(path, (column,), encoding)
     )
     rows = islice(texts, PART * done, None)
@@ -115,7 +115,7 @@ def _begun(parts: Path, about: dict[str, Any]) -> int:
     """How many parts are done; ``SpecError`` if they are of another run or file."""
     note = parts / "about.json"
     if note.exists():
-        if json.loads(note.read_text(encoding="utf-8")) != about:
+        if note.read_text(encoding="utf-8", errors="replace") != json.dumps(about):
             raise SpecError(f"{parts} holds predictions of another run or file: delete it")
     else:
         parts.mkdir(parents=True, exist_ok=True)
@@ -138,16 +138,27 @@ def _join(parts: list[Path], target: Path, schema: pa.Schema) -> int:
     """Write all parts into one file, one part at a time in memory; returns how many rows."""
     if target.suffix.lower() == ".parquet":
         with pq.ParquetWriter(target, schema) as file:
-            return sum(_written(file, pq.read_table(part)) for part in parts)
+            return sum(_written(file, _read_part(part, schema)) for part in parts)
     count = 0
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(schema.names)
         for part in parts:
-            for row in pq.read_table(part).to_pylist():
+            for row in _read_part(part, schema).to_pylist():
                 writer.writerow(map(_shown, row.values()))
                 count += 1
     return count
+
+
+def _read_part(part: Path, schema: pa.Schema) -> pa.Table:
+    """The rows of a part; ``DataError`` if it is no part of these predictions."""
+    try:
+        table = pq.read_table(part)
+    except (OSError, ValueError) as error:  # Arrow's own errors are of these kinds
+        raise DataError(f"{part} is damaged ({error}): delete {part.parent}") from error
+    if table.schema != schema:
+        raise DataError(f"{part} has other columns: delete {part.parent}")
+    return table
 
 
 def _written(file: pq.ParquetWriter, table: pa.Table) -> int:

@@ -103,7 +103,7 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
             _check_results(record)
     except OSError as error:
         raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise StaleRun(
             f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
         ) from error

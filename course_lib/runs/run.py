@@ -24,10 +24,10 @@ from torch import nn
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import REPOSITORY, DataError, clear_leftovers, file_digest
+from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
-from course_lib.runs.own import add_column_arguments, prepared_texts
+from course_lib.runs.custom import add_column_arguments, prepared_texts
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import (
     StaleRun,
@@ -44,9 +44,9 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
-from course_lib.training.checkpoints import History
 from course_lib.training.config import CheckpointError
 from course_lib.training.devices import choose_device, use_threads
+from course_lib.training.history import History
 from course_lib.training.parallel import is_main, processes
 
 
@@ -180,22 +180,22 @@ def evaluate(
     validation rows, for systems without epochs.
     """
     split = "test" if spec.test else "validation"
-    look = system.look(rows[split])
+    found = system.evaluate(rows[split])
     result: dict[str, Any] = {}
     if with_validation:
-        validation = system.look(rows["validation"], attention=False).predictions
+        validation = system.evaluate(rows["validation"], attention=False).predictions
         result["validation"] = classification_metrics(validation)
     if spec.test:
-        result["test"] = classification_metrics(look.predictions)
-    if look.figures:
+        result["test"] = classification_metrics(found.predictions)
+    if found.figures:
         before = system.before_training(spec.seed)
         before.model.to(next(system.model.parameters()).device)
         result["attention"] = {
             "split": split,
-            "trained": _means(look.figures),
-            "untrained": _means(before.look(rows[split]).figures),
+            "trained": _means(found.figures),
+            "untrained": _means(before.evaluate(rows[split]).figures),
         }
-    return result, look.predictions if spec.test else None
+    return result, found.predictions if spec.test else None
 
 
 def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:
@@ -214,6 +214,16 @@ def train_or_load(spec: RunSpec) -> Run:
         if folder.exists():
             move_aside(folder)
         return train(spec, folder)
+
+
+def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
+    """A function to be called after each epoch, which writes into a folder how far the run is."""
+
+    def note(history: History) -> None:
+        with atomic_path(folder / "progress") as temporary:
+            temporary.write_text(str(len(history.epochs) / epochs))
+
+    return note
 
 
 def split_rows(
@@ -291,6 +301,7 @@ def execute(spec: RunSpec) -> Path:
     from jupyter_client.kernelspec import NoSuchKernel
 
     spec.validate()
+    choose_device(spec.device)  # refused here, before a notebook starts
     folder = records.RUNS / spec.id
     if state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
@@ -349,6 +360,6 @@ def command(options: argparse.Namespace) -> int:
 def _value(text: str) -> Any:
     """A value as JSON or Python writes it (``true``, ``True``, ``5e-4``, ``.01``), else text."""
     for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, TypeError):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return read(text)
     return text or None

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from course_lib.data.catalog import CARDS, card
-from course_lib.data.own import NOT_IN_NAMES, OWN
-from course_lib.data.own_text import named_texts
+from course_lib.data.custom import CUSTOM, NOT_IN_NAMES
+from course_lib.data.custom_data import named_texts
 from course_lib.data.vector_store import named_vectors
 from course_lib.runs.settings import Settings, SpecError, differences, in_words, with_overrides
 from course_lib.runs.systems import known_systems
@@ -40,8 +40,8 @@ class RunSpec:
 
     ``text.vectors`` may be a name of ``NAMED_VECTORS`` or the path of a vectors file, and
     ``dataset`` that of a file or folder of labelled texts. A file is read at once, and the spec
-    holds its name and digest instead (``own_vectors``, ``own_texts``), which say the same on any
-    machine; ``DataError`` for a file that holds none.
+    holds its name and digest instead (``custom_vectors``, ``custom_texts``), which say the same on
+    any machine; ``DataError`` for a file that holds none.
     """
 
     system: str = "han"
@@ -104,7 +104,7 @@ class RunSpec:
 
     def _sizes(self) -> dict[str, tuple[int, ...]]:
         """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
-        if isinstance(self.dataset, str) and OWN.fullmatch(self.dataset):
+        if isinstance(self.dataset, str) and CUSTOM.fullmatch(self.dataset):
             return card(self.dataset).sizes
         corpora = {name: entry for name, entry in CARDS.items() if entry.sizes}
         return choose("dataset", self.dataset, corpora).sizes

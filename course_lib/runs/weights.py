@@ -233,11 +233,11 @@ def _measured(system: Network, run: Run, path: Path) -> Measured:
 def _logits(model: nn.Module, documents: Documents, desc: str) -> tuple[Predictions, Tensor]:
     """Predictions of all documents, and their logits ``(documents, classes)``."""
 
-    def look(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def compute(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         logits = model(tokens, mask).logits
         return logits, {"logits": logits}
 
-    predictions, figures = measure(model, Batches(documents, PREDICTED), look, desc=desc)
+    predictions, figures = measure(model, Batches(documents, PREDICTED), compute, desc=desc)
     return predictions, figures["logits"]
 
 

@@ -5,9 +5,9 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "checkpoints": ["History"],
         "config": ["TrainingConfig", "TrainingError"],
         "devices": ["choose_device", "use_threads"],
+        "history": ["History"],
         "loop": ["fit", "measure", "predict"],
     },
 )

@@ -1,77 +1,34 @@
-"""The results of the epochs, and checkpoints from which a killed training resumes."""
+"""Checkpoints from which a killed training resumes; a damaged one is refused, never half read."""
 
+import hashlib
 import json
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import load
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from course_lib.files import atomic_path
-from course_lib.metrics.classification import Predictions
 from course_lib.training.config import CheckpointError
+from course_lib.training.history import Epoch, History
 from course_lib.training.parallel import written_together
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """The results of one epoch: mean cross-entropies, accuracies in [0, 1], seconds of training."""
-
-    train_loss: float
-    train_accuracy: float
-    validation_loss: float
-    validation_accuracy: float
-    seconds: float
-
-
-@dataclass
-class History:
-    """The epochs so far, and sums of the current one; saved with every checkpoint."""
-
-    epochs: list[Epoch] = field(default_factory=list)
-    step: int = 0
-    loss: float = 0.0
-    right: int = 0
-    seen: int = 0
-    seconds: float = 0.0
-    best_by: str = "loss"
-
-    @property
-    def best(self) -> int:
-        """Index of the best epoch by ``best_by``, the first of equals; -1 before any has ended."""
-        accuracy = self.best_by == "accuracy"
-        costs = [-e.validation_accuracy if accuracy else e.validation_loss for e in self.epochs]
-        return costs.index(min(costs)) if costs else -1
-
-    def end_epoch(self, predictions: Predictions) -> Epoch:
-        """Add the current epoch and return it; ``predictions`` are those of the validation rows."""
-        probabilities, labels = predictions
-        least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
-        epoch = Epoch(
-            train_loss=self.loss / self.seen,
-            train_accuracy=self.right / self.seen,
-            validation_loss=nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item(),
-            validation_accuracy=(probabilities.argmax(1) == labels).float().mean().item(),
-            seconds=self.seconds,
-        )
-        self.epochs.append(epoch)
-        self.step = self.loss = self.right = self.seen = self.seconds = 0
-        return epoch
 
 
 class Checkpoints:
     """The last complete checkpoint of a training, and its best weights, in one folder.
 
     A checkpoint is written under a temporary name and renamed when complete, so a training can
-    resume from whatever has the final name. At the end only history and best weights remain.
-    ``identity`` describes the training. Without a folder, memory keeps the best weights only.
+    resume from whatever has the final name; its ``history.json`` holds the digests of all its
+    files. At the end only history and best weights remain. ``identity`` describes the training.
+    Without a folder, memory keeps the best weights only.
     """
 
     def __init__(
@@ -90,8 +47,6 @@ class Checkpoints:
         elif checkpoints:
             self._read(checkpoints[-1] / "history.json")
             with self._naming(checkpoints[-1]):
-                # accelerate ignores random states that it cannot read, so read them first
-                load(checkpoints[-1] / f"random_states_{self.accelerator.process_index}.pkl")
                 self.accelerator.load_state(str(checkpoints[-1]))
 
     def due(self, seconds: float) -> bool:
@@ -108,8 +63,9 @@ class Checkpoints:
             with written_together(target, self.accelerator) as temporary:
                 # with safetensors, accelerate leaves out tensors without elements
                 self.accelerator.save_state(str(temporary), safe_serialization=False)
+                self.accelerator.wait_for_everyone()
                 if self.accelerator.is_main_process:
-                    self._write(temporary / "history.json")
+                    self._write(temporary / "history.json", sorted(temporary.iterdir()))
             self._drop(earlier)
         self.saved_at = time.monotonic()
 
@@ -121,29 +77,6 @@ class Checkpoints:
                 with atomic_path(finished) as temporary:
                     self._write(temporary)
             self._drop(self._complete())
-
-    def _complete(self) -> list[Path]:
-        return sorted(self.folder.glob("checkpoint-*")) if self.folder else []
-
-    def _drop(self, folders: list[Path]) -> None:
-        if self.accelerator.is_main_process:
-            for folder in folders:
-                shutil.rmtree(folder)
-
-    def _write(self, path: Path) -> None:
-        path.write_text(json.dumps({"identity": self.identity, "history": asdict(self.history)}))
-
-    def _read(self, path: Path) -> None:
-        with self._naming(path):
-            state = json.loads(path.read_text())
-            identity, history = state["identity"], state["history"]
-            epochs = [Epoch(**epoch) for epoch in history["epochs"]]
-        if identity != self.identity:
-            raise CheckpointError(
-                f"{self.folder} holds a checkpoint of another training:\n  {identity}\n"
-                f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
-            )
-        self.history.__dict__.update(history | {"epochs": epochs})
 
     def keep_best(self, model: nn.Module) -> None:
         """Remember the weights as the best so far."""
@@ -160,7 +93,38 @@ class Checkpoints:
             return
         best = self.folder / "best.safetensors"
         with self._naming(best):
-            model.load_state_dict(load_file(best))
+            model.load_state_dict(load_weights(best))
+
+    def _complete(self) -> list[Path]:
+        return sorted(self.folder.glob("checkpoint-*")) if self.folder else []
+
+    def _drop(self, folders: list[Path]) -> None:
+        if self.accelerator.is_main_process:
+            for folder in folders:
+                shutil.rmtree(folder)
+
+    def _write(self, path: Path, files: list[Path] | tuple[()] = ()) -> None:
+        """Identity, history and the digests of ``files``, under a digest of their own."""
+        state = {"identity": self.identity, "history": asdict(self.history)}
+        state["files"] = {each.name: _digest(each.read_bytes()) for each in files}
+        path.write_text(json.dumps(state | {"digest": _digest_of(state)}))
+
+    def _read(self, path: Path) -> None:
+        with self._naming(path):
+            state = json.loads(path.read_text())
+            if state.pop("digest") != _digest_of(state):
+                raise ValueError("its digest is another")
+            epochs = [Epoch(**epoch) for epoch in state["history"]["epochs"]]
+        for name, digest in state["files"].items():
+            with self._naming(path.with_name(name)):
+                if _digest(path.with_name(name).read_bytes()) != digest:
+                    raise ValueError("its digest is another")
+        if state["identity"] != self.identity:
+            raise CheckpointError(
+                f"{self.folder} holds a checkpoint of another training:\n  {state['identity']}\n"
+                f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
+            )
+        self.history.__dict__.update(state["history"] | {"epochs": epochs})
 
     @contextmanager
     def _naming(self, path: Path) -> Iterator[None]:
@@ -173,7 +137,34 @@ class Checkpoints:
 
 
 def save_weights(state: dict[str, torch.Tensor], path: Path) -> None:
-    """Write a state dict as safetensors, whole or not at all."""
+    """Write a state dict as safetensors, whole or not at all, with a digest of its numbers."""
     state = {name: value.detach().to("cpu", copy=True) for name, value in state.items()}
+    state = {name: value.contiguous() for name, value in state.items()}
     with atomic_path(path) as temporary:  # copies, since safetensors refuses shared memory
-        save_file({name: value.contiguous() for name, value in state.items()}, temporary)
+        save_file(state, temporary, {"digest": _digest_of_weights(state)})
+
+
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """A state dict that ``save_weights`` has written; ``ValueError`` if its numbers changed."""
+    state = load_file(path)
+    with safe_open(path, "pt") as file:
+        digest = (file.metadata() or {}).get("digest")
+    if digest != _digest_of_weights(state):
+        raise ValueError("its digest is another")
+    return state
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _digest_of(state: dict[str, Any]) -> str:
+    return _digest(json.dumps(state, sort_keys=True).encode())
+
+
+def _digest_of_weights(state: dict[str, torch.Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name, value in sorted(state.items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.flatten().view(torch.uint8).numpy() if value.numel() else b"")
+    return digest.hexdigest()

@@ -1,8 +1,13 @@
-"""One training loop for every model here: any device, resumable at any moment, best epoch kept."""
+"""One training loop for every model here: any device, resumable at any moment, best epoch kept.
+
+Example: ``history = fit(model, train, validation, TrainingConfig(epochs=3), seed=0)``. The loop
+over an epoch's batches is ``_train_epoch``; what checkpoints and several processes need stands in
+``checkpoints`` and ``parallel``.
+"""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -13,9 +18,10 @@ from tqdm.auto import tqdm
 
 from course_lib.data.batches import Batch, Batches, Documents
 from course_lib.metrics.classification import Predictions
-from course_lib.training.checkpoints import Checkpoints, History
+from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.devices import choose_device, flushed_denormals, make_accelerator
+from course_lib.training.history import History
 from course_lib.training.parallel import add_up, add_up_gradients, is_main
 
 
@@ -93,42 +99,32 @@ def _train_epoch(
     """Train on the rest of the current epoch, from the step where the history is."""
     model.train()
     history, accelerator = checkpoints.history, checkpoints.accelerator
-    number = len(history.epochs)
-    rest = batches.epoch(number, skip=history.step)
-    losses = [epoch.validation_loss for epoch in history.epochs]
-    options = {"total": len(batches), "initial": history.step, "leave": False}
-    name = f"epoch {number + 1} of {config.epochs}"
-    bar = tqdm(rest, name, disable=not is_main(), **options)
-    for batch in bar:
+    for batch in _rest_of_epoch(batches, history, config):
         start = time.perf_counter()
-        place = f"epoch {number + 1}, batch {history.step + 1} of {len(batches)}"
-        share = config.share_of_rate(number + history.step / len(batches), losses)
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * share * group["rate"]
+        _set_rate(optimizer, history, config, len(batches))
         optimizer.zero_grad()
-        sums = _add_gradients(model, batch, accelerator, config, place)
+        loss, right = _add_gradients(model, batch, accelerator, config, history)
         add_up_gradients(model, accelerator)
         if config.clip_norm:
             accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
         optimizer.step()
-        # the main process decides for all
-        loss, right, due = add_up([*sums, checkpoints.due(checkpoint_seconds)], accelerator)
-        history.seen += len(batch.labels)
-        history.loss += loss
-        history.right += int(right)
-        history.step += 1
-        history.seconds += time.perf_counter() - start
-        count = history.seen
-        bar.set_postfix(loss=f"{history.loss / count:.3f}", accuracy=f"{history.right / count:.3f}")
+        # of all processes; the main one decides for all when to save
+        due = checkpoints.due(checkpoint_seconds)
+        loss, right, due = add_up([loss, right, due], accelerator)
+        history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
         if due:
             checkpoints.save()
 
 
 def _add_gradients(
-    model: nn.Module, batch: Batch, accelerator: Accelerator, config: TrainingConfig, place: str
+    model: nn.Module,
+    batch: Batch,
+    accelerator: Accelerator,
+    config: TrainingConfig,
+    history: History,
 ) -> tuple[float, int]:
-    """Backward through this process's share of the batch, slice after slice; returns the share's
-    summed cross-entropy and its number of right guesses."""
+    """Forward and backward through this process's share of the batch, slice after slice; returns
+    the share's summed cross-entropy and its number of right guesses."""
     loss_sum, right = 0.0, 0
     share = batch.documents(accelerator.process_index, step=accelerator.num_processes)
     for part in share.to(accelerator.device).slices(config.most_tokens):
@@ -142,14 +138,37 @@ def _add_gradients(
         read = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)]).tolist()
         if not math.isfinite(read[0]):
             raise TrainingError(
-                f"loss is {read[0]} in {place} (documents {part.index[:5].tolist()} …). A "
-                "smaller learning rate or clip_norm may help; the last checkpoint is kept."
+                f"loss is {read[0]} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
+                f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
+                "may help; the last checkpoint is kept."
             )
         # weighted by its number of documents, so that slices and shares add up to the batch
         accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
         loss_sum += read[1] * len(part.labels)
         right += int(read[2])
     return loss_sum, right
+
+
+def _set_rate(
+    optimizer: torch.optim.Optimizer, history: History, config: TrainingConfig, steps: int
+) -> None:
+    losses = [epoch.validation_loss for epoch in history.epochs]
+    share = config.share_of_rate(len(losses) + history.step / steps, losses)
+    for group in optimizer.param_groups:
+        group["lr"] = config.learning_rate * share * group["rate"]
+
+
+def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -> Iterator[Batch]:
+    """The batches after the history's step, with a bar that shows loss and accuracy."""
+    number = len(history.epochs)
+    bar = tqdm(
+        batches.epoch(number, skip=history.step), f"epoch {number + 1} of {config.epochs}",
+        disable=not is_main(), total=len(batches), initial=history.step, leave=False,
+    )  # fmt: skip
+    for batch in bar:
+        yield batch
+        loss, accuracy = history.loss / history.seen, history.right / history.seen
+        bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.3f}")
 
 
 def predict(
@@ -169,14 +188,14 @@ def predict(
 def measure(
     model: nn.Module,
     batches: Batches,
-    look: Callable[[Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]],
+    evaluate: Callable[[Tensor, Tensor], tuple[Tensor, dict[str, Tensor]]],
     device: torch.device | None = None,
     desc: str = "measure",
     accelerator: Accelerator | None = None,
 ) -> tuple[Predictions, dict[str, Tensor]]:
     """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass.
 
-    ``look(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and its figures by name,
+    ``evaluate(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and figures by name,
     ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.
     """
     turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
@@ -189,7 +208,7 @@ def measure(
         mine = number % turns == turn
         if len(probabilities) and not mine:
             continue
-        logits, part = look(*batch.to(device)[:2])
+        logits, part = evaluate(*batch.to(device)[:2])
         if not len(probabilities):  # the first batch shows all shapes
             probabilities = torch.zeros(rows, logits.shape[1])
             figures = {name: torch.zeros(rows, *values.shape[1:]) for name, values in part.items()}

@@ -38,21 +38,19 @@ def add_up(figures: list[float], accelerator: Accelerator) -> list[float]:
 def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
     """Give every process the sum of all processes' gradients; a missing gradient counts as 0.
 
-    Dense gradients are sent as one vector, sparse ones of an embedding as the rows in use.
+    Of an embedding with sparse gradients only the rows in use are sent.
     """
     if accelerator.num_processes == 1:
         return
     embeddings = [layer for layer in model.modules() if isinstance(layer, nn.Embedding)]
     sparse = {id(layer.weight) for layer in embeddings if layer.sparse}
-    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    dense = [parameter for parameter in trainable if id(parameter) not in sparse]
-    parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in dense]
-    total = accelerator.reduce(torch.cat([part.flatten() for part in parts]))
-    for parameter, part in zip(dense, total.split([p.numel() for p in dense])):
-        parameter.grad = part.view_as(parameter)
-    for parameter in trainable:
-        if id(parameter) in sparse:
+    for parameter in model.parameters():
+        if id(parameter) in sparse and parameter.requires_grad:
             parameter.grad = _add_up_rows(parameter, accelerator)
+        elif parameter.requires_grad:
+            gradient = parameter.grad
+            own = torch.zeros_like(parameter) if gradient is None else gradient
+            parameter.grad = accelerator.reduce(own)
 
 
 def _add_up_rows(parameter: nn.Parameter, accelerator: Accelerator) -> torch.Tensor:

@@ -2,17 +2,81 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from course_lib.views.colours import ACCENT, ATTENTION, INK, MUTED, SECOND, SIGNED, ink_on
+from course_lib.views.colours import ACCENT, ATTENTION, INK, LINES, MUTED, SECOND, SIGNED, ink_on
 
 PAGE = 12.0  # inches; panels that do not fit side by side go below
+MARKERS = "os^D"
 READABLE_CELLS = 20  # up to so many columns in all panels, each cell shows its number
+
+
+def grid(
+    names: Sequence[str], across: int, size: tuple[float, float], title: str = "", **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Small multiples: an empty panel of this ``size`` in inches under each name, so many
+    ``across``; ``options`` are those of ``plt.subplots``."""
+    across = min(across, len(names))
+    down = -(-len(names) // across)
+    figure, axes = plt.subplots(
+        down, across, figsize=(across * size[0], down * size[1]), squeeze=False,
+        layout="constrained", **options,
+    )  # fmt: skip
+    for axis in axes.flat[len(names) :]:
+        axis.axis("off")
+    for axis, name in zip(axes.flat, names, strict=False):
+        axis.set_title(plain(name), fontsize=10)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left")
+    return figure, list(axes.flat[: len(names)])
+
+
+def legend(figure: Figure, place: str = "lower center") -> None:
+    """One legend outside the panels, each name in it once."""
+    found = {
+        name: handle
+        for axis in figure.axes
+        for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+        if name
+    }
+    columns = 1 if "center" in place and "right" in place else 4
+    if found:
+        figure.legend(found.values(), found, loc=f"outside {place}", ncols=columns)
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib draws as it stands, not as a formula."""
+    return text.replace("$", r"\$")
+
+
+def lines(
+    x: Sequence[float], curves: Mapping[str, ArrayLike], xlabel: str, ylabel: str, title: str = "",
+    ylim: tuple[float, float] = (0, 1), size: tuple[float, float] = (9, 3), **options: Any,
+) -> Figure:  # fmt: skip
+    """A line each over ``x``; ``options`` are those of ``seaborn.lineplot``."""
+    import seaborn as sns  # with the first figure that needs it: 0.6 s
+
+    figure, (axis,) = grid([""], 1, size, title)
+    for (name, values), colour, marker in zip(curves.items(), cycle(LINES), cycle(MARKERS)):
+        look = {"marker": marker, "markersize": 5, "color": colour, "label": plain(name)} | options
+        sns.lineplot(x=np.asarray(x), y=np.asarray(values), ax=axis, legend=False, **look)
+    axis.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
+    legend(figure)
+    return figure
+
+
+def log_ticks(axis: Axes, places: Sequence[float]) -> None:
+    """A logarithmic x axis with these ticks alone, as plain numbers."""
+    axis.set_xscale("log")
+    axis.set_xticks(places, [f"{place:,}" for place in places])
+    axis.minorticks_off()
 
 
 def heatmap_panels(
@@ -25,11 +89,14 @@ def heatmap_panels(
     framed: Sequence[tuple[int, int]] = (),
     stacked: bool = False,
     extra: int = 0,
+    most: float | None = None,
+    across: int | None = None,
 ) -> Figure:
-    """Matrices of one shape side by side by title, on one colour scale that begins at 0; ``signed``
-    values have a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
+    """Matrices of one shape by title, on one colour scale that begins at 0; ``signed`` values have
+    a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
 
-    ``stacked`` puts them one below the other; a line sets the last ``extra`` columns apart. Up to
+    They stand side by side, ``stacked`` one below the other, or so many ``across``; a line sets the
+    last ``extra`` columns apart. ``most`` ends the scale, by default at the largest value. Up to
     ``READABLE_CELLS`` columns side by side, the numbers stand in the cells. ``ValueError`` for a
     matrix whose shape is not that of its names.
     """
@@ -40,35 +107,33 @@ def heatmap_panels(
                 f"matrix {name!r} has the shape {array.shape}; {len(rows)} rows and "
                 f"{len(columns)} columns are named"
             )
-    most = max(np.abs(array).max() for array in arrays.values())
-    colours, least = (SIGNED, -most) if signed else (ATTENTION, 0)
-    high, wide = (len(arrays), 1) if stacked else (1, len(arrays))
-    numbered = wide * len(columns) <= READABLE_CELLS
-    cell = 0.5 if numbered else 0.24
+    across = across or (1 if stacked else len(arrays))
+    numbered = across * len(columns) <= READABLE_CELLS
+    cell = 0.5 if numbered else min(0.24, PAGE / (across * len(columns)))
     tall = 0.3 if stacked else cell  # rows of a stack are lower, so that a page holds it
-    size = wide * (cell * len(columns) + 0.5) + 1.6, high * (tall * len(rows) + 0.4) + 1.3
-    figure, axes = plt.subplots(
-        high, wide, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
-    for axis, (name, array) in zip(axes.flat, arrays.items(), strict=True):
-        picture = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=most)
+    size = cell * len(columns) + 0.5 + 1.6 / across, tall * len(rows) + 1.0
+    figure, axes = grid(list(arrays), across, size, title, sharex=True, sharey=True)
+    top = most or max(np.abs(array).max() for array in arrays.values()) or 1.0
+    colours, least = (SIGNED, -top) if signed else (ATTENTION, 0)
+    for axis, array in zip(axes, arrays.values(), strict=True):
+        image = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=top)
         for row, column in framed:
             axis.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=INK, lw=2))
-        if numbered:
-            for (row, column), value in np.ndenumerate(array):
-                ink = ink_on(colours((value - least) / (most - least)))
-                number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
-                axis.text(column + 0.5, row + 0.5, number, color=ink, ha="center", va="center",
-                          fontsize=8)  # fmt: skip
+        for (row, column), value in np.ndenumerate(array) if numbered else ():
+            number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
+            ink = ink_on(colours((value - least) / (top - least)))
+            look = {"color": ink, "ha": "center", "va": "center", "fontsize": 8}
+            axis.text(column + 0.5, row + 0.5, number, **look)
         if extra:
             axis.axvline(len(columns) - extra, color=INK, lw=1.5)
-        axis.set_xticks(np.arange(len(columns)) + 0.5, list(map(_plain, columns)), rotation=90)
-        axis.set_yticks(np.arange(len(rows)) + 0.5, list(map(_plain, rows)))
-        axis.tick_params(length=0, labelsize=9)
-        axis.set_title(name)
-    axes[0, 0].invert_yaxis()
-    figure.colorbar(picture, ax=axes, label=quantity, aspect=12)
-    return _titled(figure, title)
+        axis.set_xticks(np.arange(len(columns)) + 0.5, list(map(plain, columns)), rotation=90)
+        axis.set_yticks(np.arange(len(rows)) + 0.5, list(map(plain, rows)))
+        axis.tick_params(length=0, labelsize=9 if cell > 0.2 else 7)
+        axis.spines[:].set_visible(True)
+    axes[0].invert_yaxis()
+    extend = "max" if most else "neither"
+    figure.colorbar(image, ax=figure.axes, label=quantity, aspect=15, extend=extend)
+    return figure
 
 
 def head_grid(attention: ArrayLike, words: Sequence[str], title: str = "") -> Figure:
@@ -81,21 +146,12 @@ def head_grid(attention: ArrayLike, words: Sequence[str], title: str = "") -> Fi
             f"{len(words)}, {len(words)})"
         )
     layers, heads = weights.shape[:2]
-    figure, axes = plt.subplots(
-        layers, heads, figsize=(2.6 * heads + 1.2, 2.6 * layers + 0.6), squeeze=False,
-        sharex=True, sharey=True, layout="constrained",
-    )  # fmt: skip
-    for (layer, head), axis in np.ndenumerate(axes[::-1]):
-        image = axis.imshow(weights[layer, head], cmap=ATTENTION, vmin=0, vmax=weights.max())
-        axis.spines[:].set_visible(True)
-        axis.tick_params(length=0, labelsize=7)
-        axis.set_title(f"layer {layer + 1}, head {head + 1}", fontsize=10)
-    axes[0, 0].set_xticks(range(len(words)), list(map(_plain, words)))
-    axes[0, 0].set_yticks(range(len(words)), list(map(_plain, words)))
-    for axis in axes[-1]:
-        axis.tick_params(axis="x", rotation=90)
-    figure.colorbar(image, ax=axes, label="weight", aspect=25)
-    return _titled(figure, title)
+    named = {
+        f"layer {layer + 1}, head {head + 1}": weights[layer, head]
+        for layer in reversed(range(layers))
+        for head in range(heads)
+    }
+    return heatmap_panels(named, words, words, title, "weight", across=heads)
 
 
 def histograms(
@@ -108,47 +164,46 @@ def histograms(
 ) -> Figure:
     """Histograms by name over the same bins, one above another where they overlap, with dotted
     ``lines`` at values to compare with; what is what stands below."""
-    figure, axis = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
+    import seaborn as sns  # with the first figure that needs it: 0.6 s
+
+    figure, (axis,) = grid([""], 1, (7.5, 3.2), title)
     for (name, some), colour in zip(values.items(), cycle((SECOND, ACCENT))):
-        axis.hist(some, bins=bins, color=colour, alpha=0.8, label=name)
+        sns.histplot(x=np.asarray(some), bins=np.asarray(bins), color=colour, label=name, ax=axis)
     for name, value in (lines or {}).items():
         axis.axvline(value, color=MUTED, linestyle=":", label=name)
     axis.set(xlabel=xlabel, ylabel=ylabel)
-    axis.set_title(title)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=9)
+    legend(figure)
     return figure
 
 
 def bar_panels(
     panels: Mapping[str, ArrayLike],
     labels: Sequence[str],
-    ylabel: str,
+    ylabel: str = "",
     title: str = "",
     uniform: bool = False,
     marked: ArrayLike | None = None,
+    signed: bool = False,
 ) -> Figure:
     """Bars under the same labels, one panel a setting, one above the other and on one scale.
 
     ``uniform`` draws the line that equal shares would give; the ``marked`` bars, ``(labels,)`` of
-    bool, get the second colour.
+    bool, get the second colour. ``signed`` gives it to negative values, and each panel a scale of
+    its own.
     """
     places = np.arange(len(labels))
-    second = np.zeros(len(labels), dtype=bool) if marked is None else np.asarray(marked)
-    figure, axes = plt.subplots(
-        len(panels), 1, figsize=(max(5.0, 0.4 * len(labels)), 1.1 + 1.5 * len(panels)),
-        sharex=True, sharey=True, squeeze=False, layout="constrained",
-    )  # fmt: skip
-    for axis, (name, values) in zip(axes[:, 0], panels.items(), strict=True):
+    size = max(5.0, 0.42 * len(labels)), 1.5 + 1.1 / len(panels)
+    figure, axes = grid(list(panels), 1, size, title, sharex=True, sharey=not signed)
+    for axis, values in zip(axes, map(np.asarray, panels.values()), strict=True):
+        second = values < 0 if signed else np.zeros(len(labels)) if marked is None else marked
         axis.bar(places, values, color=np.where(second, SECOND, ACCENT))
         axis.axhline(0, color=INK, linewidth=0.8)
         if uniform:
-            axis.axhline(1 / len(labels), color=SECOND, linestyle=":", label="uniform")
-        axis.set_title(name, fontsize=10)
-    axes[-1, 0].set_xticks(places, list(map(_plain, labels)), rotation=45, ha="right")
+            axis.axhline(1 / len(labels), color=SECOND, linestyle=":", label="uniform attention")
+    axes[-1].set_xticks(places, list(map(plain, labels)), rotation=45, ha="right")
     figure.supylabel(ylabel, fontsize=11)
-    if uniform:
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower right")
-    return _titled(figure, title)
+    legend(figure, "lower right")
+    return figure
 
 
 def dot_panels(
@@ -169,17 +224,12 @@ def dot_panels(
     settings = list(dict.fromkeys(name for by_setting in every for name in by_setting))
     width = max(2.4, 0.42 * len(settings) + 0.9)
     across = min(len(panels), max(1, int(PAGE // width)))
-    down = -(-len(panels) // across)
-    figure, axes = plt.subplots(
-        down, across, figsize=(max(7.0, across * width), down * 2.7 + 0.5), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
-    for axis in axes.flat[len(panels) :]:
-        axis.axis("off")
-    for axis, (panel, series) in zip(axes.flat, panels.items(), strict=False):
+    figure, axes = grid(list(panels), across, (max(7.0 / across, width), 2.9), title)
+    turned = {"rotation": 45, "ha": "right"} if max(map(len, settings)) > 4 else {}
+    for axis, (panel, series) in zip(axes, panels.items(), strict=True):
         apart = np.linspace(-0.15, 0.15, len(series)) if len(series) > 1 else [0]
-        looks = zip(series.items(), cycle((ACCENT, SECOND, INK)), cycle("osD"), apart)
-        for (name, by_setting), colour, marker, shift in looks:
+        looks = zip(cycle((ACCENT, SECOND, INK)), cycle("osD"), apart)
+        for (name, by_setting), (colour, marker, shift) in zip(series.items(), looks, strict=True):
             x = [settings.index(at) + shift for at, runs in by_setting.items() for _ in runs]
             y = [value for runs in by_setting.values() for value in runs]
             axis.plot(x, y, marker, color=colour, alpha=0.8, label=name)
@@ -188,22 +238,6 @@ def dot_panels(
         low, high = (limits or {}).get(panel, (0, 1))
         room = 0.04 * (high - low)
         axis.set(ylim=(low - room, high + room), xlim=(-0.5, len(settings) - 0.5), xlabel=xlabel)
-        turned = {"rotation": 45, "ha": "right"} if max(map(len, settings)) > 4 else {}
         axis.set_xticks(range(len(settings)), settings, fontsize=9, **turned)
-        axis.set_title(panel, fontsize=10)
-    labelled = {name: handle for axis in axes.flat
-                for handle, name in zip(*axis.get_legend_handles_labels()) if name}  # fmt: skip
-    if labelled:
-        figure.legend(labelled.values(), labelled, loc="outside lower right", ncols=4, fontsize=9)
-    return _titled(figure, title)
-
-
-def _titled(figure: Figure, title: str) -> Figure:
-    if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    legend(figure, "lower right")
     return figure
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib draws as it stands, not as a formula."""
-    return text.replace("$", r"\$")

@@ -1,7 +1,16 @@
 """A real Chromium, pages from files with every request refused, and a real JupyterLab."""
 
+from pathlib import Path
+
 import lab
 import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Everything in this folder is for the full lane alone."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,10 +13,18 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from course_kit.publishing.screens import CHROMIUM, QUIET, chromium
 from course_lib.files import REPOSITORY
 
-__all__ = ["CHROMIUM", "QUIET", "chromium"]  # for whoever opens a page
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+
+
+def chromium() -> str | None:
+    """The program's path; None where there is none."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 def free_port():

@@ -125,4 +125,4 @@ def hostile_heatmap():
 
 
 def hostile_text():
-    return AttentionText([HOSTILE], attention(1, 10), [1], title=HOSTILE[0], labels=[HOSTILE[7]])
+    return AttentionText([HOSTILE], attention(1, 10), [1], title=HOSTILE[0])

@@ -61,11 +61,9 @@ def test_linked_sliders_need_no_kernel(notebook):
     handle = notebook.cell(1).locator(".noUi-handle")
     handle.focus()
     handle.press("ArrowRight")
-    notebook.page.wait_for_timeout(100)
-    assert name.inner_text() == "b"
+    name.filter(has_text="b").wait_for()
     notebook.cell(0).get_by_role("slider", name="Show").press("ArrowRight")
-    notebook.page.wait_for_timeout(100)
-    assert name.inner_text() == "c"
+    name.filter(has_text="c").wait_for()
     assert notebook.cell(1).locator(".widget-readout").inner_text() == "2"
     assert notebook.cell(5).locator(".jp-InputArea-prompt").inner_text() == "[*]:"  # still busy
     notebook.finish(5)
@@ -91,8 +89,10 @@ def test_live_traits_reach_the_kernel_and_come_back(notebook):
 
 
 def test_a_saved_notebook_holds_no_widget_state(notebook):
-    notebook.page.keyboard.press("Control+s")
-    notebook.page.wait_for_timeout(1000)
+    before = notebook.path.stat().st_mtime_ns
+    with notebook.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        notebook.page.keyboard.press("Control+s")
+    assert notebook.path.stat().st_mtime_ns > before
     saved = json.loads(notebook.path.read_text())
     assert "widgets" not in saved["metadata"]
     [output] = saved["cells"][0]["outputs"]

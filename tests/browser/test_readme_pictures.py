@@ -4,22 +4,26 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+import lab
 import numpy as np
 import pytest
 from PIL import Image
 
-from course_kit.publishing import picture, screens
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec
 
+pytestmark = pytest.mark.full
+
 
 def test_a_finished_run_draws_the_review_and_the_three_readers(tmp_path, missing):
-    if screens.chromium() is None:
+    if lab.chromium() is None:
         missing("Chromium is not installed")
+    import readme_pictures
+
     overrides = {"training.epochs": 1, "model.hidden": 2}
     train(RunSpec("han", "toy", "small", overrides, limit=50, test=False), tmp_path / "run")
     with ThreadPoolExecutor(1) as thread:  # playwright runs once a thread, and other tests run it
-        thread.submit(picture.write_pictures, tmp_path / "run", tmp_path).result()
+        thread.submit(readme_pictures.write_pictures, tmp_path / "run", tmp_path).result()
     with Image.open(tmp_path / "reading.png") as drawn:
         assert drawn.width > drawn.height > 300
         assert len(drawn.convert("RGB").getcolors(10**6)) > 20  # tints, and the scale
@@ -35,9 +39,3 @@ def test_a_finished_run_draws_the_review_and_the_three_readers(tmp_path, missing
             frames.append(np.asarray(drawn.convert("RGB"), int))
     assert len(frames) == 3
     assert all(np.abs(a - b).max() > 50 for a, b in pairwise(frames))
-
-
-def test_without_a_browser_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(screens, "chromium", lambda: None)
-    with pytest.raises(screens.NoBrowser, match="install one of chromium"):
-        screens.picture("<p>words</p>")

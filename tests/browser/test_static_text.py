@@ -45,10 +45,9 @@ def test_the_legend_says_what_uniform_attention_is_over(open_static, unit):
 def test_words_are_tinted_and_tell_their_weight(open_static):
     weights = np.array([[0.5, 0.3, 0.2, 0], [0.9, 0.1, 0, 0]])
     sentences = [["not", "a", "film", "."], ["loved", "it"]]
-    view = AttentionText(sentences, weights, [0.25, 0.75], labels=["first", "second"])
+    view = AttentionText(sentences, weights, [0.25, 0.75])
     frame = open_static(view)
     assert frame.locator(".chip").all_inner_texts() == ["25.0%", "75.0%"]
-    assert frame.locator(".label").all_inner_texts() == ["first", "second"]
     options = frame.locator(".word")
     place = 0
     for sentence, row in zip(sentences, weights, strict=True):
@@ -87,14 +86,6 @@ def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
     assert frame.evaluate("() => document.activeElement.className") != "word"
     keyboard.press("Shift+Tab")
     assert frame.evaluate(focused) == "w0"
-
-
-def test_a_long_label_of_a_text_is_shown_whole(open_static):
-    name = "context vector, two heads"
-    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], labels=[name]), width=700)
-    cut = "element => element.scrollWidth > element.clientWidth"
-    assert not frame.locator(".label").evaluate(cut)
-    assert frame.locator(".label").inner_text().replace("\n", " ") == name
 
 
 def test_what_was_not_read_is_folded_and_never_markup(open_static):

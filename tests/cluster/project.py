@@ -12,11 +12,6 @@ import yaml
 from course_lib.files import REPOSITORY
 
 SMALL = {"dataset": "toy", "preset": "small", "device": "cpu", "threads": 1}
-SIX_RUNS = [
-    SMALL | {"system": "han", "seeds": [0, 1, 2]},
-    SMALL | {"system": "sanet", "seeds": [0, 1]},
-    SMALL | {"system": "tfidf", "preset": "words"},
-]
 
 
 class Project:

@@ -1,7 +1,8 @@
-"""A small grid killed, failing and spoiled; ``faults.py`` does the same at length."""
+"""A small grid killed, failing and spoiled."""
 
 import json
 import shutil
+import subprocess
 import time
 from contextlib import suppress
 
@@ -9,6 +10,7 @@ import psutil
 import pytest
 from project import SMALL, Project, records
 
+pytestmark = pytest.mark.full
 TINY = {"system": "han", "limit": 60}
 GOOD = SMALL | TINY | {"seeds": [0, 1], "overrides": {"training.epochs": 1}}
 BAD = SMALL | TINY | {
@@ -34,7 +36,8 @@ def test_a_grid_that_is_killed_goes_on_and_one_failure_does_not_stop_it(project)
     for victim in psutil.Process(process.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             victim.kill()
-    time.sleep(1)  # Snakemake removes the outputs of killed jobs; no record is one
+    with suppress(subprocess.TimeoutExpired):  # Snakemake removes the outputs of killed jobs
+        process.wait(5)  # and no record is one
     process.kill()
     output = process.communicate()[0]
     assert len(records(project)) >= 1, output + project.log()

@@ -17,6 +17,7 @@ absent = [
 ]
 USUAL = Path("/etc/slurm/slurm.conf")  # where jobs look, whose environment names no other place
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}"),
     pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs root"),
     pytest.mark.skipif(USUAL.exists(), reason=f"{USUAL}: this machine has a Slurm of its own"),

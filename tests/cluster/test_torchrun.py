@@ -9,6 +9,7 @@ import torch
 import two_processes
 from safetensors.torch import load_file
 
+pytestmark = pytest.mark.full
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 

@@ -30,17 +30,6 @@ STYLES = {
     "font-weight", "height", "line-height", "margin", "margin-left", "margin-right", "max-width",
     "padding", "text-align", "text-decoration", "vertical-align", "white-space", "width",
 }  # fmt: skip
-FORMULA_TAGS = {
-    "math", "menclose", "mfrac", "mi", "mn", "mo", "mover", "mpadded", "mphantom", "mroot", "mrow",
-    "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext", "mtr",
-    "munder", "munderover",
-}  # fmt: skip
-FORMULA_ATTRIBUTES = [
-    "accent", "columnalign", "columnlines", "columnspacing", "depth", "display", "displaystyle",
-    "fence", "form", "height", "linethickness", "lspace", "mathcolor", "mathsize", "mathvariant",
-    "maxsize", "minsize", "movablelimits", "rowlines", "rowspacing", "rspace", "scriptlevel",
-    "separator", "stretchy", "width", "xmlns",
-]  # fmt: skip
 PROTOCOLS = {"http", "https", "mailto", "data"}
 
 
@@ -83,8 +72,3 @@ class _SandboxedFrames(Filter):
             if token.get("name") == "iframe" and "data" in token:
                 token["data"][None, "sandbox"] = "allow-scripts"
             yield token
-
-
-def clean_formula(markup: str) -> str:
-    """A formula of an output with nothing in it but MathML."""
-    return Cleaner(tags=FORMULA_TAGS, attributes=FORMULA_ATTRIBUTES).clean(markup)

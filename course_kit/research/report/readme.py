@@ -4,78 +4,56 @@ import re
 import statistics
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from course_kit.research.report.differences import MODELS, PAIRS, difference, paper_cell
-from course_kit.research.report.records import (
+import pandas as pd
+
+from course_kit.research.report.differences import difference, film_runs, paper_cell
+from course_kit.research.report.frames import (
+    COMPARISONS,
+    PAIRS,
+    Records,
     accuracy_of,
-    holds,
-    made_from,
+    require_claim,
     runs_of,
     seeds_of,
-    spread,
-    with_film_vectors,
+    shown,
+    tidy,
+    to_markdown,
 )
 from course_kit.research.report.sweeps import steps_sweep
 from course_lib.files import REPOSITORY, atomic_path
-from course_lib.runs.records import load_records
-
-# The rows of the short table: what they are called, the model, and the dataset.
-ROWS = (
-    ("HAN, IMDb, cut to 7 × 30 words", "HAN, 7 × 30", "imdb"),
-    ("HAN, IMDb, cut to 25 × 50 words", "HAN, 25 × 50", "imdb"),
-    ("SANet base, AG news", "SANet base", "ag_news"),
-    ("SANet base, IMDb", "SANet base", "imdb"),
-    ("IRAM full, SST-2", "IRAM full", "sst2"),
-    ("IRAM full, IMDb", "IRAM full", "imdb"),
-    ("AGT, SST-5", "AGT", "sst5"),
-)
-# The same networks with vectors trained on film reviews: system, preset and dataset.
-FILM_ROWS = (
-    ("HAN, IMDb, 25 × 50", "HAN, 25 × 50", "han", "compact", "imdb"),
-    ("SANet base, IMDb", "SANet base", "sanet", "compact", "imdb"),
-    ("IRAM vanilla, SST-2", "IRAM vanilla", "iram", "vanilla", "sst2"),
-    ("IRAM full, SST-2", "IRAM full", "iram", "full", "sst2"),
-    ("IRAM vanilla, IMDb, 400 words", "IRAM vanilla", "iram", "compact", "imdb"),
-    ("AGT, SST-5", "AGT", "agt", "paper", "sst5"),
-)
 
 
-def short_table(records: list[dict[str, Any]] | None = None) -> str:
+def short_table(records: Records = None) -> str:
     """Test accuracies in %: the paper's, ours, and TF-IDF's with logistic regression."""
-    records = load_records() if records is None else records
-    lines = ["| network and text | paper | ours | TF-IDF |", "|---|---:|---:|---:|"]
-    rows = [(*row, runs_of(records, MODELS[row[1]], row[2])) for row in ROWS]
-    for title, model, system, preset, dataset in FILM_ROWS:
-        of_preset = seeds_of if preset == "compact" else with_film_vectors
-        group = of_preset(records, system, preset, dataset)
-        rows.append((f"{title}, film vectors", model, dataset, group))
-    for title, model, dataset, ours in rows:
-        cells = [paper_cell(model, dataset)]
-        for group in (ours, runs_of(records, MODELS[PAIRS], dataset)):
-            shares = [accuracy_of(record) for record in group]
-            cells.append(f"{spread(shares, 100)} {made_from(group)}" if group else "–")
-        lines.append(f"| {title} | {' | '.join(cells)} |")
+    frame, rows = tidy(records), []
+    for title, model, dataset, *preset in COMPARISONS["short_table"]:
+        ours = (
+            film_runs(frame, model, *preset, dataset) if preset else runs_of(frame, model, dataset)
+        )
+        both = shown(ours), shown(runs_of(frame, PAIRS, dataset))
+        rows.append([title + ", film vectors" * len(preset), paper_cell(model, dataset), *both])
+    table = to_markdown(["network and text", "paper", "ours", "TF-IDF"], rows, "lr")
     alone = re.compile(r" \(1 seed(?:, (subset))?\) ")
-    return alone.sub(lambda match: f" ({match[1]}) " if match[1] else " ", "\n".join(lines))
+    return alone.sub(lambda match: f" ({match[1]}) " if match[1] else " ", table)
 
 
-def findings(records: list[dict[str, Any]] | None = None) -> str:
+def findings(records: Records = None) -> str:
     """Three findings with their numbers, as a markdown list.
 
     Raises ``ValueError`` where the records no longer say what a sentence claims.
     """
-    records = load_records() if records is None else records
-    return "\n".join(f"- {finding(records)}" for finding in (_simple, _untrained, _passes_on))
+    frame = tidy(records)
+    return "\n".join(f"- {finding(frame)}" for finding in (_simple, _untrained, _passes_on))
 
 
-def _simple(records: list[dict[str, Any]]) -> str:
-    han, words = (runs_of(records, MODELS[name], "imdb") for name in ("HAN, 25 × 50", PAIRS))
-    gap = difference(han, words)
-    holds(gap.reading == "not told apart", "HAN and TF-IDF are level on IMDb")
-    filmed = seeds_of(records, "han", "compact", "imdb")
+def _simple(frame: pd.DataFrame) -> str:
+    han, words = (runs_of(frame, name, "imdb") for name in ("HAN, 25 × 50", PAIRS))
+    level = difference(han, words).reading == "not told apart"
+    require_claim(level, "HAN and TF-IDF are level on IMDb")
+    filmed = film_runs(frame, "HAN, 25 × 50", "compact", "imdb")
     film = difference(filmed, words)
-    holds(film.reading == "better", "HAN with film vectors is ahead of TF-IDF")
+    require_claim(film.reading == "better", "HAN with film vectors is ahead of TF-IDF")
     ours, simple = (100 * statistics.mean(map(accuracy_of, group)) for group in (han, words))
     low, high = (100 * bound for bound in film.interval)
     return (
@@ -86,15 +64,15 @@ def _simple(records: list[dict[str, Any]]) -> str:
     )
 
 
-def _untrained(records: list[dict[str, Any]]) -> str:
-    group = seeds_of(records, "sanet", "base", "ag_news")
-    name = "diagonality 3"
-    trained, untrained = (
+def _untrained(frame: pd.DataFrame) -> str:
+    group = seeds_of(frame, "sanet", "base", "ag_news")
+    trained, untrained, uniform = (
         100 * statistics.mean(record["attention"][state][name] for record in group)
-        for state in ("trained", "untrained")
-    )
-    uniform = 100 * group[0]["attention"]["trained"][f"uniform {name}"]
-    holds(abs(trained - uniform) < 2 and untrained > trained, "the band of AG is that of chance")
+        for state, name in (("trained", "diagonality 3"), ("untrained", "diagonality 3"),
+                            ("trained", "uniform diagonality 3"))
+    )  # fmt: skip
+    by_chance = abs(trained - uniform) < 2 and untrained > trained
+    require_claim(by_chance, "the band of AG is that of chance")
     return (
         f"**A pattern can be there before training.** On news items SANet puts {trained:.0f} % of "
         f"its attention within three words of the word that attends. Untrained it puts "
@@ -102,10 +80,10 @@ def _untrained(records: list[dict[str, Any]]) -> str:
     )
 
 
-def _passes_on(records: list[dict[str, Any]]) -> str:
-    (record,) = steps_sweep(0.1, ("iram", "vanilla"), "sst2", records)[3]
+def _passes_on(frame: pd.DataFrame) -> str:
+    (record,) = steps_sweep(0.1, ("iram", "vanilla"), "sst2", frame)[3]
     share = 100 * record["attention"]["trained"]["summary share, step 3"]
-    holds(share > 90, "IRAM's third step passes on what a step before found")
+    require_claim(share > 90, "IRAM's third step passes on what a step before found")
     return (
         "**A penalty can be met by a trick.** IRAM is penalised when its steps look at the same "
         "words. With a strong penalty the third step no longer looks at words: "

@@ -9,10 +9,10 @@ from course_lib.runs.systems.han import HANSystem
 from course_lib.runs.systems.iram import IRAMSystem
 from course_lib.runs.systems.network import Network
 from course_lib.runs.systems.sanet import SANetSystem
-from course_lib.runs.systems.system import Look, System
+from course_lib.runs.systems.system import Evaluation, System
 from course_lib.runs.systems.tfidf import TfidfSystem
 
-__all__ = ["Look", "Network", "System", "TfidfSystem", "known_systems", "register"]
+__all__ = ["Evaluation", "Network", "System", "TfidfSystem", "known_systems", "register"]
 
 PLUGINS = "attention_course.systems"  # entry points: each a function that calls ``register``
 

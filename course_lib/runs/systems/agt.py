@@ -1,14 +1,16 @@
 """AGT as a system that can be run: the paper's settings, its ablations and a mean of words."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.attention import agt_words
 from course_lib.metrics.composition import describe_composition
-from course_lib.models.agt import AGT, AGTConfig, AGTOutput
+from course_lib.models.agt import AGT, AblatedAGT, AGTConfig, AGTOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
 from course_lib.runs.systems.system import compact
@@ -34,7 +36,7 @@ PAPER = Settings(TextConfig(), AGTConfig.paper(), TRAINING)
 class AGTSystem(Network):
     """One sequence of words, read by an AGT."""
 
-    network_of: ClassVar[type[AGT]] = AGT
+    network_of = AGT
     presets: ClassVar = {
         "paper": PAPER,
         "s0-only": replace(PAPER, model=AGTConfig.paper(selection_layers=1)),
@@ -50,9 +52,9 @@ class AGTSystem(Network):
 
     def network(self, embedding: Tensor | None) -> AGT:
         """The untrained network over the vocabulary's words."""
-        return self.network_of(
-            self.settings.model, len(self.vocabulary), len(self.classes), embedding
-        )
+        config = self.settings.model
+        network = AblatedAGT if config.ablated else self.network_of
+        return network(config, len(self.vocabulary), len(self.classes), embedding)
 
     def scorers(self, model: AGT) -> list[nn.Module]:
         """Each layer's W_l and w_l."""
@@ -81,3 +83,11 @@ class AGTSystem(Network):
             return {}
         layers = {f"layer {row}": one for row, one in enumerate(output.attention.unbind(1))}
         return {"attention": agt_words(output.attention, output.gates)} | layers
+
+    def attention_of(self, output: AGTOutput) -> Tensor | None:
+        """All layers'; None where all words weigh alike."""
+        return output.attention if self.settings.model.attention else None
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The projected words, B of (1)."""
+        return self.model.projection.register_forward_hook(lambda _, __, x: see(x.tanh()))

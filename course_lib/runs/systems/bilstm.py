@@ -6,16 +6,18 @@ In a quick look at SST-2's validation sentences, vectors that learn gained nothi
 ``model.encoder`` and ``model.attention`` choose the variant.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.metrics.attention import gini, row_entropy
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -39,6 +41,7 @@ SST2 = compact(
 class BiLSTMSystem(Network):
     """One sequence of words, encoded and then weighed by attention."""
 
+    network_of = BiLSTM
     presets: ClassVar = {
         "sst2": SST2,
         # Reviews are cut at 400 words; theirs are those of fewer than 400.
@@ -50,10 +53,6 @@ class BiLSTMSystem(Network):
             TrainingConfig(epochs=4, optimizer="adam", learning_rate=1e-2),
         ),
     }
-
-    def network(self, embedding: Tensor | None) -> BiLSTM:
-        """The untrained network over the vocabulary's words."""
-        return BiLSTM(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
 
     def scorers(self, model: BiLSTM) -> list[nn.Module]:
         """W, b and the context vector c."""
@@ -76,3 +75,7 @@ class BiLSTMSystem(Network):
     def word_attention(self, output: BiLSTMOutput, mask: Tensor) -> dict[str, Tensor]:
         """The attention as it is."""
         return {"attention": output.attention}
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The encoder's states."""
+        return see_input(self.model.pooling, see)

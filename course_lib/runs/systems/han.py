@@ -1,16 +1,18 @@
 """HAN as a system that can be run: the IMDb report's settings, and ours where it gives none."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.attention import han_words
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -27,6 +29,7 @@ class HANSystem(Network):
     """Sentences of words, read by a HAN."""
 
     reads_sentences = True
+    network_of = HAN
     presets: ClassVar = {
         "report": REPORT,
         "long": LONG,
@@ -37,10 +40,6 @@ class HANSystem(Network):
             replace(REPORT.training, batch_size=32, learning_rate=5e-3),
         ),
     }
-
-    def network(self, embedding: Tensor | None) -> HAN:
-        """The untrained network over the vocabulary's words."""
-        return HAN(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
 
     def scorers(self, model: HAN) -> list[nn.Module]:
         """W, b and the context vectors c of both levels."""
@@ -60,3 +59,15 @@ class HANSystem(Network):
     def word_attention(self, output: HANOutput, mask: Tensor) -> dict[str, Tensor]:
         """Each word's share of its sentence, times that of the sentence."""
         return {"attention": han_words(output.word_attention, output.sentence_attention)}
+
+    def attention_of(self, output: HANOutput) -> Tensor:
+        """That of words within sentences; the sentences keep theirs."""
+        return output.word_attention
+
+    def given(self, weights: Tensor, output: HANOutput) -> tuple[Tensor, Tensor]:
+        """With the sentences' attention."""
+        return weights, output.sentence_attention.expand(len(weights), -1)
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The words' GRU states."""
+        return see_input(self.model.words.pooling, see)

@@ -1,19 +1,21 @@
 """IRAM as a system that can be run: the paper's settings, its ablations and its baseline."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.metrics.steps import describe_steps
-from course_lib.models.iram import IRAM, IRAMConfig, IRAMOutput
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput, visible
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -43,7 +45,7 @@ def full_without(**parts: int) -> Settings:
 class IRAMSystem(Network):
     """One sequence of words, read by an IRAM."""
 
-    network_of: ClassVar[type[IRAM]] = IRAM
+    network_of = IRAM
     presets: ClassVar = {
         "vanilla": VANILLA,
         "baseline": replace(VANILLA, model=IRAMConfig.vanilla(steps=0, penalty=0.0)),
@@ -69,16 +71,20 @@ class IRAMSystem(Network):
     def network(self, embedding: Tensor | None) -> IRAM:
         """The untrained network over the vocabulary's words."""
         config, ngrams = self.settings.model, None
+        if not config.has_extras:
+            return self.network_of(config, len(self.vocabulary), len(self.classes), embedding)
         if config.ngrams:
             ngrams = hashed_ngrams(self.vocabulary.words, config.ngrams)
             ngrams = torch.nn.functional.pad(ngrams, (0, 0, RESERVED, 0))  # padding, unknown: none
-        return self.network_of(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
+        return FullIRAM(config, len(self.vocabulary), len(self.classes), embedding, ngrams)
 
     def scorers(self, model: IRAM) -> list[nn.Module]:
         """W and whatever makes queries alone: the controller, the first query's highway and the
         LSTM layers above that of the states. Uniform weights are those of each step over all words
         and the summaries of earlier steps."""
-        of_query = [*model.encoder.layers[model.encoder.context_layers :], model.refine_query]
+        of_query = list(model.encoder.layers[model.encoder.context_layers :])
+        if isinstance(model, FullIRAM):
+            of_query.append(model.refine_query)
         controller = model.steps.controller  # a single step has none
         return [model.steps.attend, *of_query, *([] if controller is None else [controller])]
 
@@ -110,3 +116,19 @@ class IRAMSystem(Network):
         words = output.attention[:, :, : mask.shape[1]]
         steps = {f"step {number}": one for number, one in enumerate(words.unbind(1), start=1)}
         return {"attention": iram_steps(output.attention, mask)[:, -1]} | steps
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """The words, and the summaries of earlier steps."""
+        return visible(mask, weights.shape[1])
+
+    def change_vectors(self, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+        """What the LSTM reads before the highway, so a word's n-grams belong to its vector."""
+        if not isinstance(self.model, FullIRAM):
+            return super().change_vectors(change)
+        return self.model.highway.register_forward_pre_hook(lambda _, inputs: change(*inputs))
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The LSTM's states, which all steps read."""
+        if self.model.steps is None:
+            return super().see_states(see)
+        return see_input(self.model.steps, see)

@@ -13,6 +13,7 @@ import torch
 from accelerate.utils import set_seed
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.config import OF_VECTORS
@@ -21,9 +22,10 @@ from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems.system import Look, Rows, Text, as_tokens, refuse
-from course_lib.training.checkpoints import History, save_weights
+from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
+from course_lib.training.checkpoints import save_weights
 from course_lib.training.devices import choose_precision
+from course_lib.training.history import History
 from course_lib.training.loop import fit, measure, predict
 from course_lib.views.reading import Attention, Reading
 
@@ -34,13 +36,14 @@ PREDICTED = 256  # documents at once without it
 class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``network`` makes it, ``scorers`` names what computes its attention, ``figures`` measures the
-    attention of a batch's output, ``views`` splits the attention of one document into views,
+    ``network_of`` is its class, ``scorers`` names what computes its attention, ``figures`` measures
+    the attention of a batch's output, ``views`` splits the attention of one document into views,
     ``word_attention`` reduces it to words. ``reads_sentences`` says whether documents are sentences
     of words; otherwise they are one sequence.
     """
 
     presets: ClassVar[dict[str, Settings]]
+    network_of: ClassVar[type[nn.Module]]
     reads_sentences: ClassVar[bool] = False
 
     def __init__(
@@ -56,11 +59,13 @@ class Network:
     # What each family of networks defines.
 
     def network(self, embedding: Tensor | None) -> nn.Module:
-        """The untrained network over the vocabulary's words.
+        """The untrained network over the vocabulary's words, by default ``network_of`` the config.
 
         Its word vectors are a parameter ``embedding.weight``, from which ``load`` takes their size.
         """
-        raise NotImplementedError
+        return self.network_of(
+            self.settings.model, len(self.vocabulary), len(self.classes), embedding
+        )
 
     def scorers(self, model: nn.Module) -> list[nn.Module]:
         """The modules of ``model`` that compute its attention's scores and nothing else.
@@ -90,6 +95,30 @@ class Network:
         """Reductions of a batch's attention to one importance per word, by name, each of the
         shape of ``mask``; empty without attention."""
         return {}
+
+    # What the tests of faithfulness see and change: attention over words, and the states under it.
+
+    def attention_of(self, output: Any) -> Tensor | None:
+        """The attention over words that ``given`` takes back; None for a network without any."""
+        return output.attention
+
+    def given(self, weights: Tensor, output: Any) -> Any:
+        """The argument ``attention`` of the network for other weights in the form of
+        ``attention_of``; whatever else attends keeps its weights in ``output``."""
+        return weights
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """Where such weights may go, in their shape."""
+        return mask if weights.shape == mask.shape else mask.unsqueeze(1).expand_as(weights)
+
+    def change_vectors(self, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
+        """Let the network read ``change`` of its word vectors until the handle is removed."""
+        return self.model.embedding.register_forward_hook(lambda _, __, x: change(x))
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """Show the states that attention weighs, pass by pass, until the handle is removed;
+        ``ValueError`` for a network without."""
+        raise ValueError(f"{type(self.model).__name__} has no states that attention weighs")
 
     # What they share.
 
@@ -186,20 +215,20 @@ class Network:
             "precision": choose_precision(self.settings.training.precision, where),
         }
 
-    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+    def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
         """Predictions for rows, and figures of every document's attention."""
         documents = self.encode(rows)
         device = next(self.model.parameters()).device
         if not attention or not self.has_figures:
             batches = Batches(documents, PREDICTED)
-            return Look(predict(self.model, batches, device, desc="predict"), {})
+            return Evaluation(predict(self.model, batches, device, desc="predict"), {})
 
         def measured(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             output = self.forward(tokens, mask)
             return output.logits, self.figures(output, mask)
 
         batches = Batches(documents, LOOKED_AT)
-        return Look(*measure(self.model, batches, measured, device, "attention"))
+        return Evaluation(*measure(self.model, batches, measured, device, "attention"))
 
     @property
     def has_figures(self) -> bool:
@@ -217,11 +246,8 @@ class Network:
         Without padding, the output of each is as it would be alone.
         """
         kept = [self.cut(text) for text in texts]
-        documents = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
-        batch = documents.batch(np.arange(len(texts)))
-        batch = batch.to(next(self.model.parameters()).device)
         self.model.eval()
-        outputs = self.forward(batch.tokens, batch.mask)
+        outputs = self.forward(*self.batch(kept))
         probabilities = outputs.logits.float().softmax(1).cpu().numpy()
         readings = []
         for row, (text, sentences) in enumerate(zip(texts, kept, strict=True)):
@@ -233,8 +259,15 @@ class Network:
             readings.append(Reading(words, lengths, self.classes, probabilities[row], views, rest))
         return readings
 
-    def cut(self, document: TokenisedText) -> list[list[str]]:
+    def batch(self, documents: list[list[list[str]]]) -> tuple[Tensor, Tensor]:
+        """Tokens and mask of documents as ``cut`` leaves them, on the network's device."""
+        encoded = encode_sentences(documents, self.vocabulary, flat=not self.reads_sentences)
+        batch = encoded.batch(np.arange(len(documents)))
+        return batch.to(next(self.model.parameters()).device)[:2]
+
+    def cut(self, text: Text) -> list[list[str]]:
         """The words that the network reads, sentence by sentence."""
+        document = as_tokens(text, self.tokeniser)
         text, ends = self.settings.text, np.cumsum(document.sentence_lengths, dtype=int)
         if not self.reads_sentences and text.max_tokens:
             ends = np.minimum(ends, text.max_tokens)
@@ -258,6 +291,15 @@ class Network:
         self.model = self.network(state["embedding.weight"])
         self.model.load_state_dict(state)
         self.model.eval()
+
+
+def see_input(module: nn.Module, see: Callable[[Tensor], None]) -> RemovableHandle:
+    """Show a module's first input, pass by pass, until the handle is removed."""
+
+    def shown(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        see(inputs[0])
+
+    return module.register_forward_pre_hook(shown)
 
 
 def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:

@@ -1,16 +1,18 @@
 """SANet as a system that can be run: the paper's settings and its baselines without attention."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.attention import pooled_rollout, received, rollout_words
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.network import Network, rows_of
+from course_lib.runs.systems.network import Network, rows_of, see_input
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig
 from course_lib.views.reading import Attention
@@ -48,7 +50,7 @@ COMPACT = compact(
 class SANetSystem(Network):
     """One sequence of words, read by a SANet."""
 
-    network_of: ClassVar[type[SANet]] = SANet
+    network_of = SANet
     presets: ClassVar = {
         "base": BASE,
         "baseline-base": replace(BASE, model=replace(BASE.model, attention=False)),
@@ -61,12 +63,6 @@ class SANetSystem(Network):
             replace(TRAINING, batch_size=32, epochs=12, learning_rate=0.02, embedding_rate=1.0),
         ),
     }
-
-    def network(self, embedding: Tensor | None) -> SANet:
-        """The untrained network over the vocabulary's words."""
-        return self.network_of(
-            self.settings.model, len(self.vocabulary), len(self.classes), embedding
-        )
 
     def scorers(self, model: SANet) -> list[nn.Module]:
         """Each block's W_QK; uniform weights are those of each word over all words."""
@@ -118,3 +114,11 @@ class SANetSystem(Network):
             },
             "pooled": pooled,
         }
+
+    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
+        """Every pair of words, in every block."""
+        return (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1).expand_as(weights)
+
+    def see_states(self, see: Callable[[Tensor], None]) -> RemovableHandle:
+        """The first block's input: projected words."""
+        return see_input(self.model.blocks[0], see)

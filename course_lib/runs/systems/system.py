@@ -19,7 +19,7 @@ Rows = dict[str, datasets.Dataset]  # rows by split: train, validation and test
 Text = str | TokenisedText | Mapping[str, Any]  # as typed, as tokens, or a row of a corpus
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """``predictions`` of documents, and ``figures`` of their attention by name, each
     ``(documents,)`` or ``(documents, layers)``."""
 
@@ -31,8 +31,8 @@ class System(Protocol):
     """A text classifier from its settings to its readings.
 
     ``presets`` are its settings by name; ``classes`` the names of the classes. Call ``build``
-    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``look`` returns
-    figures also has ``before_training``.
+    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``evaluate``
+    returns figures also has ``before_training``.
     """
 
     presets: ClassVar[dict[str, Settings]]
@@ -52,7 +52,7 @@ class System(Protocol):
     def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
         """Train on ``rows["train"]``, validate on ``rows["validation"]``; returns its results."""
 
-    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+    def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
         """Predictions for rows, and with ``attention`` figures of their attention."""
 
     def read(self, text: Text) -> Reading:

@@ -21,7 +21,7 @@ from course_lib.data.readers import clean
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems.system import Look, Rows, Text, as_tokens, refuse
+from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
 from course_lib.training.checkpoints import save_weights
 from course_lib.training.config import TrainingError
 from course_lib.views.reading import Reading
@@ -149,10 +149,10 @@ class TfidfSystem:
         every[:, self.regression.classes_] = self.regression.predict_proba(counts)
         return every
 
-    def look(self, rows: datasets.Dataset, attention: bool = True) -> Look:
+    def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
         """Predictions for rows; there is no attention."""
         probabilities = torch.from_numpy(self.probabilities(self.encode(rows)))
-        return Look(Predictions(probabilities, torch.tensor(rows["label"][:])), {})
+        return Evaluation(Predictions(probabilities, torch.tensor(rows["label"][:])), {})
 
     def read(self, text: Text) -> Reading:
         """The whole text's tokens and probabilities; there is no attention."""

@@ -74,28 +74,13 @@ def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], ext
         raise ValueError(f"extra is {extra}; it takes 0 to {len(columns) - 1} of the last columns")
 
 
-def keep_first(
-    matrices: np.ndarray, rows: list[str], columns: list[str], extra: int, count: int
-) -> tuple[np.ndarray, list[str], list[str], str]:
-    """The first ``count`` rows and columns, all ``extra`` ones, and words that say what was cut."""
-    if count < 1:
-        raise ValueError(f"max_tokens is {count}; it takes 1 or more")
-    words = len(columns) - extra
-    if max(len(rows), words) <= count:
-        return matrices, rows, columns, ""
-    places = np.r_[: min(count, words), words : len(columns)]
-    cut = f"(the first {count} of {max(len(rows), words)} tokens)"
-    return matrices[:, :count, places], rows[:count], [columns[i] for i in places], cut
-
-
 def check_size(shape: tuple[int, ...]) -> None:
     """``ValueError`` if there are more cells than a browser can hold, with the way out."""
     cells = int(np.prod(shape))
     if cells > MOST_CELLS or max(shape[1:]) > LONGEST_SIDE:
         raise ValueError(
             f"weights {shape} has {cells:,} cells; a browser holds {MOST_CELLS:,}, and "
-            f"{LONGEST_SIDE:,} on a side. Show the first tokens with max_tokens=1000, "
-            "or give a slice"
+            f"{LONGEST_SIDE:,} on a side. Give a slice, such as weights[:, :1000, :1000]"
         )
 
 

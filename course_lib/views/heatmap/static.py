@@ -56,13 +56,14 @@ RESIZE = (
 )
 
 
-def frame(state: dict[str, Any], data: bytes, name: str, height: str) -> str:
+def frame(state: dict[str, Any], data: bytes, name: str) -> str:
     """A self-contained ``<iframe srcdoc>`` that draws ``state`` and ``data`` with the live module.
 
-    ``height``, as CSS has it, applies until the frame reports its own. The module and the state are
-    deflated together, so that no token stands in the page as text. The frame is dark where the
-    reader prefers that, unless the page around it says otherwise by ``color-scheme``.
+    The module and the state are deflated together, so that no token stands in the page as text. The
+    frame is dark where the reader prefers that, unless the page around it says otherwise by
+    ``color-scheme``.
     """
+    height = _first_height(state["spec"])
     program = json.dumps({"module": module(), "state": state}, separators=(",", ":"))
     document = _DOCUMENT.replace("{PROGRAM}", _base64(zlib.compress(program.encode(), 9)))
     document = document.replace("{DATA}", _base64(data))  # braces: base64 has none
@@ -70,8 +71,20 @@ def frame(state: dict[str, Any], data: bytes, name: str, height: str) -> str:
     return (
         f'<iframe title="{html.escape(name)}" sandbox="allow-scripts" srcdoc="'
         f'{html.escape(document)}" onload="{html.escape(RESIZE)}" '
-        f'style="width:100%;height:{height};border:0"></iframe>'
+        f'style="width:100%;height:{height}px;border:0"></iframe>'
     )
+
+
+def _first_height(spec: dict[str, Any]) -> int:
+    """About what the view takes on a page of 900 pixels; the frame soon reports its own height."""
+    if spec["kind"] == "text":
+        letters = (sum(len(word) + 2 for word in words) for words in spec["sentences"])
+        return 90 + sum(30 + 25 * (count // 100) for count in letters)
+    down, across = spec["rows"], spec["columns"]
+    if spec["transpose"]:
+        down, across = across, down
+    cell = min(26, 760 / len(down), 760 / len(across) if len(down) == len(across) else 26)
+    return round(110 + cell * len(down) + min(180, 7 * max(map(len, across))))
 
 
 def _base64(data: bytes) -> str:

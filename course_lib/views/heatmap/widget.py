@@ -9,9 +9,8 @@ import anywidget
 import numpy as np
 import traitlets
 
-from course_lib.views import plots
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
-from course_lib.views.heatmap import encoding, heights, picture, static
+from course_lib.views.heatmap import encoding, picture, static
 from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
@@ -23,8 +22,6 @@ FRONT_ENDS = (
 )  # Jupyter Server, VS Code, Colab
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
 UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
-STATIC_LIMIT = 5_900_000  # bytes that become 8 MB of frame; flatter attention is told less finely
-COARSER = (2_000, 800, 320)
 
 
 def shown_form() -> str:
@@ -106,7 +103,6 @@ class AttentionHeatmap(_View):
     - ``outline``: cells above it are framed, compared with what is shown, so with ``normalise``
       with the share of the row's maximum.
     - ``quantity``: what a cell is, such as ``"gate"``, for legend, readout and descriptions.
-    - ``max_tokens``: shows so many first rows and columns only, and says so in the title.
 
     Traits that can be observed, set and linked: ``selected`` (``[row, column]`` of the array or
     ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``most``, ``normalise``, ``band``. Hover
@@ -137,17 +133,11 @@ class AttentionHeatmap(_View):
         outline: float | None = None,
         quantity: str = QUANTITY,
         title: str = "",
-        max_tokens: int | None = None,
     ) -> None:
         matrices, names = encoding.as_matrices(weights, steps)
         rows = encoding.as_tokens(rows, "rows")
         columns = rows if columns is None else encoding.as_tokens(columns, "columns")
         encoding.check_sides(matrices.shape, rows, columns, extra)
-        if max_tokens is not None:
-            matrices, rows, columns, cut = encoding.keep_first(
-                matrices, rows, columns, extra, max_tokens
-            )
-            title = " ".join(filter(None, [title, cut]))
         encoding.check_size(matrices.shape)
         if scale not in ("linear", "sqrt"):
             raise ValueError(f'scale is {scale!r}; it takes "linear" or "sqrt"')
@@ -169,7 +159,6 @@ class AttentionHeatmap(_View):
             "quantity": quantity,
             "heading": heading(quantity),
             "colours": ATTENTION_HEX,
-            "precision": "",
         }
         super().__init__(
             spec=spec,
@@ -210,21 +199,12 @@ class AttentionHeatmap(_View):
         return proposal["value"]
 
     def to_html(self) -> str:
-        """The view as it stands, as an ``<iframe>`` that needs neither kernel nor network.
-
-        At most 8 MB: where attention is too flat to deflate to that, weights are told less finely,
-        which the frame says.
-        """
-        for levels in (encoding.STATIC_LEVELS, *COARSER):
-            data = encoding.deflate(encoding.quantise(self._matrices, levels))
-            if len(data) <= STATIC_LIMIT:
-                break
-        spec = self.spec | {"levels": levels}
-        if levels != encoding.STATIC_LEVELS:
-            spec["precision"] = f"weights to ± {50 / levels:.2g} % of the largest"
+        """The view as it stands, as an ``<iframe>`` that needs neither kernel nor network."""
+        data = encoding.deflate(encoding.quantise(self._matrices, encoding.STATIC_LEVELS))
+        spec = self.spec | {"levels": encoding.STATIC_LEVELS}
         traits = ("selected", "step", "zoom", "scale", "most", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
-        return static.frame(state, data, self.name, heights.heatmap_height(self.spec))
+        return static.frame(state, data, self.name)
 
     def to_png(self) -> bytes:
         """The view as it stands, whole, as a picture of at most 150 kB."""
@@ -259,7 +239,7 @@ class AttentionText(_View):
 
     ``sentences`` are lists of tokens, ``word_attention`` ``(sentences, words)`` their weights,
     padded beyond each sentence's end, or ``None`` for words without a tint; ``sentence_attention``
-    ``(sentences,)`` shares of 1 or ``None``; ``labels`` names the sentences. A word's tint is its
+    ``(sentences,)`` shares of 1 or ``None``. A word's tint is its
     weight × the number of words in its sentence, 1 being uniform attention, clipped at 4 (HAN
     report, Fig. 6 and 8). ``unit="text"`` says that each list is a whole text, not a sentence.
     ``rest`` are words that were not read; they are counted, and shown when the reader asks.
@@ -275,7 +255,6 @@ class AttentionText(_View):
         sentence_attention: Any = None,
         *,
         title: str = "",
-        labels: Sequence[str] | None = None,
         unit: str = "sentence",
         rest: Sequence[str] = (),
     ) -> None:
@@ -297,9 +276,6 @@ class AttentionText(_View):
                 raise ValueError(
                     f"sentence_attention has shape {self._shares.shape} for {len(words)} sentences"
                 )
-        labels = None if labels is None else encoding.as_tokens(labels, "labels")
-        if labels is not None and len(labels) != len(words):
-            raise ValueError(f"labels has {len(labels)} names for {len(words)} sentences")
         spec = {
             "kind": "text",
             "theme": THEME,
@@ -314,7 +290,6 @@ class AttentionText(_View):
             ],
             "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
-            "labels": labels,
             "rest": encoding.as_tokens(rest, "rest") if len(rest) else [],
             "beyond": _beyond(len(rest)),
             "clip": 4,
@@ -325,15 +300,13 @@ class AttentionText(_View):
     def to_html(self) -> str:
         """The text as an ``<iframe>`` that needs neither kernel nor network."""
         state = {"spec": self.spec, "selected": self.selected}
-        return static.frame(state, b"", self.name, heights.text_height(self.spec))
+        return static.frame(state, b"", self.name)
 
     def to_png(self) -> bytes:
         """The text as a picture of at most 150 kB."""
         spec = self.spec
         title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
-        figure = plots.attention_text(
-            spec["sentences"], self._words, self._shares, title, labels=spec["labels"]
-        )
+        figure = picture.text(spec["sentences"], self._words, self._shares, title)
         return static.picture(figure)
 
     @property

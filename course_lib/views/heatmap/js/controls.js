@@ -89,7 +89,6 @@ export function legend(view) {
     const name = spec.quantity + (normalised ? ` ÷ largest of its ${side(spec)}` : "");
     const ticks = roundTicks(most, sqrt);
     box.replaceChildren(...ramp(spec.colours, ticks), name + (sqrt ? ", square-root scale" : ""));
-    if (spec.precision) box.append(make("br"), spec.precision);
   });
   return box;
 }

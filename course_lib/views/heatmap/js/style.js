@@ -41,8 +41,6 @@ input[type=range] { width: 170px; }
   border-left: 1px solid var(--muted); }
 .sentence { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; padding: 3px 0; }
 .sentence > .side { display: flex; gap: 8px; }
-.label { color: var(--muted); width: min(var(--longest), 16em, 30vw); overflow-wrap: anywhere;
-  text-align: right; }
 .chip { width: 62px; height: 22px; position: relative; text-align: right; padding: 1px 6px 0 0;
   box-sizing: border-box; font-variant-numeric: tabular-nums; font-size: 12px;
   border-radius: 3px; overflow: hidden; flex: none;

@@ -38,10 +38,6 @@ function wordOption(view, sentence, place) {
 function sentenceRow(view, sentence) {
   const { spec } = view;
   const margin = make("div", { class: "side" });
-  if (spec.labels) {
-    const [text, title] = [shown(spec.labels[sentence]), shown(spec.labels[sentence], 1000)];
-    margin.append(make("span", { class: "label", textContent: text, title }));
-  }
   if (spec.shares) {
     const [share, largest] = [spec.shares[sentence], Math.max(...spec.shares, 1e-9)];
     const bar = make("i");
@@ -150,8 +146,6 @@ export function mountText(root, model, listen) {
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
     list, restBox(spec), textLegend(spec), view.tip);
-  const longest = Math.max(...(spec.labels ?? []).map((label) => Array.from(shown(label)).length));
-  if (spec.labels) view.figure.style.setProperty("--longest", `${longest + 1}ch`);
   root.append(view.figure);
   const select = () => {
     const selected = model.get("selected");

@@ -1,0 +1,340 @@
+"""Try a learner's function on many cases, smallest first, and say in a sentence what is wrong."""
+
+import copy
+import inspect
+import linecache
+import os
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_kit.exercises import feedback
+from course_kit.exercises.case_figure import case_figure, drawable
+from course_kit.exercises.cases import Case, CaseResult
+from course_kit.exercises.compare import close, is_number, is_readable, parts, same
+from course_kit.exercises.relations import relation
+from course_lib.views import plots
+
+DENSE = "expected a dense tensor on the CPU"
+WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
+
+
+RETURNED_NOTHING = (
+    "it returned None here, and an answer elsewhere: does every way through your function end in "
+    "a return?"
+)
+
+
+class CheckFailed(AssertionError):
+    """The learner's answer is wrong; a notebook shows the sentence alone, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [line for part in str(self).split("\n") for line in textwrap.wrap(part, 100)]
+
+
+@dataclass(frozen=True)
+class Checker:
+    """What an exercise asks for, and what its wrong answers look like.
+
+    ``cases`` come smallest first. ``mistakes`` are wrong functions with what to say to a learner
+    whose answers equal theirs in every case; ``diagnoses`` look at the smallest failing result and
+    return a sentence, or None where it is something else. The first that fits speaks. ``shapes``
+    says what to think of when the shape is wrong, often an axis. Where many answers are right,
+    ``requirement`` takes the inputs and the answer and returns what is wrong with it, or nothing;
+    the reference is then only an example. ``about`` is its docstring: what it is called with and
+    must return.
+    """
+
+    name: str
+    about: str
+    reference: Callable
+    cases: Callable[[], list[Case]]
+    returns: tuple[str, ...]
+    start: str
+    span: str
+    shapes: str = ""
+    mistakes: tuple[tuple[Callable, str], ...] = ()
+    diagnoses: tuple[Callable[[CaseResult], str | None], ...] = ()
+    requirement: Callable[..., str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", inspect.cleandoc(self.about))
+
+    def __call__(self, function: Callable) -> None:
+        """Tell the learner in one line that the function is right, or still open.
+
+        Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong, and under
+        nbgrader also if it is open.
+        """
+        verdict = judge(self, function)
+        if verdict.state == "passed":
+            print(f"✓ {self.name}: {verdict.sentence}")
+        elif verdict.state == "open":
+            _tell_open(f"○ {self.name} is still open: {verdict.sentence}")
+        else:
+            if verdict.result and (figure := result_figure(self, verdict.result)):
+                plots.show(figure, f"The smallest failing case: {verdict.sentence}")
+            raise CheckFailed(f"✗ {self.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``"passed"``, ``"open"`` or ``"wrong"``, what to tell the learner, the smallest failure.
+
+    ``lists`` are both answers one below the other where they are lists.
+    """
+
+    state: str
+    sentence: str
+    result: CaseResult | None = None
+    lists: str = ""
+
+
+def judge(checker: Checker, function: Callable) -> Verdict:
+    """Try a function on all cases of a checker; nothing is printed or raised."""
+    if not callable(function):
+        kind = type(function).__name__
+        return Verdict("wrong", f"pass the function itself, not its result (got {kind}).")
+    results = []
+    for case in checker.cases():
+        try:
+            results.append(_try(checker, function, case))
+        except NotImplementedError:
+            return Verdict("open", f"it is not written yet. {WHERE}")
+    if all(_is_open(result.yours) for result in results):
+        empty = repr(results[0].yours[0]).replace("Ellipsis", "...")
+        return Verdict("open", f"it returned {empty}. {WHERE}")
+    failures = [result for result in results if result.failed]
+    if not failures:
+        return Verdict("passed", f"{len(results)} cases, {checker.span}")
+    smallest = failures[0]
+    count = len(failures)
+    where = "the only failing case" if count == 1 else f"smallest of {count} failing cases"
+    case = f"{where} (of {len(results)}): {smallest.case.description}."
+    said = [*_diagnose(checker, results, smallest), case]
+    sentence = " ".join([said[0], *(part[0].upper() + part[1:] for part in said[1:])])
+    return Verdict("wrong", sentence, smallest, _lists(smallest))
+
+
+def check_number(
+    name: str,
+    answer: Any,
+    expected: float,
+    start: str,
+    tolerance: float = 1e-3,
+    mistakes: dict[float, str] | None = None,
+) -> None:
+    """For an exercise whose answer is one number; ``mistakes`` maps wrong ones to what went wrong.
+
+    Prints and raises as ``check`` does; ``start`` is for a wrong answer of no known kind.
+    """
+    if _is_open((answer,)):
+        _tell_open(f"○ {name} is still open. {WHERE}")
+        return
+    if isinstance(answer, Tensor) and not is_readable(answer):
+        raise CheckFailed(f"✗ {name}: the answer is {_kind(answer)}, {DENSE}.")
+    try:
+        value = float(answer)
+    except (TypeError, ValueError, RuntimeError):  # the last is of tensors with several numbers
+        raise CheckFailed(f"✗ {name}: the answer must be a number, got {answer!r}.") from None
+    if abs(value - expected) <= tolerance:
+        print(f"✓ {name}: {value:.4g}")
+        return
+    messages = [
+        message for wrong, message in (mistakes or {}).items() if abs(value - wrong) <= tolerance
+    ]
+    hint = messages[0] if messages else f"Try {start}"
+    raise CheckFailed(f"✗ {name}: {value:.4g} is not it. {hint}")
+
+
+def _tell_open(sentence: str) -> None:
+    """Print it; under nbgrader raise it, since a check without an error gets all its points."""
+    if "NBGRADER_EXECUTION" in os.environ:  # set by autograde and validate
+        raise CheckFailed(sentence)
+    print(sentence)
+
+
+def _try(checker: Checker, function: Callable, case: Case) -> CaseResult:
+    """One call; raises ``NotImplementedError`` if the function does."""
+    arguments = copy.deepcopy(case.inputs)
+    expected = parts(checker.reference(*copy.deepcopy(case.inputs)))
+    given = dict(zip(_names(checker, function, len(arguments)), case.inputs, strict=True))
+    try:
+        answer = function(*arguments)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        return CaseResult(case, (), expected, given, _complaint(error, function))
+    yours = parts(answer, len(checker.returns))
+    remark = RETURNED_NOTHING
+    if not _is_open(yours):
+        remark = _changed(given, arguments) or _formal_remark(checker, yours, expected)
+        if checker.requirement and not remark:
+            remark = checker.requirement(*case.inputs, *yours)
+            expected = yours  # any answer that meets the requirement is right
+    return CaseResult(case, yours, expected, given, remark)
+
+
+def _names(checker: Checker, function: Callable, count: int) -> list[str]:
+    """What the learner calls the inputs, else what the reference does, else their numbers."""
+    for code in (getattr(function, "forward", function), checker.reference):
+        try:
+            parameters = inspect.signature(code).parameters.values()
+        except (TypeError, ValueError):  # some built-in functions have no signature
+            continue
+        names = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        if len(names) >= count:
+            return names[:count]
+    return [f"argument {place + 1}" for place in range(count)]
+
+
+def _is_open(yours: tuple[Any, ...]) -> bool:
+    return bool(yours) and any(part is None or part is Ellipsis for part in yours)
+
+
+def _complaint(error: Exception, function: Callable) -> str:
+    """What the learner's code raised, and the learner's own line that did."""
+    code = getattr(function, "__code__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if code and frame.filename == code.co_filename]
+    line = linecache.getline(own[-1].filename, own[-1].lineno).strip() if own else ""
+    place = f" in your line `{line}`" if line else ""
+    return f"your code raised {type(error).__name__}{place}: {str(error).rstrip('.')}."
+
+
+def _changed(given: dict[str, Any], arguments: tuple[Any, ...]) -> str:
+    """What to say if the learner's function changed an input, or nothing."""
+    for (name, before), after in zip(given.items(), arguments, strict=True):
+        if not same(after, before):
+            return (
+                f"the input {name} was changed in place: work on a copy, since whoever calls you "
+                "still needs it."
+            )
+    return ""
+
+
+def _formal_remark(checker: Checker, yours: tuple[Any, ...], expected: tuple[Any, ...]) -> str:
+    """What is wrong with an answer before its numbers matter, or nothing."""
+    if len(yours) != len(expected):
+        names = ", ".join(checker.returns)
+        return f"{len(expected)} results are expected ({names}), you returned {len(yours)}."
+    of_parts = zip(checker.returns, yours, expected, strict=True)
+    remarks = (_remark_on_part(*part, checker.shapes) for part in of_parts)
+    return next(filter(None, remarks), "")
+
+
+def _remark_on_part(name: str, part: Any, right: Any, shapes: str) -> str:
+    if not isinstance(right, Tensor):
+        if type(part) is type(right):
+            return ""
+        hint = " int(…) makes one of it." if isinstance(right, int) and _is_one_number(part) else ""
+        return f"{name} is {_kind(part)}, expected {_kind(right)}.{hint}"
+    if is_number(part) and right.dim() == 0:
+        return ""
+    shape = tuple(right.shape)
+    if not isinstance(part, Tensor):
+        wanted = f"a tensor of shape {shape}" if shape else "a number"
+        return f"{name} is {_kind(part)}, expected {wanted}."
+    if not is_readable(part):
+        return f"{name} is {_kind(part)}, {DENSE}."
+    if part.shape != right.shape:
+        hint = f": {shapes}" if shapes else ""
+        return f"{name} has shape {tuple(part.shape)}, expected {shape}{hint}."
+    one_number = right.dim() == 0 and part.is_floating_point() == right.is_floating_point()
+    if part.dtype != right.dtype and not one_number:  # the precision of a number is free
+        return f"{name} has dtype {part.dtype}, expected {right.dtype}."
+    return ""
+
+
+def _kind(value: Any) -> str:
+    """``a list``, ``an int``, ``a numpy.ndarray``."""
+    if isinstance(value, Tensor):
+        if value.device.type != "cpu":
+            return f"a tensor on the device {value.device.type!r}"
+        return "a tensor" if is_readable(value) else "a sparse or nested tensor"
+    kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _is_one_number(value: Any) -> bool:
+    return is_number(value) or (isinstance(value, Tensor) and value.numel() == 1)
+
+
+def _diagnose(checker: Checker, results: list[CaseResult], smallest: CaseResult) -> list[str]:
+    """The sentences: what is wrong, and the numbers where no drawing shows them."""
+    numbers = _difference(checker, smallest)
+    for mistake, message in checker.mistakes:
+        if all(_agrees(mistake, result) for result in results):
+            return [message, *([] if smallest.remark or _answers_drawn(smallest) else [numbers])]
+    if smallest.remark:
+        return [smallest.remark]
+    if said := next(filter(None, _explanations(checker, results, smallest)), None):
+        return [said, *([] if _answers_drawn(smallest) else [numbers])]
+    return [numbers, f"A place to start: {checker.start}"]
+
+
+def _explanations(
+    checker: Checker, results: list[CaseResult], smallest: CaseResult
+) -> Iterator[str | None]:
+    """A slip that explains all cases, then what the exercise knows of the smallest failing one."""
+    if not checker.requirement:
+        yield relation(checker.reference, checker.returns, results)
+    for diagnosis in checker.diagnoses:
+        yield diagnosis(smallest)
+
+
+def _agrees(mistake: Callable, result: CaseResult) -> bool:
+    answer = parts(mistake(*copy.deepcopy(result.case.inputs)), len(result.expected))
+    return len(answer) == len(result.yours) and all(map(same, result.yours, answer))
+
+
+def _difference(checker: Checker, result: CaseResult) -> str:
+    part = result.wrong
+    if part is None or result.remark:
+        return ""
+    name, yours, expected = checker.returns[part], result.yours[part], result.expected[part]
+    if not drawable(expected) or not isinstance(expected, Tensor):
+        return feedback.difference(result.given, name, yours, expected)
+    off = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
+    place = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+    return f"{name} at {place} is {yours[place]:.4g}, expected {expected[place]:.4g}."
+
+
+def _answers_drawn(result: CaseResult) -> bool:
+    """Whether the answers are tensors of several numbers, side by side in the figure."""
+    part = result.wrong
+    if part is None or len(result.yours) != len(result.expected):
+        return False
+    both = result.yours[part], result.expected[part]
+    return all(isinstance(answer, Tensor) and drawable(answer) for answer in both)
+
+
+def _lists(result: CaseResult) -> str:
+    part = result.wrong
+    if result.remark or part is None:
+        return ""
+    return feedback.side_by_side(result.given, result.yours[part], result.expected[part])
+
+
+def result_figure(checker: Checker, result: CaseResult) -> Figure | None:
+    """The inputs of a failing case, with yours and the expected answer where both have cells.
+
+    None if nothing has any, and where an exception or an input changed in place is the matter.
+    """
+    part = result.wrong
+    if part is None or len(result.yours) != len(result.expected):
+        return None
+    if not _answers_drawn(result):
+        return case_figure(result.given)
+    yours, expected = result.yours[part], result.expected[part]
+    same = yours.shape == expected.shape
+    wrong = ~close(yours.detach().double(), expected.double()) if same else None
+    return case_figure(result.given, checker.returns[part], yours, expected, wrong)

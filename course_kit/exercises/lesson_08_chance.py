@@ -1,0 +1,196 @@
+"""Lesson 08: constant answers, the correction for other class shares, and power."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_kit.exercises.cases import Case, generator, plural
+from course_kit.exercises.judge import Checker
+from course_lib.metrics import prior_corrected
+
+
+def _constant(train: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
+    return _with_error((test == train.bincount().argmax()).float().mean(), len(test))
+
+
+def _with_error(share: Tensor, texts: int) -> tuple[Tensor, Tensor]:
+    return share, (share * (1 - share) / texts).sqrt()
+
+
+def _label_cases() -> list[Case]:
+    labels = {
+        "one test text": ([1, 1, 0], [1]),
+        "another class is the commonest in the test": ([0, 0, 0, 1], [1, 1, 0, 1]),
+        "the commonest training class is not in the test": ([2, 2, 2, 0, 1], [0, 1, 1, 0]),
+        "three classes": ([0, 1, 1, 2, 1], [1, 2, 0, 1, 1, 2]),
+        "many of one class": ([1] * 40 + [0] * 20, [0] * 30 + [1] * 70),
+    }
+    cases = [Case(name, tuple(map(torch.tensor, both))) for name, both in labels.items()]
+    for classes, texts in ((2, 200), (5, 1101)):
+        random = generator(classes, texts)
+        old, new = (torch.rand(classes, generator=random) + 0.1 for _ in range(2))
+        both = (torch.multinomial(share, n, True, generator=random)
+                for share, n in ((old, 3 * texts), (new, texts)))  # fmt: skip
+        cases.append(Case(f"{texts} test texts of {classes} classes", tuple(both)))
+    return cases
+
+
+def _of_the_test(train: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
+    return _constant(test, test)
+
+
+def _error_like(change: Callable[[Tensor, int, int], Tensor]) -> Callable:
+    """A wrong answer whose standard error is ``change(share, training texts, test texts)``."""
+
+    def answer(train: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
+        share = _constant(train, test)[0]
+        return share, change(share, len(train), len(test))
+
+    return answer
+
+
+check_constant_answer = Checker(
+    name="constant_answer",
+    about="""``f(train, test)``, labels ``(texts,)`` → the test accuracy of always giving the
+    commonest training label, and its standard error.""",
+    reference=_constant,
+    cases=_label_cases,
+    returns=("accuracy", "error"),
+    start="train.bincount().argmax() is the commonest training label.",
+    span="from one test text to 1,101, two classes to five",
+    shapes="one number each, for all test texts together",
+    mistakes=(
+        (_of_the_test,
+         "you take the commonest label of the test: whoever answers has seen the training labels "
+         "alone."),
+        (_error_like(lambda share, train, test: (share * (1 - share)).sqrt()),
+         "that is the deviation of one answer: divide p (1 − p) by the number of test texts."),
+        (_error_like(lambda share, train, test: (share * (1 - share) / train).sqrt()),
+         "you divide by the number of training texts: the accuracy is measured on the test texts."),
+        (_error_like(lambda share, train, test: (share / test).sqrt()),
+         "1 − p is missing: the variance of an answer that is right or wrong is p (1 − p)."),
+        (_error_like(lambda share, train, test: (share * (1 - share) / (test - 1)).sqrt()),
+         "you divide by n − 1, as std() does, which is 0 for one text: divide p (1 − p) by n, or "
+         "take std(correction=0)."),
+        (_error_like(lambda share, train, test: (share * (1 - share)).sqrt() / test),
+         "only n stands outside the root: it is √(p (1 − p) / n)."),
+    ),
+)  # fmt: skip
+
+
+def _prior_cases() -> list[Case]:
+    even, most = torch.tensor([0.5, 0.5]), torch.tensor([0.8, 0.2])
+    cases = [
+        Case("one text, shares as before", (torch.tensor([[0.0, 1.0]]), most, most)),
+        Case("one undecided text", (torch.zeros(1, 2), most, even)),
+        Case("one text, a class that has nearly gone",
+             (torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([0.2, 0.3, 0.5]),
+              torch.tensor([0.5, 0.499, 0.001]))),
+    ]  # fmt: skip
+    for rows, classes in ((3, 2), (4, 5), (30, 5)):
+        random = generator(rows, classes, 7)
+        logits = 3 * torch.randn(rows, classes, generator=random)
+        old, new = (torch.rand(classes, generator=random).add(0.1) for _ in range(2))
+        name = f"{plural(rows, 'text')}, {classes} classes"
+        cases.append(Case(name, (logits, old / old.sum(), new / new.sum())))
+    return cases
+
+
+def _odds(logits: Tensor, factor: Tensor) -> Tensor:
+    """Probabilities times a factor per class, made to sum to 1 again."""
+    odds = logits.softmax(1) * factor
+    return odds / odds.sum(1, keepdim=True)
+
+
+check_prior_correction = Checker(
+    name="prior_correction",
+    about="""``f(logits, old, new)``, ``(batch, classes)`` and ``(classes,)`` twice → probabilities
+    where the classes have the shares ``new``.""",
+    reference=prior_corrected,
+    cases=_prior_cases,
+    returns=("probabilities",),
+    start="corrected logits, (batch, classes); then a softmax over the classes.",
+    span="from one text to 30, two classes to five",
+    shapes="one row a text, one column a class",
+    mistakes=(
+        (lambda logits, old, new: _odds(logits, new),
+         "you multiply by the new shares alone: the network has the old ones in it already, so "
+         "divide by them."),
+        (lambda logits, old, new: _odds(logits, 1 / old),
+         "you divide by the old shares alone: that is right for new shares that are all equal."),
+        (lambda logits, old, new: logits.softmax(1) * (new / old),
+         "the rows do not sum to 1: correct the logits before the softmax, or divide by the sum."),
+        (lambda logits, old, new: (logits + new / old).softmax(1),
+         "you add new / old to the logits: a factor of a probability is a log that is added."),
+        (lambda logits, old, new: (logits + new - old).softmax(1),
+         "you add new − old to the logits: take logs first, log(new) − log(old)."),
+        (lambda logits, old, new: (logits.softmax(1) * (new / old)).softmax(1),
+         "you take a second softmax, of probabilities: correct the logits and take one."),
+    ),
+)  # fmt: skip
+
+
+def _pooled(first: Tensor, second: Tensor) -> Tensor:
+    return ((first.var(1) + second.var(1)) / 2).sqrt()
+
+
+def _t(first: Tensor, second: Tensor, deviation: Callable = _pooled) -> Tensor:
+    """The t of each experiment, ``(experiments,)``."""
+    error = deviation(first, second) * (2 / first.shape[1]) ** 0.5
+    return (first.mean(1) - second.mean(1)) / error
+
+
+def _found(first: Tensor, second: Tensor, critical: float) -> Tensor:
+    return (_t(first, second).abs() > critical).float().mean()
+
+
+def _power_cases() -> list[Case]:
+    cases = []
+    for experiments, seeds, critical, gap in (
+        (1, 2, 4.303, 1.0), (4, 2, 4.303, 6.0), (8, 3, 2.776, -3.0),
+        (500, 2, 4.303, 4.0), (500, 3, 2.776, 3.0), (500, 5, 2.306, -2.0), (500, 10, 2.101, 0.0),
+    ):  # fmt: skip
+        scores = torch.randn(2, experiments, seeds, generator=generator(experiments, seeds))
+        first, second = 45 + gap + 1.5 * scores[0], 45 + 1.5 * scores[1]
+        name = f"{plural(experiments, 'experiment')} of {seeds} seeds, {gap:g} points apart"
+        cases.append(Case(name, (first, second, critical)))
+    return cases
+
+
+def _power_of(deviation: Callable[[Tensor, Tensor], Tensor]) -> Callable:
+    """A wrong answer with another standard deviation."""
+    return lambda first, second, critical: (
+        (_t(first, second, deviation).abs() > critical).float().mean()
+    )
+
+
+check_power = Checker(
+    name="power",
+    about="""``f(first, second, critical)``, accuracies ``(experiments, seeds)`` of two models → the
+    share of experiments whose pooled t exceeds ``critical`` on either side.""",
+    reference=_found,
+    cases=_power_cases,
+    returns=("share",),
+    start="sd = ((first.var(1) + second.var(1)) / 2).sqrt().",
+    span="up to 500 experiments of two to ten seeds",
+    shapes="one number for all experiments together",
+    mistakes=(
+        (lambda first, second, critical: (_t(first, second) > critical).float().mean(),
+         "you look on one side alone: a difference counts in both directions, so take |t|."),
+        (lambda first, second, critical: (
+            (first.mean(1) - second.mean(1)).abs() > critical).float().mean(),
+         "you compare the difference itself: divide it by its standard error first."),
+        (_power_of(lambda first, second: (
+            (first.var(1, correction=0) + second.var(1, correction=0)) / 2).sqrt()),
+         "your deviations divide by n: estimated from n seeds they divide by n − 1, which is what "
+         "var(1) does."),
+        (_power_of(lambda first, second: _pooled(first, second) / (2 / first.shape[1]) ** 0.5),
+         "you divide by the deviation of one run: the difference of two means of n runs deviates "
+         "by sd · √(2 / n)."),
+        (_power_of(lambda first, second: _pooled(first, second) / 2**0.5),
+         "√(1 / n) is the error of one mean: there are two, so √(2 / n)."),
+        (_power_of(lambda first, second: _pooled(first, second) * first.shape[1] ** 0.5),
+         "√2 is not divided by √n: means of more seeds have a smaller error."),
+    ),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""Names of the course that have moved, mended in notebooks that learners have written into."""
+
+import re
+
+import nbformat
+from nbformat import NotebookNode
+
+SANITY_CHECKS = "from course_kit.research import sanity_checks"
+TRANSFORMER = "from course_kit.research import small_transformer"
+METRICS = "from course_lib import metrics"
+STATISTICS = (
+    *("composition_test", "constant_loss", "detectable_difference", "mcnemar", "power"),
+    "rise_and_fall",
+)
+# what a copy calls, what it is today, and the import that this needs; the longer name first
+NAMES = (
+    ("teaching.show_progress", "publishing.show_progress", "from course_kit import publishing"),
+    ("teaching.encoder_record", "small_transformer", TRANSFORMER),
+    ("teaching.encoder", "small_transformer", TRANSFORMER),
+    ("teaching", "exercises", "from course_kit import exercises"),
+    ("experiments.report", "report", "from course_kit.research import report"),
+    *((f"report.{name}", f"metrics.{name}", METRICS) for name in STATISTICS),
+    ("metrics.ranks.rank_correlation", "metrics.rank_correlation", METRICS),
+    ("data.write_texts", "sanity_checks.write_texts", SANITY_CHECKS),
+    ("data.encode_texts", "sanity_checks.encode_texts", SANITY_CHECKS),
+    ("experiments.controls.steps.trial", "sanity_checks.train_pointer", SANITY_CHECKS),
+    ("experiments.controls.networks", "sanity_checks", SANITY_CHECKS),
+    ("experiments.controls", "sanity_checks", SANITY_CHECKS),
+    ("experiments.SYSTEMS", "runs.known_systems()", "from course_lib import runs"),
+    ("experiments", "runs", "from course_lib import runs"),
+)
+# where a copy imports from, and where that is today
+MODULES = (
+    ("from course_lib.experiments import report", "from course_kit.research import report"),
+    ("from course_lib.experiments.scheduler ", "from course_kit.research.grid.scheduler "),
+    ("from course_lib.experiments.report", "from course_kit.research.report"),
+    ("from course_lib.experiments", "from course_lib.runs"),
+    ("from course_lib.teaching", "from course_kit.exercises"),
+)
+PACKAGES = {"experiments", "teaching"}  # that there are no more in course_lib
+IMPORT = re.compile(r"^from course_lib import ([\w, ]+)$", re.MULTILINE)
+RUN = re.compile(r"-room-s(?=[\d{])")  # the id of a recorded run
+RUNS = ("experiments", "experiments", "from course_lib import runs as experiments")
+
+
+def mended(notebook: NotebookNode) -> NotebookNode | None:
+    """The notebook with today's names in its code; None where it has no old ones."""
+    made, needed = nbformat.from_dict(notebook), {}
+    cells = [cell for cell in made.cells if cell.cell_type == "code"]
+    for cell in cells:
+        for old, new in MODULES:
+            cell.source = cell.source.replace(old, new)
+        cell.source = RUN.sub("-compact-s", cell.source)
+    if any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
+        # where a learner's notebook has a variable of this name, the package keeps its old one
+        taken = any(re.search(r"(?<![\w.])runs\b", cell.source) for cell in cells)
+        for cell in cells:
+            for old, new, line in [*NAMES[:-2], RUNS] if taken else NAMES:
+                end = r"\b" if "." in old else r"(?=\.\w)"
+                cell.source, count = re.subn(rf"(?<![\w.]){re.escape(old)}{end}", new, cell.source)
+                needed |= {line: None} if count else {}
+        for cell in cells:
+            cell.source = IMPORT.sub(lambda found: _imports(found, list(needed)), cell.source)
+    return made if made != notebook else None
+
+
+def _names(imported: str) -> set[str]:
+    return {name.strip() for name in imported.split(",")}
+
+
+def _imports(found: re.Match[str], needed: list[str]) -> str:
+    """A line of imports without what there is no more, and all imports that the names need."""
+    if not PACKAGES & _names(found[1]):
+        return found[0]
+    kept = sorted(_names(found[1]) - PACKAGES)
+    return "\n".join([*needed, *([f"from course_lib import {', '.join(kept)}"] if kept else [])])

@@ -1,0 +1,72 @@
+"""Sphinx's settings for the site: no page asks any host for anything."""
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+
+project = "Attention you can read, measure and doubt"
+html_title = project
+language = "en"
+extensions = ["myst_nb"]
+exclude_patterns = [".doctrees", "copies"]
+suppress_warnings = ["myst.header"]
+
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+nb_merge_streams = True
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+html_theme = "sphinx_book_theme"
+html_theme_options = {
+    "home_page_in_toc": True,
+    "use_download_button": False,  # it would offer the source with its solutions
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+    "navbar_persistent": [],  # the search stands in the sidebar
+}
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_search_summary = False  # it would fetch pages, which a browser refuses from a file
+html_last_updated_fmt = None
+copyright = (
+    "the course's authors, MIT licence. Formulas: Lesson Math, a subset of STIX Math, SIL OFL"
+)
+
+
+def _mathml(display: str) -> Any:
+    def visit(translator: Any, node: nodes.Node) -> None:
+        """A formula as MathML, which browsers draw by themselves."""
+        translator.body.append(convert(node.astext(), display=display))
+        raise nodes.SkipNode
+
+    return visit
+
+
+def _buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> None:
+    """Beside a page's title: the learner's copy, and the page on paper."""
+    if (Path(app.srcdir) / "copies" / "copies" / f"{page}.ipynb").exists():
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": f"copies/{page}.ipynb",
+                "tooltip": "Download this notebook, without solutions",
+                "icon": "fas fa-download",
+                "label": "download-copy",
+            }
+        )
+
+
+def setup(app: Sphinx) -> None:
+    """Add formulas and the button to Sphinx."""
+    app.add_html_math_renderer("mathml", (_mathml("inline"), None), (_mathml("block"), None))
+    app.config.html_extra_path = [str(Path(app.srcdir) / "copies")]
+    app.connect("html-page-context", _buttons, priority=900)

@@ -1,0 +1,107 @@
+"""An executed notebook in the form in which Sphinx shows it: folded by tags, its outputs clean."""
+
+import ast
+import base64
+import html
+import re
+from collections.abc import Collection
+
+import nbformat
+from markdown_it import MarkdownIt
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_output
+
+from course_kit.publishing.lessons import WIDGET
+from course_kit.publishing.site.cleaning import clean_html
+from course_kit.publishing.students import without_solution
+
+LEFT_OUT = {"injected-parameters", "papermill-error-cell-tag", "claim"}
+IMPORTS, SETTINGS, SOLUTION = "Imports", "Settings", "Solution: try it in JupyterLab first"
+FAILED = ":::{error}\nThis lesson stopped at a cell that failed; its message stands there.\n:::"
+LINK = re.compile(r"\[([^\]]*)\]\((?:experiments/|\.\./)?(\w+\.ipynb)((?:#[^)]*)?)\)")
+MENTION = re.compile(
+    r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|\$[^$]*\$|<[^>]*>|^#.*$)|\b[Ll]esson (\d\d)\b", re.M
+)
+MARKDOWN = MarkdownIt("commonmark").enable("table").disable("image")
+
+
+def site_page(notebook: NotebookNode, name: str, pages: Collection[str]) -> NotebookNode:
+    """The page of an executed notebook: no claims, solutions behind what learners start from,
+    outputs that run nothing and ask for nothing, links to other notebooks that are ``pages``."""
+    page = nbformat.from_dict(notebook)
+    page.metadata = nbformat.from_dict({"kernelspec": notebook.metadata.get("kernelspec", {})})
+    page.cells = [
+        part
+        for number, cell in enumerate(page.cells)
+        if not LEFT_OUT & set(cell.metadata.get("tags", []))
+        for part in _parts(cell, name, number, pages)
+    ]
+    if any(o.output_type == "error" for cell in page.cells for o in cell.get("outputs", [])):
+        page.cells.insert(1, new_markdown_cell(FAILED))
+    return page
+
+
+def _parts(
+    cell: NotebookNode, name: str, number: int, pages: Collection[str]
+) -> list[NotebookNode]:
+    graded, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
+    cell.metadata = nbformat.from_dict({})
+    if cell.cell_type != "code":
+        cell.source = _with_links(cell.source, pages)
+        return [cell]
+    cell.outputs = [made for output in cell.outputs if (made := _output(output))]
+    cell.execution_count = None
+    if graded.get("solution"):
+        stub = nbformat.from_dict(cell | {"id": f"{cell.id}-stub", "outputs": []})
+        stub.source = without_solution(cell.source, name, number)
+        return [stub, _folded(cell, SOLUTION)]
+    words = SETTINGS if "parameters" in tags else _begins_with_imports(cell.source) and IMPORTS
+    return [_folded(cell, words) if words else cell]
+
+
+def _with_links(source: str, pages: Collection[str]) -> str:
+    """Prose whose links to notebooks, and every "lesson 03", lead to the pages that there are."""
+    stems = {name[:2]: name for name in sorted(pages, reverse=True)}
+    source = LINK.sub(lambda m: f"[{m[1]}]({m[2]}{m[3]})" if m[2] in pages else m[1], source)
+    return MENTION.sub(
+        lambda m: f"[{m[0]}]({stems[m[2]]})" if m[2] and m[2] in stems else m[0], source
+    )
+
+
+def _folded(cell: NotebookNode, words: str) -> NotebookNode:
+    prompts = {"code_prompt_show": words, "code_prompt_hide": words}
+    cell.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": prompts})
+    return cell
+
+
+def _begins_with_imports(source: str) -> bool:
+    try:
+        first = ast.parse(source).body[:1]
+    except SyntaxError:  # a line for IPython alone
+        return False
+    return bool(first) and isinstance(first[0], (ast.Import, ast.ImportFrom))
+
+
+def _output(output: NotebookNode) -> NotebookNode | None:
+    """An output with one form, and none for widgets and for this machine's messages."""
+    if output.output_type == "stream":
+        return output if output.name == "stdout" else None
+    if output.output_type == "error":
+        return output
+    data = output.data
+    if WIDGET in data:
+        return None
+    if "text/html" in data:
+        return _html(clean_html(data["text/html"]))
+    if "text/markdown" in data:
+        return _html(clean_html(MARKDOWN.render(data["text/markdown"])))
+    if "image/png" in data:
+        alt = html.escape(output.metadata.get("image/png", {}).get("alt") or "")
+        picture = base64.b64encode(base64.b64decode(data["image/png"])).decode("ascii")
+        return _html(f'<img class="figure" alt="{alt}" src="data:image/png;base64,{picture}">')
+    plain = {"text/plain": data["text/plain"]} if "text/plain" in data else None
+    return plain and new_output("display_data", plain)
+
+
+def _html(markup: str) -> NotebookNode:
+    return new_output("display_data", {"text/html": markup})

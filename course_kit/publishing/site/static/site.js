@@ -1,0 +1,11 @@
+// On paper everything is unfolded but solutions; afterwards all is as it was.
+(() => {
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")].filter(
+      (part) => !/^Solution\b/.test(part.querySelector("summary")?.textContent.trim())
+    );
+    unfolded.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => unfolded.forEach((part) => { part.open = false; }));
+})();

@@ -1,0 +1,239 @@
+"""A learner's workspace: a folder with copies of the lessons, made once and renewed without loss.
+
+A hidden record in the folder, ``.copies.json``, holds a digest of every copy as it was made. The
+digest is of the cells' sources: running or saving a notebook does not change it, an answer or a
+note does. A copy that still has its digest is replaced when the lesson is newer. A changed copy
+stays; the newer lesson, with the answers to its exercises, is put beside it, once, as
+``02_attention.new.ipynb``. What a changed copy calls by a name that has moved is mended in place,
+and the copy as it was is kept beside it.
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from course_kit.publishing.moved_names import mended
+from course_kit.publishing.students import (
+    STUB,
+    ExerciseError,
+    read_notebook,
+    student_copy,
+    title_of,
+)
+from course_lib.files import atomic_path
+
+RECORD = ".copies.json"
+START = "start.ipynb"
+MADE, OFFERED, CARRIED = "made", "offered", "carried"  # carried: offered, with answers in it
+LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"']+""")
+WELCOME = """# Your lessons
+
+Read the lessons in this order:
+
+{lessons}
+
+An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
+have come. It reads the saved copies, so save a lesson first.
+
+These are your own copies; write your answers in them. An update of the course does not replace
+what you have written. It puts the newer lesson, with your answers in it, beside yours, in a file
+such as `02_attention.new.ipynb`: to go on with it, rename it to `02_attention.ipynb`, after giving
+your own another name. Of the two, the file in which you have solved more exercises counts. A copy
+in which you have written nothing is replaced, without the outputs of its cells; run it again."""
+
+
+class WorkspaceError(ValueError):
+    """A folder of copies in which something is missing or damaged; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A learner's copy and what was written for it: itself, a newer lesson beside it, or nothing,
+    and the ``backup`` of a copy whose names were mended."""
+
+    path: Path
+    written: Path | None
+    backup: Path | None = None
+
+    @property
+    def messages(self) -> list[str]:
+        """What to tell the learner."""
+        name, told = f"{self.path.parent.name}/{self.path.name}", []
+        if self.backup:
+            told.append(
+                f"{name} now calls the course's functions by the names they have today; as it was, "
+                f"it is {self.backup.name}"
+            )
+        if self.written not in (None, self.path):
+            told.append(
+                f"{name} holds your work and stays; the newer lesson is {self.written.name}: to go "
+                f"on with it, rename it to {self.path.name}, after giving your own another name"
+            )
+        return told
+
+
+def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
+    """The lessons without solutions, by file name; their links work from ``folder``.
+
+    A link to another lesson leads to its copy, made or not, and never to the solutions.
+    """
+    names = {path.name for lesson in lessons for path in lesson.parent.glob("*.ipynb")}
+    copies = {lesson.name: student_copy(read_notebook(lesson), lesson.name) for lesson in lessons}
+    for lesson in lessons:
+        for cell in copies[lesson.name].cells:
+            if cell.cell_type == "markdown":
+                cell.source = _with_links(cell.source, lesson.parent, folder, names)
+    return copies
+
+
+def start_notebook(lessons: list[Path]) -> NotebookNode:
+    """Where a learner begins: the lessons in order, and a cell that shows what is solved."""
+    titles = [(lesson.name, title_of(read_notebook(lesson), lesson.stem)) for lesson in lessons]
+    listed = "\n".join(f"- [{title}]({name})" for name, title in titles)
+    code = "from course_kit import publishing\n\npublishing.show_progress()"
+    cells = [
+        new_markdown_cell(WELCOME.format(lessons=listed), id="order"),
+        new_code_cell(code, id="progress"),
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[Copy]:
+    """Make, renew or keep the copy of every name in ``folder``; no work of a learner is replaced.
+
+    Everything there is read before anything is written. Raises ``WorkspaceError`` for a record, a
+    copy or an offered lesson that cannot be read.
+    """
+    record = _read_record(folder)
+    there = {name: _read_versions(folder / name) for name in copies}
+    done = []
+    for name, fresh in copies.items():
+        path, backup = folder / name, None
+        written, record[name] = _plan(path, fresh, there[name], record.get(name, {}))
+        current = there[name].get(name)
+        renamed = mended(current) if current and written != path else None
+        if renamed:
+            backup = _free(path, "before", set(there[name]))
+            _write(current, backup)
+            _write(renamed, path)
+        if written:
+            offered = fresh if written == path else _with_answers(fresh, renamed or current)
+            record[name] |= {CARRIED: _digest(offered)} if offered is not fresh else {}
+            _write(offered, written)
+        done.append(Copy(path, written, backup))
+    with atomic_path(folder / RECORD) as temporary:
+        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return done
+
+
+def read_copies(folder: Path) -> list[dict[str, NotebookNode]]:
+    """For each lesson in order, its copy and the newer lessons beside it, by file name, the copy
+    first; without what is not there any more."""
+    if not (folder / RECORD).exists():
+        raise WorkspaceError(f"{folder} holds no copies of the lessons; `make lab` makes them")
+    names = sorted(name for name in _read_record(folder) if name != START)
+    return [versions for name in names if (versions := _read_versions(folder / name))]
+
+
+def _plan(
+    path: Path, fresh: NotebookNode, versions: dict[str, NotebookNode], entry: dict[str, str]
+) -> tuple[Path | None, dict[str, str]]:
+    """Where the fresh copy is to be written, and what the record then says."""
+    newest = _digest(fresh)
+    found = _digest(versions[path.name]) if path.name in versions else None
+    if found == newest:
+        return None, {MADE: newest}
+    if found in (None, entry.get(MADE)):
+        return path, {MADE: newest}
+    if newest in (entry.get(MADE), entry.get(OFFERED)):
+        return None, entry
+    unused = (newest, entry.get(OFFERED), entry.get(CARRIED))  # nobody has worked in such an offer
+    taken = {
+        name
+        for name, each in versions.items()
+        if _digest(each) not in unused or any(cell.get("outputs") for cell in each.cells)
+    }
+    return _free(path, "new", taken), entry | {OFFERED: newest}
+
+
+def _free(path: Path, kind: str, taken: set[str]) -> Path:
+    """The first of ``02.new.ipynb``, ``02.new2.ipynb``, … that is not taken."""
+    names = (f"{path.stem}.{kind}{number if number > 1 else ''}.ipynb" for number in count(1))
+    in_use = taken | ({each.name for each in path.parent.iterdir()} if kind != "new" else set())
+    return path.with_name(next(name for name in names if name not in in_use))
+
+
+def _with_answers(fresh: NotebookNode, current: NotebookNode) -> NotebookNode:
+    """The newer lesson with a learner's answers in the cells of their exercises."""
+    offered, answers = nbformat.from_dict(fresh), _answers(current)
+    for grade_id, cell in _answers(offered).items():
+        if grade_id in answers and STUB not in answers[grade_id].source:
+            cell.source = answers[grade_id].source
+    return offered
+
+
+def _answers(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells to answer in, by exercise."""
+    graded = [(cell.metadata.get("nbgrader", {}), cell) for cell in notebook.cells]
+    return {about.get("grade_id"): cell for about, cell in graded if about.get("solution")}
+
+
+def _digest(notebook: NotebookNode) -> str:
+    """Of the cells' kinds and sources, without empty cells: JupyterLab adds some at the end."""
+    cells = [(cell.cell_type, cell.source.rstrip()) for cell in notebook.cells]
+    return hashlib.sha256(json.dumps([cell for cell in cells if cell[1]]).encode()).hexdigest()
+
+
+def _read_versions(path: Path) -> dict[str, NotebookNode]:
+    """What there is of a copy and of the newer lessons beside it, by file name, the copy first."""
+    offer = re.compile(rf"{re.escape(path.stem)}\.new\d*\.ipynb")
+    beside = [each for each in path.parent.glob("*.ipynb") if offer.fullmatch(each.name)]
+    paths = [path, *sorted(beside, key=lambda each: (len(each.name), each.name))]
+    try:
+        return {each.name: read_notebook(each) for each in paths if each.exists()}
+    except ExerciseError as error:
+        advice = "Nothing was changed. Move it elsewhere, and `make lab` makes a fresh copy."
+        raise WorkspaceError(f"{error}. {advice}") from error
+
+
+def _read_record(folder: Path) -> dict[str, dict[str, str]]:
+    path = folder / RECORD
+    if not path.exists():
+        return {}
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return {name: dict(entry) for name, entry in record.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise WorkspaceError(
+            f"{path} is damaged. Nothing was changed. Delete it: your copies stay, and today's "
+            "lesson is put beside each one that differs from it."
+        ) from error
+
+
+def _write(notebook: NotebookNode, path: Path) -> None:
+    with atomic_path(path) as temporary:
+        nbformat.write(notebook, temporary)
+
+
+def _with_links(source: str, origin: Path, folder: Path, names: set[str]) -> str:
+    """Markdown whose links to files beside the lesson lead there from ``folder``, too."""
+
+    def moved(match: re.Match) -> str:
+        parts = urlsplit(match[0])
+        target = origin / unquote(parts.path)
+        if parts.scheme or not parts.path or parts.path in names or not target.exists():
+            return match[0]
+        path = Path(os.path.relpath(target, folder)).as_posix()
+        return parts._replace(path=quote(path)).geturl()
+
+    return LINK.sub(moved, source)

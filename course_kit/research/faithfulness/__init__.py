@@ -1,0 +1,1 @@
+"""Recorded networks put through the tests of ``course_lib.faithfulness``."""

@@ -1,0 +1,222 @@
+"""A recorded network put through the tests of ``course_lib.faithfulness``, and the figures kept.
+
+``attention-course faithfulness NAME --texts 100`` writes ``results/faithfulness/NAME.json``: means
+over test texts with their bootstrap intervals, and no text. The folder of a finished run may stand
+for a name. ``--only agreement`` measures Jain and Wallace's rank correlations alone and writes
+``results/agreement/NAME.json``; ``--only interventions`` leaves the texts as they are, changes the
+attention, and writes ``results/interventions/NAME.json``.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_kit.research.faithfulness.changed_attention import record_interventions
+from course_kit.research.faithfulness.faithfulness_run import (
+    ATTACHED,
+    ATTENTION,
+    DETACHED,
+    INTEGRATED,
+    LEFT_OUT,
+    MASK,
+    RANDOM,
+    TEXTS,
+    TIMES_SLOPE,
+    FaithfulnessRun,
+    choose_run,
+    study_path,
+)
+from course_kit.research.recording import Stopwatch, mean_of, with_deviation
+from course_lib import faithfulness
+from course_lib.runs.records import run_folder, write_json
+from course_lib.runs.settings import SpecError
+
+SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
+REMOVALS = {"deletion": None, "masking": MASK}
+# kinds of record, and the folders they are kept in
+ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
+MEASURES = {
+    "comprehensiveness": faithfulness.comprehensiveness,
+    "sufficiency": faithfulness.sufficiency,
+}
+Rankings = dict[str, list[np.ndarray]]
+Say = Callable[[str], None]
+
+
+def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+    """Every ranking and every measure; ``say`` is told what comes next.
+
+    Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean has its interval and
+    the number of texts behind it; it is None where no text has a value.
+    """
+    watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
+    first = documents[:SLOW_TEXTS]
+    say("rankings")
+    rankings = compared_rankings(tested)
+    rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
+    left_out, removals = {}, {}
+    for removal, mask in REMOVALS.items():
+        say(f"by {removal}: leave-one-out")
+        left_out[removal] = faithfulness.leave_one_out(model, documents, mask)
+        ranked = rankings | {LEFT_OUT: left_out[removal]}
+        found = removals[removal] = {}
+        for measure in MEASURES:
+            say(f"by {removal}: {measure}")
+            found[measure] = _erasure(tested, ranked, measure, mask)
+        say(f"by {removal}: words to flip")
+        found["words_to_flip"] = {
+            name: mean_of(
+                faithfulness.words_to_flip(model, first, r[:SLOW_TEXTS], mask, seed), seed
+            )
+            for name, r in ranked.items()
+        }
+    return tested.about(watch) | {
+        "slow_texts": len(first),
+        "shares": list(faithfulness.SHARES),
+        "removals": removals,
+        "kendall": _agreement(rankings, left_out, seed),
+    }
+
+
+def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+    """Kendall's τ between attention, gradient × input and leave-one-out by deletion, text by text,
+    as Jain and Wallace (2019) measure it, beside the τ of attention and random numbers.
+
+    Theirs is the absolute gradient of the prediction, with attention detached, times the word's
+    vector; that of the log-odds ranks alike. With more than two classes, both it and Δŷ are those
+    of the predicted class.
+    """
+    watch = Stopwatch()
+    say("attention and gradients")
+    rankings = compared_rankings(tested)
+    say("leave-one-out")
+    left_out = {"deletion": faithfulness.leave_one_out(tested.model, tested.documents)}
+    return tested.about(watch) | {"kendall": _agreement(rankings, left_out, tested.seed)}
+
+
+def compared_rankings(tested: FaithfulnessRun) -> Rankings:
+    """The rankings whose agreement is measured; none depends on how words are removed."""
+    model, documents = tested.model, tested.documents
+    attention = tested.attention()
+    gradients = (model.gradients, model, documents)
+    return {
+        n if n == ATTENTION else f"{ATTENTION}, {n}": found for n, found in attention.items()
+    } | {
+        TIMES_SLOPE: faithfulness.attention_times_gradient(
+            model.attention_gradients, model, documents
+        ),
+        ATTACHED: faithfulness.gradient_times_input(*gradients),
+        DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
+        RANDOM: faithfulness.random_importance(documents, tested.seed),
+    }
+
+
+def _erasure(
+    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None
+) -> dict[str, Any]:
+    """One measure of all rankings: at each share of the words, their mean (AOPC), that minus the
+    random ranking's text by text, and normalised, apart for limits that were searched and sampled.
+    """
+    mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
+    losses = {
+        name: MEASURES[measure](tested.model, tested.documents, importances, **options)
+        for name, importances in rankings.items()
+    }
+    some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
+    first = tested.documents[:SLOW_TEXTS]
+    limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
+    random = faithfulness.aopc(losses[RANDOM])
+
+    def figures(loss: np.ndarray) -> dict[str, Any]:
+        areas = faithfulness.aopc(loss)
+        normalised = faithfulness.normalised_aopc(areas[:SLOW_TEXTS], limits)
+        return {
+            "by_share": [mean(column) for column in loss.T],
+            "aopc": mean(areas),
+            "minus_random": mean(areas - random),
+            "normalised": by_limit(normalised, limits.how, tested.seed),
+        }
+
+    return {
+        "limits": dict(Counter(limits.how)),
+        "rankings": {name: figures(loss) for name, loss in losses.items()},
+    }
+
+
+def by_limit(values: np.ndarray, how: Sequence[str], seed: int) -> dict[str, Any]:
+    """Means apart for exact limits and those of a beam search, and for sampled ones, which a good
+    ranking of a long text passes."""
+    sampled = np.array(how) == "sampled"
+    parts = {"exact or beam": values[~sampled], "sampled": values[sampled]}
+    return {name: mean_of(part, seed) for name, part in parts.items() if len(part)}
+
+
+def _agreement(
+    rankings: Rankings, left_out: dict[str, list[np.ndarray]], seed: int
+) -> dict[str, Any]:
+    """Kendall's τ of pairs of rankings. The gradient is that of Jain and Wallace (2019), with
+    attention detached, unless the name says attached; gradients and leave-one-out are absolute."""
+    attention, random = rankings[ATTENTION], rankings[RANDOM]
+    detached, attached = (list(map(np.abs, rankings[name])) for name in (DETACHED, ATTACHED))
+    pairs = {
+        "attention–gradient": (attention, detached),
+        "attention–gradient, attached": (attention, attached),
+        "attention–random": (attention, random),
+    }
+    for removal, signed in left_out.items():
+        scores = list(map(np.abs, signed))
+        pairs[f"attention–leave-one-out, {removal}"] = (attention, scores)
+        pairs[f"gradient–leave-one-out, {removal}"] = (detached, scores)
+    return {n: with_deviation(faithfulness.kendall(*pair), seed) for n, pair in pairs.items()}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The networks, which of their texts, and what is measured."""
+    parser.add_argument("names", nargs="+", metavar="NAME",
+                        help="of a recorded network, or the folder of a finished run")  # fmt: skip
+    parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
+    parser.add_argument(
+        "--only", choices=(AGREEMENT, INTERVENTIONS), dest="kind", default=ALL,
+        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
+        "the attention: shuffled, by an adversary, of another seed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beside", nargs="+", default=[], metavar="OTHER",
+        help="with --only interventions: the same network with other seeds, to be compared",
+    )  # fmt: skip
+
+
+def command(options: argparse.Namespace) -> int:
+    """Test some networks and write a record of each; all are loaded before the first is tested, so
+    that a mistake shows at once."""
+    if options.beside and options.kind != INTERVENTIONS:
+        raise SpecError(f"--beside goes with --only {INTERVENTIONS}")
+    make: Callable[..., dict[str, Any]] = {
+        ALL: record_faithfulness,
+        AGREEMENT: record_agreement,
+        INTERVENTIONS: partial(record_interventions, beside=options.beside),
+    }[options.kind]
+    chosen = {name: choose_run(name, options.texts, options.seed) for name in options.names}
+    for name, tested in chosen.items():
+        print(f"{name}: {len(tested.documents)} test texts", flush=True)
+        record = make(tested, lambda what: print(f"  {what}", flush=True))
+        words = f"{tested.name} --texts {options.texts} --seed {options.seed}"
+        if options.kind != ALL:
+            words += f" --only {options.kind}"
+        if options.beside:
+            words += f" --beside {' '.join(map(_named, options.beside))}"
+        path = study_path(name, options.kind)
+        write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
+        print(f"results in {path}")
+    return 0
+
+
+def _named(name: str) -> str:
+    """How a record's command names a network: by its id, or its run's folder without the place."""
+    return f"runs/{Path(name).name}" if (run_folder(name) / "record.json").exists() else name

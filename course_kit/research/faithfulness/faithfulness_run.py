@@ -1,0 +1,126 @@
+"""A recorded network and the texts on which it is tested, and what each record says of both."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+
+from course_kit.research.recording import Stopwatch
+from course_lib.faithfulness import Document, words_of
+from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.runs import records
+from course_lib.runs.model_card import DIGEST
+from course_lib.runs.run import Run, split_rows
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import Network
+from course_lib.runs.weights import any_run
+
+ATTENTION = "attention"  # of a network's reductions to words, the one that is tested
+MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word
+TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
+    "α · ∇α",
+    "gradient × input",
+    "gradient × input, attention detached",
+    "integrated gradients",
+    "leave-one-out",
+    "random",
+)
+TEXTS = 100
+
+
+@dataclass(frozen=True)
+class FaithfulnessRun:
+    """A recorded network and the test ``documents`` it is tested on, cut as it reads them;
+    ``weights`` is the digest of the file that it was read from."""
+
+    run: Run
+    weights: str
+    documents: list[Document]
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What the command calls it: the id of a recorded network, or the folder of a run."""
+        record = self.run.record
+        return f"runs/{record['id']}" if self.weights == record["weights"] else record["id"]
+
+    @property
+    def model(self) -> DocumentModel:
+        """The network as a function of documents."""
+        return DocumentModel(self.run.system)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the documents, which tells whether two records are of the same texts."""
+        words = json.dumps(self.documents, ensure_ascii=False)
+        return f"sha256:{hashlib.sha256(words.encode()).hexdigest()}"
+
+    def attention(self) -> dict[str, list[np.ndarray]]:
+        """The network's reductions of its attention to words; ``SpecError`` if it has none."""
+        found = self.model.attention(self.documents)
+        if ATTENTION not in found:
+            raise SpecError(f"{self.run.record['id']} has no attention to test")
+        return found
+
+    def about(self, watch: Stopwatch) -> dict[str, Any]:
+        """Which network was tested, on which texts, where and for how long."""
+        record, lengths = self.run.record, [len(words_of(document)) for document in self.documents]
+        return {
+            "id": record["id"],
+            "seed": self.seed,
+            "texts": len(self.documents),
+            "test_texts": len(self.run.corpus.splits["test"]),
+            "words": {"mean": float(np.mean(lengths)), "least": min(lengths), "most": max(lengths)},
+            "sample": self.digest,
+            "data": record["data"]["content"],
+            "weights": self.weights,
+            **watch.about(),
+        }
+
+
+def choose_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
+    """A network with a random sample of its test texts; of one seed, a smaller sample is the
+    beginning of a larger one. ``name`` is a recorded network's, or the folder of a finished run.
+
+    ``DataError`` for what is neither, ``StaleRun`` if it was trained on other data than are here,
+    ``SpecError`` for a run without a network, and for fewer than one text or more than the test
+    half has.
+    """
+    run = any_run(name)
+    if not isinstance(run.system, Network):
+        raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
+    records.check_data(run.record, run.record["spec"]["dataset"], Path(name))
+    rows = some_texts(run, "test", texts, seed)
+    trained_here = (records.run_folder(name) / "record.json").exists()
+    weights = run.record["weights" if trained_here else DIGEST]
+    return FaithfulnessRun(run, weights, DocumentModel(run.system).documents(rows), seed)
+
+
+def some_texts(run: Run, split: str, texts: int, seed: int = 0) -> datasets.Dataset:
+    """A random sample of a run's ``"validation"`` or ``"test"`` texts; of one seed, a smaller one
+    is the beginning of a larger one. ``SpecError`` for fewer than one or more than there are."""
+    spec, held_out = run.record["spec"], run.record["settings"]["text"]["validation_share"]
+    rows = split_rows(run.corpus, spec["limit"], held_out)[split]
+    if not 1 <= texts <= len(rows):
+        raise SpecError(
+            f"texts takes a whole number from 1 to {len(rows)}, the {split} texts of "
+            f"{spec['dataset']}; got {texts}"
+        )
+    return rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
+
+
+def study_path(name: str, kind: str) -> Path:
+    """Where a study's record of a network is: in the folder ``kind`` of ``results/`` by the
+    network's id, or in the folder ``name`` of a run that ``results/`` does not hold."""
+    folder = records.run_folder(name)
+    if not (folder / "record.json").exists():
+        return records.RESULTS / kind / f"{name}.json"
+    run = RunSpec(**records.read_record(folder / "record.json")["spec"])
+    if records.published_record(run).exists():
+        return records.RESULTS / kind / f"{run.id}.json"
+    return folder / f"{kind}.json"

@@ -1,0 +1,296 @@
+"""Records as one data frame, the runs that belong together, and their figures in words.
+
+A group is a list of records that differ only in their seed. Example:
+``mean_std([run["test"]["accuracy"] for run in seeds_of(None, "han", "long", "imdb")], 100)``.
+"""
+
+import re
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from course_lib.metrics.classification import sampling_error
+from course_lib.runs.records import KEPT_EPOCH, flat_settings, kept_accuracy, load_records
+from course_lib.runs.settings import in_words
+from course_lib.runs.spec import RunSpec, identity_of
+
+Record = dict[str, Any]
+Group = list[Record]
+Records = list[Record] | pd.DataFrame | None  # None: all that are committed
+
+# Overrides with which a run still counts as its preset: the cut and the length of training.
+HOW_LONG = frozenset({"text.max_tokens", "training.epochs", "training.patience"})
+# Overrides that say how vectors are read, which the name of the vectors stands for in a table.
+HOW_READ = {"text.vectors", "text.vocabulary_from", "text.without_vector"}
+WEIGHTS = "control.attention_weights"  # "learned", or those of an attention ablation
+COLUMNS = ("record", "identity", "system", "preset", "dataset", "limit", "seed", "changes",
+           "subset", "group", "accuracy", "validation", WEIGHTS)  # fmt: skip
+FILM = "imdb-cbow"  # the beginning of the names of film vectors
+WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
+
+
+@cache
+def data_file(name: str) -> dict[str, Any]:
+    """What one of the YAML files beside this module holds."""
+    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+PAPERS = data_file("papers")
+COMPARISONS = data_file("comparisons")
+MODELS: dict[str, Sequence[str]] = {
+    name: model for models in COMPARISONS["models"].values() for name, model in models.items()
+}  # a system and its presets, by the name of a row
+SIMPLE = COMPARISONS["models"]["simple"]
+PAIRS = "TF-IDF of words and word pairs"
+ZHANG = PAPERS["sanet_errors"]["datasets"]
+TREEBANK = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
+NAMES = ZHANG | TREEBANK
+
+
+def tidy(records: Records = None) -> pd.DataFrame:
+    """One row a record: its spec, ``accuracy`` on the test texts and ``validation`` accuracy of the
+    kept epoch in [0, 1] (NaN where there is none), every setting under its address, every
+    number of its attention as ``"trained gini"``, and ``group``, a digest of all but the seed that
+    a result depends on. A frame is returned as it is."""
+    if isinstance(records, pd.DataFrame):
+        return records
+    rows = [_row(record) for record in (load_records() if records is None else records)]
+    frame = pd.DataFrame(rows, dtype=object)  # so that whole numbers stay whole
+    frame = frame.reindex(columns=[*COLUMNS, *frame.columns.difference(COLUMNS, sort=False)])
+    return frame.astype({"accuracy": float, "validation": float})
+
+
+def _row(record: Record) -> dict[str, Any]:
+    spec = record["spec"]
+    attention = record.get("attention", {})
+    return {
+        "record": record,
+        "identity": record["identity"],
+        **{name: spec[name] for name in ("system", "preset", "dataset", "limit", "seed")},
+        "changes": spec["overrides"],
+        "subset": record["data"]["subset"],
+        "group": _group(spec, record["settings"]),
+        "accuracy": record["test"]["accuracy"] if "test" in record else np.nan,
+        "validation": kept_accuracy(record) if "epochs" in record else np.nan,
+        **flat_settings(record["settings"]),
+        **{
+            f"{state} {name}": value
+            for state in ("trained", "untrained")
+            for name, value in (attention.get(state) or {}).items()
+        },
+    }
+
+
+def _group(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    return identity_of({**spec, "seed": 0, "test": True}, settings)
+
+
+def group_of(spec: RunSpec) -> str:
+    """The ``group`` of the records of a planned run and of its other seeds."""
+    return _group(asdict(spec), asdict(spec.settings()))
+
+
+def planned(frame: pd.DataFrame, specs: Iterable[RunSpec]) -> list[Record | None]:
+    """The record of each planned run, found by its identity; None where there is none."""
+    found = dict(zip(frame.identity, frame.record, strict=True))
+    return [found.get(spec.identity) for spec in specs]
+
+
+def seeds_of(records: Records, system: str, preset: str, dataset: str) -> Group:
+    """The records of a preset on a dataset, one per seed; empty if none has been run.
+
+    Runs on a part of the rows at hand, without the test half, or with overrides beyond the cut and
+    the length of training do not count. The whole dataset is preferred to a subset, then
+    the settings with the most seeds.
+    """
+    tested = _tested(records, system, preset, dataset)
+    return largest_group(tested[tested.changes.map(HOW_LONG.issuperset).astype(bool)])
+
+
+def with_other_vectors(
+    records: Records, system: str, preset: str, dataset: str
+) -> dict[str, Group]:
+    """The records of a preset with vectors of another name, one per seed, by what they changed.
+
+    Whatever else was changed is named too, ``"300-d vectors (mine.txt), hidden500"``, but for how
+    the vectors are read (``HOW_READ``): of runs that differ in that alone, those with the most
+    seeds count.
+    """
+    tested = _tested(records, system, preset, dataset)
+    tested = tested[tested.changes.map(lambda changes: "text.vectors" in changes).astype(bool)]
+    groups = tested.groupby(tested.record.map(_changed), sort=False)
+    return {changes: largest_group(group) for changes, group in groups}
+
+
+def _changed(record: Record) -> str:
+    changes = record["spec"]["overrides"].items()
+    others = [in_words(*it) for it in changes if it[0] not in HOW_LONG | HOW_READ]
+    return ", ".join([vector_size(record) or "no vectors", *others])
+
+
+def with_film_vectors(records: Records, system: str, preset: str, dataset: str) -> Group:
+    """The records of a preset with vectors of our own trained on film reviews, one per seed."""
+    groups = with_other_vectors(records, system, preset, dataset).items()
+    return max((group for changes, group in groups if FILM in changes), key=len, default=[])
+
+
+def without_film_vectors(records: Records, system: str, preset: str, dataset: str) -> Group:
+    """The records that differ from ``with_film_vectors`` in their vectors alone, one per seed: they
+    read those that the preset names."""
+    film = with_film_vectors(records, system, preset, dataset)
+    wanted = {k: v for run in film[:1] for k, v in run["spec"]["overrides"].items()}
+    if not wanted.pop("text.vectors", None):
+        return []
+    tested = _tested(records, system, preset, dataset)
+    return largest_group(tested[tested.changes.map(wanted.__eq__).astype(bool)])
+
+
+def runs_of(records: Records, model: str, dataset: str) -> Group:
+    """``seeds_of`` one of ``MODELS``: the first of its presets that has a run."""
+    system, *presets = MODELS[model]
+    groups = (seeds_of(records, system, preset, dataset) for preset in presets)
+    return next(filter(None, groups), [])
+
+
+def _tested(records: Records, system: str, preset: str, dataset: str) -> pd.DataFrame:
+    """The rows of a preset on all rows at hand of a dataset, with the test half read and learned
+    attention."""
+    frame = tidy(records)
+    asked = (frame.system == system) & (frame.preset == preset) & (frame.dataset == dataset)
+    whole = frame.limit.isna() & frame.accuracy.notna() & (frame[WEIGHTS] == "learned")
+    return frame[asked & whole]
+
+
+def largest_group(frame: pd.DataFrame) -> Group:
+    """Those of equal settings: of the whole dataset rather than of a subset, then the most."""
+    groups = [group for _, group in frame.groupby(["subset", "group"], sort=False)]
+    best = min(groups, key=lambda group: (group.subset.iloc[0], -len(group)), default=frame)
+    return list(best.record)
+
+
+class SingleFactorPair(NamedTuple):
+    """Two recorded runs that differ in nothing but the setting at this ``address``."""
+
+    address: str
+    first: Record
+    second: Record
+
+
+def single_factor_pairs(records: Iterable[Record]) -> list[SingleFactorPair]:
+    """All pairs of these runs that differ in exactly one setting, the seed among them.
+
+    Presets count by the settings that they stand for, not by their names.
+    """
+    found = []
+    for (first, one), (second, other) in combinations([(r, _factors(r)) for r in records], 2):
+        differ = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+        if len(differ) == 1:
+            found.append(SingleFactorPair(differ[0], first, second))
+    return found
+
+
+def _factors(record: Record) -> dict[str, Any]:
+    spec = {name: record["spec"][name] for name in ("system", "limit", "seed")}
+    data = {"dataset": (record["spec"]["dataset"], record["data"]["content"])}
+    return flat_settings(record["settings"]) | spec | data
+
+
+def accuracy_of(record: Record) -> float:
+    """The share of test documents that a run gets right."""
+    return record["test"]["accuracy"]
+
+
+def standard_error(records: Records, dataset: str) -> float:
+    """Standard error of an accuracy on the complete test set, due to the sampling of its texts, for
+    the best recorded accuracy. ``ValueError`` if no run has read it."""
+    frame = tidy(records)
+    whole = frame.accuracy.notna() & ~frame.subset.astype(bool)
+    tested = frame[whole & (frame.dataset == dataset)]
+    if tested.empty:
+        raise ValueError(f"no recorded run has read the complete test half of {dataset}")
+    best = tested.record[tested.accuracy.idxmax()]
+    return sampling_error(accuracy_of(best), best["sizes"]["test"])
+
+
+def require_claim(claim: bool, words: str) -> None:
+    """Raise ``ValueError`` where the records no longer say what a text claims."""
+    if not claim:
+        raise ValueError(f"the records no longer say that {words}: write that text anew")
+
+
+# In words
+
+
+def mean_std(values: Sequence[float], scale: float = 1.0, digits: int = 1) -> str:
+    """Mean ± standard deviation over seeds; the mean alone for one seed."""
+    mean = f"{scale * statistics.mean(values):.{digits}f}"
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {scale * statistics.stdev(values):.{digits}f}"
+
+
+def made_from(group: Group) -> str:
+    """The number of seeds, whether of a subset, and whether trained in bfloat16, such as
+    ``(3 seeds, subset, bfloat16)``."""
+    parts = [f"{len(group)} seed{'s' * (len(group) > 1)}"]
+    parts += ["subset"] * group[0]["data"]["subset"]
+    parts += [trained] if (trained := in_bfloat16(group)) else []
+    return f"({', '.join(parts)})"
+
+
+def shown(group: Group, figure: Callable[[Record], float] = accuracy_of) -> str | None:
+    """A share of each run in %, such as ``"90.7 ± 0.1 (3 seeds)"``; None without runs."""
+    return f"{mean_std(list(map(figure, group)), 100)} {made_from(group)}" if group else None
+
+
+def in_bfloat16(group: Group) -> str:
+    """``"bfloat16"`` if these runs were trained in it, whose numbers have three digits; ``"2 of 3
+    in bfloat16"`` if some were; else an empty string."""
+    count = sum(record.get("precision") == "bf16" for record in group)
+    if count == len(group):
+        return "bfloat16" if group else ""
+    return f"{count} of {len(group)} in bfloat16" if count else ""
+
+
+def caveats(group: Group) -> str:
+    """What to say below a table of these runs' validation accuracies."""
+    trained = in_bfloat16(group)
+    where = "in bfloat16" if trained == "bfloat16" else trained
+    return f"{KEPT_EPOCH} Trained: {where}." if trained else KEPT_EPOCH
+
+
+def vector_size(record: Record) -> str:
+    """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string.
+
+    Vectors other than GloVe 6B are named: ``"300-d vectors (glove.840B)"``, and a file of one's own
+    by its name, ``"300-d vectors (mine.txt)"``; several side by side have a ``+`` between them.
+    """
+    chosen = record["settings"]["text"]["vectors"]
+    widths = {part["name"]: part["width"] for part in record.get("vectors", [])}
+    return " + ".join(_vectors_of(name, widths) for name in chosen.split("+") if name != "none")
+
+
+def _vectors_of(name: str, widths: dict[str, int]) -> str:
+    family, _, size = name.rpartition(".")
+    if WIDTH.fullmatch(size):
+        kind = "" if family == "glove.6B" else f" ({family})"
+        return f"{size.removesuffix('d')}-d vectors{kind}"
+    return f"{widths[name]}-d vectors ({name.partition('@')[0]})"
+
+
+def to_markdown(heads: Sequence[str], rows: Iterable[Sequence[Any]], align: str) -> str:
+    """A markdown table; "–" for None. ``align`` has l or r for each column, the last of which
+    holds for all further ones. Cells are not padded, so a changed one changes its own line alone.
+    """
+    rules = [{"l": "---", "r": "---:"}[side] for side in align.ljust(len(heads), align[-1])]
+    lines = [heads, *(["–" if cell is None else str(cell) for cell in row] for row in rows)]
+    head, *body = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([head, f"|{'|'.join(rules[: len(heads)])}|", *body])

@@ -1,0 +1,387 @@
+"""The tables of recorded runs, each beside its paper's figures, as markdown."""
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from course_kit.research.grid.groups import read_grid
+from course_kit.research.report.differences import difference, judged
+from course_kit.research.report.frames import (
+    COMPARISONS,
+    NAMES,
+    PAIRS,
+    PAPERS,
+    SIMPLE,
+    TREEBANK,
+    WEIGHTS,
+    ZHANG,
+    Group,
+    Record,
+    Records,
+    accuracy_of,
+    caveats,
+    made_from,
+    mean_std,
+    planned,
+    runs_of,
+    seeds_of,
+    shown,
+    tidy,
+    to_markdown,
+    vector_size,
+    with_other_vectors,
+)
+from course_lib.data.catalog import CARDS
+from course_lib.data.custom import CUSTOM
+from course_lib.files import REPOSITORY
+from course_lib.runs.records import flat_settings, kept_accuracy, largest_class
+from course_lib.runs.settings import in_words
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems.sanet import BASE
+
+SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
+IRAM_MODELS = COMPARISONS["models"]["iram"]
+AGT_MODELS = COMPARISONS["models"]["agt"]
+SANET_MODELS = COMPARISONS["models"]["sanet"]
+STATES = {"trained": "trained ", "untrained": "untrained ", "uniform attention": "trained uniform "}
+BENCHMARKS = REPOSITORY / "benchmarks" / "results"
+LENGTHS = (48, 256)  # words per text in the measured throughputs
+
+
+# Accuracies beside the papers'
+
+
+def imdb_table(records: Records = None) -> str:
+    """The results on the complete IMDb test half of HAN and TF-IDF as a markdown table, a row for
+    all seeds of equal settings, the IMDb report's row first."""
+    frame, paper = tidy(records), PAPERS["imdb_report"]
+    ours = (frame.dataset == "imdb") & frame.system.isin(["han", "tfidf"])
+    full = frame.accuracy.notna() & ~frame.subset.astype(bool) & (frame[WEIGHTS] == "learned")
+    rows = [[paper["model"], paper["cut"], None, 1, f"≈ {100 * paper['accuracy']:.0f}",
+             f"≈ {paper['f1']}", None, None]]  # fmt: skip
+    groups = [list(group.record) for _, group in frame[ours & full].groupby("group", sort=False)]
+    rows += [_imdb_row(group) for group in sorted(groups, key=_imdb_order)]
+    heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC", "training"]
+    return to_markdown(heads, rows, "l")
+
+
+def _imdb_order(group: Group) -> tuple[Any, ...]:
+    text, model = (group[0]["settings"][part] for part in ("text", "model"))
+    size = text["max_sentences"] if group[0]["spec"]["system"] == "han" else model["longest"]
+    hops = model.get("hops", 1), model.get("penalty", 0)
+    return group[0]["spec"]["system"], size, *hops, text.get("vectors", "")
+
+
+def _imdb_row(group: Group) -> list[Any]:
+    text, model = (group[0]["settings"][part] for part in ("text", "model"))
+    if group[0]["spec"]["system"] == "han":
+        hops = [f"{model['hops']} hops"] * (model["hops"] > 1)
+        hops += [f"penalty {model['penalty']}"] * bool(hops and model["penalty"])
+        film = ["film vectors"] * text["vectors"].startswith("reviews")
+        name = ", ".join(["HAN", *hops, *film])
+        cut, read = (
+            f"{text['max_sentences']} × {text['max_words']}",
+            group[0]["share_of_words_kept"],
+        )
+        seconds = [sum(epoch["seconds"] for epoch in record["epochs"]) for record in group]
+    else:
+        words = "words" if model["longest"] == 1 else "words and word pairs"
+        name, cut, read = f"TF-IDF of {words}, logistic regression", "none", 1
+        seconds = [record["fit_seconds"] for record in group]
+    tests = [record["test"] for record in group]
+    kinds = ("accuracy", 100, 1), ("f1", 1, 3), ("auc", 1, 3)
+    scores = [mean_std([test[name] for test in tests], *form) for name, *form in kinds]
+    return [name, cut, f"{read:.0%}", len(group), *scores, f"{statistics.mean(seconds):.0f} s"]
+
+
+def _results(
+    head: str,
+    datasets: Mapping[str, str],
+    paper: Mapping[str, Mapping[str, float | None]],
+    ours: Mapping[str, Sequence[str]],
+    records: Records,
+) -> str:
+    """The papers' figures in %, then ours with seeds, runs with other vectors in rows of their own;
+    ``datasets`` gives the columns and their titles. ``head`` names accuracies or errors."""
+    frame, rows = tidy(records), []
+    figure = error_of if "error" in head else accuracy_of
+    for name, figures in paper.items():
+        values = (figures.get(dataset) for dataset in datasets)
+        cells = [None if value is None else f"{value:g}" for value in values]
+        rows.append([f"{name}, paper", *cells])
+    for name, (system, *presets) in ours.items():
+        usual = {dataset: runs_of(frame, name, dataset) for dataset in datasets}
+        vectors = sorted({vector_size(group[0]) for group in usual.values() if group} - {""})
+        found = {", ".join([name, *vectors]): usual}
+        for preset, dataset in product(presets, datasets):
+            for changes, group in with_other_vectors(frame, system, preset, dataset).items():
+                found.setdefault(f"{name}, {changes}", {}).setdefault(dataset, group)
+        for title, groups in found.items():
+            cells = [shown(groups.get(dataset, []), figure) for dataset in datasets]
+            rows.append([f"**{title}, ours**", *cells])
+    return to_markdown([head, *datasets.values()], rows, "lr")
+
+
+def error_of(record: Record) -> float:
+    """The share of test documents that a run gets wrong."""
+    return 1 - accuracy_of(record)
+
+
+def sanet_error_table(records: Records = None, datasets: Sequence[str] | None = None) -> str:
+    """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it;
+    "–" where a run is missing. Of some ``datasets``, the base model and its baseline alone."""
+    short = datasets is not None
+    names = {data: NAMES[data] for data in (datasets if short else [*ZHANG, "imdb"])}
+    paper = {
+        name: dict(zip(ZHANG, errors, strict=True))
+        for name, errors in PAPERS["sanet_errors"]["rows"].items()
+        if not short or name in ("baseline base", "SANet base")
+    }
+    ours = {name: m for name, m in (SANET_MODELS | SIMPLE).items() if not (short and "big" in name)}
+    return _results("test error %", names, paper, ours, records)
+
+
+def sst_table(
+    records: Records = None,
+    models: Mapping[str, Sequence[str]] = IRAM_MODELS | AGT_MODELS | SIMPLE,
+    compact: bool = False,
+) -> str:
+    """Test accuracies in % as a markdown table: the papers' rows, then ours for ``models``; "–"
+    where a run is missing. A ``compact`` table keeps only the papers' rows for the same models."""
+    paper = PAPERS["treebank_accuracies"].items()
+    rows = {name: row for name, row in paper if not compact or name in models}
+    return _results("accuracy %", TREEBANK, rows, models, records)
+
+
+def compact_table(records: Records = None) -> str:
+    """The runs of the small networks over the committed vectors, whose weights are committed, as a
+    markdown table: accuracy in % on validation and test texts, and the difference to TF-IDF of
+    words and word pairs on the same test texts; "–" where a run is missing. Below it the caveat of
+    validation accuracies."""
+    frame, specs, rows = tidy(records), read_grid()["compact"], []
+    found = planned(frame, specs)
+    for spec, record in zip(specs, found, strict=True):
+        dataset = NAMES.get(spec.dataset, CARDS[spec.dataset].title)
+        simple = runs_of(frame, PAIRS, spec.dataset)
+        cells = [f"{100 * kept_accuracy(record):.1f}", shown([record])] if record else [None, None]
+        gap = judged(difference([record], simple) if record and simple else None)
+        rows.append([SYSTEM_NAMES[spec.system], dataset, *cells, *gap])
+    heads = ["network", "dataset", "validation, kept epoch", "test", "− TF-IDF",
+             "test of the difference", "it is"]  # fmt: skip
+    return f"{to_markdown(heads, rows, 'llrrrll')}\n\n{caveats([r for r in found if r])}"
+
+
+def own_table(records: Records = None) -> str:
+    """All tested runs on texts of one's own as a markdown table, those with the same texts next to
+    each other: accuracy in % on the test texts beside the share of their largest class, which a
+    constant answer reaches."""
+    frame = tidy(records)
+    own = frame.dataset.map(CUSTOM.fullmatch).astype(bool)
+    tested = frame[own & frame.accuracy.notna()].sort_values(["dataset", "system"], kind="stable")
+    rows = []
+    for _, of in tested.groupby("group", sort=False):
+        group = list(of.record)
+        spec, sizes = group[0]["spec"], group[0]["sizes"]
+        changes = [in_words(*change) for change in spec["overrides"].items()]
+        network = ", ".join([f"{spec['system']} {spec['preset']}", *changes])
+        largest = f"{100 * largest_class(group[0]):.1f}"
+        counts = (f"{sizes[part]:,}" for part in ("train", "test"))
+        rows.append([spec["dataset"].partition("@")[0], network, *counts, shown(group), largest])
+    heads = ["texts", "network", "training texts", "test texts", "test accuracy", "largest class"]
+    return to_markdown(heads, rows, "llr")
+
+
+# Attention figures of SANet
+
+
+def sanet_attention_table(
+    records: Records = None, datasets: Sequence[str] = (*ZHANG, "imdb")
+) -> str:
+    """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
+
+    Below the paper's row for each dataset come ours: trained, untrained, and uniform attention
+    over the same documents; "–" where no run of ours is recorded.
+    """
+    frame, rows, bands = tidy(records), [], range(1, 6)
+    for dataset in datasets:
+        if dataset in PAPERS["sanet_attention"]:
+            sparse, *near = (f"{value:.2f}" for value in PAPERS["sanet_attention"][dataset])
+            rows.append([f"{NAMES[dataset]}, paper", sparse, None, *near])
+        name, group = f"**{NAMES[dataset]}, ours**", seeds_of(frame, "sanet", "base", dataset)
+        group = [record for record in group if "attention" in record]
+        rows += [] if group else [[name, *[None] * 7]]
+        for what, prefix in STATES.items() if group else ():
+            figures = ["gini", "gini normalised", *(f"diagonality {b}" for b in bands)]
+            cells = [_attention_cell(group, prefix, figure) for figure in figures]
+            seeds = f" {made_from(group)}" * (what == "trained")
+            rows.append([f"{name}, {what}{seeds}", *cells])
+    heads = ["%", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in bands)]
+    return to_markdown(heads, rows, "lr")
+
+
+def _attention_cell(group: Group, prefix: str, figure: str) -> str:
+    state, uniform = prefix.split(" ", 1)
+    if uniform and figure.startswith("gini"):
+        return "0"
+    values = [100 * record["attention"][state][uniform + figure] for record in group]
+    return mean_std(values[:1] if uniform else values)  # every seed has the same documents
+
+
+def attention_lines_table(records: Mapping[str, Record]) -> str:
+    """Validation accuracy, Gini and diagonality in % of single runs by name, as a markdown table:
+    trained, untrained and uniform attention, a line each."""
+    rows, bands = [], (1, 3, 5)
+    for (name, record), (what, prefix) in product(records.items(), STATES.items()):
+        figures = ["gini", *(f"diagonality {b}" for b in bands)]
+        cells = [f"{float(_attention_cell([record], prefix, figure)):.1f}" for figure in figures]
+        accuracy = f"{100 * kept_accuracy(record):.1f}" if what == "trained" else ""
+        rows.append([f"{name}, {what}", accuracy, *cells])
+    return to_markdown(["%", "accuracy", "Gini", *(f"b = {b}" for b in bands)], rows, "lr")
+
+
+# AGT beyond accuracy
+
+
+def optimiser_table(records: Records = None) -> str:
+    """The grid's ``agt_optimizer`` as a markdown table: training loss after each epoch of the short
+    runs and after the last one of a longer run, by optimiser and what "0.0005" was taken for; the
+    lowest loss after the epochs that all have comes first."""
+    frame = tidy(records)
+    chosen = frame.changes.map(lambda changes: "training.optimizer" in changes).astype(bool)
+    found = list(frame[chosen & (frame.system == "agt")].record)
+    lengths = {len(record["epochs"]) for record in found}
+    short, rows = min(lengths, default=0), []
+    epochs = sorted({*range(1, 1 + short), *lengths})
+    for record in sorted(found, key=lambda record: record["epochs"][short - 1]["train_loss"]):
+        losses = [epoch["train_loss"] for epoch in record["epochs"]]
+        longer = f", {len(losses)} epochs" * (len(losses) > short)
+        cells = [f"{losses[n - 1]:.3f}" if n <= len(losses) else None for n in epochs]
+        rows.append([_optimiser(record["settings"]["training"]) + longer, *cells])
+    return to_markdown(["optimiser", *(f"epoch {epoch}" for epoch in epochs)], rows, "lr")
+
+
+def _optimiser(chosen: dict[str, Any]) -> str:
+    extra = [
+        f"{name.replace('_', ' ')} {chosen[name]:g}"
+        for name in ("epsilon", "weight_decay")
+        if chosen[name]
+    ]
+    return ", ".join([chosen["optimizer"].title(), f"rate {chosen['learning_rate']:g}", *extra])
+
+
+def agt_seeds_table(records: Records = None) -> str:
+    """Every recorded seed of AGT and its ablations on SST-5 as a markdown table: training loss
+    after the second and the last epoch, the kept epoch, accuracies in %."""
+    frame, rows = tidy(records), []
+    for name in AGT_MODELS:
+        for record in runs_of(frame, name, "sst5"):
+            epochs = record["epochs"]
+            losses = [f"{epochs[place]['train_loss']:.3f}" for place in (1, -1)]
+            shares = [f"{100 * of(record):.1f}" for of in (kept_accuracy, accuracy_of)]
+            whole = [record["spec"]["seed"], *losses, len(epochs), record["best_epoch"]]
+            rows.append([name, *whole, *shares])
+    heads = ["network", "seed", "loss after 2 epochs", "last loss", "epochs", "kept",
+             "validation, kept epoch", "test"]  # fmt: skip
+    return to_markdown(heads, rows, "lr")
+
+
+# The grid
+
+
+def changes_table(
+    groups: Iterable[str], records: Records = None, first: RunSpec | None = None
+) -> str:
+    """The recorded runs of the grid's ``groups`` as a markdown table: what differs from the run
+    ``first`` (by default the groups' first), the kept epochs, the validation accuracy
+    in % (mean ± standard deviation over seeds), and the difference to the first row.
+
+    Runs that are not recorded are left out; without the first there is nothing to compare with and
+    the table has no row. Below it stand the caveat of validation accuracies, and that runs were
+    trained in bfloat16, where they were.
+    """
+    grid = read_grid()
+    specs = [*([first] if first else []), *(spec for name in groups for spec in grid[name])]
+    found: dict[str, Group] = {}  # the records of all seeds, by the change
+    for spec, record in zip(specs, planned(tidy(records), specs), strict=True):
+        found.setdefault(_change(spec, specs[0]), []).extend([record] if record else [])
+    base, rows = found[_change(specs[0], specs[0])], []
+    found = {change: group for change, group in found.items() if base and group}
+    for change, group in found.items():
+        shares = [kept_accuracy(record) for record in group]
+        gain = 100 * (statistics.fmean(shares) - statistics.fmean(map(kept_accuracy, base)))
+        epochs = ", ".join(str(record["best_epoch"]) for record in group)
+        points = None if group is base else f"{gain:+.1f}"
+        rows.append([change, len(group), epochs, mean_std(shares, 100), points])
+    heads = ["change", "seeds", "kept epoch", "validation, kept epoch", "points"]
+    below = caveats([record for group in found.values() for record in group])
+    return f"{to_markdown(heads, rows, 'lr')}\n\n{below}"
+
+
+def _change(spec: RunSpec, first: RunSpec) -> str:
+    """What differs from the first run: its system, preset or dataset, and every setting that either
+    of the two changes; not the seed."""
+    model, other = (spec.system, spec.preset), (first.system, first.preset)
+    changed = [f"`{' '.join(model)}`"] if model != other else []
+    changed += [f"`{spec.dataset}`"] if spec.dataset != first.dataset else []
+    values, before = (flat_settings(asdict(run.settings())) for run in (spec, first))
+    changed += [
+        f"`{address}` = {values[address]}"
+        for address in {**spec.overrides, **first.overrides}
+        if address in values and values[address] != before.get(address)
+    ]
+    return ", ".join(changed) or "none"
+
+
+def runs_table(records: Records = None) -> str:
+    """How many runs of each group of the grid are recorded, and which are missing, as a markdown
+    table; groups of groups are left out."""
+    frame, rows, listed = tidy(records), [], set()
+    for name, specs in read_grid().items():
+        if listed.issuperset(spec.id for spec in specs):
+            continue
+        listed.update(spec.id for spec in specs)
+        found = zip(specs, planned(frame, specs), strict=True)
+        missing = [f"`{spec.id}`" for spec, record in found if record is None]
+        done = f"{len(specs) - len(missing)} of {len(specs)}"
+        rows.append([f"`{name}`", done, ", ".join(missing) or None])
+    return to_markdown(["group", "recorded", "missing"], rows, "lrl")
+
+
+def words_per_text(dataset: str) -> float:
+    """The mean number of words in the texts of one of Zhang's sets, about."""
+    texts = sum(map(sum, CARDS[dataset].sizes.values()))
+    return 1e6 * PAPERS["text_megabytes"][dataset] / PAPERS["bytes_per_token"] / texts
+
+
+def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
+    """The records of ``benchmarks/throughput.py`` by the machine that made them."""
+    records = [json.loads(path.read_text()) for path in sorted(folder.glob("throughput_*.json"))]
+    machine = "{processes} × {threads} threads, {device}"
+    return {machine.format(**record["environment"]): record for record in records}
+
+
+def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
+    """What SANet base takes on each of Zhang's sets as a markdown table: tokens per epoch, hours of
+    preparation, megabytes of word ids in memory, and hours of all epochs on every device measured.
+
+    Tokens follow from the megabytes of text; a set runs at the rate of the first measured length
+    that its mean exceeds by at most 30 %, so most are a little faster than shown.
+    """
+    preparing = json.loads((folder / "prepare.json").read_text())["figures"]["hours_extrapolated"]
+    measured, rows = throughputs(folder), []
+    for dataset, title in ZHANG.items():
+        texts, mean = sum(map(sum, CARDS[dataset].sizes.values())), words_per_text(dataset)
+        epoch = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.text.validation_share) * mean
+        length = next(words for words in LENGTHS if mean <= words * 1.3 or words == LENGTHS[-1])
+        figures = [record["figures"][f"SANet base, {length} words"] for record in measured.values()]
+        rates = [figure["tokens_per_second"]["median"] for figure in figures]
+        hours = [f"{BASE.training.epochs * epoch / rate / 3600:,.1f}" for rate in rates]
+        cells = [f"{texts:,}", f"{mean:.0f}", f"{epoch / 1e6:.0f}", f"{preparing[dataset]:.1f}"]
+        rows.append([title, *cells, f"{4 * texts * mean / 1e6:,.0f}", *hours])
+    heads = ["set", "texts", "words a text", "million words an epoch", "hours to prepare",
+             "MB of ids", *(f"hours on {name}" for name in measured)]  # fmt: skip
+    return to_markdown(heads, rows, "lr")

@@ -1,0 +1,21 @@
+"""The small Transformer of lesson 09, and what five seeds of it show."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "transformer": ["Encoder", "Transformer", "changed", "without_head", "without_scores"],
+        "transformer_record": [
+            "hits",
+            "over_seeds",
+            "plain_mean_hits",
+            "rankings",
+            "seed_interval",
+            "shuffled",
+            "tau_with_leave_one_out",
+            "train_variant",
+            "without_each_head",
+        ],
+    },
+)

@@ -1,0 +1,178 @@
+"""What lesson 09 measures of its small Transformers, and the record of five seeds of each.
+
+``python -m course_kit.research.small_transformer.transformer_record`` trains them and writes
+``results/encoder/movies2.json``. Trained on the training part, measured on the test half.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import datasets
+import numpy as np
+import scipy.stats
+import torch
+from sklearn.linear_model import LogisticRegression
+from tqdm.auto import tqdm
+
+from course_kit.research.recording import CPU, Stopwatch
+from course_kit.research.small_transformer.transformer import (
+    Transformer,
+    changed,
+    without_head,
+    without_scores,
+)
+from course_lib import faithfulness
+from course_lib.data.corpus import load_corpus
+from course_lib.faithfulness import Document
+from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.runs.records import RESULTS, write_json
+from course_lib.runs.run import split_rows
+from course_lib.runs.systems.system import Rows
+
+DATASET, SEEDS, RANKED = "movies2", range(5), 200
+RECORD = RESULTS / "encoder" / f"{DATASET}.json"
+VARIANTS = {
+    "whole": {},
+    "without positions": {"positions": False},
+    "uniform attention": {"uniform": True},
+    "one head": {"heads": 1},
+}
+
+
+def train_variant(
+    name: str, rows: Rows, classes: Sequence[str], seed: int = 0, preset: str = "lesson"
+) -> Transformer:
+    """One of ``VARIANTS``, trained."""
+    usual = Transformer.presets[preset]
+    settings = replace(usual, model=replace(usual.model, **VARIANTS[name]))
+    system = Transformer(settings, tuple(classes))
+    system.build(rows, seed)
+    system.fit(rows, seed, device=CPU)
+    return system
+
+
+def hits(system: Transformer, texts: Sequence[Document], labels: Sequence[int]) -> np.ndarray:
+    """Whether each text gets its label, ``(texts,)``, 1.0 or 0.0."""
+    answers = faithfulness.ask(DocumentModel(system), [faithfulness.whole(text) for text in texts])
+    return (answers.argmax(1) == np.asarray(labels)).astype(float)
+
+
+def plain_mean_hits(system: Transformer, rows: Rows) -> np.ndarray:
+    """``hits`` on the validation part of the simplest rival: the mean of the same word vectors,
+    and a logistic regression."""
+    table = system.model.embedding.weight.detach()
+
+    def means(part: datasets.Dataset) -> np.ndarray:
+        documents = system.encode(part)
+        starts = documents.sentence_starts[documents.document_starts[:-1]]
+        ids, offsets = (torch.from_numpy(a).long() for a in (documents.words, starts))
+        return torch.nn.functional.embedding_bag(ids, table, offsets, mode="mean").numpy()
+
+    fitted = LogisticRegression(max_iter=1000).fit(means(rows["train"]), rows["train"]["label"])
+    answers = fitted.predict(means(rows["validation"]))
+    return (answers == np.array(rows["validation"]["label"])).astype(float)
+
+
+def shuffled(texts: Sequence[Document], seed: int = 0) -> list[Document]:
+    """Each text with its words in another order."""
+    source = np.random.default_rng(seed)
+    return [[text[place] for place in source.permutation(len(text))] for text in texts]
+
+
+def rankings(
+    system: Transformer, texts: Sequence[Document], seed: int = 0
+) -> dict[str, list[np.ndarray]]:
+    """Importances of the texts' words by name: the mean weight in the top layer, rollout, gradient
+    × input, leave-one-out and random numbers. The third and the fourth have a sign."""
+    model = DocumentModel(system)
+    by_name = model.attention(texts)
+    return {
+        "top-layer attention": by_name["attention"],
+        "rollout": by_name["rollout"],
+        "gradient × input": faithfulness.gradient_times_input(model.gradients, model, texts),
+        "leave-one-out": faithfulness.leave_one_out(model, texts),
+        "random": faithfulness.random_importance(texts, seed),
+    }
+
+
+def tau_with_leave_one_out(ranked: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+    """Kendall's τ of the sizes of each ranking with those of leave-one-out, ``(texts,)`` each."""
+    sizes = {name: list(map(np.abs, found)) for name, found in ranked.items()}
+    loo = sizes.pop("leave-one-out")
+    return {name: faithfulness.kendall(found, loo) for name, found in sizes.items()}
+
+
+def without_each_head(
+    system: Transformer, texts: Sequence[Document], labels: Sequence[int]
+) -> np.ndarray:
+    """Accuracy without each head in turn, ``(layers, heads)``."""
+    config = system.settings.model
+    accuracies = [
+        hits(changed(system, partial(without_head, layer=layer, head=head)), texts, labels).mean()
+        for layer in range(config.layers)
+        for head in range(config.heads)
+    ]
+    return np.reshape(accuracies, (config.layers, config.heads))
+
+
+def measure(system: Transformer, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
+    """Accuracies on the rows as they are, shuffled, and under changes of the network; of the first
+    ``RANKED`` texts, Kendall's τ of each ranking with leave-one-out, and its area (AOPC)."""
+    model = DocumentModel(system)
+    texts, labels = model.documents(rows), rows["label"]
+    some = texts[:RANKED]
+    ranked = rankings(system, some, seed)
+    areas = {
+        name: faithfulness.aopc(faithfulness.comprehensiveness(model, some, ranking))
+        for name, ranking in ranked.items()
+    }
+    return {
+        "accuracy": float(hits(system, texts, labels).mean()),
+        "shuffled": float(hits(system, shuffled(texts, seed), labels).mean()),
+        "made uniform": float(hits(changed(system, without_scores), texts, labels).mean()),
+        "without a head": without_each_head(system, texts, labels).tolist(),
+        "tau": {n: float(np.nanmean(tau)) for n, tau in tau_with_leave_one_out(ranked).items()},
+        "aopc": {name: float(area.mean()) for name, area in areas.items()},
+    }
+
+
+def over_seeds(variant: str, *keys: str) -> np.ndarray:
+    """A number of the record for each seed of a variant, ``(seeds, …)``, found by its ``keys``."""
+    runs = [run for run in json.loads(RECORD.read_text())["runs"] if run["variant"] == variant]
+    for key in keys:
+        runs = [run[key] for run in runs]
+    return np.array(runs)
+
+
+def seed_interval(values: np.ndarray) -> tuple[float, float]:
+    """The mean of one number a seed, and half the width of its 95 % interval (Student's t)."""
+    wide = scipy.stats.t.ppf(0.975, len(values) - 1)
+    return float(values.mean()), float(wide * values.std(ddof=1) / len(values) ** 0.5)
+
+
+def main() -> None:
+    """Train every variant with every seed, measure each, and write the record."""
+    watch, corpus, runs = Stopwatch(1), load_corpus(DATASET), []
+    rows = split_rows(corpus)
+    for name, seed in tqdm(list(product(VARIANTS, SEEDS)), desc="Transformers"):
+        system = train_variant(name, rows, corpus.card.classes, seed)
+        runs.append({"variant": name, "seed": seed} | measure(system, rows["test"], seed))
+    record = {
+        "command": "python -m course_kit.research.small_transformer.transformer_record",
+        "settings": asdict(Transformer.presets["lesson"]),
+        "variants": VARIANTS,
+        "data": asdict(corpus.provenance),
+        "sizes": {split: len(part) for split, part in rows.items()},
+        "ranked": RANKED,
+        **watch.about(),
+        "runs": runs,
+    }
+    write_json(RECORD, record)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""The trained tests: from a seed to one number a test text for each figure of each line.
+
+Wiegreffe and Pinter (2019): a word-wise network guided by trained attention (§3.3), and a network
+that predicts the same while it attends to something else (§4). Pruthi et al. (2020): attention that
+is taught to avoid the words that decide. ROAR: words that a ranking puts first are removed, and the
+network is trained again, so that it has learned to read texts with holes. Adebayo et al. (2018):
+an importance that stays the same when layers are made anew was never about what they have learned.
+"""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from course_kit.research.faithfulness.faithfulness_run import (
+    ATTACHED,
+    ATTENTION,
+    LEFT_OUT,
+    RANDOM,
+    TIMES_SLOPE,
+    FaithfulnessRun,
+)
+from course_kit.research.sanity_checks.synthetic import Splits, Text
+from course_kit.research.trained_tests.training_setup import TrainingSetup, masked
+from course_kit.research.trained_tests.word_mlp import Guide, attention_of, uniform
+from course_lib import faithfulness
+from course_lib.data.batches import Batch
+from course_lib.faithfulness import Document
+from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.runs.systems import Network
+
+Lines = dict[str, dict[str, np.ndarray]]  # by line and figure: one number a test text, or NaN
+ACCURACY = "accuracy"
+GAIN = "minus the MLP's with uniform attention"
+VARIATION, DIVERGENCE = "TVD to the base", "JSD to the base"
+ON_MARKED = "attention to marked words"  # in the texts that hold one
+PRICE = "accuracy minus that of λ = 0"
+WITHOUT = "marked words masked in all texts"
+LOSS = "accuracy minus that of random"
+ADVERSARIES = (0.0, 0.001, 0.01, 0.1)  # λ
+AVOIDING = (0.0, 0.1, 1.0, 10.0)  # λ
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)  # of each text's words
+RANKERS = (ATTENTION, f"|{ATTACHED}|", RANDOM)
+
+
+def guided(setup: TrainingSetup, seed: int) -> Lines:
+    """The accuracy of a BiLSTM, with its own and with uniform attention, and of the word-wise MLP
+    with the attention that it learns, with uniform attention, and guided by that of the trained
+    BiLSTM, of the untrained one, and of an adversary who predicts as the trained one does."""
+    base = setup.fit(setup.untrained(seed), seed)
+    weight = ADVERSARIES[-1]
+    other = taught_adversary(setup, base, setup.untrained(seed + 1), weight, seed)
+    even = setup.fit(setup.untrained(seed, "uniform"), seed)
+    right = {"BiLSTM": setup.right(base), "BiLSTM, uniform attention": setup.right(even)}
+    guides: dict[str, Guide | None] = {
+        "its own attention": None,
+        "uniform attention": uniform,
+        "the BiLSTM's attention": attention_of(base),
+        "an untrained BiLSTM's attention": attention_of(setup.untrained(seed).eval()),
+        f"the attention of its adversary, λ = {weight:g}": attention_of(other),
+    }
+    for name, guide in guides.items():
+        right[f"MLP, {name}"] = setup.right(setup.fit(setup.word_mlp(seed, guide), seed))
+    reference = right["MLP, uniform attention"]
+    return {
+        name: {ACCURACY: values} | ({GAIN: values - reference} if name.startswith("MLP") else {})
+        for name, values in right.items()
+    }
+
+
+def adversary(setup: TrainingSetup, seed: int, weights: Sequence[float] = ADVERSARIES) -> Lines:
+    """For the base network, an adversary for each λ, another seed of the base and one with uniform
+    attention: accuracy, and how far predictions and attention are from the base's."""
+    base = setup.fit(setup.untrained(seed), seed)
+    models = {
+        "the base network": base,
+        "the base, another seed": setup.fit(setup.untrained(seed + 1), seed + 1),
+        "uniform attention": setup.fit(setup.untrained(seed, "uniform"), seed),
+    }
+    for weight in weights:
+        start = setup.untrained(seed + 1)
+        models[adversary_line(weight)] = taught_adversary(setup, base, start, weight, seed)
+    return {name: distance(setup, model, base) for name, model in models.items()}
+
+
+def adversary_line(weight: float) -> str:
+    """What an adversary's line is called."""
+    return f"adversary, λ = {weight:g}"
+
+
+def taught_adversary(
+    setup: TrainingSetup, base: nn.Module, model: nn.Module, weight: float, seed: int
+) -> nn.Module:
+    """The untrained ``model``, taught TVD(ŷ, ŷ_base) − λ KL(α ‖ α_base) on the training texts."""
+
+    def loss(output: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+        with torch.no_grad():
+            wanted = base(batch.tokens, batch.mask)
+        mine, theirs = (each.logits.softmax(1) for each in (output, wanted))
+        return faithfulness.adversary_loss(mine, theirs, output.attention, wanted.attention, weight)
+
+    return setup.teach(model, loss, seed, adversary_line(weight))
+
+
+def distance(setup: TrainingSetup, model: nn.Module, base: nn.Module) -> dict[str, np.ndarray]:
+    """Of each test text: whether ``model`` is right, and how far it is from ``base``."""
+    ours, theirs = (setup.predictions(each).probabilities.numpy() for each in (model, base))
+    pairs = zip(setup.attention(model), setup.attention(base), strict=True)
+    return {
+        ACCURACY: setup.right(model),
+        VARIATION: faithfulness.total_variation(ours, theirs),
+        DIVERGENCE: np.array([faithfulness.jensen_shannon(*pair) for pair in pairs]),
+    }
+
+
+def avoidance(setup: TrainingSetup, seed: int, weights: Sequence[float] = AVOIDING) -> Lines:
+    """For a BiLSTM and a word-wise MLP, for each λ (the first is what the others are compared
+    with): accuracy and attention to the marked words; and the accuracy of the same network where
+    these words are masked everywhere, which says how much they decide."""
+    networks: dict[str, Callable[[], nn.Module]] = {
+        "BiLSTM": lambda: setup.untrained(seed),
+        "MLP": lambda: setup.word_mlp(seed),
+    }
+    texts = Splits(*(masked(part, setup.is_marked(part)) for part in setup.texts))
+    blind, found = replace(setup, texts=texts), {}
+    for name, make in networks.items():
+        of_network: Lines = {}
+        for weight in weights:
+            model = taught_to_avoid(setup, make(), weight, seed)
+            figures = {ACCURACY: setup.right(model), ON_MARKED: on_marked(setup, model)}
+            of_network[f"{name}, λ = {weight:g}"] = figures
+        reference = of_network[f"{name}, λ = {weights[0]:g}"][ACCURACY]
+        model = taught_to_avoid(blind, make(), 0.0, seed)
+        of_network[f"{name}, {WITHOUT}"] = {ACCURACY: blind.right(model)}
+        found |= {
+            line: figures | {PRICE: figures[ACCURACY] - reference}
+            for line, figures in of_network.items()
+        }
+    return found
+
+
+def taught_to_avoid(setup: TrainingSetup, model: nn.Module, weight: float, seed: int) -> nn.Module:
+    """The untrained ``model``, taught the labels and R = −λ log(1 − αᵀm)."""
+    marked = setup.marked_ids
+
+    def loss(output: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+        error = nn.functional.cross_entropy(output.logits, batch.labels, reduction="none")
+        return error + faithfulness.avoidance_loss(output.attention, marked[batch.tokens], weight)
+
+    return setup.teach(model, loss, seed, f"avoiding, λ = {weight:g}")
+
+
+def on_marked(setup: TrainingSetup, model: nn.Module) -> np.ndarray:
+    """The attention that each test text's marked words get; NaN where it has none."""
+    pairs = zip(setup.attention(model), setup.is_marked(setup.texts.test), strict=True)
+    return np.array([alpha[marked].sum() if marked.any() else np.nan for alpha, marked in pairs])
+
+
+def roar(setup: TrainingSetup, seed: int, shares: Sequence[float] = SHARES) -> Lines:
+    """The test accuracy of a BiLSTM trained anew on texts of which a share of the words is masked:
+    those that come first by the attention or the gradients of the network before, or at random."""
+    first, found = setup.fit(setup.untrained(seed), seed), {}
+    for ranker in RANKERS:
+        model, gone = first, [[np.zeros(len(t.words), bool) for t in part] for part in setup.texts]
+        found[roar_line(ranker, 0.0)] = {ACCURACY: setup.right(first)}
+        for share in shares:
+            pairs = zip(setup.texts, gone, strict=True)
+            gone = [further(setup, model, ranker, *pair, share, seed) for pair in pairs]
+            texts = Splits(*map(masked, setup.texts, gone))
+            model = setup.fit(setup.untrained(seed), seed, texts)
+            found[roar_line(ranker, share)] = {ACCURACY: setup.right(model, texts.test)}
+    for ranker in RANKERS:
+        for share in (0.0, *shares):
+            figures = found[roar_line(ranker, share)]
+            figures[LOSS] = figures[ACCURACY] - found[roar_line(RANDOM, share)][ACCURACY]
+    return found
+
+
+def roar_line(ranker: str, share: float) -> str:
+    """What a ranker's line at a share of the words is called."""
+    return f"{ranker}, {share:.0%} of the words"
+
+
+def further(
+    setup: TrainingSetup, model: nn.Module, ranker: str, texts: Sequence[Text],
+    gone: list[np.ndarray], share: float, seed: int,
+) -> list[np.ndarray]:  # fmt: skip
+    """Which words are gone next: those that the model, trained on texts without the words that are
+    ``gone`` now, ranks first in such texts."""
+    documents: list[Document] = [list(text.words) for text in masked(texts, gone)]
+    function = DocumentModel(with_model(setup.system, model))
+    if ranker == ATTENTION:
+        importances = function.attention(documents)[ATTENTION]
+    elif ranker == RANDOM:
+        importances = faithfulness.random_importance([text.words for text in texts], seed)
+    else:
+        signed = faithfulness.gradient_times_input(function.gradients, function, documents)
+        importances = [np.abs(values) for values in signed]
+    return faithfulness.remove_further(documents, importances, gone, share, seed)
+
+
+def with_model(system: Network, model: nn.Module) -> Network:
+    """The system with another network of its kind."""
+    other = copy(system)
+    other.model = model
+    return other
+
+
+def randomisation(tested: FaithfulnessRun, seed: int) -> Lines:
+    """Kendall's τ of each ranking of the trained network with that of the same network whose parts
+    were made anew by ``seed`` from the top to the one named; gradients and leave-one-out without
+    their sign, since another network may predict another class."""
+    system, documents = tested.run.system, tested.documents
+    trained = unsigned_rankings(system, documents)
+    # the weights that it began with are related to those it has now, so they come from another seed
+    fresh = system.before_training(tested.run.record["spec"]["seed"] + 1 + seed).model
+    found: Lines = {}
+    for name, model in faithfulness.randomised_from_top(system.model, fresh):
+        others = unsigned_rankings(with_model(system, model), documents)
+        found[f"down to {name}"] = {
+            f"τ of {ranker}": faithfulness.kendall(trained[ranker], others[ranker])
+            for ranker in trained
+        }
+    return found
+
+
+def unsigned_rankings(system: Network, documents: list[Document]) -> dict[str, list[np.ndarray]]:
+    """A network's attention, and its gradients, α · ∇α and leave-one-out without their sign."""
+    model = DocumentModel(system)
+    signed = {
+        ATTACHED: faithfulness.gradient_times_input(model.gradients, model, documents),
+        TIMES_SLOPE: faithfulness.attention_times_gradient(
+            model.attention_gradients, model, documents
+        ),
+        LEFT_OUT: faithfulness.leave_one_out(model, documents),
+    }
+    return {ATTENTION: model.attention(documents)[ATTENTION]} | {
+        f"|{name}|": [np.abs(values) for values in found] for name, found in signed.items()
+    }

@@ -1,0 +1,211 @@
+"""What the trained tests train: texts in three splits, and small networks over their words."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import set_seed
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from course_kit.research.faithfulness.faithfulness_run import MASK
+from course_kit.research.recording import CPU
+from course_kit.research.sanity_checks.synthetic import (
+    VALUES,
+    Splits,
+    Text,
+    encode_texts,
+    vocabulary_of,
+    write_splits,
+)
+from course_kit.research.trained_tests.word_mlp import Guide, WordMLP
+from course_lib.data.batches import Batch, Batches
+from course_lib.data.config import TextConfig
+from course_lib.data.corpus import load_corpus
+from course_lib.metrics.classification import Predictions
+from course_lib.models.bilstm import BiLSTMConfig
+from course_lib.runs.settings import ControlConfig, Settings
+from course_lib.runs.spec import choose
+from course_lib.runs.systems.bilstm import BiLSTMSystem
+from course_lib.runs.systems.system import compact
+from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
+from course_lib.training.loop import fit, predict
+
+AT_ONCE = 256  # texts that are read together
+MARKED = 200  # words that tell most of a label
+ROWS = 1000  # synthetic texts to train on
+Loss = Callable[[Any, Batch], Tensor]  # of a network's output and its batch
+
+# A small BiLSTM that trains in seconds, over the committed vectors; no preset, so that the records
+# keep their settings whatever becomes of the presets.
+SENTENCES = compact(
+    Settings(
+        TextConfig(), BiLSTMConfig(hidden=64, dropout=0.3, frozen=True), TrainingConfig(epochs=4)
+    )
+)
+SYNTHETIC = Settings(
+    TextConfig(vectors="none"),
+    BiLSTMConfig(embedding=32, hidden=32),
+    TrainingConfig(epochs=6, patience=6, learning_rate=5e-3, precision="no"),
+)
+
+
+@dataclass(frozen=True)
+class TrainingSetup:
+    """Texts and the networks that read them.
+
+    ``system`` has their vocabulary and settings; ``data`` is a digest of the texts; ``marked`` are
+    the words of which we know, or found in the training texts, that they tell a label.
+    """
+
+    system: BiLSTMSystem
+    texts: Splits
+    data: str
+    marked: frozenset[str]
+
+    def untrained(self, seed: int, attention_weights: str = "learned") -> nn.Module:
+        """A BiLSTM before training, its attention free or held as ``ControlConfig`` says."""
+        system = copy(self.system)
+        system.settings = replace(system.settings, control=ControlConfig(attention_weights))
+        return system.untrained(seed)
+
+    def word_mlp(self, seed: int, guide: Guide | None = None) -> WordMLP:
+        """A ``WordMLP`` before training, over the word vectors that the BiLSTM has."""
+        model = self.system.settings.model
+        embedding = self.untrained(seed).embedding
+        set_seed(seed)
+        return WordMLP(embedding, model.hidden, len(self.system.classes), model.dropout, guide)
+
+    def fit(self, model: nn.Module, seed: int, texts: Splits | None = None) -> nn.Module:
+        """The model, trained as usual on these texts, or else on the setup's own."""
+        train, validation, _ = (
+            encode_texts(part, self.system.vocabulary) for part in texts or self.texts
+        )
+        fit(model, train, validation, self.system.settings.training, seed=seed, device=CPU)
+        return model.eval()
+
+    def teach(self, model: nn.Module, loss: Loss, seed: int, what: str) -> nn.Module:
+        """The model after all epochs on a ``loss`` ``(batch,)`` of one's own.
+
+        No figure of the validation texts says which epoch is best, so the last one is kept.
+        ``TrainingError`` if the loss is no longer finite.
+        """
+        config = self.system.settings.training
+        encoded = encode_texts(self.texts.train, self.system.vocabulary)
+        batches = Batches(encoded, config.batch_size, seed)
+        optimizer = make_optimizer(model, config, CPU)
+        set_seed(seed)
+        model.train()
+        steps = config.epochs * len(batches)
+        every = chain.from_iterable(map(batches.epoch, range(config.epochs)))
+        for step, batch in enumerate(tqdm(every, what, steps, leave=False)):
+            for group in optimizer.param_groups:
+                share = 1 - step / steps if config.decay else 1.0
+                group["lr"] = config.learning_rate * share * group["rate"]
+            value = loss(model(batch.tokens, batch.mask), batch).mean()
+            if not torch.isfinite(value):
+                raise TrainingError(f"{what}: the loss is {value.item()} in batch {step + 1}")
+            optimizer.zero_grad()
+            value.backward()
+            if config.clip_norm:
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            optimizer.step()
+        return model.eval()
+
+    def predictions(self, model: nn.Module, texts: Sequence[Text] | None = None) -> Predictions:
+        """What a model says of texts, or else of the test texts."""
+        encoded = encode_texts(texts or self.texts.test, self.system.vocabulary)
+        return predict(model, Batches(encoded, AT_ONCE), CPU)
+
+    def right(self, model: nn.Module, texts: Sequence[Text] | None = None) -> np.ndarray:
+        """1 for each text whose label is predicted, else 0; their mean is the accuracy."""
+        predictions = self.predictions(model, texts)
+        return (predictions.probabilities.argmax(1) == predictions.labels).double().numpy()
+
+    @torch.inference_mode()
+    def attention(self, model: nn.Module) -> list[np.ndarray]:
+        """A model's attention to the words of each test text."""
+        documents = encode_texts(self.texts.test, self.system.vocabulary)
+        found: list[np.ndarray] = [np.empty(0)] * len(documents)
+        for batch in Batches(documents, AT_ONCE).epoch():
+            alpha = model(batch.tokens, batch.mask).attention
+            for place, row, real in zip(batch.index.tolist(), alpha, batch.mask, strict=True):
+                found[place] = row[real].double().numpy()
+        return found
+
+    @property
+    def marked_ids(self) -> Tensor:
+        """Which word ids are marked, ``(vocabulary,)``."""
+        found = torch.zeros(len(self.system.vocabulary), dtype=torch.bool)
+        found[torch.from_numpy(self.system.vocabulary.encode(sorted(self.marked))).long()] = True
+        found[:2] = False  # padding, and what stands for every unknown word
+        return found
+
+    def is_marked(self, texts: Sequence[Text]) -> list[np.ndarray]:
+        """Which words of each text are marked."""
+        return [np.array([w in self.marked for w in text.words], bool) for text in texts]
+
+
+def masked(texts: Sequence[Text], gone: Sequence[np.ndarray]) -> list[Text]:
+    """Texts with a mask for each word that is ``gone``."""
+    return [
+        text._replace(words=tuple(np.where(out, MASK, text.words).tolist()))
+        for text, out in zip(texts, gone, strict=True)
+    ]
+
+
+def sentences() -> TrainingSetup:
+    """SST-2's whole sentences, read with the committed vectors; the words that tell most of a label
+    in its training texts are marked."""
+    corpus = load_corpus("sst2_sentences")
+    system = BiLSTMSystem(SENTENCES, corpus.card.classes)
+    system.build({}, seed=0)
+    splits = Splits(
+        **{
+            split: [Text(tuple(row["tokens"]), row["label"]) for row in rows]
+            for split, rows in corpus.splits.items()
+        }
+    )
+    return TrainingSetup(system, splits, corpus.provenance.content, telling_words(splits.train))
+
+
+def synthetic(task: str, rows: int = ROWS) -> TrainingSetup:
+    """A synthetic task; the words that decide are marked."""
+    splits = write_splits(task, rows)
+    system = BiLSTMSystem(SYNTHETIC, VALUES, tokeniser="untrained")
+    system.vocabulary = vocabulary_of(splits)
+    texts = [*splits.test, *splits.validation, *splits.train]
+    marked = frozenset(text.words[place] for text in texts for place in text.decides)
+    return TrainingSetup(system, splits, encode_texts(texts, system.vocabulary).digest(), marked)
+
+
+def telling_words(texts: Sequence[Text], count: int = MARKED) -> frozenset[str]:
+    """The ``count`` words whose presence tells most of a label: the largest |n₁ − n₀| / √(n₁ + n₀).
+
+    n_y is the number of texts of label y that hold the word, as if both labels were as frequent.
+    """
+    of_label = [[text.words for text in texts if text.label == label] for label in (0, 1)]
+    with_word = [Counter(chain.from_iterable(map(set, words))) for words in of_label]
+    sizes = [max(1, len(words)) for words in of_label]
+    scores = {}
+    for word in with_word[0].keys() | with_word[1].keys():
+        negative, positive = (n[word] * sum(sizes) / 2 / s for n, s in zip(with_word, sizes))
+        scores[word] = abs(positive - negative) / (positive + negative) ** 0.5
+    return frozenset(sorted(scores, key=lambda word: (-scores[word], word))[:count])
+
+
+SETUPS: dict[str, Callable[[], TrainingSetup]] = {
+    "sst2_sentences": sentences,
+    "planted": partial(synthetic, "planted"),
+}
+
+
+def setup_of(name: str) -> TrainingSetup:
+    """The setup of that name; ``SpecError`` lists those there are."""
+    return choose("setup", name, SETUPS)()

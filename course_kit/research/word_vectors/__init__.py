@@ -1,0 +1,1 @@
+"""Word vectors of our own: trained, compared, made small."""

@@ -1,0 +1,388 @@
+"""Labelled texts of one's own as a dataset: its card is made from what stands in the file.
+
+``custom_texts("reviews.csv")`` reads the file twice, from front to back: once to learn its classes
+and to split it, once to store it as the catalog's datasets are stored. Its name for settings is
+``reviews.csv@0123456789ab``, and everything else works as for a dataset of the catalog.
+"""
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+import numpy as np
+import pandas as pd
+
+from course_lib.data.catalog import CARDS, Card
+from course_lib.data.corpus import Corpus, Provenance, prepare
+from course_lib.data.custom import CUSTOM, TEXT_FORMAT, custom_folder, custom_name, unchanged_digest
+from course_lib.data.readers import Row, clean, order_key
+from course_lib.data.tables import FORMS, Rows, encoding_of, read_table, rows_of
+from course_lib.data.text import TOKENISERS, fetch_punkt
+from course_lib.files import DataError, check_space
+
+HUB = "hf:"
+SPLITS = {  # their names in folders and on the hub
+    "train": ("train", "training"),
+    "validation": ("validation", "valid", "val", "dev"),
+    "test": ("test", "testing"),
+}
+SHARES = {"test": 0.2, "validation": 0.1}  # of each class, where nobody has split the texts
+LEAST = 3  # different texts of a class, one for each split
+MOST_CLASSES = 256  # predictions are stored in one byte
+SCATTER = 0x9E3779B97F4A7C15  # odd, so no two keys become one
+WHOLE = re.compile(r"(-?\d+)(?:\.0+)?")
+LETTERS_FROM = 1000  # texts whose letters are looked at
+FOREIGN = 0.1  # share of letters beyond a to z above which the other tokeniser is mentioned
+OFFERED = ("english", "unicode")  # of the tokenisers
+SPACE = 8  # bytes that preparing takes at its peak for each byte of the files
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a table is read: its columns of texts and labels, its ``encoding`` (None: detected), and
+    the tokeniser of its texts, one of ``"english"`` and ``"unicode"``."""
+
+    text: str = "text"
+    label: str = "label"
+    encoding: str | None = None
+    tokeniser: str = "english"
+
+
+DEFAULT = Columns()
+
+
+class Part(NamedTuple):
+    """One table: the ``split`` that it is (None: to be split), its rows, and what to put
+    before a row's number to name its place."""
+
+    split: str | None
+    rows: Callable[[], Rows]
+    place: str
+
+
+class Found(NamedTuple):
+    """What is to be read: its ``title``, its tables, the digest and encoding of each by its name,
+    their ``size`` in bytes where that is known, and where they are ``from_``."""
+
+    title: str
+    parts: list[Part]
+    digests: dict[str, str]
+    encodings: dict[str, str | None]
+    size: int
+    from_: str
+
+
+def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | None = None) -> str:
+    """The name of labelled texts of one's own, prepared on first use.
+
+    ``source`` is a file, a folder with files named train, test and perhaps validation, or ``hf:``
+    and the name of a dataset of the Hugging Face hub. ``DataError`` names file, row and column of
+    what cannot be used.
+    """
+    if columns.tokeniser not in OFFERED:
+        raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
+    found = _on_hub(str(source), columns) if _is_hub(source) else _on_disk(Path(source), columns)
+    reading = {
+        "columns": {"text": columns.text, "label": columns.label},
+        "encoding": found.encodings,
+    }
+    about = json.dumps([found.digests, reading, columns.tokeniser, TEXT_FORMAT], sort_keys=True)
+    name = custom_name(found.title, hashlib.sha256(about.encode()).hexdigest())
+    folder = custom_folder(name, root)
+    if not folder.exists():
+        check_space(folder.parent, SPACE * found.size)
+        survey = Survey(found, columns)
+        card = Card(
+            name,
+            found.title,
+            "the labels of a file of one's own",
+            "Those of whoever wrote the texts.",
+            "none",
+            classes=survey.classes,
+            sizes=survey.sizes,
+            tokeniser=columns.tokeniser,
+        )
+        counts = {split: dict(zip(card.classes, sizes)) for split, sizes in card.sizes.items()}
+        told = reading | {"tokeniser": columns.tokeniser, "counts": counts, **survey.counted}
+        origin = Provenance(name, found.from_, found.digests, content="", reading=told)
+        punkt = fetch_punkt(root) if columns.tokeniser == "english" else None
+        prepare(card, survey.rows, origin, folder, punkt)
+    return name
+
+
+def named_texts(value: str, base: Path = Path(), columns: Columns = DEFAULT) -> str:
+    """A dataset's name, in which a path, relative to ``base``, has become the name of its texts.
+
+    Names of the catalog, and what is neither a name nor a path, stay. ``DataError`` as
+    ``custom_texts``.
+    """
+    if value in CARDS or CUSTOM.fullmatch(value):
+        return value
+    if _is_hub(value):
+        return custom_texts(value, columns)
+    path = base / value
+    is_file = path.exists() or path.suffix.lower() in FORMS
+    return custom_texts(path, columns) if is_file else value
+
+
+def summary_of(corpus: Corpus) -> list[str]:
+    """What was found in custom texts, in sentences."""
+    card, reading = corpus.card, corpus.provenance.reading
+    encodings = {name for name in reading["encoding"].values() if name}
+    sizes = {split: sum(counts) for split, counts in card.sizes.items()}
+    totals = np.sum(list(card.sizes.values()), axis=0)
+    classes = ", ".join(f"{name} {count:,}" for name, count in zip(card.classes, totals))
+    split = ", ".join(f"{count:,} {name}" for name, count in sizes.items())
+    how = "as the files are" if reading["split"] == "given" else "by us, at random, by class"
+    lines = [
+        f"{card.title}: {sum(sizes.values()):,} texts in {len(card.classes)} classes ({classes})"
+        + (f", read as {' and '.join(sorted(encodings))}" if encodings else ""),
+        f"split {how}: {split}",
+        f"words: {TOKENISERS[card.tokeniser]}",
+    ]
+    remarks = {
+        "empty": "texts are empty",
+        "repeated": "texts repeat another one",
+        "two_labels": "texts occur with more than one label",
+        "across_splits": "texts stand in more than one split: test results are too good by as much "
+        "as the network remembers them",
+    }
+    lines += [f"{reading[name]:,} {says}" for name, says in remarks.items() if reading[name]]
+    if reading["foreign_letters"] > FOREIGN and card.tokeniser == "english":
+        lines.append(
+            f"{reading['foreign_letters']:.0%} of the letters are not a to z: if this is not "
+            "English, read it with --words unicode"
+        )
+    return lines
+
+
+def checked_text(value: Any, at: str, column: str) -> str:
+    """A text as it is stored; ``DataError`` for what is none, with its place."""
+    if not isinstance(value, str):
+        raise DataError(f"{at}, column {column!r}: {value!r} is not a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{at}, column {column!r}: {value[error.start]!r} is half of a character"
+        ) from error
+    return clean(value)
+
+
+def _checked_label(value: Any, at: str, column: str) -> str:
+    label = "" if value is None or isinstance(value, dict | list) else str(value).strip()
+    if not label or value != value:  # NaN is unequal to itself
+        raise DataError(f"{at}, column {column!r}: {value!r} is no label")
+    checked_text(label, at, column)
+    return label
+
+
+class Survey:
+    """What the first reading found: ``classes``, ``sizes``, what was ``counted`` for the record,
+    and the class and the split of every row, which ``rows`` reads anew.
+
+    Some dozens of bytes a row are in memory, however long the texts are.
+    """
+
+    def __init__(self, found: Found, columns: Columns) -> None:
+        self.found, self.columns = found, columns
+        self.first: dict[str, str] = {}  # the place of each label's first row
+        number: dict[str, int] = {}
+        keys, labels, splits = array("Q"), array("i"), array("b")
+        empty, ascii_letters = 0, []
+        for at, split, text, label in self._read():
+            if label not in number:
+                number[label], self.first[label] = len(number), at
+                if len(number) > MOST_CLASSES:
+                    raise DataError(
+                        f"{at}, column {columns.label!r}: more than {MOST_CLASSES} different "
+                        "labels; is it the right column?"
+                    )
+            if len(keys) < LETTERS_FROM:
+                ascii_letters += [letter.isascii() for letter in text if letter.isalpha()]
+            empty += not text
+            keys.append(split_key(text))
+            labels.append(number[label])
+            splits.append(list(SPLITS).index(split or "train"))
+        if not keys:
+            raise DataError(f"{found.title}: holds no rows")
+        self.classes, self.class_of = self._classes()
+        table = pd.DataFrame({"key": np.array(keys), "split": np.array(splits)})
+        table["label"] = np.array([self.class_of[label] for label in number])[np.array(labels)]
+        given = found.parts[0].split is not None
+        if not given:
+            table["split"] = self._split(table)
+        self.splits = [list(SPLITS)[split] for split in table["split"]]
+        self.sizes = self._sizes(table)
+        self.counted = {
+            "split": "given" if given else dict(SHARES),
+            "empty": empty,
+            "repeated": int(table["key"].duplicated().sum()),
+            "two_labels": _keys_with_several(table, "label"),
+            "across_splits": _keys_with_several(table, "split"),
+            "foreign_letters": round(1 - float(np.mean(ascii_letters or [1])), 3),
+        }
+
+    def rows(self) -> Iterator[Row]:
+        """The second reading: the rows with their splits."""
+        for (_, _, text, label), split in zip(self._read(), self.splits):
+            yield Row(split, text, self.class_of.get(label, len(self.classes)))
+
+    def _read(self) -> Iterator[tuple[str, str | None, str, str]]:
+        """Place, given split, text and label of every row; ``DataError`` for what is no such."""
+        for part in self.found.parts:
+            for number, (text, label) in part.rows():
+                at = f"{part.place} {number}"
+                text = checked_text(text, at, self.columns.text)
+                yield at, part.split, text, _checked_label(label, at, self.columns.label)
+
+    def _classes(self) -> tuple[tuple[str, ...], dict[str, int]]:
+        """The classes in order, and the class of each label: ``1.0`` is ``1`` where both occur."""
+        where, labels = f"{self.found.title}, column {self.columns.label!r}", set(self.first)
+        whole = {label: match[1] for label in labels if (match := WHOLE.fullmatch(label))}
+        if whole and {label.casefold() for label in labels} & {"true", "false"}:
+            raise DataError(f"{where}: numbers beside True or False; write each class in one way")
+        name_of = {label: n if (n := whole.get(label)) in labels else label for label in labels}
+        classes = tuple(sorted(set(name_of.values()), key=_in_order(labels)))
+        if len(classes) == 1:
+            raise DataError(f"{where}: every label is {classes[0]!r}; a classifier needs two")
+        return classes, {label: classes.index(name) for label, name in name_of.items()}
+
+    def _split(self, table: pd.DataFrame) -> pd.Series:
+        """The split of each row: of every class the same shares, by the hash of the text, so equal
+        texts stay together; one with two labels is split as its first row is."""
+        texts = table.drop_duplicates("key").sort_values("key")
+        of_class = texts.groupby("label")["key"]
+        for label, count in of_class.size().items():
+            if count < LEAST:
+                name = self.classes[label]
+                raise DataError(
+                    f"{self.first[name]}, column {self.columns.label!r}: {name!r} has {count} "
+                    f"of the {LEAST} different texts that a split takes; is it mistyped?"
+                )
+        rank, size = of_class.cumcount(), of_class.transform("size")
+        test, held_out = (np.maximum(1, (share * size).round()) for share in SHARES.values())
+        train, validation, testing = range(len(SPLITS))
+        split = np.where(rank < test, testing, np.where(rank < test + held_out, validation, train))
+        return table["key"].map(pd.Series(split, texts["key"]))
+
+    def _sizes(self, table: pd.DataFrame) -> dict[str, tuple[int, ...]]:
+        """The rows of each class in every split; ``DataError`` where one lacks what it needs."""
+        counts = {
+            split: np.bincount(table["label"][table["split"] == n], minlength=len(self.classes))
+            for n, split in enumerate(SPLITS)
+        }
+        asked = {part.split for part in self.found.parts} | {"train"}
+        for split in SPLITS:
+            if split in asked and not counts[split].any():
+                raise DataError(f"{self.found.title}: {split} holds no rows")
+        for name, count in zip(self.classes, counts["train"]):
+            if not count:
+                raise DataError(f"{self.first[name]}: label {name!r} does not occur in train")
+        return {split: tuple(rows.tolist()) for split, rows in counts.items() if rows.any()}
+
+
+def split_key(text: str) -> int:
+    """A hash to split by, in another order than the one in which rows are stored: a split must not
+    be one end of that."""
+    return order_key(text) * SCATTER % 2**64
+
+
+def _in_order(labels: set[str]) -> Callable[[str], Any]:
+    """How labels are sorted: numbers as numbers, else by the alphabet."""
+    try:
+        values = {label: float(label) for label in labels}
+    except ValueError:
+        return lambda label: (label.casefold(), label)
+    return lambda label: (values[label], label)
+
+
+def _keys_with_several(table: pd.DataFrame, column: str) -> int:
+    """How many different texts have more than one value in a column."""
+    pairs = table[["key", column]].drop_duplicates()
+    return pairs["key"][pairs["key"].duplicated()].nunique()
+
+
+def _is_hub(source: str | Path) -> bool:
+    return str(source).startswith(HUB)
+
+
+def _on_hub(source: str, columns: Columns) -> Found:
+    """The splits of a dataset of the hub; without a test split the training rows, to be split."""
+    name = source.removeprefix(HUB)
+    if not name.strip():
+        raise DataError(f"{source}: the name of a dataset is missing, such as {HUB}owner/name")
+    try:
+        found = datasets.load_dataset(name)
+    except Exception as error:  # whatever its client, the network or the hub say
+        raise DataError(f"{source}: cannot be had from the Hugging Face hub ({error})") from error
+    names = {split: next((n for n in SPLITS[split] if n in found), None) for split in SPLITS}
+    if not names["train"]:
+        raise DataError(f"{source}: has no split 'train'; it has {', '.join(found)}")
+    if not names["test"]:
+        names = {"train": names["train"]}
+    parts, digests = [], {}
+    for split, name in names.items():
+        if name is None:
+            continue
+        for column in (columns.text, columns.label):
+            if column not in found[name].column_names:
+                raise DataError(
+                    f"{source}: no column {column!r}; there are: "
+                    f"{', '.join(found[name].column_names)}. Name yours by --text and --label"
+                )
+        read = partial(_hub_rows, found[name], columns)
+        digest = hashlib.sha256()
+        for _, (text, label) in read():
+            digest.update(f"{label}\t{text}\n".encode())
+        digests[split] = f"sha256:{digest.hexdigest()}"
+        parts.append(Part(split if len(names) > 1 else None, read, f"{source} {split} row"))
+    return Found(source.removeprefix(HUB), parts, digests, {}, 0, "Hugging Face hub")
+
+
+def _hub_rows(rows: datasets.Dataset, columns: Columns) -> Rows:
+    names = getattr(rows.features[columns.label], "names", None)
+    for number, row in enumerate(rows.select_columns([columns.text, columns.label]), 1):
+        label = row[columns.label]
+        if names is not None:  # the hub marks a row without a label by -1
+            label = names[label] if isinstance(label, int) and label >= 0 else None
+        yield number, (row[columns.text], label)
+
+
+def _on_disk(path: Path, columns: Columns) -> Found:
+    files = _files(path)
+    encodings = {file.name: encoding_of(file, columns.encoding) for file in files}
+    wanted = (columns.text, columns.label)
+    parts = [
+        Part(split, partial(read_table, file, wanted, encodings[file.name]), rows_of(file))
+        for file, split in files.items()
+    ]
+    digests = {file.name: f"sha256:{unchanged_digest(file)}" for file in files}
+    size = sum(file.stat().st_size for file in files)
+    return Found(path.resolve().name, parts, digests, encodings, size, "own file")
+
+
+def _files(path: Path) -> dict[Path, str | None]:
+    """The files to read and the split that each is; ``DataError`` for what has none."""
+    if path.is_file():
+        return {path: None}
+    if not path.is_dir():
+        raise DataError(f"{path}: no such file of texts, and no dataset of that name")
+    found: dict[str, Path] = {}
+    for file in sorted(path.iterdir()):
+        for split, names in SPLITS.items():
+            if file.stem.lower() in names and file.suffix.lower() in FORMS:
+                if split in found:
+                    raise DataError(f"{path}: {found[split].name} and {file.name} are both {split}")
+                found[split] = file
+    for split in ("train", "test"):
+        if split not in found:
+            raise DataError(f"{path}: has no file named {split} ({', '.join(FORMS)})")
+    return {found[split]: split for split in SPLITS if split in found}

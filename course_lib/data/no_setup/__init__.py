@@ -1,1 +1,0 @@
-"""A folder for ``PYTHONPATH`` in which pip finds a ``setuptools`` that runs nothing."""

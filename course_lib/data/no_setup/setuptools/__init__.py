@@ -1,1 +1,0 @@
-"""What pip finds in place of setuptools while it fetches a source package."""

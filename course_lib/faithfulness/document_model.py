@@ -1,0 +1,291 @@
+"""Networks as what the tests of ``course_lib.faithfulness`` take: functions of documents."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import datasets
+import numpy as np
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from course_lib.faithfulness.documents import (
+    BAR_AFTER,
+    WORDS_AT_ONCE,
+    Document,
+    length_batches,
+    words_of,
+)
+from course_lib.faithfulness.interventions import Answer
+
+
+class ReadableSystem(Protocol):
+    """What a ``DocumentModel`` asks of a system, as ``runs.systems.Network`` describes it."""
+
+    model: nn.Module
+    reads_sentences: bool
+    cut: Callable[..., list[list[str]]]
+    batch: Callable[..., tuple[Tensor, Tensor]]
+    forward: Callable[..., Any]
+    word_attention: Callable[..., dict[str, Tensor]]
+    attention_of: Callable[..., Tensor | None]
+    given: Callable[..., Any]
+    visible: Callable[..., Tensor]
+    change_vectors: Callable[..., Any]
+    see_states: Callable[..., Any]
+
+
+class Attended(NamedTuple):
+    """The ``attention`` of one document, its ``real`` places in the same shape, and ``answer``,
+    the model with its attention given: what ``faithfulness.interventions`` take."""
+
+    attention: np.ndarray
+    real: np.ndarray
+    answer: Answer
+
+
+class DocumentModel:
+    """A trained network as a function from documents to class probabilities.
+
+    Its documents are what the network reads: lists of words, or of sentences where the network
+    reads sentences. ``documents`` cuts rows of a corpus to that; nothing is cut afterwards, so no
+    word from behind the cut comes in for one that is removed. A mask word that is in no vocabulary,
+    as ``"⟨unknown⟩"``, stands for the unknown word. Everything raises ``ValueError`` while the
+    network is in training mode.
+    """
+
+    def __init__(self, system: ReadableSystem) -> None:
+        self.system = system
+
+    def documents(self, rows: datasets.Dataset) -> list[Document]:
+        """The rows' words, sentence by sentence where the network reads sentences."""
+        kept = [self.system.cut(row) for row in rows]
+        return kept if self.system.reads_sentences else [words_of(document) for document in kept]
+
+    @torch.inference_mode()
+    def __call__(self, documents: Sequence[Document]) -> np.ndarray:
+        """Class probabilities ``(documents, classes)``, in float64."""
+        return _probabilities(self._model()(*self._batch(documents)).logits)
+
+    def gradients(
+        self,
+        documents: Sequence[Document],
+        classes: np.ndarray,
+        scale: float = 1.0,
+        detached: bool = False,
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """As ``faithfulness.Gradients``: word vectors, and the slope of the log-odds there.
+
+        IRAM's vectors are what its LSTM reads before the highway, so n-grams belong to them.
+        ``ValueError`` for ``detached`` without any attention.
+        """
+
+        def found(some: list[Document], places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            return self._gradients(some, np.asarray(classes)[places], scale, detached)
+
+        return self._in_batches(documents, found, "gradients")
+
+    def attention_gradients(
+        self, documents: Sequence[Document], classes: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """As ``faithfulness.AttentionGradients``: all weights on words, and the log-odds' slopes.
+
+        They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
+        slope counts what passes through them. ``ValueError`` without any attention.
+        """
+
+        def found(some: list[Document], places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            return self._attention_gradients(some, np.asarray(classes)[places])
+
+        return self._in_batches(documents, found, "attention gradients")
+
+    def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
+        """Each of the family's reductions of attention to words, by name: an importance vector per
+        document. Empty for a network without attention."""
+        return self.answers(documents)[1]
+
+    def answers(
+        self, documents: Sequence[Document]
+    ) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+        """The probabilities that a call gives, and ``attention``, of the same pass."""
+
+        @torch.inference_mode()
+        def found(some: list[Document], _: np.ndarray) -> list[tuple[np.ndarray, dict]]:
+            self._model()
+            tokens, mask = self._batch(some)
+            output = self.system.forward(tokens, mask)
+            by_name = self.system.word_attention(output, mask)
+            parts = {name: _by_document(words, mask) for name, words in by_name.items()}
+            each = [{name: part[n] for name, part in parts.items()} for n in range(len(some))]
+            return list(zip(_probabilities(output.logits), each, strict=True))
+
+        per_document = self._in_batches(documents, found, "attention")
+        names = per_document[0][1] if per_document else ()
+        probabilities = np.array([row for row, _ in per_document])
+        return probabilities, {name: [one[name] for _, one in per_document] for name in names}
+
+    def states(self, documents: Sequence[Document]) -> list[np.ndarray]:
+        """What the attention of the first block or step weighs: ``(words, width)`` per document.
+
+        HAN's, the BiLSTM's and IRAM's are recurrent states, so neighbours have a part in them;
+        SANet's and AGT's are projected words. ``ValueError`` for another network.
+        """
+
+        seen: list[Tensor] = []
+
+        @torch.inference_mode()
+        def found(some: list[Document], _: np.ndarray) -> list[np.ndarray]:
+            tokens, mask = self._batch(some)
+            self._model()(tokens, mask)
+            return _of_words(seen[-1], mask)
+
+        handle = self.system.see_states(seen.append)
+        try:
+            return self._in_batches(documents, found, "states")
+        finally:
+            handle.remove()
+
+    def attended(self, document: Document) -> Attended:
+        """A document's attention and the network with that attention given.
+
+        HAN's is that of words within sentences; the sentences keep their weights. SANet's is
+        ``(blocks, words, words)``, IRAM's ``(steps, words + steps − 1)``, AGT's
+        ``(layers, words)``. ``ValueError`` without any attention.
+        """
+        model, (tokens, mask) = self._model(), self._batch([document])
+        with torch.inference_mode():
+            weights, output = self._attention(tokens, mask)
+        at_once = max(1, WORDS_AT_ONCE // mask.numel())
+
+        @torch.inference_mode()
+        def answer(attention: np.ndarray) -> np.ndarray:
+            parts = torch.from_numpy(attention).to(weights).split(at_once)
+            return np.concatenate([_probabilities(ask(part).logits) for part in parts])
+
+        def ask(part: Tensor) -> Any:
+            inputs = (tensor.expand(len(part), *tensor.shape[1:]) for tensor in (tokens, mask))
+            return model(*inputs, attention=self.system.given(part, output))
+
+        real = self.system.visible(weights, mask)[0]
+        return Attended(_array(weights[0]), _array(real).astype(bool), answer)
+
+    def _model(self) -> nn.Module:
+        model = self.system.model
+        if any(module.training for module in model.modules()):
+            raise ValueError(
+                "the model is in training mode, so dropout would be measured, too: "
+                "call system.model.eval() first"
+            )
+        return model
+
+    def _batch(self, documents: Sequence[Document]) -> tuple[Tensor, Tensor]:
+        sentences = self.system.reads_sentences
+        if sentences and any(words_of(d) and isinstance(d[0], str) for d in documents):
+            raise ValueError("documents takes sentences of words: this network reads sentences")
+        texts = [document if sentences else [words_of(document)] for document in documents]
+        return self.system.batch(texts)
+
+    def _attention(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any]:
+        """The network's attention over words, and its output; ``ValueError`` without any."""
+        output = self.system.forward(tokens, mask)
+        weights = self.system.attention_of(output)
+        if weights is None:
+            raise ValueError("this network has no attention")
+        return weights, output
+
+    def _in_batches(self, documents: Sequence[Document], found: Any, what: str) -> list[Any]:
+        """``found(documents, places)`` of each batch, in the order of the documents."""
+        lengths = np.array([len(words_of(document)) for document in documents])
+        results: list[Any] = [None] * len(documents)
+        with tqdm(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
+            for places in length_batches(lengths):
+                some = found([documents[place] for place in places], places)
+                for place, result in zip(places, some, strict=True):
+                    results[place] = result
+                bar.update(len(places))
+        return results
+
+    def _gradients(
+        self, documents: list[Document], classes: np.ndarray, scale: float, detached: bool
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        model, (tokens, mask) = self._model(), self._batch(documents)
+        options = {}
+        # cuDNN's recurrent layers refuse a backward pass in evaluation mode
+        with scaled_vectors(self.system, scale) as seen, torch.backends.cudnn.flags(enabled=False):
+            if detached:
+                with torch.no_grad():
+                    options["attention"] = self.system.given(*self._attention(tokens, mask))
+            log_odds = _log_odds(model(tokens, mask, **options).logits, classes)
+            vectors, at = seen[-1]
+            (slopes,) = torch.autograd.grad(log_odds.sum(), at)
+        return list(zip(*(_of_words(tensor, mask) for tensor in (vectors, slopes)), strict=True))
+
+    def _attention_gradients(
+        self, documents: list[Document], classes: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        model, (tokens, mask) = self._model(), self._batch(documents)
+        with torch.no_grad():
+            weights, output = self._attention(tokens, mask)
+        attention = self.system.given(weights.requires_grad_(), output)
+        with torch.backends.cudnn.flags(enabled=False):
+            log_odds = _log_odds(model(tokens, mask, attention=attention).logits, classes)
+            (slopes,) = torch.autograd.grad(log_odds.sum(), weights)
+        real = _array(mask.flatten(1)).astype(bool)
+        pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
+        return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
+
+
+@contextmanager
+def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
+    """While it lasts, a network reads ``scale`` times its word vectors; the list receives, for each
+    pass, the vectors as they were and as they are read, for which gradients are computed."""
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def scaled(x: Tensor) -> Tensor:
+        at = (scale * x.detach()).requires_grad_()
+        seen.append((x.detach(), at))
+        return at
+
+    handle = system.change_vectors(scaled)
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+def _log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:
+    """log p_j / (1 − p_j) of each document's class j, ``(batch,)``."""
+    chosen = torch.from_numpy(classes).to(logits.device).unsqueeze(1)
+    others = logits.scatter(1, chosen, -torch.inf).logsumexp(1)
+    return logits.gather(1, chosen).squeeze(1) - others
+
+
+def _of_words(vectors: Tensor, mask: Tensor) -> list[np.ndarray]:
+    """Vectors of all words, as the network makes them, as ``(words, width)`` of each document."""
+    if mask.dim() == 3:  # they are ``(real sentences, words, width)``
+        per_document, mask = mask.sum((1, 2)), mask[mask.any(2)]
+    else:
+        per_document = mask.sum(1)
+    return np.split(_array(vectors[mask]), per_document.cumsum(0).tolist()[:-1])
+
+
+def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:
+    """All weights on words, ``(batch, rows, words)``, padding included."""
+    if weights.shape == mask.shape:  # HAN, BiLSTM
+        return _array(weights.flatten(1).unsqueeze(1))
+    return _array(weights[..., : mask.shape[1]].flatten(1, -2))
+
+
+def _by_document(words: Tensor, mask: Tensor) -> list[np.ndarray]:
+    """The values of real words, document by document."""
+    values = zip(_array(words), _array(mask).astype(bool), strict=True)
+    return [row[real] for row, real in values]
+
+
+def _probabilities(logits: Tensor) -> np.ndarray:
+    return logits.double().softmax(1).cpu().numpy()
+
+
+def _array(values: Tensor) -> np.ndarray:
+    return values.detach().double().cpu().numpy()

@@ -1,0 +1,359 @@
+"""A file of one's own as a dataset: every form gives the same rows, and what is wrong is named."""
+
+import json
+import os
+import subprocess
+import sys
+
+import datasets
+import pytest
+from custom_files import ROWS, TINY, UNICODE, delimited, not_utf8, parquet, write
+from sweeping import sweep
+
+from course_kit.research import report
+from course_kit.research.grid import groups as grid
+from course_lib import cli
+from course_lib.data import custom_texts, tables
+from course_lib.data.corpus import load_corpus
+from course_lib.data.custom_data import Columns, summary_of
+from course_lib.data.readers import order_key
+from course_lib.data.tables import read_table
+from course_lib.explore import explore_documents, read_text
+from course_lib.files import REPOSITORY, DataError, file_digest
+from course_lib.runs import records
+from course_lib.runs.run import load_run, train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.views import show_reading
+from course_lib.views.reading_view import page
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+def prepared(path, columns=UNICODE):
+    return load_corpus(custom_texts(path, columns))
+
+
+@pytest.mark.parametrize("form", [".tsv", ".jsonl", ".parquet"])
+def test_every_form_gives_the_same_rows(form, tmp_path):
+    first, other = prepared(write(tmp_path / "a.csv")), prepared(write(tmp_path / f"a{form}"))
+    assert other.provenance.content == first.provenance.content
+    assert other.card.classes == ("bad", "fine", "good") and other.card.title == f"a{form}"
+
+
+def test_the_split_is_by_class_and_the_same_each_time(tmp_path, monkeypatch):
+    corpus = prepared(write(tmp_path / "a.csv"))
+    assert corpus.card.sizes == {"train": (5, 5, 5), "validation": (1, 1, 1), "test": (2, 2, 2)}
+    texts = [text for rows in corpus.splits.values() for text in rows["text"]]
+    assert sorted(texts) == sorted(text for text, _ in ROWS)
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "elsewhere"))
+    again = prepared(write(tmp_path / "a.csv", ROWS[::-1]))
+    assert again.provenance.content == corpus.provenance.content
+
+
+def test_numbers_are_classes_in_their_order(tmp_path):
+    rows = [(text, {"bad": "10", "fine": "2", "good": "-1"}[label]) for text, label in ROWS]
+    assert prepared(write(tmp_path / "a.csv", rows)).card.classes == ("-1", "2", "10")
+
+
+def test_a_folder_brings_its_own_split(tmp_path):
+    for name, rows in (("train.csv", ROWS[:12]), ("dev.jsonl", ROWS[12:15]), ("test.csv", ROWS)):
+        write(tmp_path / name, rows)
+    corpus = prepared(tmp_path)
+    sizes = {split: len(rows) for split, rows in corpus.splits.items()}
+    assert sizes == {"train": 12, "validation": 3, "test": 24}
+    assert corpus.provenance.reading["across_splits"] == 15
+    assert "15 texts stand in more than one split" in " ".join(summary_of(corpus))
+
+
+def test_equal_texts_stay_in_one_split_and_are_counted(tmp_path):
+    rows = ROWS * 2 + [(ROWS[0][0], "good"), ("", "fine")]
+    corpus = prepared(write(tmp_path / "a.csv", rows))
+    per_split = [set(rows["text"]) for rows in corpus.splits.values()]
+    assert sum(map(len, per_split)) == len(set.union(*per_split)) == 25
+    told = corpus.provenance.reading
+    counted = {name: told[name] for name in ("repeated", "two_labels", "across_splits", "empty")}
+    assert counted == {"repeated": 25, "two_labels": 1, "across_splits": 0, "empty": 1}
+    assert "1 texts occur with more than one label" in summary_of(corpus)
+
+
+def test_the_record_of_the_data_says_how_it_was_read(tmp_path):
+    path = write(tmp_path / "a.csv")
+    about = prepared(path).provenance
+    assert about.files == {"a.csv": f"sha256:{file_digest(path)}"}
+    assert about.reading["encoding"] == {"a.csv": "utf-8"}
+    assert about.reading["counts"]["test"] == {"bad": 2, "fine": 2, "good": 2}
+    assert str(tmp_path) not in json.dumps([about.files, about.reading, about.dataset])
+
+
+def test_the_name_says_how_it_was_read_and_the_file_is_needed_only_once(tmp_path, own_cache):
+    path = write(tmp_path / "größe (1).csv")
+    name = custom_texts(path, UNICODE)
+    assert name.startswith("größe__1_.csv@") and name != custom_texts(path)
+    path.unlink()
+    assert load_corpus(name).card.name == name
+    with pytest.raises(DataError, match=r"a.csv@0123456789ab: not in the cache here; give the pa"):
+        load_corpus("a.csv@0123456789ab")
+
+
+def test_columns_are_named_and_further_ones_left_out(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [("x", label, text) for text, label in ROWS]
+    path.write_text(delimited(rows, heading=("id", "stars", "review")))
+    corpus = prepared(path, Columns("review", "stars", tokeniser="unicode"))
+    assert corpus.card.classes == ("bad", "fine", "good")
+    assert corpus.provenance.reading["columns"] == {"text": "review", "label": "stars"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_encodings_are_detected_or_given(encoding, tmp_path):
+    rows = [(f"{text} Café", label) for text, label in ROWS]
+    path = tmp_path / "a.csv"
+    path.write_text(delimited(rows), encoding=encoding)
+    given = "windows-1252" if encoding == "cp1252" else None
+    corpus = prepared(path, Columns(encoding=given, tokeniser="unicode"))
+    assert all(text.endswith("Café") for text in corpus.splits["train"]["text"])
+    assert f"read as {encoding}" in summary_of(corpus)[0]
+
+
+def test_markup_is_text(tmp_path):
+    rows = [(f"<script>alert({n})</script> & <b>{text}</b>", label)
+            for n, (text, label) in enumerate(ROWS)]  # fmt: skip
+    corpus = prepared(write(tmp_path / "a.csv", rows))
+    assert all(text.startswith("<script>alert(") for text in corpus.splits["train"]["text"])
+    name, folder = corpus.card.name, tmp_path / "run"
+    run = train(RunSpec("han", name, "small", TINY, device="cpu", threads=1), folder)
+    shown = page(show_reading(read_text(run, corpus.splits["test"][0])))
+    assert "script" in shown and "<script>alert(" not in shown
+    assert all(f"{name} 0." in shown for name in ("bad", "fine", "good"))
+    sweep(explore_documents(run, corpus.splits["test"]))
+
+
+def test_other_languages_are_told(tmp_path):
+    rows = [(f"Фильм номер {n}: {text}", label) for n, (text, label) in enumerate(ROWS)]
+    path = write(tmp_path / "a.csv", rows)
+    assert "read it with --words unicode" in summary_of(prepared(path, Columns()))[-1]
+    assert "--words" not in " ".join(summary_of(prepared(path)))
+
+
+WITHOUT = delimited([(text, "bad") for text, _ in ROWS])
+BOM_FREE = "text,label\na,b\n".encode("utf-16-le")
+TRUTHS = [(text, {"bad": "True", "fine": "2", "good": "1"}[label]) for text, label in ROWS]
+SAID = [
+    ("a.csv", delimited(ROWS, heading=("review", "label")),
+     "a.csv row 1: no column 'text'; there are: 'review', 'label'. Name yours by --text"),
+    ("a.csv", delimited([(*r, "x") for r in ROWS], heading=("text", "label", "text")),
+     "a.csv row 1: more than one column 'text'"),
+    ("a.csv", "text;label\na;b\n", "there are: 'text;label'"),
+    ("a.csv", "", "no column 'text'; there are: none"),
+    ("a.csv", BOM_FREE, "a.csv row 1: no column 'text'; there are: 't"),
+    ("a.csv", "text,label\n", "a.csv: holds no rows"),
+    ("a.csv", WITHOUT, "a.csv, column 'label': every label is 'bad'; a classifier needs two"),
+    ("a.csv", delimited([*ROWS, ("Fair.", "Fien")]),
+     "a.csv row 26, column 'label': 'Fien' has 1 of the 3 different texts that a split takes"),
+    ("a.csv", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]), "'zzz' has 2 of the 3"),
+    ("a.csv", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': ' ' is no label"),
+    ("a.csv", delimited(ROWS) + "Well, I do not know,bad\n",
+     "a.csv row 26: 3 columns, and the heading has 2; a text that holds the delimiter needs quot"),
+    ("a.csv", delimited(ROWS) + '"Well, bad\n', "a.csv after row 25: cannot be read (unexpected"),
+    ("a.csv", delimited([(t, n) for n in range(300) for t, _ in ROWS]),
+     "more than 256 different labels; is it the right column"),
+    ("a.csv", delimited(TRUTHS), "a.csv, column 'label': numbers beside True or False"),
+    ("a.csv", delimited([ROWS[0], ("Café", "bad")]).encode("latin-1"),
+     "a.csv line 3: is not utf-8; say the file's own by --encoding; old Windows programs write cp"),
+    ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: is no object with text, la"),
+    ("a.jsonl", '{"text": "a"}\n', "a.jsonl line 1: no column 'label'; there are: 'text'"),
+    ("a.jsonl", '{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
+    ("a.jsonl", '{"text": "a", "label": null}\n', "line 1, column 'label': None is no label"),
+    ("a.jsonl", b'\n{"text": "caf\xe9", "label": 1}\n', "a.jsonl line 2: is not utf-8"),
+    ("a.jsonl", "{", "a.jsonl line 1: is not JSON"),
+    ("a.jsonl", 100_000 * "[", "a.jsonl line 1: is not JSON"),
+    ("a.jsonl", r'{"text": "a\ud800", "label": 1}', "line 1, column 'text': '\\ud800' is half"),
+    ("a.jsonl", r'{"text": "a", "label": "\ud800"}', "line 1, column 'label': '\\ud800' is half"),
+    ("a.parquet", b"PAR1", "a.parquet after row 0: cannot be read (Parquet file size is 4 bytes"),
+    ("a.parquet", parquet(text=not_utf8("one\xff", "two"), label=["a", "b"]),
+     "a.parquet: is not utf-8"),
+    ("a.parquet", parquet(text=["one", "two"], label=[1.0, float("nan")]),
+     "a.parquet row 2, column 'label': nan is no label"),
+    ("a.xlsx", b"PK", "a.xlsx: the form '.xlsx' is not read; .csv, .tsv, .jsonl, .parquet are"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "says"), SAID, ids=[case[2][:40] for case in SAID])
+def test_bad_input_is_one_sentence_with_its_place(name, content, says, tmp_path, own_cache):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError) as error:
+        custom_texts(path, UNICODE)
+    assert says in str(error.value) and "\n" not in str(error.value)
+    assert not list(own_cache.rglob("*.arrow"))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "says"),
+    [("ascii", "a.csv: is not ascii; say the file's own")]
+    + [(name, "is no encoding of text; try utf-8") for name in
+       ("klingon", "rot13", "base64", "undefined", "utf-8\0", "")]
+    + [("punycode", "no encoding of text"), ("unicode_escape", "'\\\\ud800' is half of a char")],
+)  # fmt: skip
+def test_another_encoding_is_told_in_one_sentence(encoding, says, tmp_path):
+    rows = [ROWS[0], ("Caf\xe9 \\ud800", "bad"), *ROWS[1:]]
+    (tmp_path / "a.csv").write_text(delimited(rows), encoding="latin-1")
+    with pytest.raises(DataError, match=says):
+        custom_texts(tmp_path / "a.csv", Columns(encoding=encoding, tokeniser="unicode"))
+
+
+@pytest.mark.parametrize("damage", [slice(4, 60), slice(-60, -20)])
+def test_damaged_parquet_names_its_file(tmp_path, damage):
+    path = write(tmp_path / "a.parquet")
+    data = bytearray(path.read_bytes())
+    data[damage] = bytes(len(data[damage]))
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"a\.parquet after row 0: cannot be read"):
+        custom_texts(path, UNICODE)
+
+
+def test_a_number_is_one_class_however_it_is_written(tmp_path):
+    rows = [(f"{text} {n}", label) for text, label in ROWS for n, label in
+            enumerate({"bad": (1, 1.0), "fine": (2, 2), "good": (2.5, 2.5)}[label])]  # fmt: skip
+    corpus = prepared(write(tmp_path / "a.jsonl", rows))
+    assert corpus.card.classes == ("1", "2", "2.5")
+    assert [sum(sizes) for sizes in zip(*corpus.card.sizes.values())] == [16, 16, 16]
+
+
+def test_the_split_is_no_end_of_the_stored_order(tmp_path):
+    """Rows are stored by a hash of their text; test rows must be spread over all of that order."""
+    rows = [(f"Text {n}", "ab"[n % 2]) for n in range(400)]
+    corpus = prepared(write(tmp_path / "a.csv", rows))
+    stored = sorted((order_key(text), split) for split, rows in corpus.splits.items()
+                    for text in rows["text"])  # fmt: skip
+    halves = [[split for _, split in stored[half]] for half in (slice(200), slice(200, 400))]
+    assert all(25 < half.count("test") < 55 for half in halves)
+
+
+def test_a_folder_must_hold_what_is_needed(tmp_path):
+    write(tmp_path / "train.csv")
+    with pytest.raises(DataError, match=r"has no file named test \(.csv, .tsv, .jsonl"):
+        custom_texts(tmp_path, UNICODE)
+    write(tmp_path / "test.csv", [("New.", "new"), ("Newer.", "new"), *ROWS])
+    with pytest.raises(DataError, match=r"test.csv row 2: label 'new' does not occur in train"):
+        custom_texts(tmp_path, UNICODE)
+    (tmp_path / "test.csv").write_text("text,label\n")
+    with pytest.raises(DataError, match=r": test holds no rows"):
+        custom_texts(tmp_path, UNICODE)
+    write(tmp_path / "test.jsonl")
+    with pytest.raises(DataError, match=r"test.csv and test.jsonl are both test"):
+        custom_texts(tmp_path, UNICODE)
+
+
+def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
+    """What stands first is there before what stands last is read, and a field has a limit."""
+    path = tmp_path / "a.csv"
+    path.write_text(delimited(ROWS * 500) + "a,b,c\n")
+    rows = read_table(path, ("text", "label"), "utf-8")
+    assert next(rows) == (2, ROWS[0])
+    with pytest.raises(DataError, match=r"a.csv row 12002: 3 columns"):
+        list(rows)
+    monkeypatch.setattr(tables, "LONGEST", 1000)
+    path.write_text(delimited(ROWS) + '"An open quote, ' + 500 * "a,b\n")
+    with pytest.raises(DataError, match=r"after row 25: .*larger than field limit \(1000\)"):
+        custom_texts(path, UNICODE)
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+
+
+def test_a_run_is_read_in_another_process_and_stands_in_the_table(tmp_path, places):
+    path = write(tmp_path / "films.csv")
+    spec = RunSpec("han", str(path), "small", TINY, device="cpu", threads=1)
+    assert spec.dataset.startswith("films.csv@")
+    assert spec.id.startswith("han-films.csv_") and "@" not in spec.id
+    folder = records.RUNS / spec.id
+    done = train(spec, folder)
+    assert done.record["data"]["reading"]["counts"]["train"] == {"bad": 5, "fine": 5, "good": 5}
+    assert done.record["sizes"] == {"train": 15, "validation": 3, "test": 6}
+    code = (
+        "import sys; from pathlib import Path; from course_lib.runs import load_run\n"
+        "run = load_run(Path(sys.argv[1])); row = run.corpus.splits['test'][0]\n"
+        "print(run.system.read(row).answer, len(run.system.classes))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, folder], cwd=REPOSITORY, env=os.environ,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    reading = done.system.read(done.corpus.splits["test"][0])
+    assert told.stdout.split() == [*reading.answer.split(), "3"]
+    assert (
+        report.own_table([done.record])
+        .splitlines()[2]
+        .startswith("| films.csv | han small, epochs1, hidden4")
+    )
+    assert report.own_table([done.record]).endswith("(1 seed) | 33.3 |")
+
+
+def test_typed_texts_are_split_as_the_file_was(tmp_path):
+    name = custom_texts(write(tmp_path / "a.csv"), UNICODE)
+    spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
+    train(spec, tmp_path / "run")
+    tokens = load_run(tmp_path / "run").system.read("映画は良い。Don't!").tokens
+    assert tokens == ("映", "画", "は", "良", "い", "。", "Don't", "!")
+
+
+def test_an_entry_of_the_grid_takes_a_path(tmp_path, monkeypatch):
+    write(tmp_path / "films.csv")
+    monkeypatch.setattr(grid, "REPOSITORY", tmp_path)
+    file = tmp_path / "grid.yaml"
+    file.write_text("mine:\n - {system: han, dataset: films.csv, preset: small, seeds: [0, 1]}\n")
+    specs = grid.read_grid(file)["mine"]
+    assert [spec.seed for spec in specs] == [0, 1]
+    assert specs[0].dataset.startswith("films.csv@") and "films.csv" in grid.describe({"g": specs})
+    file.write_text("mine:\n - {system: han, dataset: other.csv, preset: small}\n")
+    with pytest.raises(SpecError, match=r"group 'mine', entry 1: .*other.csv: no such file of te"):
+        grid.read_grid(file)
+
+
+def test_the_command_tells_what_it_found_and_refuses_in_a_sentence(tmp_path, monkeypatch, capsys):
+    path = write(tmp_path / "films.csv")
+    assert cli.main(["data", str(path), "--words", "unicode"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("films.csv@") and "24 texts in 3 classes" in told.err
+    assert cli.main(["run", "--dataset", str(tmp_path / "no.csv")]) == 2
+    assert capsys.readouterr().err.endswith(
+        "no.csv: no such file of texts, and no dataset of that name\n"
+    )
+    assert cli.main(["run", "--dataset", "toy", "--text", "body"]) == 2
+    assert capsys.readouterr().err == "error: --text is for a file of your own, and toy is none\n"
+
+
+def test_a_dataset_of_the_hub_is_read_by_its_name(monkeypatch):
+    """What the hub sends, without a network: classes by name, its split, unlabelled texts."""
+    features = datasets.Features(
+        {
+            "text": datasets.Value("string"),
+            "label": datasets.ClassLabel(names=["bad", "fine", "good"]),
+        }
+    )
+
+    def split(rows):
+        texts, labels = zip(*rows)
+        return datasets.Dataset.from_dict({"text": texts, "label": labels}, features=features)
+
+    asked = []
+    found = {"train": split(ROWS), "test": split(ROWS[:9])}
+    monkeypatch.setattr(datasets, "load_dataset", lambda name: asked.append(name) or found)
+    corpus = prepared("hf:someone/films")
+    assert asked == ["someone/films"] and corpus.card.name.startswith("someone_films@")
+    assert corpus.card.classes == ("bad", "fine", "good")
+    assert corpus.card.sizes == {"train": (8, 8, 8), "test": (3, 3, 3)}
+    found["test"] = split([("Unlabelled.", -1), *ROWS])
+    with pytest.raises(DataError, match=r"hf:someone/films test row 1, column 'label': None is no"):
+        prepared("hf:someone/films")
+    del found["test"]
+    assert prepared("hf:someone/films").card.sizes["test"] == (2, 2, 2)
+    monkeypatch.setattr(datasets, "load_dataset", lambda name: 1 / 0)
+    with pytest.raises(DataError, match=r"hf:someone/films: cannot be had from the Hugging Face h"):
+        prepared("hf:someone/films")

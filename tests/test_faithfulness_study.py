@@ -1,0 +1,304 @@
+"""A recorded network put through every test of faithfulness, and its attention changed while its
+texts stay: the records, the command, and that the report can read them."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from recorded import spec_of, tiny_vectors
+
+from course_kit.research import report
+from course_kit.research.faithfulness import erasure_record
+from course_kit.research.faithfulness.changed_attention import record_interventions
+from course_kit.research.faithfulness.erasure_record import (
+    AGREEMENT,
+    ALL,
+    INTERVENTIONS,
+    by_limit,
+    record_agreement,
+    record_faithfulness,
+)
+from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
+from course_lib import cli, faithfulness
+from course_lib.faithfulness import agreement, interventions
+from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.faithfulness.documents import predicted
+from course_lib.runs import records
+from course_lib.runs.model_card import DIGEST
+from course_lib.runs.records import StaleRun, load_records
+from course_lib.runs.run import train
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.weights import publish_weights
+
+TEXTS, SLOW = 5, 2
+ALWAYS = {
+    "attention", "α · ∇α", "gradient × input", "gradient × input, attention detached",
+    "integrated gradients", "leave-one-out", "random",
+}  # fmt: skip
+FURTHER = {"han": set(), "iram": {"attention, step 1", "attention, step 2"}}
+
+
+@pytest.fixture(scope="module", params=FURTHER)
+def names(request, tmp_path_factory):
+    """A recorded network, and the folder of a run of it with another seed."""
+    place, spec = tmp_path_factory.mktemp("recorded"), spec_of(request.param)
+    other = replace(spec, seed=7)
+    with pytest.MonkeyPatch.context() as patch, tiny_vectors(place):
+        patch.setattr(records, "RUNS", place / "runs")
+        patch.setattr(records, "RESULTS", place / "results")
+        patch.setattr(erasure_record, "SLOW_TEXTS", SLOW)
+        patch.setattr(agreement, "DRAWS", 100)
+        patch.setattr(interventions, "ROUNDS", 3)
+        train(spec, records.RUNS / spec.id)
+        publish_weights(records.RUNS / spec.id)
+        train(other, records.RUNS / other.id)
+        yield spec.id, str(records.RUNS / other.id)
+
+
+@pytest.fixture(scope="module")
+def name(names):
+    return names[0]
+
+
+def recorded(name, kind, *arguments):
+    """What the command writes."""
+    assert cli.main(["faithfulness", name, "--texts", str(TEXTS), *arguments]) == 0
+    return json.loads(study_path(name, kind).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def made(name):
+    return recorded(name, ALL)
+
+
+@pytest.fixture(scope="module")
+def changed(names):
+    return recorded(names[0], INTERVENTIONS, "--only", "interventions", "--beside", names[1])
+
+
+def means(part):
+    """All means of a part of a record, wherever they are in it."""
+    if isinstance(part, list):
+        return [mean for each in part for mean in means(each)]
+    if not isinstance(part, dict):
+        return []
+    return [part] if "low" in part else [mean for each in part.values() for mean in means(each)]
+
+
+def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
+    tested = choose_run(name, TEXTS)
+    assert made["command"] == f"attention-course faithfulness {name} --texts {TEXTS} --seed 0"
+    assert (made["id"], made["texts"], made["slow_texts"], made["test_texts"]) == (
+        name, TEXTS, SLOW, 200,
+    )  # fmt: skip
+    assert made["data"] == tested.run.record["data"]["content"]
+    assert made["weights"] == tested.run.record[DIGEST]
+    assert made["sample"] == tested.digest != choose_run(name, TEXTS, seed=1).digest
+    assert made["environment"]["device"].startswith("cpu") and made["seconds"] > 0
+    assert made["shares"] == list(faithfulness.SHARES)
+    assert made["removals"].keys() == {"deletion", "masking"}
+    names = ALWAYS | FURTHER[tested.run.record["spec"]["system"]]
+    for found in made["removals"].values():
+        assert found["words_to_flip"].keys() >= names
+        for measure in ("comprehensiveness", "sufficiency"):
+            assert sum(found[measure]["limits"].values()) == SLOW
+            assert found[measure]["rankings"].keys() == found["words_to_flip"].keys()
+            for figures in found[measure]["rankings"].values():
+                assert len(figures["by_share"]) == 5 and figures["aopc"]["counted"] == TEXTS
+    assert load_records()[0]["id"] == name  # the folder of faithfulness holds no run
+    shown = means(made["removals"]) + means(made["kendall"])
+    assert len(shown) > 100
+    for mean in shown:
+        assert mean["mean"] is None if not mean["counted"] else (
+            mean["low"] <= mean["mean"] <= mean["high"]
+        )  # fmt: skip
+
+
+def test_its_figures_are_the_librarys_with_words_removed_as_it_says(made, name):
+    tested = choose_run(name, TEXTS)
+    model, documents = tested.model, tested.documents
+    for removal, mask in (("deletion", None), ("masking", MASK)):
+        scores = faithfulness.leave_one_out(model, documents, mask)
+        found = made["removals"][removal]
+        for measure in ("comprehensiveness", "sufficiency"):
+            losses = getattr(faithfulness, measure)(model, documents, scores, mask=mask)
+            figures = found[measure]["rankings"]["leave-one-out"]
+            assert figures["aopc"]["mean"] == pytest.approx(losses.mean(), abs=1e-4)
+            shares = [mean["mean"] for mean in figures["by_share"]]
+            np.testing.assert_allclose(shares, losses.mean(0), atol=1e-4)
+            other = found[measure]["rankings"]["random"]["aopc"]["mean"]
+            gap = figures["aopc"]["mean"] - other
+            assert figures["minus_random"]["mean"] == pytest.approx(gap, abs=1e-4)
+        flips = faithfulness.words_to_flip(model, documents[:SLOW], scores[:SLOW], mask)
+        assert found["words_to_flip"]["leave-one-out"]["mean"] == pytest.approx(
+            flips.mean(), abs=1e-4
+        )
+        tau = faithfulness.kendall(tested.attention()["attention"], [np.abs(s) for s in scores])
+        pair = made["kendall"][f"attention–leave-one-out, {removal}"]
+        assert pair["mean"] == pytest.approx(np.nanmean(tau), abs=0.03)  # near ties in float32
+
+
+def test_exact_and_searched_limits_are_kept_apart_from_sampled_ones():
+    how = ("exact", "sampled", "beam", "exact")
+    found = by_limit(np.array([0.0, 0.25, 0.5, np.nan]), how, seed=0)
+    assert found["exact or beam"] == {
+        "mean": 0.25, "low": 0.0, "high": 0.5, "counted": 2, "left_out": 1,
+    }  # fmt: skip
+    assert found["sampled"]["mean"] == 0.25
+    assert by_limit(np.array([0.5]), ("beam",), 0).keys() == {"exact or beam"}
+
+
+def test_no_word_of_a_text_is_in_the_record(made, name):
+    found = set(re.findall(r"\w+", json.dumps(made, ensure_ascii=False)))
+    ours = {word for key in (*made, "attention gradient") for word in re.findall(r"\w+", key)}
+    documents = choose_run(name, 50).documents
+    long = {w for document in documents for w in faithfulness.words_of(document) if len(w) > 4}
+    assert long and not (long & found) - ours
+
+
+def test_the_seed_decides_and_a_smaller_sample_is_the_beginning_of_a_larger_one(made, name):
+    again, other = (record_faithfulness(choose_run(name, TEXTS, seed)) for seed in (0, 1))
+    for key in made.keys() - {"command", "seconds"}:
+        assert again[key] == made[key], key
+    assert other["removals"] != again["removals"] and other["sample"] != again["sample"]
+    assert choose_run(name, 2).documents == choose_run(name, TEXTS).documents[:2]
+
+
+def test_what_cannot_be_tested_is_refused_before_anything_is_written(
+    made, names, capsys, monkeypatch
+):
+    name, other = names
+    before = study_path(name, ALL).read_bytes()
+    for arguments, says in (
+        (["nobody"], f"no recorded network 'nobody'; there are: {name}"),
+        ([name, "nobody"], "no recorded network 'nobody'"),
+        ([name, "--texts", "201"], "texts takes a whole number from 1 to 200"),
+        ([name, "--texts", "0"], "got 0"),
+        ([name, "--beside", other], "--beside goes with --only interventions"),
+    ):
+        assert cli.main(["faithfulness", *arguments]) == 2
+        assert says in capsys.readouterr().err
+    assert study_path(name, ALL).read_bytes() == before
+    monkeypatch.setattr(records, "prepared_content", lambda dataset: "other rows")
+    with pytest.raises(StaleRun, match="other data"):
+        choose_run(name, 2)
+
+
+def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path, monkeypatch):
+    spec = RunSpec("tfidf", "toy", "words", device="cpu", threads=1)
+    train(spec, tmp_path / spec.id)
+    with pytest.raises(SpecError, match="is no network, so it has no attention to test"):
+        choose_run(str(tmp_path / spec.id))
+    monkeypatch.setattr(DocumentModel, "attention", lambda self, documents: {})
+    for make in (record_faithfulness, record_agreement, record_interventions):
+        with pytest.raises(SpecError, match="has no attention"):
+            make(choose_run(name, 2))
+
+
+def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):
+    """A recorded network differs from its run by float16 alone."""
+    folder = str(records.RUNS / name)
+    found = recorded(folder, AGREEMENT, "--only", "agreement")
+    assert study_path(folder, AGREEMENT) == study_path(name, AGREEMENT)
+    assert found["command"] == (
+        f"attention-course faithfulness runs/{name} --texts {TEXTS} --seed 0 --only agreement"
+    )
+    assert found["weights"] == choose_run(folder, 1).run.record["weights"] != made["weights"]
+    assert found.keys() == made.keys() - {"slow_texts", "shares", "removals"}
+    for key in ("id", "seed", "texts", "test_texts", "words", "sample", "data"):
+        assert found[key] == made[key]
+    assert found["kendall"].keys() == {
+        "attention–gradient", "attention–gradient, attached", "attention–random",
+        "attention–leave-one-out, deletion", "gradient–leave-one-out, deletion",
+    }  # fmt: skip
+    for pair, mean in found["kendall"].items():
+        assert mean["mean"] == pytest.approx(made["kendall"][pair]["mean"], abs=0.1), pair
+    assert report.faithfulness_records() == {name: made}  # no other record was written
+
+
+def test_agreement_is_kendalls_tau_of_absolute_gradients_and_differences(name):
+    tested = choose_run(str(records.RUNS / name), TEXTS)
+    model, documents = tested.model, tested.documents
+    attention = tested.attention()["attention"]
+    gradient = faithfulness.gradient_times_input(model.gradients, model, documents, detached=True)
+    taus = faithfulness.kendall(attention, [np.abs(scores) for scores in gradient])
+    found = record_agreement(tested)["kendall"]["attention–gradient"]
+    assert found["mean"] == pytest.approx(np.nanmean(taus), abs=1e-4)
+    assert found["deviation"] == pytest.approx(np.nanstd(taus), abs=1e-4)
+    signed = faithfulness.kendall(attention, gradient)
+    assert abs(np.nanmean(signed) - np.nanmean(taus)) > 1e-3  # so that the test can fail
+
+
+def test_the_report_reads_the_records(made, changed, name):
+    found = {name: made}
+    rankings = made["removals"]["deletion"]["words_to_flip"]
+    assert report.faithfulness_table(records=found).count("\n") == 1 + len(rankings)
+    assert report.agreement_table(found).count("\n") == 2
+    report.faithfulness_figure(name, found)
+    assert report.interventions_records() == {name: changed}
+    assert report.interventions_table({name: changed}).count("\n") == 2
+
+
+# Attention that changes while the texts stay
+
+
+def test_shuffles_and_adversaries_are_those_of_the_texts_one_by_one(changed, name):
+    tested = choose_run(name, TEXTS)
+    shuffled, divergence, change, cosines = [], [], [], []
+    for document, states in zip(tested.documents, tested.model.states(tested.documents)):
+        attention, real, answer = tested.model.attended(document)
+        adversary = faithfulness.adversarial_attention(answer, attention, real)
+        shuffled.append(faithfulness.permutation_change(answer, attention, real))
+        divergence.append(adversary.divergence)
+        change.append(adversary.change)
+        norms = np.linalg.norm(states, axis=1) * np.linalg.norm(states.mean(0))
+        cosines.append((states @ states.mean(0) / norms).mean())
+    assert np.ptp(divergence) > 0  # so that the halves below can differ
+    _, certainty = predicted(tested.model, tested.documents)
+    more = certainty > np.median(certainty)
+    assert changed["certainty"]["mean"] == pytest.approx(certainty.mean(), abs=1e-4)
+    assert changed["certainty"]["median"] == pytest.approx(np.median(certainty), abs=1e-4)
+    for part, by_text in (
+        (changed["permutation"]["change"], shuffled),
+        (changed["adversary"]["divergence"], divergence),
+    ):
+        values = np.array(by_text)
+        assert part["all"]["mean"] == pytest.approx(values.mean(), abs=1e-4)
+        assert part["certain"]["mean"] == pytest.approx(values[more].mean(), abs=1e-4)
+        assert part["hesitant"]["mean"] == pytest.approx(values[~more].mean(), abs=1e-4)
+        assert part["certain"]["counted"] + part["hesitant"]["counted"] == TEXTS
+    assert changed["adversary"]["change"]["mean"] == pytest.approx(np.mean(change), abs=1e-4)
+    assert changed["adversary"]["change"]["high"] <= changed["adversary"]["epsilon"]
+    assert changed["conicity"]["mean"] == pytest.approx(np.mean(cosines), abs=1e-4)
+
+
+def test_another_seed_is_compared_on_the_same_texts(changed, names):
+    mine, theirs = (choose_run(one, TEXTS) for one in names)
+    ((beside, found),) = changed["other_seeds"].items()
+    assert beside == theirs.run.record["id"] and found["kendall"]["counted"] <= TEXTS
+    assert changed["command"].endswith(f"--only interventions --beside runs/{beside}")
+    words = [tested.model.attention(mine.documents)["attention"] for tested in (mine, theirs)]
+    tau = np.nanmean(faithfulness.kendall(*words))
+    assert found["kendall"]["mean"] == pytest.approx(tau, abs=1e-4)
+    rows = []
+    for document in mine.documents:
+        attention, real, _ = mine.model.attended(document)
+        other = theirs.model.attended(document).attention
+        rows.append(faithfulness.jensen_shannon(attention, other)[real.any(-1)].mean())
+    assert found["divergence"]["mean"] == pytest.approx(np.mean(rows), abs=1e-4) and max(rows) > 0
+    outputs = [tested.model(mine.documents) for tested in (mine, theirs)]
+    change = faithfulness.total_variation(*outputs).mean()
+    assert found["change"]["mean"] == pytest.approx(change, abs=1e-4)
+
+
+def test_only_another_seed_of_the_same_network_may_stand_beside_it(names):
+    tested = choose_run(names[0], 2)
+    spec = spec_of(names[0].split("-")[0])
+    other = replace(spec, seed=7, overrides={"training.epochs": 1})
+    train(other, records.RUNS / other.id)
+    for beside in (names[0], str(records.RUNS / other.id)):
+        with pytest.raises(SpecError, match=r"differs from .* in more than its seed"):
+            record_interventions(tested, beside=[beside])

@@ -1,0 +1,100 @@
+"""Every table of the committed records is the one under snapshots/report, word for word.
+
+After a change that means to alter a table or its records: ``UPDATE_SNAPSHOTS=1 pytest`` this file,
+and read the difference before it is committed.
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from course_kit.research import report
+from course_lib.files import REPOSITORY
+from course_lib.runs.records import load_records
+from course_lib.runs.spec import RunSpec
+
+SNAPSHOTS = Path(__file__).parent / "snapshots" / "report"
+SHORT = ["ag_news", "amazon_full", "imdb"]
+FIRST = RunSpec(
+    "sanet", "imdb", "base", {"text.max_tokens": 256, "training.patience": 10}, limit=5000
+)
+OF_RECORDS = {
+    "ablation": report.ablation_table,
+    "ablation of replica": lambda r: report.ablation_table(r, "replica_freeze"),
+    "agt seeds": report.agt_seeds_table,
+    "bands": report.band_table,
+    "changes of agt": lambda r: report.changes_table(["agt_changes", "agt_vectors"], r),
+    "changes of iram": lambda r: report.changes_table(["iram_film", "iram_changes"], r),
+    "changes of sanet": lambda r: report.changes_table(["sanet_changes"], r, first=FIRST),
+    "compact presets": report.compact_table,
+    "contrasts": report.contrasts_table,
+    "contrasts with film vectors": report.film_contrasts_table,
+    "extensions": report.extensions_table,
+    "gaps": report.gaps_table,
+    "halting": report.halting_table,
+    "imdb": report.imdb_table,
+    "optimisers": report.optimiser_table,
+    "order": report.order_table,
+    "papers": report.papers_table,
+    "readme": report.short_table,
+    "readme findings": report.findings,
+    "replica": report.replica_table,
+    "replica changes": report.replica_changes_table,
+    "runs": report.runs_table,
+    "sanet attention": report.sanet_attention_table,
+    "sanet errors": report.sanet_error_table,
+    "sanet errors, short": lambda r: report.sanet_error_table(r, SHORT),
+    "treebank": report.sst_table,
+}
+OTHERS = {
+    "agreement": report.agreement_table,
+    "costs": report.zhang_costs_table,
+    "faithfulness": report.faithfulness_overview,
+    "faithfulness by deletion": report.faithfulness_table,
+    "interventions": report.interventions_table,
+    "neighbours": report.neighbours_table,
+    "repeats": report.repeats_table,
+    "replica order": report.replica_order,
+    "sanity checks": report.sanity_table,
+    "trained adversary": lambda: report.trained_table("adversary"),
+    "trained roar": lambda: report.trained_table("roar"),
+    "vectors": report.vectors_table,
+}
+frame = cache(report.tidy)  # of all committed records, read once
+
+
+@pytest.mark.parametrize("name", [*OF_RECORDS, *OTHERS])
+def test_a_table_is_its_snapshot(name):
+    table = OF_RECORDS[name](frame()) if name in OF_RECORDS else OTHERS[name]()
+    path = SNAPSHOTS / f"{name.replace(' ', '-')}.md"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(table + "\n", encoding="utf-8")
+    assert table + "\n" == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", report.TABLES)
+def test_the_readme_shows_exactly_what_the_records_hold(name):
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    shown = text.split(f"<!-- table: {name} -->\n")[1].split("\n<!-- end of table -->")[0]
+    assert shown == report.TABLES[name]()
+
+
+def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("before\n<!-- table: papers -->\nold\n<!-- end of table -->\nafter\n")
+    report.write_readme(path)
+    assert path.read_text(encoding="utf-8") == (
+        f"before\n<!-- table: papers -->\n{report.short_table()}\n<!-- end of table -->\nafter\n"
+    )
+
+
+def test_a_finding_that_the_records_no_longer_hold_is_refused():
+    records = load_records()
+    for made in records:
+        if made["spec"]["system"] == "han" and "test" in made:
+            made["test"]["accuracy"] -= 0.02
+    with pytest.raises(ValueError, match="no longer say that HAN and TF-IDF are level"):
+        report.findings(records)

@@ -1,0 +1,329 @@
+"""Sanity checks: on texts of which we know what decides, the instruments see it, or cannot.
+
+Each network is small and trained for seconds; ``results/sanity_checks`` holds longer trainings of
+three seeds, and the last test holds them to the same findings.
+"""
+
+import json
+import statistics
+from collections import Counter
+from functools import cache, partial
+
+import pytest
+import torch
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from course_kit.research.report import sanity_figures, sanity_records, sanity_table
+from course_kit.research.sanity_checks import ControlSpec, train_check, word_by_word
+from course_kit.research.sanity_checks import instruments as shows
+from course_kit.research.sanity_checks.sanity_record import PENALTY, PLANTED, RECORDS
+from course_kit.research.sanity_checks.synthetic import (
+    FAR,
+    FILLERS,
+    SYNTHETIC_TASKS,
+    Splits,
+    encode_texts,
+    vocabulary_of,
+    write_texts,
+)
+from course_lib.cli import main
+from course_lib.files import DataError
+from course_lib.metrics.invariants import check_order_blindness, check_padding
+from course_lib.models.han import HANConfig
+from course_lib.models.iram import IRAMConfig
+
+WORD_BY_WORD = "IRAM word by word"
+SIZES = {
+    "adjacent pairs": (3000, 10), "distant pairs": (3000, 10), "pointer": (1600, 10),
+    "phrase": (1500, 6), "order": (400, 2), "planted word": (1000, 6),
+    "halting, one fact": (1600, 8), "halting, two facts": (1600, 8),
+}  # fmt: skip
+
+
+@cache
+def trained(control, network):
+    rows, epochs = SIZES[control]
+    return train_check(control, network, ControlSpec(rows=rows, epochs=epochs))
+
+
+def three(control, instrument, **options):
+    """What an instrument shows of the trained network, its untrained twin and uniform attention."""
+    return control.show(partial(instrument, **options)).values()
+
+
+# The texts
+
+
+@pytest.mark.parametrize("task", SYNTHETIC_TASKS)
+def test_texts_repeat_from_their_seed_and_are_balanced(task):
+    texts = write_texts(task, 60, seed=3)
+    assert texts == write_texts(task, 60, seed=3) != write_texts(task, 60, seed=4)
+    assert [text.label for text in texts] == [0, 1] * 30
+    assert len({len(text.words) for text in texts}) == 1
+    assert all(text.words[place] not in FILLERS for text in texts for place in text.decides)
+
+
+@pytest.mark.parametrize(("task", "distance"), [("adjacent", 1), ("distant", FAR)])
+def test_twins_of_pairs_are_the_same_bag_and_differ_in_what_stands_together(task, distance):
+    texts = write_texts(task, 40)
+    for other, own in zip(texts[::2], texts[1::2], strict=True):
+        assert Counter(other.words) == Counter(own.words)
+        for text in (other, own):
+            for animal, young in zip(text.decides[::2], text.decides[1::2], strict=True):
+                assert young - animal == distance
+                together = text.words[young] == f"{text.words[animal]}'s"
+                assert together == (text.label == 1)
+
+
+def test_the_pointers_question_names_the_fact_that_decides():
+    for text in write_texts("pointer", 200):
+        question, fact = (text.words[place] for place in text.decides)
+        assert fact == f"{question[:-1]}={('bad', 'good')[text.label]}"
+
+
+@pytest.mark.parametrize("task", ["adjacent", "distant", "pointer", "phrase"])
+def test_no_sum_of_words_decides(task):
+    """A linear classifier of the bag of words, trained to the end, stays at chance."""
+    texts = write_texts(task, 3000)
+    counts = CountVectorizer(analyzer=lambda text: text.words).fit_transform(texts)
+    labels = [text.label for text in texts]
+    linear = LogisticRegression(max_iter=1000).fit(counts[:2000], labels[:2000])
+    assert linear.score(counts[2000:], labels[2000:]) < 0.55
+
+
+def test_what_is_no_task_or_no_number_of_twins():
+    with pytest.raises(DataError, match="no task 'nope'; there are: adjacent, "):
+        write_texts("nope", 10)
+    for rows in (0, 7):
+        with pytest.raises(DataError, match=f"so rows is an even number, not {rows}"):
+            write_texts("phrase", rows)
+
+
+def test_texts_are_encoded_with_their_labels_and_sentences():
+    texts = write_texts("planted", 4)
+    vocabulary = vocabulary_of(Splits(texts, [], []))
+    flat, in_sentences = (encode_texts(texts, vocabulary, form) for form in (False, True))
+    assert flat.labels.tolist() == in_sentences.labels.tolist() == [0, 1, 0, 1]
+    assert tuple(vocabulary.decode(flat.words[:18])) == texts[0].words
+    assert in_sentences.batch(torch.arange(4).numpy()).tokens.shape == (4, 3, 6)
+
+
+# SANet: a band for neighbours, none for distant pairs
+
+
+@pytest.mark.full
+def test_sanets_band_appears_where_neighbours_decide_and_not_for_distant_pairs():
+    near, far = (trained(f"{task} pairs", "SANet") for task in ("adjacent", "distant"))
+    for sanet in (near, far):  # these networks' answers pass through their attention
+        assert shows.accuracy(sanet.seen) > 0.85 and shows.accuracy(sanet.uniform) < 0.6
+    for width in shows.BANDS:
+        band, untrained, uniform = three(near, shows.band, bandwidth=width)
+        assert band > untrained + 0.03 and band > uniform + 0.03
+    beside, *others = three(near, shows.beside)
+    assert beside > 1.5 * max(others)
+    # words may look at themselves, which diagonality counts, but not at their neighbours
+    distant, untrained, uniform = three(far, shows.beside)
+    assert distant < untrained + 0.01 and distant < uniform + 0.01 and beside > 1.5 * distant
+    assert shows.within_pairs(far.seen) > 2 * shows.within_pairs(far.see(far.untrained))
+
+
+# IRAM: steps that part, and what the second one depends on
+
+
+@pytest.mark.full
+def test_irams_steps_part_where_a_word_names_the_fact():
+    iram = trained("pointer", WORD_BY_WORD)
+    assert shows.accuracy(iram.seen) > 0.95 and shows.accuracy(iram.see(iram.untrained)) < 0.55
+    on = {
+        (step, which): tuple(three(iram, shows.weight_of_step, step=step, which=which))
+        for step in (0, 1)
+        for which in (0, 1)
+    }
+    weight, untrained, uniform = on[0, 0]  # the first step reads the question
+    assert weight > 3 * max(untrained, uniform, on[0, 1][0])
+    weight, untrained, uniform = on[1, 1]  # the second one turns to the fact it names
+    assert weight > 2 * max(untrained, uniform, on[0, 1][0])
+    cosine, *others = three(iram, shows.described, name="step cosine")
+    assert cosine < min(others) - 0.1
+
+
+@pytest.mark.full
+def test_its_second_step_depends_on_the_query_alone():
+    """The summary column could carry the question too, but this network does not use it."""
+    iram = trained("pointer", WORD_BY_WORD)
+    held = iram.see(word_by_word.with_held_query(iram.model)).output.attention
+    first, second = held[:, 0, :-1], held[:, 1, :-1]  # the same question to the same words
+    torch.testing.assert_close(second / second.sum(1, keepdim=True), first, rtol=0, atol=1e-5)
+    share = shows.without_parts(iram)
+    assert share["accuracy, query held"] < 0.75
+    assert share["accuracy, summary masked"] > 0.95
+    assert share["accuracy, query held and summary masked"] < 0.75
+
+
+@pytest.mark.full
+def test_a_penalty_parts_the_steps_further_and_an_lstm_hides_them():
+    word_by_word, penalised, with_lstm = (
+        trained("pointer", name)
+        for name in (WORD_BY_WORD, f"{WORD_BY_WORD}, γ = {PENALTY}", "IRAM with its LSTM")
+    )
+    cosines = [shows.described(one.seen, "step cosine")
+               for one in (penalised, word_by_word, with_lstm)]  # fmt: skip
+    assert cosines[0] < cosines[1] < cosines[2] - 0.05
+    assert shows.accuracy(with_lstm.seen) > 0.95
+    assert shows.without_parts(with_lstm)["accuracy, query held"] > 0.8
+
+
+def test_masking_the_summary_takes_two_steps():
+    iram = word_by_word.word_by_word_iram(IRAMConfig(steps=3), 5, 2)
+    with pytest.raises(ValueError, match="takes an IRAM of 2 steps, got 3"):
+        word_by_word.without_summary(iram, torch.ones(1, 2).long(), torch.ones(1, 2).bool())
+
+
+# AGT: a pair of words, which it can learn, and their order, which it cannot
+
+
+def test_agt_learns_a_pair_that_no_sum_of_words_decides():
+    agt = trained("phrase", "AGT")
+    assert shows.accuracy(agt.seen) > 0.95
+    weight, untrained, uniform = three(agt, shows.on_pair)
+    assert weight > 2.5 * untrained and weight > 2.5 * uniform
+    selected, untrained, _ = three(agt, shows.of_pair)
+    assert selected > 0.7 and selected > 2 * untrained
+
+
+def test_its_phrases_come_from_the_text_and_not_from_the_network():
+    """The layers together select negator and adjective. Side by side they make a phrase, apart they
+    do not; the network's output is the same."""
+    agt, over_layers = trained("phrase", "AGT"), partial(shows.phrase_length, over_layers=True)
+    together = over_layers(agt.seen)
+    assert together > over_layers(agt.seen, by_chance=True) + 0.2
+    order = torch.arange(agt.batch.tokens.shape[1]).roll(-1).view(2, -1).T.flatten()  # a riffle
+    with torch.inference_mode():
+        apart = agt.model(agt.batch.tokens[:, order], agt.batch.mask)
+    torch.testing.assert_close(apart.logits, agt.seen.output.logits, rtol=0, atol=1e-4)
+    assert over_layers(agt.seen._replace(output=apart)) < together - 0.2
+
+
+def test_agt_fails_at_order_provably():
+    """Its logits are the same for twins with the same words, so it gets exactly one of them."""
+    agt = trained("order", "AGT")
+    check_order_blindness(agt.model, agt.batch.tokens, agt.batch.mask)
+    assert shows.between_twins(agt.seen) < 1e-6
+    right = agt.seen.output.logits.argmax(1) == agt.seen.labels
+    assert right[::2].logical_xor(right[1::2]).float().mean() > 0.98  # ties fall by rounding
+    assert abs(shows.accuracy(agt.seen) - 0.5) < 0.01
+
+
+# One planted word
+
+
+@pytest.mark.parametrize(
+    ("network", "named"),
+    [("AGT", 0.3), ("HAN word by word", 0.3), ("HAN with its GRU", 0.4), (WORD_BY_WORD, 0.4),
+     ("IRAM with its LSTM", 0.4)],
+)  # fmt: skip
+def test_attention_finds_the_planted_word_and_only_recurrent_neighbours_carry_it(network, named):
+    one = trained("planted word", network)
+    assert shows.accuracy(one.seen) > 0.95
+    share, untrained, uniform = three(one, shows.on_planted)
+    assert share > named and untrained < 0.1 and uniform == pytest.approx(1 / 18, abs=1e-3)
+    beside, *others = three(one, shows.on_neighbours)
+    assert beside < min(others)
+    accuracy = shows.reweighting(one)
+    assert accuracy["accuracy, no weight on it"] < 0.65
+    # all weight on the word beside it: chance word by word, better where an encoder reads on
+    neighbour = accuracy["accuracy, all weight on a neighbour"]
+    assert neighbour > 0.56 if "with its" in network else abs(neighbour - 0.5) < 0.03
+
+
+def test_sanets_pool_names_the_planted_word_without_attention():
+    """``pooled_from`` rises above chance as much without attention as with it."""
+    for network in ("SANet", "SANet without attention"):
+        one = trained("planted word", network)
+        assert shows.accuracy(one.seen) > 0.95
+        share, untrained, _ = three(one, shows.on_planted)
+        assert share > 1.7 / 18 and share > 1.4 * untrained
+        assert shows.largest(one.seen) > 3 * shows.largest(one.see(one.untrained))
+    assert shows.reweighting(one) == {}  # nothing to reweight
+    assert len(PLANTED) == 7
+
+
+# An IRAM that halts itself
+
+
+@pytest.mark.full
+def test_where_one_fact_decides_an_iram_halts_sooner_than_where_one_names_the_other():
+    one, two = (trained(f"halting, {facts}", "a step costs 0.01")
+                for facts in ("one fact", "two facts"))  # fmt: skip
+    assert min(shows.accuracy(one.seen), shows.accuracy(two.seen)) > 0.95
+    few, untrained, _ = three(one, shows.steps_taken)
+    assert untrained == 4 and few < 1.8 < shows.steps_taken(two.seen) < 3
+    assert shows.first_weight(one.seen) > 0.9 > shows.first_weight(two.seen)
+
+
+# The encoders that read word by word
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 2, 4)])
+def test_word_by_word_encoders_know_no_neighbours(shape):
+    torch.manual_seed(0)
+    tokens, mask = torch.randint(1, 9, shape), torch.ones(shape, dtype=torch.bool)
+    mask[0, ..., -1] = False
+    if len(shape) == 3:
+        model = word_by_word.word_by_word_han(HANConfig(embedding=4, hidden=4, attention=4), 9, 2)
+        states, x = model.words.gru, model.embedding(tokens).flatten(0, 1)
+    else:
+        model = word_by_word.word_by_word_iram(IRAMConfig(embedding=4, hidden=4), 9, 2)
+        states, x = model.encoder.words, model.embedding(tokens)
+    check_padding(model, tokens, mask)
+    real = mask.view(x.shape[:2])
+    changed = x.clone()
+    changed[:, 0] += 1
+    before, after = states(x, real), states(changed, real)
+    assert not before[~real].any() and not torch.equal(before[:, 0], after[:, 0])
+    assert torch.equal(before[:, 1:], after[:, 1:])
+
+
+def test_the_sum_of_words_adds_nothing_for_padding():
+    check_padding(word_by_word.SumOfWords(9, 2), torch.tensor([[3, 4]]), torch.ones(1, 2).bool())
+
+
+# The record and its table
+
+
+def test_the_command_records_every_figure(tmp_path, capsys):
+    path = tmp_path / "s1.json"
+    arguments = ["--rows", "32", "--epochs", "1", "--seed", "1"]
+    assert main(["sanity-checks", *arguments, "--output", str(path)]) == 0
+    made = json.loads(path.read_text(encoding="utf-8"))
+    assert made["command"] == f"attention-course sanity-checks {' '.join(arguments)}"
+    assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
+    assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(SYNTHETIC_TASKS)
+    assert list(sanity_figures([made])) == list(sanity_figures())
+    assert "step cosine" in capsys.readouterr().out
+    assert sanity_table("order", [made]).splitlines()[2].startswith("| order | AGT | accuracy |")
+
+
+def recorded(control, network, figure, column="trained"):
+    return statistics.mean(sanity_figures()[control, network, figure][column])
+
+
+def test_the_committed_records_are_of_three_seeds_and_say_the_same():
+    records = sanity_records(RECORDS)
+    assert [made["spec"] for made in records] == [vars(ControlSpec(seed=seed)) for seed in range(3)]
+    assert not any("dirty" in made["environment"]["commit"] for made in records)
+    for width in shows.BANDS:
+        figure = "adjacent pairs", "SANet", f"diagonality {width}"
+        others = [recorded(*figure, column) for column in ("untrained", "uniform")]
+        assert recorded(*figure) > 0.02 + max(others)
+    beside = "distant pairs", "SANet", "weight on the words beside it"
+    assert recorded(*beside) <= recorded(*beside, "uniform")
+    cosine = "pointer", f"{WORD_BY_WORD}, γ = {PENALTY}", "step cosine"
+    assert recorded(*cosine) < 0.3 < 0.9 < recorded(*cosine, "untrained")
+    assert recorded("order", "AGT", "accuracy") == pytest.approx(0.5, abs=0.005)
+    assert recorded("pointer", WORD_BY_WORD, "accuracy, summary masked") > 0.95
+    assert recorded("pointer", WORD_BY_WORD, "accuracy, query held") < 0.75
+    steps = [recorded(f"halting, {facts}", "a step costs 0.01", "steps taken")
+             for facts in ("one fact", "two facts")]  # fmt: skip
+    assert steps[0] < 1.6 < 2 < steps[1] < 2.7

@@ -1,0 +1,278 @@
+"""Word vectors of our own: what they may read, how they are trained, compared and made smaller."""
+
+import json
+import tarfile
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from course_kit.research import report
+from course_kit.research.word_vectors import film_vectors
+from course_kit.research.word_vectors.compact_vectors import (
+    COMPACT,
+    CompactConfig,
+    chosen_words,
+    compacted,
+    in_bytes,
+    make_compact,
+)
+from course_kit.research.word_vectors.film_vectors import (
+    VectorsConfig,
+    make_vectors,
+    mean_vectors,
+    measure,
+    neighbours,
+    readable_reviews,
+)
+from course_lib import cli
+from course_lib.data.catalog import card
+from course_lib.data.corpus import Corpus, Provenance
+from course_lib.data.readers import READERS
+from course_lib.data.sources import NotObtained
+from course_lib.data.vector_store import custom_vectors
+from course_lib.data.vectors import Vectors, load_vectors
+from course_lib.files import DataError, file_digest
+from course_lib.runs.systems import known_systems
+
+# What they may read
+
+
+def rows(texts, labels=None):
+    """Reviews of one sentence each."""
+    tokens = [text.split() for text in texts]
+    lengths = [[len(words)] for words in tokens]
+    return datasets.Dataset.from_dict(
+        {"text": texts, "label": labels or [0] * len(texts), "tokens": tokens,
+         "sentence_lengths": lengths}
+    )  # fmt: skip
+
+
+def corpus(name, **splits):
+    of_splits = {split: rows(texts) for split, texts in splits.items()}
+    return Corpus(card(name), of_splits, Provenance(name, "made up", {}, content="0" * 64))
+
+
+def test_no_review_that_is_evaluated_is_read():
+    held = ["Held out one", "Held out two"]  # the first fifth of ten
+    train = [*held, *(f"Review number {word}" for word in "abcdefg"), "A Test text"]
+    labelled = corpus("imdb", train=train, test=["a  test TEXT", "another"])
+    unlabelled = corpus("imdb_unlabelled", train=["New", "held OUT two", "another", "Newer still"])
+    reviews = readable_reviews(labelled, unlabelled)
+    read = [" ".join(words) for words in reviews.sentences()]
+    assert read == [*(f"review number {word}" for word in "abcdefg"), "new", "newer still"]
+    assert reviews.dropped == {
+        "held out for validation": 2,
+        "imdb: same text as an evaluated review": 1,
+        "imdb_unlabelled: same text as an evaluated review": 2,
+    }
+
+
+def test_a_review_of_several_sentences_is_read_sentence_by_sentence():
+    one = {"text": "A b. C", "label": 0, "tokens": ["A", "b", ".", "C"], "sentence_lengths": [3, 1]}
+    reviews = film_vectors.Reviews({"imdb": datasets.Dataset.from_list([one])}, {})
+    assert list(reviews.sentences()) == [["a", "b", "."], ["c"]]
+
+
+@pytest.mark.parametrize("name", known_systems())
+def test_no_preset_validates_on_a_review_that_the_vectors_have_read(name):
+    """They leave out the first ``HELD_OUT`` of the training half, where every split begins."""
+    for preset, settings in known_systems()[name].presets.items():
+        assert settings.text.validation_share <= film_vectors.HELD_OUT, preset
+
+
+def test_unlabelled_reviews_are_read_out_of_the_maas_tree(tmp_path):
+    source = tmp_path / "aclImdb"
+    for place, text in {"train/unsup/1_0.txt": "one<br />two", "train/neg/1_2.txt": "no"}.items():
+        (source / place).parent.mkdir(parents=True, exist_ok=True)
+        (source / place).write_text(text)
+    with tarfile.open(tmp_path / "tree.tar.xz", "w:xz") as archive:
+        archive.add(source, "aclImdb")
+    found = list(READERS["acl_imdb_unlabelled"](tmp_path / "tree.tar.xz"))
+    assert [(row.split, row.text, row.label) for row in found] == [("train", "one two", 0)]
+    with tarfile.open(tmp_path / "evil.tar", "w") as archive:
+        archive.add(source / "train/unsup/1_0.txt", "../../evil.txt")
+    with pytest.raises(DataError, match="outside the archive"):
+        list(READERS["acl_imdb_unlabelled"](tmp_path / "evil.tar"))
+
+
+# How they are trained
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Corpora in which *good* and *fine* stand in the same places, and *bad* in others."""
+    kind = [f"the {word} film was a joy" for word in ("good", "fine")] * 150
+    other = ["a bad day at the dull office"] * 150
+    found = {
+        "imdb": corpus("imdb", train=["held out"] * 90 + kind + other, test=["none"]),
+        "imdb_unlabelled": corpus("imdb_unlabelled", train=kind),
+    }
+    monkeypatch.setattr(film_vectors, "load_corpus", found.__getitem__)
+    return found
+
+
+SMALL = {"width": 16, "window": 3, "epochs": 20, "least": 2, "sample": 0.0, "threads": 1}
+
+
+def cosine(a, b):
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("method", film_vectors.METHODS)
+def test_words_of_the_same_places_get_like_vectors_that_a_run_can_read(method, made_up, tmp_path):
+    record = make_vectors(VectorsConfig(method=method, **SMALL), tmp_path / "ours.npz")
+    vectors = load_vectors(custom_vectors(tmp_path / "ours.npz", tmp_path), tmp_path)
+    good, fine, bad = np.asarray(vectors.matrix[vectors.rows_of(("good", "Fine", "bad"))])
+    assert cosine(good, fine) > cosine(good, bad)
+    assert vectors.matrix.shape == (record["words"], 16)
+    assert "held" not in vectors.words.to_pylist()
+    assert json.loads((tmp_path / "ours.json").read_text(encoding="utf-8")) == record
+    assert record["settings"]["method"] == method and len(record["sha256"]) == 64
+    assert sorted(path.name for path in tmp_path.glob("ours*")) == ["ours.json", "ours.npz"]
+
+
+def test_one_thread_and_a_seed_repeat_the_vectors_and_another_seed_does_not(made_up, tmp_path):
+    arrays = []
+    for place, seed in enumerate((0, 0, 1)):
+        make_vectors(VectorsConfig(seed=seed, **SMALL), tmp_path / f"{place}.npz")
+        arrays.append(np.load(tmp_path / f"{place}.npz")["vectors"])
+    assert np.array_equal(arrays[0], arrays[1]) and not np.array_equal(arrays[0], arrays[2])
+
+
+def test_without_the_unlabelled_reviews_the_record_says_so(made_up, monkeypatch, tmp_path, capsys):
+    def load(name):
+        if name == "imdb_unlabelled":
+            raise NotObtained("imdb_unlabelled: nothing could be fetched")
+        return made_up[name]
+
+    monkeypatch.setattr(film_vectors, "load_corpus", load)
+    record = make_vectors(VectorsConfig(**SMALL), tmp_path / "ours.npz")
+    assert list(record["data"]) == list(record["reviews"]) == ["imdb"]
+    assert "training half alone" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("config", "field", "value"),
+    [(VectorsConfig, "method", "glove"), (VectorsConfig, "width", 0), (VectorsConfig, "seed", -1),
+     (CompactConfig, "first", 0), (CompactConfig, "width", 1.5), (CompactConfig, "weight", -1.0)],
+)  # fmt: skip
+def test_a_wrong_setting_is_named(config, field, value):
+    with pytest.raises(ValueError, match=field):
+        config(**{field: value})
+
+
+def test_the_command_names_a_wrong_option_in_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(film_vectors, "make_vectors", lambda *_: pytest.fail("nothing may start"))
+    assert cli.main(["vectors", "--epochs", "-1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: --epochs takes") and said.count("\n") == 1
+
+
+# How they are compared
+
+MATRIX = np.array([[1, 0], [2, 0.1], [-1, 0], [0, 1]], np.float32)
+VECTORS = Vectors("made up", pa.array(["good", "great", "bad", "bank"]), MATRIX, None)
+
+
+def test_neighbours_are_those_of_the_largest_cosine_whatever_their_length():
+    assert neighbours(VECTORS, "good", 3) == ["great", "bank", "bad"]
+    assert neighbours(VECTORS, "Great", 1) == ["good"]
+    assert neighbours(VECTORS, "xyzzy") == []
+
+
+def test_a_text_is_the_mean_of_the_words_that_have_vectors_parts_side_by_side():
+    texts = rows(["good Bad xyzzy", "xyzzy", "bank bank good"])
+    expected = np.array([[0, 0], [0, 0], [1 / 3, 2 / 3]])
+    means = mean_vectors([VECTORS, VECTORS], texts)
+    np.testing.assert_allclose(means, np.hstack([expected, expected]), atol=1e-7)
+
+
+def test_coverage_is_of_validation_words_and_the_classifier_learns_from_training_texts():
+    train = rows(["good", "great", "bad", "bad good bad"] * 5, [1, 1, 0, 0] * 5)
+    texts = ["great xyzzy", "bad bad"]
+    assert measure([VECTORS], {"train": train, "validation": rows(texts, [1, 0])}, limit=20) == {
+        "occurrences": pytest.approx(3 / 4), "words": pytest.approx(2 / 3), "accuracy": 1.0,
+        "texts": 2,
+    }  # fmt: skip
+    turned = {"train": train, "validation": rows(texts, [0, 1])}
+    assert measure([VECTORS], turned, limit=20)["accuracy"] == 0
+
+
+def test_the_tables_hold_what_the_committed_record_says():
+    record = json.loads(film_vectors.RECORD.read_text(encoding="utf-8"))
+    accuracy = record["corpora"]["imdb"]["reviews.100d"]["accuracy"]
+    last = report.vectors_table().splitlines()[-1]
+    assert last.startswith("| reviews.100d |") and f"{100 * accuracy:.1f}" in last
+    assert record["neighbours"]["reviews.100d"]["bank"][0] in report.neighbours_table()
+
+
+# How they are made smaller
+
+RNG = np.random.default_rng(0)
+OURS = Vectors("ours", pa.array(["good", "bad", "film", "rare"]), RNG.normal(size=(4, 6)), None)
+THEIRS = Vectors("theirs", pa.array(["the", "bad", "bank", "film"]), RNG.normal(size=(4, 3)), None)
+
+
+def test_the_first_words_of_ours_then_new_ones_of_theirs():
+    config = CompactConfig(first=3, second=2)
+    assert chosen_words(OURS, THEIRS, config) == ["good", "bad", "film", "the", "bank"]
+
+
+def test_nothing_is_lost_where_all_directions_are_kept():
+    """A rotation keeps all inner products of the centred, weighted parts."""
+    words, vectors = compacted(OURS, THEIRS, CompactConfig(first=4, second=2, width=9, weight=3.0))
+    parts = []
+    for part, weight in ((OURS, 3.0), (THEIRS, 1.0)):
+        places = part.rows_of(tuple(words))
+        matrix = np.where(places[:, None] < 0, np.nan, part.matrix[places])
+        matrix = np.nan_to_num(matrix - np.nanmean(matrix, 0))
+        parts.append(matrix * np.sqrt(weight * (places >= 0).sum() / np.square(matrix).sum()))
+    both = np.hstack(parts)
+    products, expected = (m @ m.T / np.square(m).sum() for m in (vectors, both))
+    np.testing.assert_allclose(products, expected, atol=1e-6)
+    assert vectors.std() == pytest.approx(0.4, rel=1e-5)
+
+
+def test_fewer_directions_are_those_of_the_largest_variance():
+    _, kept = compacted(OURS, THEIRS, CompactConfig(first=4, second=2, width=2))
+    _, whole = compacted(OURS, THEIRS, CompactConfig(first=4, second=2, width=9))
+    values = np.linalg.svd(whole, compute_uv=False)
+    ratio = np.linalg.svd(kept, compute_uv=False) / values[:2]
+    assert ratio[0] == pytest.approx(ratio[1], rel=1e-4)  # one scale for both
+
+
+def test_bytes_are_within_half_a_step_of_the_numbers():
+    vectors = RNG.normal(size=(50, 7)).astype(np.float32)
+    vectors[3] = 0
+    numbers, scale = in_bytes(vectors)
+    assert numbers.dtype == np.int8 and abs(numbers).max() == 127
+    assert (abs(numbers * scale[:, None] - vectors) <= scale[:, None] * 0.501).all()
+
+
+def test_the_file_and_its_record_are_written_and_can_be_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
+    for name, source in (("ours", OURS), ("theirs", THEIRS)):
+        words, vectors = np.array(source.words.to_pylist()), source.matrix
+        np.savez(tmp_path / f"{name}.npz", words=words, vectors=vectors)
+    paths = [str(tmp_path / name) for name in ("ours.npz", "theirs.npz")]
+    out = tmp_path / "small.npz"
+    record = make_compact(*paths, CompactConfig(first=4, second=2, width=4), out)
+    assert json.loads(out.with_suffix(".json").read_text(encoding="utf-8")) == record
+    assert record["sha256"] == file_digest(out) and record["words"] == 6
+    assert [part["width"] for part in record["made of"]] == [6, 3]
+    assert load_vectors(custom_vectors(out)).matrix.shape == (6, 4)
+
+
+def test_the_committed_file_is_the_cards_and_the_records(tmp_path):
+    """Read into an empty cache: it needs no download."""
+    vectors = load_vectors("reviews.100d", tmp_path)
+    record = json.loads(COMPACT.with_suffix(".json").read_text(encoding="utf-8"))
+    (download,) = card("reviews.100d").sources[0].downloads
+    assert download.digest == f"sha256:{record['sha256']}" == f"sha256:{file_digest(COMPACT)}"
+    assert download.size == record["bytes"] == COMPACT.stat().st_size <= 4e6
+    assert vectors.matrix.shape == (record["words"], record["settings"]["width"]) == (30_000, 100)
+    assert vectors.matrix.std() == pytest.approx(0.4, rel=0.01)
+    awful, terrible, bank = vectors.matrix[vectors.rows_of(("Awful", "terrible", "bank"))]
+    assert cosine(awful, terrible) > 0.7 > 0.2 > cosine(awful, bank)
