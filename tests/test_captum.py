@@ -11,7 +11,7 @@ from test_faithfulness_networks import families, rows, untrained
 from course_lib import faithfulness
 from course_lib.data.encoding import encode_sentences
 from course_lib.data.vocabulary import PADDING, UNKNOWN
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 
 STEPS, TEXTS = 8, 5
 # n-grams reach the network beside its word vectors, and Captum hooks one layer

@@ -25,7 +25,7 @@ from course_kit.exercises import (
     check_pooled_shares,
     check_top_words,
 )
-from course_kit.exercises.cases import Case, cases_of
+from course_kit.exercises.cases import Case
 from course_kit.exercises.judge import Checker, judge, result_figure
 from course_lib.models.layers import masked_softmax
 from course_lib.views.colours import contrast
@@ -230,19 +230,6 @@ def test_a_slip_must_explain_every_case_and_gives_way_to_the_exercises_own_words
     assert judge(free, lambda a: a + 1).state == "passed"
 
 
-def test_cases_come_in_every_size_and_kind_the_special_ones_last():
-    def inputs(source, kind, rows, words):
-        return torch.rand(rows, words, generator=source), kind
-
-    cases = cases_of("{0:row} of {1:word}, {0}", ((1, 2), (3, 1)), inputs, ("", "tied"), ("long",))
-    assert [case.description for case in cases()] == [
-        "1 row of 2 words, 1", "1 row of 2 words, 1, tied", "3 rows of 1 word, 3",
-        "3 rows of 1 word, 3, tied", "1 row of 2 words, 1, long", "3 rows of 1 word, 3, long",
-    ]  # fmt: skip
-    first, again = cases()[2].inputs, cases()[2].inputs
-    assert torch.equal(first[0], again[0]) and first[0].shape == (3, 1)
-
-
 def test_nbgrader_gives_no_points_for_an_open_exercise(monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(CheckFailed, match="○ masked_softmax is still open: it returned None"):
@@ -422,6 +409,14 @@ def test_a_large_answer_is_drawn_around_its_first_difference():
         assert axis.get_xticklabels()[-1].get_text() == "150"
     assert titles(figure)[0] == "input: scores[:, 139:151]"
     assert figure.axes[-2].images[0].get_array()[0, -1] > 1
+
+
+def test_an_exception_is_told_with_the_learners_own_line():
+    def stumbling(scores, mask):
+        return torch.nn.functional.layer_norm(scores, (99,))
+
+    said = judge(check_masked_softmax, stumbling).sentence
+    assert said.startswith("your code raised RuntimeError in your line `return torch.nn")
 
 
 def test_a_module_is_a_function_too():

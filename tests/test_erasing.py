@@ -11,7 +11,7 @@ from sweeping import sweep
 from course_lib import faithfulness
 from course_lib.explore import explore_erasing
 from course_lib.explore.erasing import MOST_WORDS, Picture
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec
 from course_lib.views.heatmap import AttentionText

@@ -23,9 +23,9 @@ from course_kit.research.faithfulness.erasure_record import (
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import predicted
 from course_lib.runs import records
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train

@@ -301,6 +301,11 @@ def test_word_vectors_stay_fixed_unless_they_are_to_learn():
         assert (model.embedding.weight.grad is not None) == learn
 
 
+def test_the_presets_have_the_papers_settings():
+    for config in (IRAMConfig.vanilla(), IRAMConfig.full()):
+        assert (config.steps, config.penalty, config.dropout) == (3, 0.0003, 0.1)
+
+
 def test_a_baseline_has_no_attention():
     output = tiny_iram(steps=0)(*batch([3, 2], 0))
     assert output.attention is None and output.summaries is None

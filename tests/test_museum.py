@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from course_kit.exercises import museum, wrong_measures
 from course_kit.exercises.bugs import HEALTHY, MUSEUM
 from course_kit.exercises.museum import MuseumSpec, train_museum
@@ -17,6 +19,7 @@ def losses(record):
     return [entry["epochs"][0]["train_loss"] for entry in record["specimens"]]
 
 
+@pytest.mark.full
 def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(museum, "train_museum", lambda spec: train_museum(spec, PAIR))
     path = tmp_path / "museum" / "specimens.json"
@@ -34,6 +37,7 @@ def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     assert "accuracy" in shown and f"\n{wrong_measures.as_text()}\n" in shown
 
 
+@pytest.mark.full
 def test_the_order_of_specimens_changes_nothing():
     one, other = losses(train_museum(TOY, PAIR))
     assert one != other

@@ -26,8 +26,8 @@ from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import all_but_the_top, common_part
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.faithfulness import kendall, leave_one_out
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.run import Run
 from course_lib.runs.systems import known_systems
 

@@ -8,7 +8,7 @@ from test_heatmap import unpack
 
 from course_lib.explore import explore_seeds
 from course_lib.explore.seeds import difference
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views import AttentionHeatmap
 
 

@@ -94,47 +94,6 @@ def test_every_preset_can_run(system, preset):
     assert spec.validate() is None and spec.id == f"{system}-toy-{preset}-s0"
 
 
-def preset(system, name):
-    return known_systems()[system].presets[name]
-
-
-def test_hans_presets_are_narrower_than_its_paper():
-    config = preset("han", "report").model
-    assert (config.embedding, config.hidden, config.attention) == (50, 50, 100)
-    assert (config.dropout, config.hops, config.penalty) == (0.4, 1, 0.0)
-
-
-def test_sanets_presets_are_the_papers():
-    base, big = (preset("sanet", name).model for name in ("base", "big"))
-    assert (base.blocks, base.embedding, base.hidden, base.dropout) == (1, 100, 128, 0.1)
-    assert (big.blocks, big.embedding, big.hidden, big.dropout) == (2, 200, 256, 0.1)
-    assert base.attention and base.positions and not base.scaled
-    assert preset("sanet", "baseline-base").model == replace(base, attention=False)
-
-
-def test_irams_presets_are_the_papers():
-    vanilla, full = (preset("iram", name).model for name in ("vanilla", "full"))
-    assert (vanilla.steps, vanilla.penalty, vanilla.context_layers) == (3, 0.0003, 1)
-    assert not (vanilla.ngrams or vanilla.embedding_highway or vanilla.query_highway)
-    assert (full.steps, full.context_layers, full.query_layers) == (3, 2, 1)
-    assert full.ngrams and full.embedding_highway == 2 and full.query_highway
-    assert full.frozen and full.dropout == 0.1
-    assert preset("iram", "baseline").model.steps == 0
-
-
-def test_iram_is_trained_as_the_paper_says():
-    config = preset("iram", "vanilla").training
-    assert (config.optimizer, config.learning_rate, config.clip_norm) == ("amsgrad", 3e-4, 1.0)
-    assert (config.weight_decay, config.decay, config.best_by) == (3e-5, False, "accuracy")
-
-
-def test_agts_preset_is_the_papers():
-    config = preset("agt", "paper").model
-    assert (config.layers, config.hidden, config.embedding) == (15, 200, 300)
-    assert (config.gate_bias, config.dropout) == (1.0, 0.2)
-    assert preset("agt", "paper").training.learning_rate == 1e-3
-
-
 def test_overrides_change_what_they_address_and_nothing_else():
     usual = RunSpec().settings()
     overrides = {"model.hidden": 60, "training.patience": 0, "text.vectors": "none"}
@@ -196,19 +155,6 @@ def test_presets_of_a_system_have_parts_of_one_kind():
     for system in known_systems().values():
         kinds = {tuple(type(getattr(p, part)) for part in PARTS) for p in system.presets.values()}
         assert len(kinds) == 1
-
-
-def test_irams_ablations_each_leave_one_part_out():
-    presets = known_systems()["iram"].presets
-    changed = {
-        name: {a.partition(".")[2] for a in differences(presets[name], presets["full"])}
-        for name in ("full-no-ngrams", "full-no-query", "full-no-embedding")
-    }
-    assert changed == {
-        "full-no-ngrams": {"ngrams"},
-        "full-no-query": {"query_layers", "query_highway"},
-        "full-no-embedding": {"embedding_highway"},
-    }
 
 
 def test_many_overrides_end_in_a_digest_of_all():

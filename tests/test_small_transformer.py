@@ -13,8 +13,9 @@ from course_kit.research.small_transformer import transformer_record
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.explore import explore_erasing, read_text
+from course_lib.faithfulness import DocumentModel
 from course_lib.metrics import invariants
-from course_lib.runs import DocumentModel, split_rows
+from course_lib.runs import split_rows
 from course_lib.runs.records import LATER
 
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]]).bool()

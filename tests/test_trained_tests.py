@@ -170,6 +170,18 @@ def test_a_loss_that_is_no_number_stops_the_training():
         )
 
 
+def test_what_is_learned_does_not_depend_on_the_progress_bar(monkeypatch):
+    """The learning rate once fell by the bar's count, which is 0 where bars are switched off."""
+    texts = small().texts._replace(train=small().texts.train[:64])
+    setup, states = replace(small(), texts=texts), []
+    for disable in (False, True):
+        bar = partial(training_setup.tqdm, disable=disable)
+        monkeypatch.setattr(training_setup, "tqdm", bar)
+        model = protocols.taught_to_avoid(setup, setup.word_mlp(0), 1.0, 0)
+        states.append(model.state_dict())
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
+
+
 # Each protocol finds what was planted
 
 

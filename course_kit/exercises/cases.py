@@ -1,6 +1,5 @@
 """Inputs for a checker, from small to large, the same at every call."""
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,40 +42,6 @@ class CaseResult:
     def failed(self) -> bool:
         """Whether anything is wrong."""
         return bool(self.remark) or self.wrong is not None
-
-
-def cases_of(
-    describe: str,
-    sizes: Iterable[Sequence[int]],
-    make: Callable[..., tuple[Any, ...]],
-    kinds: Sequence[Any] = ("",),
-    special: Sequence[Any] = (),
-) -> Callable[[], list[Case]]:
-    """Cases of every size and kind, for ``Checker.cases``; the ``special`` kinds come last.
-
-    ``make(source, kind, *size)`` returns the inputs, with a random generator of that size. The
-    description holds ``describe``, a format with the counts of ``size`` as ``plural`` writes them
-    (``"{0:row} of {1:token}"``) or bare (``"{0}"``), then the kind in words.
-    """
-
-    def made(some: Sequence[Any]) -> list[Case]:
-        return [
-            Case(
-                ", ".join(filter(None, [describe.format(*map(_Count, size)), str(kind)])),
-                make(generator(*size), kind, *size),
-            )
-            for size in sizes
-            for kind in some
-        ]
-
-    return lambda: made(kinds) + made(special)
-
-
-class _Count(int):
-    """A number whose format is a noun: ``f"{_Count(2):row}"`` is ``2 rows``."""
-
-    def __format__(self, noun: str) -> str:
-        return plural(int(self), noun) if noun else str(int(self))
 
 
 def generator(*numbers: int) -> torch.Generator:

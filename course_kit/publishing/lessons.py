@@ -1,5 +1,6 @@
 """Running and checking the lessons, and the form in which their outputs are committed."""
 
+import logging
 import os
 import sys
 import time
@@ -120,6 +121,9 @@ def execute(lesson: Path, output: Path, profile: str, bar: str = "", **others: A
         errors = errors_in(nbformat.read(output, as_version=4))
     except PapermillExecutionError as error:
         errors = [f"cell {error.cell_index}: {error.ename}: {error.evalue}"]
+    except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # the kernel's client leaves tasks behind
+        raise
     except Exception as error:  # it cannot be read, its kernel died, or a cell never answered
         errors = [f"{type(error).__name__}: {error}"]
     return Outcome(lesson.stem, time.perf_counter() - start, errors)

@@ -7,6 +7,11 @@ from nbformat import NotebookNode
 
 SANITY_CHECKS = "from course_kit.research import sanity_checks"
 TRANSFORMER = "from course_kit.research import small_transformer"
+METRICS = "from course_lib import metrics"
+STATISTICS = (
+    *("composition_test", "constant_loss", "detectable_difference", "mcnemar", "power"),
+    "rise_and_fall",
+)
 # what a copy calls, what it is today, and the import that this needs; the longer name first
 NAMES = (
     ("teaching.show_progress", "publishing.show_progress", "from course_kit import publishing"),
@@ -14,6 +19,10 @@ NAMES = (
     ("teaching.encoder", "small_transformer", TRANSFORMER),
     ("teaching", "exercises", "from course_kit import exercises"),
     ("experiments.report", "report", "from course_kit.research import report"),
+    *((f"report.{name}", f"metrics.{name}", METRICS) for name in STATISTICS),
+    ("metrics.ranks.rank_correlation", "metrics.rank_correlation", METRICS),
+    ("data.write_texts", "sanity_checks.write_texts", SANITY_CHECKS),
+    ("data.encode_texts", "sanity_checks.encode_texts", SANITY_CHECKS),
     ("experiments.controls.steps.trial", "sanity_checks.train_pointer", SANITY_CHECKS),
     ("experiments.controls.networks", "sanity_checks", SANITY_CHECKS),
     ("experiments.controls", "sanity_checks", SANITY_CHECKS),
@@ -30,25 +39,29 @@ MODULES = (
 )
 PACKAGES = {"experiments", "teaching"}  # that there are no more in course_lib
 IMPORT = re.compile(r"^from course_lib import ([\w, ]+)$", re.MULTILINE)
+RUN = re.compile(r"-room-s(?=[\d{])")  # the id of a recorded run
+RUNS = ("experiments", "experiments", "from course_lib import runs as experiments")
 
 
 def mended(notebook: NotebookNode) -> NotebookNode | None:
-    """The notebook with today's names in its code; None where it imports no old package."""
+    """The notebook with today's names in its code; None where it has no old ones."""
     made, needed = nbformat.from_dict(notebook), {}
     cells = [cell for cell in made.cells if cell.cell_type == "code"]
     for cell in cells:
         for old, new in MODULES:
             cell.source = cell.source.replace(old, new)
-    if not any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
-        return made if made != notebook else None
-    for cell in cells:
-        for old, new, line in NAMES:
-            called = rf"(?<![\w.]){re.escape(old)}(?=\.\w)|(?<![\w.]){re.escape(old)}\b(?=[(\[])"
-            cell.source, count = re.subn(called, new, cell.source)
-            needed |= {line: None} if count else {}
-    for cell in cells:
-        cell.source = IMPORT.sub(lambda found: _imports(found, list(needed)), cell.source)
-    return made
+        cell.source = RUN.sub("-compact-s", cell.source)
+    if any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
+        # where a learner's notebook has a variable of this name, the package keeps its old one
+        taken = any(re.search(r"(?<![\w.])runs\b", cell.source) for cell in cells)
+        for cell in cells:
+            for old, new, line in [*NAMES[:-2], RUNS] if taken else NAMES:
+                end = r"\b" if "." in old else r"(?=\.\w)"
+                cell.source, count = re.subn(rf"(?<![\w.]){re.escape(old)}{end}", new, cell.source)
+                needed |= {line: None} if count else {}
+        for cell in cells:
+            cell.source = IMPORT.sub(lambda found: _imports(found, list(needed)), cell.source)
+    return made if made != notebook else None
 
 
 def _names(imported: str) -> set[str]:

@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CHECK = "-check"
+STUB = "# your answer replaces this"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 MARKUP = re.compile(r"</?[a-z][^>]*>|[`$]", re.IGNORECASE)
@@ -155,7 +156,7 @@ def without_solution(source: str, name: str, index: int) -> str:
         raise _error(name, index, f"the solution is not Python: {error}") from error
     indent = lines[begin][: len(lines[begin]) - len(lines[begin].lstrip())]
     stub = _placeholder(tree, begin + 1, end + 1)
-    replacement = [f"{indent}# YOUR CODE HERE", f"{indent}{stub}  # your answer replaces this"]
+    replacement = [f"{indent}# YOUR CODE HERE", f"{indent}{stub}  {STUB}"]
     return "\n".join([*lines[:begin], *replacement, *lines[end + 1 :]])
 
 

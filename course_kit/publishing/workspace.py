@@ -3,8 +3,9 @@
 A hidden record in the folder, ``.copies.json``, holds a digest of every copy as it was made. The
 digest is of the cells' sources: running or saving a notebook does not change it, an answer or a
 note does. A copy that still has its digest is replaced when the lesson is newer. A changed copy
-stays; the newer lesson is put beside it, once, as ``02_attention.new.ipynb``. What a changed copy
-calls by a name that has moved is mended in place, and the copy as it was is kept beside it.
+stays; the newer lesson, with the answers to its exercises, is put beside it, once, as
+``02_attention.new.ipynb``. What a changed copy calls by a name that has moved is mended in place,
+and the copy as it was is kept beside it.
 """
 
 import hashlib
@@ -21,12 +22,18 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_kit.publishing.moved_names import mended
-from course_kit.publishing.students import ExerciseError, read_notebook, student_copy, title_of
+from course_kit.publishing.students import (
+    STUB,
+    ExerciseError,
+    read_notebook,
+    student_copy,
+    title_of,
+)
 from course_lib.files import atomic_path
 
 RECORD = ".copies.json"
 START = "start.ipynb"
-MADE, OFFERED = "made", "offered"
+MADE, OFFERED, CARRIED = "made", "offered", "carried"  # carried: offered, with answers in it
 LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"']+""")
 WELCOME = """# Your lessons
 
@@ -38,10 +45,10 @@ An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter)
 have come. It reads the saved copies, so save a lesson first.
 
 These are your own copies; write your answers in them. An update of the course does not replace
-what you have written. It puts the newer lesson beside yours, in a file such as
-`02_attention.new.ipynb`: to go on with it, rename it to `02_attention.ipynb`, after giving your own
-another name. Of the two, the file in which you have solved more exercises counts. A copy in which
-you have written nothing is replaced, without the outputs of its cells, so run it again."""
+what you have written. It puts the newer lesson, with your answers in it, beside yours, in a file
+such as `02_attention.new.ipynb`: to go on with it, rename it to `02_attention.ipynb`, after giving
+your own another name. Of the two, the file in which you have solved more exercises counts. A copy
+in which you have written nothing is replaced, without the outputs of its cells; run it again."""
 
 
 class WorkspaceError(ValueError):
@@ -111,15 +118,18 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[Copy]:
     there = {name: _read_versions(folder / name) for name in copies}
     done = []
     for name, fresh in copies.items():
-        entry, path, backup = record.get(name, {}), folder / name, None
-        written, record[name] = _plan(path, fresh, there[name], entry)
+        path, backup = folder / name, None
+        written, record[name] = _plan(path, fresh, there[name], record.get(name, {}))
         current = there[name].get(name)
-        if current and written != path and (renamed := mended(current)):
+        renamed = mended(current) if current and written != path else None
+        if renamed:
             backup = _free(path, "before", set(there[name]))
             _write(current, backup)
             _write(renamed, path)
         if written:
-            _write(fresh, written)
+            offered = fresh if written == path else _with_answers(fresh, renamed or current)
+            record[name] |= {CARRIED: _digest(offered)} if offered is not fresh else {}
+            _write(offered, written)
         done.append(Copy(path, written, backup))
     with atomic_path(folder / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -147,7 +157,7 @@ def _plan(
         return path, {MADE: newest}
     if newest in (entry.get(MADE), entry.get(OFFERED)):
         return None, entry
-    unused = (newest, entry.get(OFFERED))  # an offer in which nobody has worked is replaced
+    unused = (newest, entry.get(OFFERED), entry.get(CARRIED))  # nobody has worked in such an offer
     taken = {
         name
         for name, each in versions.items()
@@ -161,6 +171,21 @@ def _free(path: Path, kind: str, taken: set[str]) -> Path:
     names = (f"{path.stem}.{kind}{number if number > 1 else ''}.ipynb" for number in count(1))
     in_use = taken | ({each.name for each in path.parent.iterdir()} if kind != "new" else set())
     return path.with_name(next(name for name in names if name not in in_use))
+
+
+def _with_answers(fresh: NotebookNode, current: NotebookNode) -> NotebookNode:
+    """The newer lesson with a learner's answers in the cells of their exercises."""
+    offered, answers = nbformat.from_dict(fresh), _answers(current)
+    for grade_id, cell in _answers(offered).items():
+        if grade_id in answers and STUB not in answers[grade_id].source:
+            cell.source = answers[grade_id].source
+    return offered
+
+
+def _answers(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells to answer in, by exercise."""
+    graded = [(cell.metadata.get("nbgrader", {}), cell) for cell in notebook.cells]
+    return {about.get("grade_id"): cell for about, cell in graded if about.get("solution")}
 
 
 def _digest(notebook: NotebookNode) -> str:

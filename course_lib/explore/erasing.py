@@ -15,7 +15,7 @@ from course_lib import faithfulness
 from course_lib.explore.explorer import Explorer
 from course_lib.explore.reading import read_text, system_of
 from course_lib.faithfulness import Document
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views import plots
 from course_lib.views.heatmap.widget import AttentionText
 

@@ -10,7 +10,7 @@ from course_lib import faithfulness
 from course_lib.explore.erasing import ATTENTION
 from course_lib.explore.reading import read_text, system_of
 from course_lib.explore.views import TextView
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views import AttentionHeatmap
 
 

@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "total_variation",
         ],
         "bounds": ["limits", "normalised_aopc"],
+        "document_model": ["DocumentModel"],
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],

@@ -5,7 +5,6 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "document_model": ["DocumentModel"],
         "records": ["KEPT_EPOCH", "StaleRun", "kept_accuracy", "load_records"],
         "run": [
             "REPOSITORY",

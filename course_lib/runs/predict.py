@@ -22,8 +22,8 @@ from course_lib.data.custom import unchanged_digest
 from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import DataError, atomic_path
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError

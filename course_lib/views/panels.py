@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
-import lazy_loader
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, LINES, MUTED, SECOND, SIGNED, ink_on
 
-sns = lazy_loader.load("seaborn")
 PAGE = 12.0  # inches; panels that do not fit side by side go below
 MARKERS = "os^D"
 READABLE_CELLS = 20  # up to so many columns in all panels, each cell shows its number
@@ -63,6 +61,8 @@ def lines(
     ylim: tuple[float, float] = (0, 1), size: tuple[float, float] = (9, 3), **options: Any,
 ) -> Figure:  # fmt: skip
     """A line each over ``x``; ``options`` are those of ``seaborn.lineplot``."""
+    import seaborn as sns  # with the first figure that needs it: 0.6 s
+
     figure, (axis,) = grid([""], 1, size, title)
     for (name, values), colour, marker in zip(curves.items(), cycle(LINES), cycle(MARKERS)):
         look = {"marker": marker, "markersize": 5, "color": colour, "label": plain(name)} | options
@@ -164,6 +164,8 @@ def histograms(
 ) -> Figure:
     """Histograms by name over the same bins, one above another where they overlap, with dotted
     ``lines`` at values to compare with; what is what stands below."""
+    import seaborn as sns  # with the first figure that needs it: 0.6 s
+
     figure, (axis,) = grid([""], 1, (7.5, 3.2), title)
     for (name, some), colour in zip(values.items(), cycle((SECOND, ACCENT))):
         sns.histplot(x=np.asarray(some), bins=np.asarray(bins), color=colour, label=name, ax=axis)

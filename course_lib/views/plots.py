@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
-import lazy_loader
 import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
@@ -17,7 +16,6 @@ from matplotlib.figure import Figure
 from course_lib.views.colours import ACCENT, FOURTH, INK, LINES, MUTED, SECOND, THIRD, TINTS
 from course_lib.views.panels import bar_panels, grid, legend, lines, log_ticks
 
-sns = lazy_loader.load("seaborn")
 Interval = tuple[float, float, float]  # mean, low, high
 STYLE = {
     "figure.dpi": 110,
@@ -52,6 +50,8 @@ def use_course_style() -> None:
 
 def learning_curve(record: dict[str, Any], title: str = "Learning curve") -> Figure:
     """Loss and accuracy over a record's epochs, training against validation, the best marked."""
+    import seaborn as sns  # with the first figure that needs it: 0.6 s
+
     epochs = np.arange(1, len(record["epochs"]) + 1)
     figure, axes = grid(["", ""], 2, (4.5, 3), title)
     for axis, measure in zip(axes, ("loss", "accuracy"), strict=True):
@@ -221,6 +221,8 @@ def erasure_curves(
 
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
+    import seaborn as sns  # with the first figure that needs it: 0.6 s
+
     names = (
         f"ROC: area under the curve {metrics['auc']:.3f}",
         f"Accuracy {metrics['accuracy']:.1%}, F1 {metrics['f1']:.3f}",

@@ -8,8 +8,8 @@ from course_kit.reading_room.pack import NAMES
 from course_kit.research.report.frames import NAMES as DATASETS
 from course_lib.data.catalog import CARDS
 from course_lib.data.vocabulary import UNKNOWN
-from course_lib.faithfulness import kendall, leave_one_out
-from course_lib.runs import DocumentModel, Run
+from course_lib.faithfulness import DocumentModel, kendall, leave_one_out
+from course_lib.runs import Run
 
 
 def facts(run: Run) -> dict[str, Any]:

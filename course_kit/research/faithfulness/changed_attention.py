@@ -11,9 +11,9 @@ from tqdm.auto import tqdm
 from course_kit.research.faithfulness.faithfulness_run import ATTENTION, FaithfulnessRun
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import predicted
 from course_lib.faithfulness.interventions import EPSILON, SHUFFLES
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.weights import any_run

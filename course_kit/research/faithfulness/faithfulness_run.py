@@ -11,8 +11,8 @@ import numpy as np
 
 from course_kit.research.recording import Stopwatch
 from course_lib.faithfulness import Document, words_of
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs import records
-from course_lib.runs.document_model import DocumentModel
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.run import Run, split_rows
 from course_lib.runs.settings import SpecError

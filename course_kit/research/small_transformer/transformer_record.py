@@ -28,7 +28,7 @@ from course_kit.research.small_transformer.transformer import (
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import Document
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs.records import RESULTS, write_json
 from course_lib.runs.run import split_rows
 from course_lib.runs.systems.system import Rows

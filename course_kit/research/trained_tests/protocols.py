@@ -29,7 +29,7 @@ from course_kit.research.trained_tests.word_mlp import Guide, attention_of, unif
 from course_lib import faithfulness
 from course_lib.data.batches import Batch
 from course_lib.faithfulness import Document
-from course_lib.runs.document_model import DocumentModel
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs.systems import Network
 
 Lines = dict[str, dict[str, np.ndarray]]  # by line and figure: one number a test text, or NaN

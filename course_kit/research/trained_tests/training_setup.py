@@ -102,20 +102,20 @@ class TrainingSetup:
         optimizer = make_optimizer(model, config, CPU)
         set_seed(seed)
         model.train()
-        with tqdm(total=config.epochs * len(batches), desc=what, leave=False) as bar:
-            for batch in chain.from_iterable(map(batches.epoch, range(config.epochs))):
-                for group in optimizer.param_groups:
-                    share = 1 - bar.n / bar.total if config.decay else 1.0
-                    group["lr"] = config.learning_rate * share * group["rate"]
-                value = loss(model(batch.tokens, batch.mask), batch).mean()
-                if not torch.isfinite(value):
-                    raise TrainingError(f"{what}: the loss is {value.item()} in batch {bar.n + 1}")
-                optimizer.zero_grad()
-                value.backward()
-                if config.clip_norm:
-                    nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-                optimizer.step()
-                bar.update()
+        steps = config.epochs * len(batches)
+        every = chain.from_iterable(map(batches.epoch, range(config.epochs)))
+        for step, batch in enumerate(tqdm(every, what, steps, leave=False)):
+            for group in optimizer.param_groups:
+                share = 1 - step / steps if config.decay else 1.0
+                group["lr"] = config.learning_rate * share * group["rate"]
+            value = loss(model(batch.tokens, batch.mask), batch).mean()
+            if not torch.isfinite(value):
+                raise TrainingError(f"{what}: the loss is {value.item()} in batch {step + 1}")
+            optimizer.zero_grad()
+            value.backward()
+            if config.clip_norm:
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            optimizer.step()
         return model.eval()
 
     def predictions(self, model: nn.Module, texts: Sequence[Text] | None = None) -> Predictions:

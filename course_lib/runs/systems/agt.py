@@ -36,7 +36,7 @@ PAPER = Settings(TextConfig(), AGTConfig.paper(), TRAINING)
 class AGTSystem(Network):
     """One sequence of words, read by an AGT."""
 
-    network_of: ClassVar[type[AGT]] = AGT
+    network_of = AGT
     presets: ClassVar = {
         "paper": PAPER,
         "s0-only": replace(PAPER, model=AGTConfig.paper(selection_layers=1)),

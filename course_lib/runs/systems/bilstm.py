@@ -41,6 +41,7 @@ SST2 = compact(
 class BiLSTMSystem(Network):
     """One sequence of words, encoded and then weighed by attention."""
 
+    network_of = BiLSTM
     presets: ClassVar = {
         "sst2": SST2,
         # Reviews are cut at 400 words; theirs are those of fewer than 400.
@@ -52,10 +53,6 @@ class BiLSTMSystem(Network):
             TrainingConfig(epochs=4, optimizer="adam", learning_rate=1e-2),
         ),
     }
-
-    def network(self, embedding: Tensor | None) -> BiLSTM:
-        """The untrained network over the vocabulary's words."""
-        return BiLSTM(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
 
     def scorers(self, model: BiLSTM) -> list[nn.Module]:
         """W, b and the context vector c."""

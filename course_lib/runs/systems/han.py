@@ -29,6 +29,7 @@ class HANSystem(Network):
     """Sentences of words, read by a HAN."""
 
     reads_sentences = True
+    network_of = HAN
     presets: ClassVar = {
         "report": REPORT,
         "long": LONG,
@@ -39,10 +40,6 @@ class HANSystem(Network):
             replace(REPORT.training, batch_size=32, learning_rate=5e-3),
         ),
     }
-
-    def network(self, embedding: Tensor | None) -> HAN:
-        """The untrained network over the vocabulary's words."""
-        return HAN(self.settings.model, len(self.vocabulary), len(self.classes), embedding)
 
     def scorers(self, model: HAN) -> list[nn.Module]:
         """W, b and the context vectors c of both levels."""

@@ -45,7 +45,7 @@ def full_without(**parts: int) -> Settings:
 class IRAMSystem(Network):
     """One sequence of words, read by an IRAM."""
 
-    network_of: ClassVar[type[IRAM]] = IRAM
+    network_of = IRAM
     presets: ClassVar = {
         "vanilla": VANILLA,
         "baseline": replace(VANILLA, model=IRAMConfig.vanilla(steps=0, penalty=0.0)),

@@ -36,13 +36,14 @@ PREDICTED = 256  # documents at once without it
 class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``network`` makes it, ``scorers`` names what computes its attention, ``figures`` measures the
-    attention of a batch's output, ``views`` splits the attention of one document into views,
+    ``network_of`` is its class, ``scorers`` names what computes its attention, ``figures`` measures
+    the attention of a batch's output, ``views`` splits the attention of one document into views,
     ``word_attention`` reduces it to words. ``reads_sentences`` says whether documents are sentences
     of words; otherwise they are one sequence.
     """
 
     presets: ClassVar[dict[str, Settings]]
+    network_of: ClassVar[type[nn.Module]]
     reads_sentences: ClassVar[bool] = False
 
     def __init__(
@@ -58,11 +59,13 @@ class Network:
     # What each family of networks defines.
 
     def network(self, embedding: Tensor | None) -> nn.Module:
-        """The untrained network over the vocabulary's words.
+        """The untrained network over the vocabulary's words, by default ``network_of`` the config.
 
         Its word vectors are a parameter ``embedding.weight``, from which ``load`` takes their size.
         """
-        raise NotImplementedError
+        return self.network_of(
+            self.settings.model, len(self.vocabulary), len(self.classes), embedding
+        )
 
     def scorers(self, model: nn.Module) -> list[nn.Module]:
         """The modules of ``model`` that compute its attention's scores and nothing else.
@@ -243,11 +246,8 @@ class Network:
         Without padding, the output of each is as it would be alone.
         """
         kept = [self.cut(text) for text in texts]
-        documents = encode_sentences(kept, self.vocabulary, flat=not self.reads_sentences)
-        batch = documents.batch(np.arange(len(texts)))
-        batch = batch.to(next(self.model.parameters()).device)
         self.model.eval()
-        outputs = self.forward(batch.tokens, batch.mask)
+        outputs = self.forward(*self.batch(kept))
         probabilities = outputs.logits.float().softmax(1).cpu().numpy()
         readings = []
         for row, (text, sentences) in enumerate(zip(texts, kept, strict=True)):
@@ -259,8 +259,15 @@ class Network:
             readings.append(Reading(words, lengths, self.classes, probabilities[row], views, rest))
         return readings
 
-    def cut(self, document: TokenisedText) -> list[list[str]]:
+    def batch(self, documents: list[list[list[str]]]) -> tuple[Tensor, Tensor]:
+        """Tokens and mask of documents as ``cut`` leaves them, on the network's device."""
+        encoded = encode_sentences(documents, self.vocabulary, flat=not self.reads_sentences)
+        batch = encoded.batch(np.arange(len(documents)))
+        return batch.to(next(self.model.parameters()).device)[:2]
+
+    def cut(self, text: Text) -> list[list[str]]:
         """The words that the network reads, sentence by sentence."""
+        document = as_tokens(text, self.tokeniser)
         text, ends = self.settings.text, np.cumsum(document.sentence_lengths, dtype=int)
         if not self.reads_sentences and text.max_tokens:
             ends = np.minimum(ends, text.max_tokens)

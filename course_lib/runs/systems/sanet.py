@@ -50,7 +50,7 @@ COMPACT = compact(
 class SANetSystem(Network):
     """One sequence of words, read by a SANet."""
 
-    network_of: ClassVar[type[SANet]] = SANet
+    network_of = SANet
     presets: ClassVar = {
         "base": BASE,
         "baseline-base": replace(BASE, model=replace(BASE.model, attention=False)),
@@ -63,12 +63,6 @@ class SANetSystem(Network):
             replace(TRAINING, batch_size=32, epochs=12, learning_rate=0.02, embedding_rate=1.0),
         ),
     }
-
-    def network(self, embedding: Tensor | None) -> SANet:
-        """The untrained network over the vocabulary's words."""
-        return self.network_of(
-            self.settings.model, len(self.vocabulary), len(self.classes), embedding
-        )
 
     def scorers(self, model: SANet) -> list[nn.Module]:
         """Each block's W_QK; uniform weights are those of each word over all words."""

@@ -1,8 +1,8 @@
 """Networks as what the tests of ``course_lib.faithfulness`` take: functions of documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import datasets
 import numpy as np
@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_lib.data.encoding import encode_sentences
 from course_lib.faithfulness.documents import (
     BAR_AFTER,
     WORDS_AT_ONCE,
@@ -19,8 +18,22 @@ from course_lib.faithfulness.documents import (
     words_of,
 )
 from course_lib.faithfulness.interventions import Answer
-from course_lib.runs.systems.network import Network
-from course_lib.runs.systems.system import as_tokens
+
+
+class ReadableSystem(Protocol):
+    """What a ``DocumentModel`` asks of a system, as ``runs.systems.Network`` describes it."""
+
+    model: nn.Module
+    reads_sentences: bool
+    cut: Callable[..., list[list[str]]]
+    batch: Callable[..., tuple[Tensor, Tensor]]
+    forward: Callable[..., Any]
+    word_attention: Callable[..., dict[str, Tensor]]
+    attention_of: Callable[..., Tensor | None]
+    given: Callable[..., Any]
+    visible: Callable[..., Tensor]
+    change_vectors: Callable[..., Any]
+    see_states: Callable[..., Any]
 
 
 class Attended(NamedTuple):
@@ -42,12 +55,12 @@ class DocumentModel:
     network is in training mode.
     """
 
-    def __init__(self, system: Network) -> None:
+    def __init__(self, system: ReadableSystem) -> None:
         self.system = system
 
     def documents(self, rows: datasets.Dataset) -> list[Document]:
         """The rows' words, sentence by sentence where the network reads sentences."""
-        kept = [self.system.cut(as_tokens(row)) for row in rows]
+        kept = [self.system.cut(row) for row in rows]
         return kept if self.system.reads_sentences else [words_of(document) for document in kept]
 
     @torch.inference_mode()
@@ -171,9 +184,7 @@ class DocumentModel:
         if sentences and any(words_of(d) and isinstance(d[0], str) for d in documents):
             raise ValueError("documents takes sentences of words: this network reads sentences")
         texts = [document if sentences else [words_of(document)] for document in documents]
-        encoded = encode_sentences(texts, self.system.vocabulary, flat=not sentences)
-        batch = encoded.batch(np.arange(len(texts)))
-        return batch.to(next(self.system.model.parameters()).device)[:2]
+        return self.system.batch(texts)
 
     def _attention(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any]:
         """The network's attention over words, and its output; ``ValueError`` without any."""
@@ -226,7 +237,7 @@ class DocumentModel:
 
 
 @contextmanager
-def scaled_vectors(system: Network, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
+def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
     """While it lasts, a network reads ``scale`` times its word vectors; the list receives, for each
     pass, the vectors as they were and as they are read, for which gradients are computed."""
     seen: list[tuple[Tensor, Tensor]] = []
