@@ -40,7 +40,7 @@ def test_a_further_index_serves_what_the_first_does_not_know(tmp_path, wheel, mo
 
 def test_without_pip_no_index_is_known_and_its_own_is_asked_otherwise(monkeypatch):
     monkeypatch.setattr(registry.requests, "get", lambda page, **_: {}[page])
-    with pytest.raises(KeyError, match="https://.*/simple/a-b/"):
+    with pytest.raises(KeyError, match=r"https://.*/simple/a-b/"):
         registry.package_address("a-1.0.whl", "A_b==1.0", {})
     monkeypatch.setitem(sys.modules, "pip._internal.models.index", None)
     with pytest.raises(LookupError, match="pip, which knows the package index, is not installed"):
