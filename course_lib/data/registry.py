@@ -14,7 +14,6 @@ from urllib.parse import unquote, urljoin, urlparse
 
 import requests
 
-INDEX = "https://pypi.org/simple"
 SETTING = re.compile(r"^[\w:-]+\.(index-url|extra-index-url|cert)='(.*)'$", re.MULTILINE)
 LINK = re.compile(r"""href=["']([^"'#]+)""")
 CONNECT_SECONDS, STALL_SECONDS = 5, 20
@@ -30,7 +29,10 @@ def pip_settings() -> dict[str, str]:
 def package_address(filename: str, requirement: str, settings: dict[str, str]) -> str:
     """Where the first index that has it has a file of a project; ``LookupError`` if none has."""
     project = re.sub(r"[-_.]+", "-", requirement.partition("==")[0]).lower()
-    indexes = [settings.get("index-url", INDEX), *settings.get("extra-index-url", "").split()]
+    indexes = [
+        settings.get("index-url") or _public_index(),
+        *settings.get("extra-index-url", "").split(),
+    ]
     reasons = []
     for index in indexes:
         page = f"{index.rstrip('/')}/{project}/"
@@ -47,3 +49,12 @@ def package_address(filename: str, requirement: str, settings: dict[str, str]) -
                 return urljoin(answer.url, link)
         reasons.append(f"{page} does not list it")
     raise LookupError("; ".join(reasons))
+
+
+def _public_index() -> str:
+    """The index of a pip that nobody has configured; ``LookupError`` without pip."""
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError as error:
+        raise LookupError("pip, which knows the package index, is not installed here") from error
+    return PyPI.simple_url
