@@ -1,5 +1,7 @@
 """Package files out of the index that pip is configured with: verified, and nothing of them run."""
 
+import sys
+
 import pytest
 from strategies import card_of, files_below, sha256
 
@@ -36,20 +38,13 @@ def test_a_further_index_serves_what_the_first_does_not_know(tmp_path, wheel, mo
     assert obtain(card_of(wheel), tmp_path / "root").paths[0].name == wheel.filename
 
 
-def test_without_pip_one_sentence_says_that_no_index_is_known(monkeypatch, tmp_path):
-    monkeypatch.setattr(registry.sys, "executable", str(tmp_path / "python"))
-    (tmp_path / "python").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "python").chmod(0o700)
-    assert registry.pip_settings() == {}
-    with pytest.raises(LookupError, match="no pip here that names an index"):
+def test_without_pip_no_index_is_known_and_its_own_is_asked_otherwise(monkeypatch):
+    monkeypatch.setattr(registry.requests, "get", lambda page, **_: {}[page])
+    with pytest.raises(KeyError, match=r"https://.*/simple/a-b/"):
         registry.package_address("a-1.0.whl", "A_b==1.0", {})
-
-
-def test_an_unconfigured_pip_still_names_its_usual_index(monkeypatch):
-    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    assert registry.pip_settings()["index-url"].startswith("https://")
+    monkeypatch.setitem(sys.modules, "pip._internal.models.index", None)
+    with pytest.raises(LookupError, match="pip, which knows the package index, is not installed"):
+        registry.package_address("a-1.0.whl", "A_b==1.0", {})
 
 
 def test_full_disk_while_downloading_names_the_target(tmp_path, wheel, full_disk):

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy, one_hot, pad
 
 from course_lib.data.batches import Batch
 from course_lib.metrics import prior_corrected
-from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.agt import AblatedAGT, AGTConfig
 
 RATE = 0.001
 NEUTRAL = 1  # the middle of three classes
@@ -35,7 +35,7 @@ def learn_by_heart(
     """
     torch.manual_seed(seed)
     config = AGTConfig(embedding=32, hidden=32, dropout=0.0, selection_layers=selection_layers)
-    network = AGT(config, vocabulary, 2)
+    network = AblatedAGT(config, vocabulary, 2)
     optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
     losses = []
     for step in range(steps):

@@ -7,6 +7,7 @@ from nbformat import NotebookNode
 
 SANITY_CHECKS = "from course_kit.research import sanity_checks"
 TRANSFORMER = "from course_kit.research import small_transformer"
+FAITHFULNESS = "from course_lib import faithfulness"
 METRICS = "from course_lib import metrics"
 STATISTICS = (
     *("composition_test", "constant_loss", "detectable_difference", "mcnemar", "power"),
@@ -26,6 +27,7 @@ NAMES = (
     ("experiments.controls.steps.trial", "sanity_checks.train_pointer", SANITY_CHECKS),
     ("experiments.controls.networks", "sanity_checks", SANITY_CHECKS),
     ("experiments.controls", "sanity_checks", SANITY_CHECKS),
+    ("experiments.DocumentModel", "faithfulness.DocumentModel", FAITHFULNESS),
     ("experiments.SYSTEMS", "runs.known_systems()", "from course_lib import runs"),
     ("experiments", "runs", "from course_lib import runs"),
 )

@@ -15,29 +15,25 @@ from urllib.parse import unquote, urljoin, urlparse
 import requests
 
 SETTING = re.compile(r"^[\w:-]+\.(index-url|extra-index-url|cert)='(.*)'$", re.MULTILINE)
-USUAL = re.compile(r"--index-url.*?\(default\s+(\S+?)\)", re.DOTALL)  # in pip's help
 LINK = re.compile(r"""href=["']([^"'#]+)""")
 CONNECT_SECONDS, STALL_SECONDS = 5, 20
 
 
 def pip_settings() -> dict[str, str]:
     """What pip's files and environment say of its indexes and certificates; nothing without pip."""
-    usual = USUAL.search(_told("download", "--help"))
-    settings = {"index-url": usual[1]} if usual else {}
-    return settings | dict(SETTING.findall(_told("config", "list")))  # the environment comes last
-
-
-def _told(*arguments: str) -> str:
-    """What pip prints."""
-    command = [sys.executable, "-m", "pip", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    return dict(SETTING.findall(told.stdout))  # the environment comes last, and counts
 
 
 def package_address(filename: str, requirement: str, settings: dict[str, str]) -> str:
     """Where the first index that has it has a file of a project; ``LookupError`` if none has."""
     project = re.sub(r"[-_.]+", "-", requirement.partition("==")[0]).lower()
-    indexes = f"{settings.get('index-url', '')} {settings.get('extra-index-url', '')}".split()
-    reasons = [] if indexes else ["there is no pip here that names an index"]
+    indexes = [
+        settings.get("index-url") or _public_index(),
+        *settings.get("extra-index-url", "").split(),
+    ]
+    reasons = []
     for index in indexes:
         page = f"{index.rstrip('/')}/{project}/"
         try:
@@ -53,3 +49,12 @@ def package_address(filename: str, requirement: str, settings: dict[str, str]) -
                 return urljoin(answer.url, link)
         reasons.append(f"{page} does not list it")
     raise LookupError("; ".join(reasons))
+
+
+def _public_index() -> str:
+    """The index of a pip that nobody has configured; ``LookupError`` without pip."""
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError as error:
+        raise LookupError("pip, which knows the package index, is not installed here") from error
+    return PyPI.simple_url
