@@ -5,15 +5,15 @@ import pytest
 import torch
 
 from course_kit.exercises import small_experiments as small
-from course_kit.research import controls
+from course_kit.research import sanity_checks
 from course_lib import data
 
 
 @pytest.fixture(scope="module")
 def batch():
-    texts = controls.write_texts("phrase", 16, seed=3)
+    texts = sanity_checks.write_texts("phrase", 16, seed=3)
     words = data.Vocabulary(tuple(sorted({word for text in texts for word in text.words})))
-    return controls.encode_texts(texts, words).batch(np.arange(len(texts))), len(words)
+    return sanity_checks.encode_texts(texts, words).batch(np.arange(len(texts))), len(words)
 
 
 def test_texts_are_learned_by_heart_unless_labels_are_out_of_step(batch):

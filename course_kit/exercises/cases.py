@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_kit.exercises.compare import same
+from course_kit.exercises.comparison import same
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_kit.exercises.compare import equal, is_readable
+from course_kit.exercises.comparison import equal, is_readable
 
 FEW = 4  # numbers that are written into a sentence; more are drawn
 

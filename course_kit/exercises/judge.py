@@ -17,7 +17,7 @@ from torch import Tensor
 from course_kit.exercises import feedback
 from course_kit.exercises.case_figure import case_figure, drawable
 from course_kit.exercises.cases import Case, CaseResult
-from course_kit.exercises.compare import close, is_number, is_readable, parts, same
+from course_kit.exercises.comparison import close, is_number, is_readable, parts, same
 from course_kit.exercises.relations import relation
 from course_lib.views import plots
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from course_kit.exercises.cases import CaseResult
-from course_kit.exercises.compare import is_number, parts, same
+from course_kit.exercises.comparison import is_number, parts, same
 
 Change = Callable[[Any], Any]
 Candidate = Callable[[CaseResult], tuple]

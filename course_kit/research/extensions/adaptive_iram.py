@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.research.extensions.ordered_agt import presets_for
-from course_lib.checking import check_choice, check_number, check_share, check_whole, refusal
+from course_lib.checking import check_choice, check_number, check_share, check_whole
 from course_lib.faithfulness.attention import iram_steps
 from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
 from course_lib.runs.systems.iram import IRAMSystem
@@ -37,7 +37,9 @@ class AdaptiveIRAMConfig(IRAMConfig):
         check_number(self, "ponder")
         check_share(self, "most_overlap")
         if self.has_extras:
-            raise refusal(self, "ngrams", "0, without highways: only a FullIRAM has them")
+            raise ValueError(
+                "ngrams, embedding_highway and query_highway take 0 without a FullIRAM"
+            )
 
 
 class AdaptiveIRAMOutput(NamedTuple):
