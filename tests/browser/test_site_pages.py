@@ -110,4 +110,4 @@ def test_print_unfolds_all_but_the_solutions_and_only_for_paper(open_page):
     assert page.locator("details[open]").count() == 0
     page.emulate_media(media="print")
     assert not page.locator(".bd-sidebar-primary").is_visible()
-    assert page.locator("article h1:visible").count() == 1
+    assert page.locator("h1:visible").count() == 1
