@@ -91,7 +91,7 @@ class Length:
     def evaluate(self, rows, attention=True):
         some = [self.read(row).probabilities for row in rows]
         labels = torch.tensor([row["label"] for row in rows])
-        return Evaluation(Predictions(torch.tensor(some), labels), {})
+        return Evaluation(Predictions(torch.tensor(np.array(some)), labels), {})
 
     def read(self, text):
         words = tuple(text.split() if isinstance(text, str) else text["tokens"])

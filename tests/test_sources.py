@@ -254,7 +254,7 @@ def test_every_download_in_the_catalog_can_be_verified_and_placed():
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("title: IMDb", "titel: IMDb", "catalog.yaml: imdb: 'titel' is no field of it"),
+        ("title: IMDb", "named: IMDb", "catalog.yaml: imdb: 'named' is no field of it"),
         ("title: Made-up reviews", "", "catalog.yaml: toy: missing 1 required positional argument"),
         ("train: [300, 300]", "train: [300, many]", "toy.sizes.train 2: takes int, got 'many'"),
         ("on_demand: true", "on_demand: 1", "catalog.yaml: sst5_all.on_demand: takes bool, got 1"),

@@ -13,12 +13,8 @@ from xml.etree import ElementTree
 from course_lib.cli import Command, command_of
 from course_lib.files import REPOSITORY, DataError
 
-NBVAL = (
-    "notebooks/[0-9]*.ipynb",
-    "notebooks/experiments/your_own_text.ipynb",
-    "notebooks/experiments/report.ipynb",
-    "notebooks/experiments/left_open.ipynb",
-)
+LESSONS = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/your_own_text.ipynb")
+REPORTS = ("notebooks/experiments/report.ipynb", "notebooks/experiments/left_open.ipynb")
 # One process for each core, and each file, so each notebook and its kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
@@ -146,7 +142,8 @@ def _test_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _test(options: argparse.Namespace) -> int:
     """All stages, even after one that failed; the exit status is the first one's that failed."""
-    notebooks = sorted(str(path) for pattern in NBVAL for path in REPOSITORY.glob(pattern))
+    patterns = (*LESSONS, *REPORTS) if options.all else LESSONS
+    notebooks = sorted(str(path) for pattern in patterns for path in REPOSITORY.glob(pattern))
     lessons = ("--nbval-lax", *EACH_CORE, *notebooks)
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
