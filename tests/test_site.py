@@ -160,6 +160,11 @@ def parsed(path):
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
+def test_nothing_is_left_beside_the_site(built):
+    """Of myst-nb, whose copies hold the solutions."""
+    assert not (built.parent / "jupyter_execute").exists()
+
+
 def test_every_page_leads_to_all_others_and_every_link_somewhere(built):
     pages = {path.name: parsed(path) for path in built.glob("*.html") if path.name != site.ROOM}
     assert pages.keys() >= {"00_start_here.html", "01_gru.html", "index.html", "report.html"}

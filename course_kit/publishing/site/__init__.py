@@ -68,7 +68,11 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
             page.unlink()  # that of an earlier build
     options = ["--quiet", "--keep-going", "--conf-dir", str(Path(__file__).parent)]
     command = [sys.executable, "-m", "sphinx", *options, str(sources), str(target)]
-    if subprocess.run([*command, "--doctree-dir", str(sources / ".doctrees")]).returncode:
+    failed = subprocess.run([*command, "--doctree-dir", str(sources / ".doctrees")]).returncode
+    shutil.rmtree(
+        target.parent / "jupyter_execute", ignore_errors=True
+    )  # copies that myst-nb leaves
+    if failed:
         raise DataError("Sphinx could not build the site; what is wrong stands above")
 
 
