@@ -5,15 +5,11 @@ in bfloat16 where the processor multiplies it. Then the same step with 300-d wor
 (as we train), or not at all.
 """
 
-import argparse
-import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from itertools import cycle
 from typing import Any
 
 import torch
-from common import interleave, ratio, show, spread, write
+from common import arguments, ratio, show, spread, stepper, time_steps, write
 from torch import nn
 
 from course_lib.data.batches import Batches
@@ -22,33 +18,11 @@ from course_lib.models.agt import AGT
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems.agt import PAPER, AGTSystem
-from course_lib.training.config import make_optimizer
 from course_lib.training.devices import choose_precision, use_threads
 
 SETTINGS = with_overrides(PAPER, {"text.vectors": "none", "model.embedding": 50})
 TRAINING = SETTINGS.training
 WIDE = 300
-WARM_UP = 5
-CPU = torch.device("cpu")
-
-
-def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
-    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
-    optimizer = make_optimizer(model, TRAINING, CPU)
-    bf16 = choose_precision(precision, CPU) == "bf16"
-    model.train()
-
-    def step(batch: Any) -> float:
-        began = time.perf_counter()
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            output = model(batch.tokens, batch.mask)
-        logits = getattr(output, "logits", output).float()
-        nn.functional.cross_entropy(logits, batch.labels).backward()
-        optimizer.step()
-        return time.perf_counter() - began
-
-    return step
 
 
 def ways(words: int, classes: int, seed: int) -> dict[str, tuple[nn.Module, str]]:
@@ -65,9 +39,7 @@ def ways(words: int, classes: int, seed: int) -> dict[str, tuple[nn.Module, str]
     }
 
 
-def time_steps(
-    corpus: Corpus, rounds: int, steps: int, seed: int, batch_size: int
-) -> dict[str, Any]:
+def measure(corpus: Corpus, rounds: int, steps: int, seed: int, batch_size: int) -> dict[str, Any]:
     """Milliseconds of a step of every way, and their ratios, round by round."""
     rows = split_rows(corpus)["train"]
     system = AGTSystem(SETTINGS, corpus.card.classes)
@@ -76,13 +48,13 @@ def time_steps(
     data = [batch for _, batch in zip(range(steps), forever)]
     words = len(system.vocabulary)
     networks = ways(words, len(system.classes), seed)
-    measures = {}
-    for name, (model, precision) in networks.items():
-        step, warm = stepper(model, precision), cycle(data)
-        for _ in range(WARM_UP):
-            step(next(warm))
-        measures[name] = lambda _, step=step: 1e3 * sum(map(step, data)) / len(data)
-    found = interleave(measures, rounds)
+    found = time_steps(
+        {
+            name: (stepper(model, TRAINING, precision), data)
+            for name, (model, precision) in networks.items()
+        },
+        rounds,
+    )
     pairs = {
         "ours / ours, float32": ("ours", "ours, float32"),
         "300-d, frozen / dense": ("300-d, frozen", "300-d, dense"),
@@ -93,7 +65,7 @@ def time_steps(
             name: spread(ratio(found[above], found[below]))
             for name, (above, below) in pairs.items()
         },
-        "precision": choose_precision(TRAINING.precision, CPU),
+        "precision": choose_precision(TRAINING.precision, torch.device("cpu")),
         "steps_of_an_epoch": -(-len(rows) // batch_size),
         "words_of_a_batch": sum(int(batch.mask.sum()) for batch in data) / len(data),
         "vocabulary": words,
@@ -102,17 +74,13 @@ def time_steps(
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__, steps=40)
     parser.add_argument("--dataset", default="sst5")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=40, help="training steps of a round")
     parser.add_argument("--batch", type=int, default=TRAINING.batch_size)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     threads = use_threads(chosen.threads)
     corpus = load_corpus(chosen.dataset)
-    figures = time_steps(corpus, chosen.rounds, chosen.steps, chosen.seed, chosen.batch)
+    figures = measure(corpus, chosen.rounds, chosen.steps, chosen.seed, chosen.batch)
     figures |= {"settings": asdict(SETTINGS), "batch": chosen.batch}
     table = {f"ms a step, {name}": row for name, row in figures["step_milliseconds"].items()}
     show(table | figures["ratios"])

@@ -1,21 +1,84 @@
 """What the benchmarks share: interleaved rounds, ratios with their spread, one result file."""
 
+import argparse
 import json
 import statistics
 import sys
 import threading
+import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from tqdm.auto import tqdm
 
+from course_lib.data.batches import Batch
 from course_lib.files import atomic_path
 from course_lib.runs.records import describe_environment
+from course_lib.training.config import TrainingConfig, make_optimizer
+from course_lib.training.devices import choose_precision, flushed_denormals
 
 CPU = torch.device("cpu")
 RESULTS = Path(__file__).resolve().parent / "results"
+WARM_UP = 5
+Step = Callable[[Batch], float]
+
+
+def arguments(
+    purpose: str, rounds: int = 5, steps: int = 20, threads: int = 1
+) -> argparse.ArgumentParser:
+    """What every benchmark of training steps can be asked for."""
+    parser = argparse.ArgumentParser(description=purpose)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--steps", type=int, default=steps, help="training steps of a round")
+    parser.add_argument("--threads", type=int, default=threads)
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+def stepper(
+    model: nn.Module, config: TrainingConfig, precision: str = "no", most_tokens: int = 0
+) -> Step:
+    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
+    optimizer = make_optimizer(model, config, CPU)
+    bf16 = choose_precision(precision, CPU) == "bf16"
+    model.train()
+
+    @flushed_denormals()
+    def step(batch: Batch) -> float:
+        began = time.perf_counter()
+        optimizer.zero_grad()
+        for part in batch.slices(most_tokens):
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                output = model(part.tokens, part.mask)
+            error = nn.functional.cross_entropy(
+                getattr(output, "logits", output).float(), part.labels
+            )
+            penalty = getattr(output, "penalty", torch.zeros(1)).mean()
+            ((error + penalty) * len(part.labels) / len(batch.labels)).backward()
+        if config.clip_norm:
+            nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+        optimizer.step()
+        return time.perf_counter() - began
+
+    return step
+
+
+def time_steps(steps: dict[str, tuple[Step, list[Batch]]], rounds: int) -> dict[str, list[float]]:
+    """Mean milliseconds of each way's step over its batches, warmed up, round by round."""
+    for step, data in steps.values():
+        for _, batch in zip(range(WARM_UP), cycle(data)):
+            step(batch)
+    return interleave(
+        {
+            name: lambda _, step=step, data=data: 1e3 * sum(map(step, data)) / len(data)
+            for name, (step, data) in steps.items()
+        },
+        rounds,
+    )
 
 
 def interleave(ways: dict[str, Callable[[int], float]], rounds: int) -> dict[str, list[float]]:

@@ -4,7 +4,6 @@ Ours computes real words and sentences alone, with the library's GRU and the fus
 way, written out below, pads every review to 7 × 30 and runs PyTorch's parts over all of it.
 """
 
-import argparse
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from itertools import count, islice
 from typing import Any
 
 import torch
-from common import interleave, ratio, show, spread, write
+from common import arguments, interleave, ratio, show, spread, write
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches, Documents
@@ -110,11 +109,7 @@ def obvious_steps(model: ObviousHAN, tokens: Tensor, labels: Tensor, seed: int) 
             yield len(index), update(loss)
 
 
-def updater(
-    model: nn.Module,
-    steps: int,
-    fused: bool | None = None,
-) -> Callable[[Tensor], Tensor]:
+def updater(model: nn.Module, steps: int, fused: bool | None = None) -> Callable[[Tensor], Tensor]:
     """One update from a loss, the same for every way but for Adam's implementation: clipped
     gradients, and a learning rate that falls to zero over ``steps``."""
     adam = torch.optim.Adam(model.parameters(), TRAINING.learning_rate, fused=fused)
@@ -165,14 +160,7 @@ def time_rounds(
     }
     if bf16:
         ways["ours, bfloat16"] = ours_steps(make(), train, bf16=True)
-    measures = {
-        name: per_epoch(
-            way,
-            batches,
-            len(documents),
-        )
-        for name, way in ways.items()
-    }
+    measures = {name: per_epoch(way, batches, len(documents)) for name, way in ways.items()}
     seconds = interleave(measures, rounds)
     return {
         "batches_per_round": batches,
@@ -192,11 +180,7 @@ def time_rounds(
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batches", type=int, default=60, help="training steps of a round")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = arguments(__doc__, steps=60, threads=2)
     parser.add_argument("--bf16", action="store_true", help="also ours under bfloat16 autocast")
     chosen = parser.parse_args()
 
@@ -211,7 +195,7 @@ def main() -> None:
         return system.untrained(chosen.seed)
 
     figures = time_rounds(
-        make, documents["train"], chosen.seed, chosen.rounds, chosen.batches, chosen.bf16
+        make, documents["train"], chosen.seed, chosen.rounds, chosen.steps, chosen.bf16
     )
     table = {f"seconds per epoch, {name}": row for name, row in figures["epoch_seconds"].items()}
     table |= {f"{name} / obvious": row for name, row in figures["ratio_to_obvious"].items()}

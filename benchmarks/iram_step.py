@@ -6,16 +6,12 @@ over the padding, too, and so computes something else: its backward direction re
 first. "Unsorted" pads batches that are not bucketed by length.
 """
 
-import argparse
-import time
-from collections.abc import Callable
 from dataclasses import asdict
-from itertools import cycle
 from typing import Any
 
 import datasets
 import torch
-from common import interleave, ratio, show, spread, write
+from common import arguments, ratio, show, spread, stepper, time_steps, write
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -26,11 +22,8 @@ from course_lib.models.iram import IRAM
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.iram import IRAMSystem
-from course_lib.training.config import make_optimizer
-from course_lib.training.devices import flushed_denormals, use_threads
+from course_lib.training.devices import use_threads
 
-CPU = torch.device("cpu")
-WARM_UP = 3
 WORDS = 20_000
 PRESETS = IRAMSystem.presets
 
@@ -84,39 +77,6 @@ def with_torch_layers(model: IRAM, packed: bool) -> IRAM:
     return model
 
 
-def stepper(model: IRAM, settings: Settings, bf16: bool = False) -> Callable[[Batch], float]:
-    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
-    config = settings.training
-    optimizer = make_optimizer(model, config, CPU)
-
-    @flushed_denormals()
-    def step(batch: Batch) -> float:
-        began = time.perf_counter()
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            output = model(batch.tokens, batch.mask)
-        error = nn.functional.cross_entropy(output.logits.float(), batch.labels)
-        (error + output.penalty.mean()).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-        optimizer.step()
-        return time.perf_counter() - began
-
-    return step
-
-
-def measures(
-    steps: dict[str, tuple[Callable[[Batch], float], list[Batch]]],
-) -> dict[str, Callable[[int], float]]:
-    """For ``interleave``: mean milliseconds of each step over its batches, warmed up."""
-    for step, data in steps.values():
-        for _, batch in zip(range(WARM_UP), cycle(data)):
-            step(batch)
-    return {
-        name: lambda _, step=step, data=data: 1e3 * sum(map(step, data)) / len(data)
-        for name, (step, data) in steps.items()
-    }
-
-
 def encoded(corpus: Corpus, settings: Settings, rows: int) -> tuple[Vocabulary, Documents]:
     """The first rows to train on, and their words."""
     chosen: datasets.Dataset = split_rows(corpus)["train"].select(range(rows))
@@ -152,24 +112,21 @@ def time_ways(
             m.eval()(*data[0][:2]).logits for m in (model(), with_torch_layers(model(), True))
         ]
         torch.testing.assert_close(*logits, rtol=1e-4, atol=1e-6)
+    config = settings.training
     ways = {
-        "ours": (stepper(model(), settings), data),
-        "ours, bfloat16": (stepper(model(), settings, bf16=True), data),
-        "packed": (stepper(with_torch_layers(model(), True), settings), data),
-        "padded": (stepper(with_torch_layers(model(), False), settings), data),
-        "padded, unsorted": (stepper(with_torch_layers(model(), False), settings), mixed),
+        "ours": (stepper(model(), config), data),
+        "ours, bfloat16": (stepper(model(), config, "bf16"), data),
+        "packed": (stepper(with_torch_layers(model(), True), config), data),
+        "padded": (stepper(with_torch_layers(model(), False), config), data),
+        "padded, unsorted": (stepper(with_torch_layers(model(), False), config), mixed),
     }
-    return interleave(measures(ways), rounds)
+    return time_steps(ways, rounds)
 
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__, steps=30)
     parser.add_argument("--dataset", default="sst2", help="phrases or sentences; movies2 will do")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=30, help="training steps of a round")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     threads = use_threads(chosen.threads)
     corpus, vanilla = load_corpus(chosen.dataset), PRESETS["vanilla"]

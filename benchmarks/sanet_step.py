@@ -6,21 +6,11 @@ softmax, updates every word vector and stays in float32; PyTorch's encoder layer
 and one head.
 """
 
-import argparse
-import time
-from collections.abc import Callable
 from dataclasses import asdict
-from itertools import cycle
 from typing import Any
 
 import torch
-from common import (
-    interleave,
-    ratio,
-    show,
-    spread,
-    write,
-)
+from common import arguments, ratio, show, spread, stepper, time_steps, write
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches
@@ -30,14 +20,11 @@ from course_lib.models.sanet import SANet, SANetConfig
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems.sanet import BASE, SANetSystem
-from course_lib.training.config import make_optimizer
-from course_lib.training.devices import choose_precision, use_threads
+from course_lib.training.devices import use_threads
 
 LENGTH, BATCH, WORDS = 48, 128, 40_000
 TEXT = {"text.max_tokens": LENGTH, "text.vocabulary_limit": WORDS, "text.vectors": "none"}
 SETTINGS = with_overrides(BASE, TEXT | {"text.vocabulary_from": "train"})
-WARM_UP = 5
-CPU = torch.device("cpu")
 
 
 class ObviousBlock(nn.Module):
@@ -105,29 +92,6 @@ def load_twin(ours: SANet, obvious: PlainNetwork, tokens: Tensor, mask: Tensor) 
         torch.testing.assert_close(obvious.eval()(tokens, mask), expected, rtol=1e-4, atol=1e-5)
 
 
-def stepper(model: nn.Module, precision: str) -> Callable[[Any], float]:
-    """Seconds for a training step on a batch, as ``course_lib.training.loop`` takes it."""
-    optimizer = make_optimizer(model, SETTINGS.training, CPU)
-    bf16 = choose_precision(precision, CPU) == "bf16"
-    model.train()
-
-    most_tokens = SETTINGS.training.most_tokens if isinstance(model, SANet) else 0
-
-    def step(batch: Any) -> float:
-        began = time.perf_counter()
-        for part in batch.slices(most_tokens):
-            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-                output = model(part.tokens, part.mask)
-            logits = getattr(output, "logits", output).float()
-            share = len(part.labels) / len(batch.labels)
-            (share * nn.functional.cross_entropy(logits, part.labels)).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return time.perf_counter() - began
-
-    return step
-
-
 def ways(seed: int) -> dict[str, tuple[nn.Module, str]]:
     """The networks, each with its precision."""
     torch.manual_seed(seed)
@@ -149,18 +113,20 @@ def batches(corpus: Corpus, length: int, count: int, seed: int) -> list[Any]:
     return [batch for _, batch in zip(range(count), epoch)]
 
 
-def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any]:
+def measure(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any]:
     """Milliseconds of a step of every way, and its ratio to the obvious one, round by round."""
     data = batches(corpus, LENGTH, steps, seed)
     networks = ways(seed)
     load_twin(networks["ours"][0], networks["obvious"][0], *data[0][:2])
-    measures = {}
-    for name, (model, precision) in networks.items():
-        step, forever = stepper(model, precision), cycle(data)
-        for _ in range(WARM_UP):
-            step(next(forever))
-        measures[name] = lambda _, step=step: 1e3 * sum(map(step, data)) / len(data)
-    found = interleave(measures, rounds)
+    most = {"ours", "ours, float32"}
+    config = SETTINGS.training
+    found = time_steps(
+        {
+            name: (stepper(model, config, precision, config.most_tokens * (name in most)), data)
+            for name, (model, precision) in networks.items()
+        },
+        rounds,
+    )
     return {
         "step_milliseconds": {name: spread(values) for name, values in found.items()},
         "ratio_to_obvious": spread(ratio(found["ours"], found["obvious"])),
@@ -182,15 +148,10 @@ def time_steps(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, 
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=20, help="training steps of a round")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
+    chosen = arguments(__doc__, threads=2).parse_args()
     threads = use_threads(chosen.threads)
     corpus = load_corpus("imdb")
-    figures = time_steps(corpus, chosen.rounds, chosen.steps, chosen.seed)
+    figures = measure(corpus, chosen.rounds, chosen.steps, chosen.seed)
     figures |= {"settings": asdict(SETTINGS), "batch": BATCH, "tokens": LENGTH}
     table = {f"ms a step, {name}": row for name, row in figures["step_milliseconds"].items()}
     table["ours / obvious"] = figures["ratio_to_obvious"]
