@@ -84,8 +84,7 @@ def main() -> None:
     figures |= {"settings": asdict(SETTINGS), "batch": chosen.batch}
     table = {f"ms a step, {name}": row for name, row in figures["step_milliseconds"].items()}
     show(table | figures["ratios"])
-    content = corpus.provenance.content
-    write("agt_step", figures, chosen.seed, content, threads, chosen.dataset)
+    write("agt_step", figures, chosen.seed, corpus.provenance.content, threads, chosen.dataset)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,7 @@ PLAIN, TWO, ALL = "plain", "Gini and diagonality", "all that is recorded"
 SAME = f"plain, {LOOKED_AT} at once"
 WARM_UP = 2
 
-Figures = Callable[[Tensor, Tensor], dict[str, Tensor]]
-
-
-def nothing(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """No figure."""
-    return {}
+Figures = Callable[[Tensor, Tensor], dict[str, Tensor]] | None
 
 
 def main() -> None:
@@ -53,8 +48,8 @@ def main() -> None:
 
     def seconds(size: int, figures: Figures) -> float:
         def look(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-            output = model(tokens, mask, return_attention=figures is not nothing)
-            found = {} if figures is nothing else figures(output.attention[:, 0], mask)
+            output = model(tokens, mask, return_attention=figures is not None)
+            found = {} if figures is None else figures(output.attention[:, 0], mask)
             return output.logits, found
 
         began = time.perf_counter()
@@ -62,8 +57,8 @@ def main() -> None:
         return time.perf_counter() - began
 
     ways: dict[str, tuple[int, Figures]] = {
-        PLAIN: (PREDICTED, nothing),
-        SAME: (LOOKED_AT, nothing),
+        PLAIN: (PREDICTED, None),
+        SAME: (LOOKED_AT, None),
         TWO: (LOOKED_AT, paper_figures),
         ALL: (LOOKED_AT, describe_attention),
     }
@@ -88,8 +83,7 @@ def main() -> None:
         table[f"{name} / plain"] = figures["ratio_to_plain"][name]
         table[f"{name} / {SAME}"] = figures["ratio_at_the_same_batches"][name]
     show(table)
-    content = corpus.provenance.content
-    write("attention_metrics", figures, chosen.seed, content, threads, corpus.card.name)
+    write("attention_metrics", figures, chosen.seed, corpus.provenance.content, threads, "ag_news")
 
 
 if __name__ == "__main__":

@@ -54,9 +54,8 @@ def stepper(
         for part in batch.slices(most_tokens):
             with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
                 output = model(part.tokens, part.mask)
-            error = nn.functional.cross_entropy(
-                getattr(output, "logits", output).float(), part.labels
-            )
+            logits = getattr(output, "logits", output).float()
+            error = nn.functional.cross_entropy(logits, part.labels)
             penalty = getattr(output, "penalty", torch.zeros(1)).mean()
             ((error + penalty) * len(part.labels) / len(batch.labels)).backward()
         if config.clip_norm:

@@ -85,15 +85,13 @@ def obvious_twin(model: HAN) -> ObviousHAN:
     return twin
 
 
-def ours_steps(model: HAN, train: Batches, bf16: bool = False) -> Steps:
+def ours_steps(model: HAN, train: Batches) -> Steps:
     """Training steps as in ``course_lib.training.loop``: the library's batches, the fused Adam."""
     update = updater(model, EPOCHS * len(train), fused=True)
     model.train()
     for epoch in count():
         for batch in train.epoch(epoch):
-            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-                logits = model(batch.tokens, batch.mask).logits
-            loss = nn.functional.cross_entropy(logits.float(), batch.labels)
+            loss = nn.functional.cross_entropy(model(batch.tokens, batch.mask).logits, batch.labels)
             yield len(batch.labels), update(loss)
 
 
@@ -149,7 +147,7 @@ def per_epoch(steps: Steps, batches: int, reviews: int) -> Callable[[int], float
 
 
 def time_rounds(
-    make: Callable[[], HAN], documents: Documents, seed: int, rounds: int, batches: int, bf16: bool
+    make: Callable[[], HAN], documents: Documents, seed: int, rounds: int, batches: int
 ) -> dict[str, Any]:
     """Seconds for an epoch and the ratio to the obvious way, of every way and round."""
     train = Batches(documents, TRAINING.batch_size, seed)
@@ -158,8 +156,6 @@ def time_rounds(
         "obvious": obvious_steps(obvious_twin(make()), padded(documents), labels, seed),
         "ours": ours_steps(make(), train),
     }
-    if bf16:
-        ways["ours, bfloat16"] = ours_steps(make(), train, bf16=True)
     measures = {name: per_epoch(way, batches, len(documents)) for name, way in ways.items()}
     seconds = interleave(measures, rounds)
     return {
@@ -181,7 +177,6 @@ def time_rounds(
 def main() -> None:
     """Measure, show, write."""
     parser = arguments(__doc__, steps=60, threads=2)
-    parser.add_argument("--bf16", action="store_true", help="also ours under bfloat16 autocast")
     chosen = parser.parse_args()
 
     threads = use_threads(chosen.threads)
@@ -194,9 +189,7 @@ def main() -> None:
     def make() -> HAN:
         return system.untrained(chosen.seed)
 
-    figures = time_rounds(
-        make, documents["train"], chosen.seed, chosen.rounds, chosen.steps, chosen.bf16
-    )
+    figures = time_rounds(make, documents["train"], chosen.seed, chosen.rounds, chosen.steps)
     table = {f"seconds per epoch, {name}": row for name, row in figures["epoch_seconds"].items()}
     table |= {f"{name} / obvious": row for name, row in figures["ratio_to_obvious"].items()}
     show(table)

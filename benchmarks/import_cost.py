@@ -15,7 +15,7 @@ from course_lib.files import REPOSITORY
 from course_lib.training.devices import use_threads
 
 AIM = 1.5
-ROOMS = ("models", "metrics", "training")
+PACKAGES = ("models", "metrics", "training")
 TORCH, THIN = "import torch", "import the thin part"
 CHILD = """
 import time
@@ -29,7 +29,9 @@ print(json.dumps([seconds, len(sys.modules)]))
 
 def modules() -> list[str]:
     """Every module of the thin part, by its full name."""
-    files = (path for room in ROOMS for path in (REPOSITORY / "course_lib" / room).glob("[!_]*.py"))
+    files = (
+        path for name in PACKAGES for path in (REPOSITORY / "course_lib" / name).glob("[!_]*.py")
+    )
     return sorted(".".join(path.relative_to(REPOSITORY).with_suffix("").parts) for path in files)
 
 

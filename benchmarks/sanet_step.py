@@ -136,13 +136,6 @@ def measure(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any
             name: sum(p.numel() for p in model.parameters())
             for name, (model, _) in networks.items()
         },
-        "parameters_of_block": {
-            name: sum(
-                p.numel()
-                for p in getattr(model, "block", getattr(model, "blocks", None)).parameters()
-            )
-            for name, (model, _) in networks.items()
-        },
     }
 
 
@@ -157,7 +150,6 @@ def main() -> None:
     table["ours / obvious"] = figures["ratio_to_obvious"]
     table["ours / nn.TransformerEncoder"] = figures["ratio_to_encoder"]
     show(table)
-    print("parameters of the block:", figures["parameters_of_block"])
     write("sanet_step", figures, chosen.seed, corpus.provenance.content, threads)
 
 
