@@ -16,10 +16,6 @@ PLUGINS = "attention_course.commands"  # the entry points through which others a
 OURS = ("course_lib", "course_kit")
 
 
-def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    """For a command without any."""
-
-
 @dataclass(frozen=True)
 class Command:
     """One command: its ``purpose``, an ``example``, the ``extra`` of pyproject.toml that it needs,
@@ -29,7 +25,7 @@ class Command:
     example: str
     extra: str
     carry_out: Callable[[argparse.Namespace], int]
-    add_arguments: Callable[[argparse.ArgumentParser], None] = _no_arguments
+    add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
 
 
 def command_of(module: str) -> tuple[Callable, Callable]:
@@ -51,15 +47,11 @@ def main(arguments: list[str] | None = None) -> int:
         options = parse(arguments, name, commands)
         return commands[options.command].carry_out(options)
     except KeyboardInterrupt:
-        return _refuse("interrupted", INTERRUPTED)
+        sentence, status = "interrupted", INTERRUPTED
     except Exception as error:
-        sentence = _sentence(error, name, commands)
+        sentence, status = _sentence(error, name, commands), REFUSED
         if arguments != words or sentence is None:
             raise
-        return _refuse(sentence, REFUSED)
-
-
-def _refuse(sentence: str, status: int) -> int:
     print(f"error: {sentence}", file=sys.stderr)
     return status
 

@@ -4,7 +4,6 @@ import errno
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -19,11 +18,6 @@ from course_lib.files import REPOSITORY, DataError
 COMMANDS = cli.all_commands()
 
 
-def test_the_commands_are_the_library_s_and_those_of_the_course():
-    assert {"run", "predict", "weights"} == cli.COMMANDS.keys() < COMMANDS.keys()
-    assert {"course", "lab", "test", "grid", "faithfulness", "museum"} < COMMANDS.keys()
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_an_example_that_it_understands(name, capsys):
     with pytest.raises(SystemExit) as end:
@@ -35,17 +29,16 @@ def test_every_command_shows_an_example_that_it_understands(name, capsys):
     assert chosen.command == name
 
 
-def test_help_imports_nothing_that_takes_time():
+def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     program = (
         "import sys\nfrom course_lib import cli\n"
         "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
         "print(sorted({'torch', 'numpy', 'datasets', 'nbformat', 'yaml'} & sys.modules.keys()))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "museum" in done.stdout and done.stdout.endswith("\n[]\n")
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(call, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    named = {"run", "predict", "weights", "course", "lab", "test", "grid", "faithfulness", "museum"}
+    assert named <= set(done.stdout.split()) and done.stdout.endswith("\n[]\n")
 
 
 @pytest.mark.parametrize(
@@ -73,116 +66,87 @@ def test_what_cannot_be_done_is_one_sentence(arguments, environment, says, monke
     assert last.startswith("error: ") and says in last
 
 
-def failing(monkeypatch, error):
+MISSING = (
+    "attention-course lab needs yaml, which is not installed; in the repository, pip install "
+    '--editable ".[course]" brings it'
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "arguments", "status", "says"),
+    [
+        (DataError("rows: damaged"), "lab", 2, "rows: damaged"),
+        (PermissionError(errno.EACCES, "Denied", "runs"), "lab", 2, "runs: Denied"),
+        (OSError(errno.ENOSPC, "No space left"), "lab", 2, "[Errno 28] No space left"),
+        (PapermillExecutionError(4, 4, "x", "A", "no", []), "lab", 2, "cell 4: A: no"),
+        (ModuleNotFoundError("no 'yaml'", name="yaml"), "lab", 2, MISSING),
+        (KeyboardInterrupt(), "lab", 130, "interrupted"),
+        (DataError("rows: damaged"), "--debug lab", None, ""),
+        (DataError("rows: damaged"), "lab --debug", None, ""),
+        (ZeroDivisionError("a mistake of ours"), "lab", None, ""),
+        (ValueError("of another's code"), "lab", None, ""),
+        (ModuleNotFoundError("a moved file", name="course_lib.layers"), "lab", None, ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_a_mistake_of_ours_keeps_its_traceback(
+    error, arguments, status, says, monkeypatch, capsys
+):
     def carry_out(chosen):
         raise error
 
-    failing = cli.Command("fail", "lab", "course", carry_out)
-    monkeypatch.setattr(cli, "all_commands", lambda: {"lab": failing})
+    command = cli.Command("fail", "lab", "course", carry_out)
+    monkeypatch.setattr(cli, "all_commands", lambda: {"lab": command})
+    if status is None:
+        with pytest.raises(type(error)):
+            cli.main(arguments.split())
+    else:
+        assert cli.main(arguments.split()) == status
+        assert capsys.readouterr().err == f"error: {says}\n"
 
 
-CELL = PapermillExecutionError(4, 4, "x", "DataError", "no such file", [])
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "says"),
-    [
-        (DataError("rows: damaged"), 2, "rows: damaged"),
-        (PermissionError(errno.EACCES, "Permission denied", "runs"), 2, "runs: Permission denied"),
-        (OSError(errno.ENOSPC, "No space left on device"), 2, "[Errno 28] No space left on device"),
-        (CELL, 2, "cell 4: DataError: no such file"),
-        (
-            ModuleNotFoundError("No module named 'yaml'", name="yaml"), 2,
-            'attention-course lab needs yaml, which is not installed; in the repository, '
-            'pip install --editable ".[course]" brings it',
-        ),
-        (KeyboardInterrupt(), 130, "interrupted"),
-    ],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
-def test_an_expected_error_is_reported_without_a_traceback(
-    error, status, says, monkeypatch, capsys
-):
-    failing(monkeypatch, error)
-    assert cli.main(["lab"]) == status
-    assert capsys.readouterr().err == f"error: {says}\n"
-
-
-@pytest.mark.parametrize("arguments", [["--debug", "lab"], ["lab", "--debug"]])
-def test_debug_shows_where_it_happened(arguments, monkeypatch):
-    failing(monkeypatch, DataError("rows: damaged"))
-    with pytest.raises(DataError, match="rows: damaged"):
-        cli.main(arguments)
-
-
-@pytest.mark.parametrize(
-    "error", [ZeroDivisionError("a mistake of ours"), ValueError("of another's code"),
-              ModuleNotFoundError("a moved file", name="course_lib.layers")],
-)  # fmt: skip
-def test_a_mistake_of_ours_keeps_its_traceback(error, monkeypatch):
-    failing(monkeypatch, error)
-    with pytest.raises(type(error)):
-        cli.main(["lab"])
-
-
-REPORT = (
-    '<testsuites><testsuite errors="{errors}" failures="{failures}" skipped="2" tests="9">'
-    "</testsuite></testsuites>"
-)
-PASSED = "7 passed, 2 skipped"
-
-
-@pytest.mark.parametrize(
-    ("code", "report", "says"),
-    [
-        (0, REPORT.format(errors=0, failures=0), PASSED),
-        (1, REPORT.format(errors=1, failures=2), f"3 failed, 4{PASSED[1:]}"),
-        (2, REPORT.format(errors=0, failures=0), "failed (exit status 2)"),  # Ctrl+C
-        (3, "<testsuites", "failed (exit status 3)"),
-        (3, "", "failed (exit status 3)"),
-        (3, '<testsuite tests="many" />', "failed (exit status 3)"),
-        (0, "<testsuites", "ok"),
-    ],
-)
-def test_all_checks_are_made_and_summed_up(code, report, says, monkeypatch, capsys):
-    called = []
+@pytest.fixture
+def called(monkeypatch):
+    """What was run as a module in the repository; it ends with the status set for its name."""
+    made = []
 
     def run(command, cwd, env):
-        called.append(command[2:])
-        if command[-1].startswith("--junitxml="):
-            Path(command[-1].removeprefix("--junitxml=")).write_text(report)
-        return subprocess.CompletedProcess(command, code if command[2] == "pytest" else 0)
+        assert command[1] == "-m" and cwd == REPOSITORY
+        made.append(command[2:])
+        return subprocess.CompletedProcess(command, statuses.get(command[2], 0))
 
+    statuses = {}
     monkeypatch.setattr(commands.subprocess, "run", run)
-    assert cli.main(["test"]) == code
-    assert ["ruff", "check"] in called and called[-1][:2] == ["pytest", "--nbval-lax"]
-    said = {"ruff": "ok", "spelling": "ok", "tests": says, "notebooks": says}
+    return made, statuses
+
+
+@pytest.mark.parametrize("statuses", [{}, {"ruff": 1, "pytest": 3}])
+def test_all_checks_are_made_and_summed_up(statuses, called, capsys):
+    made, ends = called
+    ends |= statuses
+    assert cli.main(["test"]) == statuses.get("ruff", 0)
+    assert made[:3] == [["ruff", "check"], ["ruff", "format", "--check"], ["codespell_lib"]]
+    assert made[3][-2:] == ["-m", "not full"] and made[4][:2] == ["pytest", "--nbval-lax"]
     lines = capsys.readouterr().out.partition("\n\n")[2].splitlines()
-    assert len(lines) == len(called)
-    for line in lines:
-        assert re.search(rf"^(.+) +{re.escape(said[line.split()[0]])} in \d+ s$", line)
+    for (module, *_), line in zip(made, lines, strict=True):
+        status = statuses.get(module)
+        said = re.escape(f"failed (exit status {status})") if status else "ok"
+        assert re.search(rf" {said} in \d+ s$", line)
 
 
-def opened(monkeypatch, folder, *arguments):
-    """The arguments JupyterLab was started with, from the repository."""
-    started = []
-
-    def run(command, cwd, env):
-        assert command[1:3] == ["-m", "jupyterlab"] and cwd == REPOSITORY
-        started.append(command[3:])
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(lessons, "STUDENTS", folder)
-    monkeypatch.setattr(commands.subprocess, "run", run)
-    assert cli.main(["lab", *arguments]) == 0
-    return started[0]
-
-
-def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monkeypatch, capsys):
+def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(
+    tmp_path, monkeypatch, called, capsys
+):
     folder = tmp_path / "students"
-    assert opened(monkeypatch, folder, "--no-browser", "--port", "8890") == [
-        "--ServerApp.root_dir=.", "--LabApp.default_url=/lab/tree/students/start.ipynb",
-        "--no-browser", "--port", "8890",
+    monkeypatch.setattr(lessons, "STUDENTS", folder)
+    assert cli.main(["lab", "--from", "notebooks", "--no-browser"]) == 0
+    assert called[0].pop() == ["jupyterlab", "--notebook-dir=notebooks", "--no-browser"]
+    assert not folder.exists()
+
+    assert cli.main(["lab", "--no-browser", "--port", "8890"]) == 0
+    assert called[0].pop() == [
+        "jupyterlab", "--ServerApp.root_dir=.",
+        "--LabApp.default_url=/lab/tree/students/start.ipynb", "--no-browser", "--port", "8890",
     ]  # fmt: skip
     names = [path.name for path in lessons.lesson_paths()]
     assert sorted(path.name for path in folder.glob("*.ipynb")) == [*names, "start.ipynb"]
@@ -197,19 +161,11 @@ def test_the_lab_opens_the_learner_s_copies_and_keeps_their_work(tmp_path, monke
         return students.student_copy(notebook, name)
 
     monkeypatch.setattr(workspace, "student_copy", newer)
-    opened(monkeypatch, folder)
-    stays = f"students/{names[1]} holds your work and stays; the newer lesson is"
-    new = f"{names[1].removesuffix('.ipynb')}.new.ipynb: to go on with it, rename it to {names[1]}"
-    assert capsys.readouterr().out == f"{stays} {new}, after giving your own another name\n"
+    assert cli.main(["lab"]) == 0
+    (told,) = capsys.readouterr().out.splitlines()
+    assert told.startswith(f"students/{names[1]} holds your work and stays; the newer lesson is")
     assert nbformat.read(folder / names[1], as_version=4) == copy
     assert nbformat.read(folder / names[2], as_version=4).cells[0].source == "# Newer"
-
-
-def test_authors_open_the_lessons_themselves(tmp_path, monkeypatch):
-    folder = tmp_path / "students"
-    started = opened(monkeypatch, folder, "--from", "notebooks", "--no-browser")
-    assert started == ["--notebook-dir=notebooks", "--no-browser"]
-    assert not folder.exists()
 
 
 def test_only_snakemake_and_jupyterlab_may_get_arguments_that_we_do_not_know(monkeypatch):

@@ -10,13 +10,15 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from test_students import check_cell, solution_cell
 
 from course_kit.publishing import lessons, students, workspace
-from course_kit.publishing.workspace import RECORD, Copy, WorkspaceError
+from course_kit.publishing.students import BEGIN, END
+from course_kit.publishing.workspace import RECORD
 from course_lib.cli import main
-from course_lib.files import REPOSITORY
+from course_lib.files import REPOSITORY, DataError
 
-NAME, NEW = "02_attention.ipynb", "02_attention.new.ipynb"
+NAME, NEW, BEFORE = (f"02_attention{kind}.ipynb" for kind in ("", ".new", ".before"))
 
 
 def lesson(*sources):
@@ -50,121 +52,99 @@ def run_all(folder, name=NAME):
     nbformat.write(copy, folder / name)
 
 
-def write(folder, *code):
-    (copy,) = workspace.write_copies({NAME: lesson(*code)}, folder)
-    assert copy.path == folder / NAME
-    return copy.written.name if copy.written else None
-
-
 def everything(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_an_untouched_copy_is_renewed(tmp_path):
-    assert write(tmp_path, "a = 1") == NAME
-    assert write(tmp_path, "a = 1") is None
-    assert write(tmp_path, "a = 2") == NAME
-    assert sources(tmp_path) == ["# Lesson", "a = 2"]
-    assert set(everything(tmp_path)) == {NAME, RECORD}
+def write(folder, *code):
+    """Renew the copy; which notebooks that has written."""
+    before = everything(folder)
+    workspace.write_copies({NAME: lesson(*code)}, folder)
+    after = everything(folder)
+    return [name for name in sorted(after) if name != RECORD and before.get(name) != after[name]]
 
 
-def test_running_and_saving_is_no_change(tmp_path):
-    write(tmp_path, "a = 1", "b = 1")
-    run_all(tmp_path)
-    before = everything(tmp_path)
-    assert write(tmp_path, "a = 1", "b = 1") is None
-    assert everything(tmp_path) == before
-    assert write(tmp_path, "a = 2") == NAME
-    assert sources(tmp_path) == ["# Lesson", "a = 2"]
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of a lesson."""
+    assert write(tmp_path, "a = 1") == [NAME]
+    return tmp_path
+
+
+@pytest.fixture
+def worked_in(folder):
+    """And a learner has worked in it."""
+    edit(folder, 1, "mine")
+    return folder
+
+
+@pytest.mark.parametrize("run", [False, True])
+def test_a_copy_that_was_only_run_and_saved_is_renewed(run, folder):
+    if run:
+        run_all(folder)
+    assert write(folder, "a = 1") == []
+    assert write(folder, "a = 2") == [NAME]
+    assert sources(folder) == ["# Lesson", "a = 2"]
+    assert set(everything(folder)) == {NAME, RECORD}
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_work_stays_and_the_newer_lesson_is_offered_once(place, tmp_path):
-    write(tmp_path, "a = 1")
-    edit(tmp_path, place, "mine")
-    before = everything(tmp_path)
-    assert write(tmp_path, "a = 1") is None
-    assert everything(tmp_path) == before
-    assert write(tmp_path, "a = 2") == NEW
-    assert (tmp_path / NAME).read_bytes() == before[NAME]
-    assert sources(tmp_path, NEW) == ["# Lesson", "a = 2"]
-    assert write(tmp_path, "a = 2") is None
-    (tmp_path / NEW).unlink()
-    assert write(tmp_path, "a = 2") is None
+def test_work_stays_and_the_newer_lesson_is_offered_once(place, folder):
+    edit(folder, place, "mine")
+    assert write(folder, "a = 1") == []
+    assert write(folder, "a = 2") == [NEW]
+    assert sources(folder, NEW) == ["# Lesson", "a = 2"] and sources(folder)[place] == "mine"
+    assert write(folder, "a = 2") == []
+    (folder / NEW).unlink()
+    assert write(folder, "a = 2") == []
 
 
-def test_an_offer_nobody_worked_in_is_replaced_and_one_with_work_stays(tmp_path):
-    write(tmp_path, "a = 1")
-    edit(tmp_path, 1, "mine")
-    assert [write(tmp_path, "a = 2"), write(tmp_path, "a = 3")] == [NEW, NEW]
-    edit(tmp_path, 1, "mine, too", NEW)
-    assert write(tmp_path, "a = 4") == "02_attention.new2.ipynb"
-    assert sources(tmp_path, NEW) == ["# Lesson", "mine, too"]
-    run_all(tmp_path, "02_attention.new2.ipynb")
-    assert write(tmp_path, "a = 5") == "02_attention.new3.ipynb"
+def test_an_offer_nobody_worked_in_is_replaced_and_one_with_work_stays(worked_in):
+    assert write(worked_in, "a = 2") == write(worked_in, "a = 3") == [NEW]
+    edit(worked_in, 1, "mine, too", NEW)
+    assert write(worked_in, "a = 4") == ["02_attention.new2.ipynb"]
+    run_all(worked_in, "02_attention.new2.ipynb")
+    assert write(worked_in, "a = 5") == ["02_attention.new3.ipynb"]
 
 
-def test_an_offer_that_takes_the_copy_s_place_is_renewed_again(tmp_path):
-    write(tmp_path, "a = 1")
-    edit(tmp_path, 1, "mine")
-    write(tmp_path, "a = 2")
-    (tmp_path / NEW).replace(tmp_path / NAME)
-    assert write(tmp_path, "a = 2") is None
-    assert write(tmp_path, "a = 3") == NAME
+def test_an_offer_that_takes_the_copy_s_place_is_renewed_again(worked_in):
+    write(worked_in, "a = 2")
+    (worked_in / NEW).replace(worked_in / NAME)
+    assert write(worked_in, "a = 2") == []
+    assert write(worked_in, "a = 3") == [NAME]
 
 
-def test_a_copy_that_was_removed_is_made_again(tmp_path):
-    write(tmp_path, "a = 1")
-    edit(tmp_path, 1, "mine")
-    (tmp_path / NAME).unlink()
-    assert write(tmp_path, "a = 1") == NAME
-    assert sources(tmp_path) == ["# Lesson", "a = 1"]
+def test_a_copy_that_was_removed_is_made_again(worked_in):
+    (worked_in / NAME).unlink()
+    assert write(worked_in, "a = 1") == [NAME]
 
 
-def test_writing_some_copies_forgets_no_other(tmp_path):
-    write(tmp_path, "a = 1")
-    workspace.write_copies({"01_gru.ipynb": lesson("1")}, tmp_path)
-    assert list(map(list, workspace.read_copies(tmp_path))) == [["01_gru.ipynb"], [NAME]]
-    assert write(tmp_path, "a = 2") == NAME
+def test_writing_some_copies_forgets_no_other(folder):
+    workspace.write_copies({"01_gru.ipynb": lesson("1")}, folder)
+    assert list(map(list, workspace.read_copies(folder))) == [["01_gru.ipynb"], [NAME]]
+    assert write(folder, "a = 2") == [NAME]
 
 
-def test_copies_made_without_a_record_lose_nothing(tmp_path):
-    write(tmp_path, "a = 1")
-    (tmp_path / RECORD).unlink()
-    assert write(tmp_path, "a = 2") == NEW
-    assert sources(tmp_path) == ["# Lesson", "a = 1"]
-    assert write(tmp_path, "a = 2") is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "3", '{"02_attention.ipynb": 1}', "\x80"],
-)  # fmt: skip
-def test_a_damaged_record_is_named_and_nothing_changes(text, tmp_path):
-    write(tmp_path, "a = 1")
-    edit(tmp_path, 1, "mine")
-    (tmp_path / RECORD).write_text(text, encoding="latin-1")
-    before = everything(tmp_path)
-    with pytest.raises(
-        WorkspaceError, match=r"\.copies\.json is damaged\. Nothing was changed\. Del"
-    ):
-        write(tmp_path, "a = 2")
-    assert everything(tmp_path) == before
-    (tmp_path / RECORD).unlink()  # the advice of the message
-    assert write(tmp_path, "a = 2") == NEW
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"02_attention.ipynb": 1}', "\x80", None])
+def test_a_damaged_record_is_named_and_without_one_nothing_is_lost(text, worked_in):
+    if text is not None:
+        (worked_in / RECORD).write_text(text, encoding="latin-1")
+        before = everything(worked_in)
+        with pytest.raises(DataError, match=r"\.copies\.json is damaged\. Nothing was .* Delete"):
+            write(worked_in, "a = 2")
+        assert everything(worked_in) == before
+    (worked_in / RECORD).unlink()  # the advice of the message
+    assert write(worked_in, "a = 2") == [NEW]
+    assert write(worked_in, "a = 2") == []
 
 
 @pytest.mark.parametrize("name", [NAME, NEW])
-def test_a_damaged_copy_is_named_and_nothing_changes(name, tmp_path):
-    write(tmp_path, "a = 1")
-    edit(tmp_path, 1, "mine")
-    (tmp_path / name).write_text('{"cells": [', encoding="utf-8")
-    before = everything(tmp_path)
-    with pytest.raises(
-        WorkspaceError, match=rf"{name} is no notebook \(.*\)\. Nothing was changed\. M"
-    ):
-        workspace.write_copies({"01_gru.ipynb": lesson("1"), NAME: lesson("a = 2")}, tmp_path)
-    assert everything(tmp_path) == before
+def test_a_damaged_copy_is_named_and_nothing_changes(name, worked_in):
+    (worked_in / name).write_text('{"cells": [', encoding="utf-8")
+    before = everything(worked_in)
+    with pytest.raises(DataError, match=rf"{name} is no notebook \(.*\)\. Nothing was changed\. M"):
+        workspace.write_copies({"01_gru.ipynb": lesson("1"), NAME: lesson("a = 2")}, worked_in)
+    assert everything(worked_in) == before
 
 
 def stored(folder, name, *cells):
@@ -173,84 +153,53 @@ def stored(folder, name, *cells):
     return folder / name
 
 
-def test_links_lead_to_the_same_files_from_the_copies(tmp_path):
+def test_links_lead_to_the_same_files_and_never_to_solutions(tmp_path):
     source = tmp_path / "notebooks"
     text = (
-        "[next](02_attention.ipynb) [one](#part) [web](https://example.org/a.png) [none](gone.md)\n"
-        "![a](pictures/a%20b.png) [report](experiments/report.ipynb#end) [up](../README.md)\n"
-        '<img src="pictures/a%20b.png"> ![c](attachment:c.png)'
+        "[next](02_attention.ipynb#x) [one](#part) [web](https://example.org/a.png) [no](gone.md)\n"
+        "![a]({0}pictures/a%20b.png) [report]({0}experiments/report.ipynb#end) [up](../README.md)\n"
+        '<img src="{0}pictures/a%20b.png"> ![c](attachment:c.png)'
     )
     for name in ("pictures/a b.png", "experiments/report.ipynb", "../README.md"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text("x")
-    code = new_code_cell("open('pictures/a%20b.png')  # ![](pictures/a%20b.png)")
-    first = stored(source, "01_gru.ipynb", new_markdown_cell(text), code)
-    second = stored(source, "02_attention.ipynb", new_markdown_cell("x"))
-    copies = workspace.learner_copies([first, second], tmp_path / "students")
-    assert copies["01_gru.ipynb"].cells[0].source == (
-        "[next](02_attention.ipynb) [one](#part) [web](https://example.org/a.png) [none](gone.md)\n"
-        "![a](../notebooks/pictures/a%20b.png) [report](../notebooks/experiments/report.ipynb#end) "
-        "[up](../README.md)\n"
-        '<img src="../notebooks/pictures/a%20b.png"> ![c](attachment:c.png)'
-    )
-    assert copies["01_gru.ipynb"].cells[1].source == code.source
+    code = "open('pictures/a%20b.png')  # ![](pictures/a%20b.png)"
+    cells = new_markdown_cell(text.format("")), new_code_cell(code)
+    first = stored(source, "01_gru.ipynb", *cells)
+    second = stored(source, NAME, new_markdown_cell("x"))
+    for made in ([first, second], [first]):
+        copies = workspace.learner_copies(made, tmp_path / "students")
+        moved = [cell.source for cell in copies["01_gru.ipynb"].cells]
+        assert moved == [text.format("../notebooks/"), code]
 
 
-def test_a_single_copy_links_no_lesson_with_its_solutions(tmp_path):
-    cell = new_markdown_cell("[lesson 02](02_attention.ipynb#part)")
-    first = stored(tmp_path / "notebooks", "01_gru.ipynb", cell)
-    stored(tmp_path / "notebooks", "02_attention.ipynb", new_markdown_cell("x"))
-    (copy,) = workspace.learner_copies([first], tmp_path / "handout").values()
-    assert copy.cells[0].source == cell.source
-
-
-def test_the_landing_notebook_links_every_lesson_by_its_title():
+def test_the_landing_notebook_links_every_lesson_and_says_how_to_go_on_with_a_newer_one():
     text = workspace.start_notebook(lessons.lesson_paths()).cells[0].source
     for path in lessons.lesson_paths():
         title = students.title_of(students.read_notebook(path), "none")
         assert title.startswith(path.name[:2]) and f"- [{title}]({path.name})\n" in text
-
-
-def test_the_landing_notebook_says_how_to_go_on_with_a_newer_lesson():
-    text = " ".join(workspace.start_notebook([]).cells[0].source.split())
-    assert "to go on with it, rename it to `02_attention.ipynb`, after giving your own" in text
+    assert "rename it to `02_attention.ipynb`, after giving" in " ".join(text.split())
 
 
 def exercise(grade_id="half"):
-    graded = {"grade": False, "grade_id": grade_id, "locked": False, "schema_version": 3}
-    solution = new_code_cell("### BEGIN SOLUTION\nhalf = 1 / 2\n### END SOLUTION")
-    solution.metadata["nbgrader"] = graded | {"solution": True}
-    check = new_code_cell("1", metadata={"nbgrader": graded | {
-        "grade": True, "grade_id": f"{grade_id}-check", "locked": True, "solution": False,
-        "points": 1}})  # fmt: skip
-    return solution, check
-
-
-def test_nothing_is_written_unless_all_lessons_are_well_formed(tmp_path, capsys):
-    good = stored(tmp_path, "01_good.ipynb", *exercise())
-    bad = stored(tmp_path, "02_bad.ipynb", exercise()[1])
-    out = tmp_path / "out"
-    assert main(["students", "--to", str(out), str(good), str(bad)]) == 2
-    assert not out.exists() and "error: 02_bad.ipynb, cell 0" in capsys.readouterr().err
+    solution = solution_cell(f"{BEGIN}\nhalf = 1 / 2\n{END}", grade_id=grade_id)
+    return solution, check_cell("1", grade_id=f"{grade_id}-check")
 
 
 def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
     good, out = stored(tmp_path, NAME, *exercise()), tmp_path / "out"
     call = ["students", "--to", str(out), str(good)]
     assert main(call) == 0
-    assert capsys.readouterr().out == f"{out / NAME}\n"
-    assert "BEGIN SOLUTION" not in (out / NAME).read_text(encoding="utf-8")
+    assert str(out) in capsys.readouterr().out
+    assert BEGIN not in (out / NAME).read_text(encoding="utf-8")
     edit(out, 0, "half = 0.5")
     stored(tmp_path, NAME, new_markdown_cell("Newer."), *exercise())
     assert main(call) == 0
-    assert capsys.readouterr().out == (
+    assert capsys.readouterr().out.startswith(
         f"out/{NAME} holds your work and stays; the newer lesson is {NEW}: to go on with it, "
         f"rename it to {NAME}, after giving your own another name\n"
     )
-    assert sources(out)[0] == "half = 0.5" and sources(out, NEW)[0] == "Newer."
-    assert workspace.write_copies(workspace.learner_copies([good], out), out) == [
-        Copy(out / NAME, None)
-    ]
+    assert sources(out)[0] == "half = 0.5" and sources(out, NEW)[:2] == ["Newer.", "half = 0.5"]
 
 
 OLD_IMPORTS = """import torch
@@ -275,10 +224,10 @@ def test_old_names_in_a_copy_with_work_are_mended_once_and_the_copy_as_it_was_is
     write(tmp_path, OLD_IMPORTS, OLD_CALLS)
     edit(tmp_path, 0, "My notes: `teaching.check_gini`")
     run_all(tmp_path)
-    before = (tmp_path / NAME).read_bytes()
-    (copy,) = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
-    assert copy.backup.name == "02_attention.before.ipynb" and copy.written.name == NEW
-    assert nbformat.read(copy.backup, as_version=4) == nbformat.reads(before, as_version=4)
+    before = read(tmp_path)
+    told = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
+    assert [name in one for name, one in zip((BEFORE, NEW), told, strict=True)] == [True, True]
+    assert read(tmp_path, BEFORE) == before
     notes, imports, calls, *_ = sources(tmp_path)
     assert notes == "My notes: `teaching.check_gini`" and calls == CALLS
     assert {line for line in imports.splitlines() if "import" in line} == {
@@ -287,9 +236,7 @@ def test_old_names_in_a_copy_with_work_are_mended_once_and_the_copy_as_it_was_is
         "from course_kit.research.grid.scheduler import note_progress",
     }  # fmt: skip
     assert read(tmp_path).cells[1].outputs[0].text == "ran 1\n"
-    (again,) = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
-    assert (again.written, again.backup, again.messages) == (None, None, [])
-    assert len(copy.messages) == 2 and copy.backup.name in copy.messages[0]
+    assert workspace.write_copies({NAME: lesson("newer")}, tmp_path) == []
 
 
 def test_a_package_keeps_its_old_name_where_a_variable_has_the_new_one(tmp_path):
@@ -300,41 +247,41 @@ def test_a_package_keeps_its_old_name_where_a_variable_has_the_new_one(tmp_path)
     assert "from course_lib import runs as experiments" in sources(tmp_path)[1]
 
 
+def test_a_copy_without_work_is_replaced_and_not_mended(tmp_path):
+    write(tmp_path, OLD_IMPORTS)
+    assert workspace.write_copies({NAME: lesson("newer")}, tmp_path) == []
+    assert sources(tmp_path) == ["# Lesson", "newer"] and not (tmp_path / BEFORE).exists()
+
+
 def test_the_newer_lesson_has_the_answers_and_is_replaced_while_nobody_works_in_it(tmp_path):
-    def newer(text):
+    def renew(text):
         cells = [new_markdown_cell(text), *exercise(), *exercise("other")]
         cells[3].source += f"\nafter = {text!r}"
-        return students.student_copy(new_notebook(cells=cells), NAME)
+        copy = students.student_copy(new_notebook(cells=cells), NAME)
+        return workspace.write_copies({NAME: copy}, tmp_path)
 
-    workspace.write_copies({NAME: newer("one")}, tmp_path)
+    assert renew("one") == []
     edit(tmp_path, 1, "half = 0.5")
     for text in ("two", "three"):
-        (copy,) = workspace.write_copies({NAME: newer(text)}, tmp_path)
-        assert copy.written.name == NEW
+        assert NEW in renew(text)[0]
         assert sources(tmp_path, NEW)[:2] == [text, "half = 0.5"]
         assert sources(tmp_path, NEW)[3].endswith(f"after = {text!r}")  # still open, so renewed
     assert sources(tmp_path)[0] == "one"
-
-
-def test_a_copy_without_work_is_replaced_and_not_mended(tmp_path):
-    write(tmp_path, OLD_IMPORTS)
-    (copy,) = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
-    assert copy.backup is None and sources(tmp_path) == ["# Lesson", "newer"]
+    (tmp_path / NEW).replace(tmp_path / NAME)  # as the message says
+    renew("four")
+    assert sources(tmp_path)[:2] == ["three", "half = 0.5"]
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
     """A repository of its own with what a learner needs, all of it tracked."""
     folder = tmp_path_factory.mktemp("clone")
-    for name in ("course_lib", "course_kit", "notebooks", "data/README.md", ".gitignore",
-                 "pyproject.toml", "results"):  # fmt: skip
-        source, target = REPOSITORY / name, folder / name
-        target.parent.mkdir(exist_ok=True, parents=True)
-        if source.is_dir():
-            leave = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-            shutil.copytree(source, target, ignore=leave)
-        else:
-            shutil.copy(source, target)
+    leave = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+    for name in ("course_lib", "course_kit", "notebooks", "results"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=leave)
+    (folder / "data").mkdir()
+    for name in ("data/README.md", ".gitignore", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, folder / name)
     git(folder, "init", "--quiet")
     git(folder, "add", ".")
     git(folder, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "all")

@@ -4,14 +4,16 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from xml.etree import ElementTree
 
+from course_kit import publishing, reading_room
+from course_kit.research import report as tables
 from course_lib.cli import Command, command_of
-from course_lib.files import REPOSITORY, DataError
+from course_lib.files import REPOSITORY
+from course_lib.profile import profile_from_environment
 
 LESSONS = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/your_own_text.ipynb")
 REPORTS = ("notebooks/experiments/report.ipynb", "notebooks/experiments/left_open.ipynb")
@@ -19,47 +21,49 @@ REPORTS = ("notebooks/experiments/report.ipynb", "notebooks/experiments/left_ope
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
 
+def course(options: argparse.Namespace) -> int:
+    """Execute every lesson on real text and write site/ with the results."""
+    profile, site = profile_from_environment(), publishing.site
+    if profile != "smoke":
+        publishing.lessons.prepare_data()
+    outcomes = list(publishing.lessons.execute_all(site.pages(), profile, "static"))
+    reading_room.write_page()
+    site.write_site()
+    status = _status(outcomes)
+    print(f"\nOpen {site.SITE / 'index.html'} or run `attention-course lab`.")
+    return status
+
+
+def _status(outcomes: list) -> int:
+    """1 if any notebook holds an error, after a line about each."""
+    print(f"\n{publishing.lessons.summary(outcomes)}")
+    return int(any(outcome.errors for outcome in outcomes))
+
+
+def contents(options: argparse.Namespace) -> int:
+    """Write the tables of lessons, with minutes, in both READMEs and lesson 00."""
+    publishing.contents.write_tables()
+    return 0
+
+
 def _some_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("notebooks", nargs="*", type=Path, help="only these")
 
 
-def _course(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lessons, site
-    from course_kit.reading_room.page.build import write_page
-    from course_lib.profile import profile_from_environment
-
-    profile = profile_from_environment()
-    if profile != "smoke":
-        lessons.prepare_data()
-    with lessons.views_shown("static"):
-        outcomes = list(lessons.execute_all(site.pages(), profile))
-    write_page()
-    site.write_site()
-    print(f"\n{lessons.summary(outcomes)}\n")
-    print(f"Open {site.SITE / 'index.html'} or run `attention-course lab`.")
-    return _status(outcomes)
-
-
-def _contents(options: argparse.Namespace) -> int:
-    from course_kit.publishing import contents
-
-    contents.write_tables()
-    return 0
-
-
-def _notebooks(options: argparse.Namespace) -> int:
-    from course_kit.publishing import contents, lessons
-
-    if absent := [path for path in options.notebooks if not path.is_file()]:
-        raise DataError(f"{absent[0]}: no such notebook")
+def notebooks(options: argparse.Namespace) -> int:
+    """Execute the lessons and store their outputs in the form we commit."""
+    lessons = publishing.lessons
     outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
-    contents.write_tables()
-    print(f"\n{lessons.summary(outcomes)}")
+    publishing.contents.write_tables()
     return _status(outcomes)
 
 
-def _status(outcomes: list) -> int:
-    return int(any(outcome.errors for outcome in outcomes))
+def report(options: argparse.Namespace) -> int:
+    """Write the README's tables and both reports from the records in results/."""
+    tables.write_readme()
+    for name, table in tables.TABLES.items():
+        print(f"{name}\n{table()}\n")
+    return _status(publishing.lessons.publish_notebooks([*publishing.lessons.REPORTS]))
 
 
 def _students_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,25 +71,20 @@ def _students_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to students/")
 
 
-def _students(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lessons, workspace
-
-    folder = options.to or lessons.STUDENTS
-    copies = workspace.learner_copies(options.notebooks or lessons.lesson_paths(), folder)
-    for copy in workspace.write_copies(copies, folder):
-        print(*(copy.messages or [_from_repository(copy.path)]), sep="\n")
+def students(options: argparse.Namespace) -> int:
+    """Write copies of the lessons without solutions to a folder."""
+    folder = options.to or publishing.lessons.STUDENTS
+    paths = options.notebooks or publishing.lessons.lesson_paths()
+    copies = publishing.workspace.learner_copies(paths, folder)
+    told = publishing.workspace.write_copies(copies, folder)
+    print(*told, f"{len(copies)} lessons are in {folder}", sep="\n")
     return 0
 
 
-def _progress(options: argparse.Namespace) -> int:
-    from course_kit.publishing import exercise_progress, lessons
-
-    print(exercise_progress.as_text(exercise_progress.read_progress(lessons.STUDENTS)))
+def progress(options: argparse.Namespace) -> int:
+    """Show which exercises are solved in your copies."""
+    print(publishing.as_text(publishing.read_progress(publishing.lessons.STUDENTS)))
     return 0
-
-
-def _from_repository(path: Path) -> Path:
-    return path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,17 +95,16 @@ def _data_arguments(parser: argparse.ArgumentParser) -> None:
     custom.add_column_arguments(parser)
 
 
-def _data(options: argparse.Namespace) -> int:
+def data(options: argparse.Namespace) -> int:
+    """Download and prepare all text and vectors, or read a file of your own texts."""
+    from course_lib.runs import custom
+
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     if options.dataset:
-        from course_lib.runs import custom
-
         print(custom.prepared_texts(options.dataset, options))
-        return 0
-    from course_kit.publishing import lessons
-
-    lessons.prepare_data()
+    else:
+        publishing.lessons.prepare_data()
     return 0
 
 
@@ -118,74 +116,49 @@ def _lab_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(further=[])  # unknown arguments go to JupyterLab
 
 
-def _lab(options: argparse.Namespace) -> int:
+def lab(options: argparse.Namespace) -> int:
+    """Open your own copies of the lessons in JupyterLab, in students/."""
     if options.source == "notebooks":
         return _python("jupyterlab", "--notebook-dir=notebooks", *options.further)
-    from course_kit.publishing import lessons, workspace
-
-    paths, folder = lessons.lesson_paths(), lessons.STUDENTS
+    workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
+    paths = publishing.lessons.lesson_paths()
     copies = {workspace.START: workspace.start_notebook(paths)}
     copies |= workspace.learner_copies(paths, folder)
-    for copy in workspace.write_copies(copies, folder):
-        print(*copy.messages, sep="\n", end="\n" if copy.messages else "")
+    for message in workspace.write_copies(copies, folder):
+        print(message)
     # the root is the repository, so that what a lesson links to outside its folder opens, too
     start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"
     return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)
 
 
 def _test_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--all", action="store_true",
-        help="also browsers, clusters, kills, long trainings and every record",
-    )  # fmt: skip
+    rest = "also browsers, clusters, kills, long trainings and every record"
+    parser.add_argument("--all", action="store_true", help=rest)
 
 
-def _test(options: argparse.Namespace) -> int:
-    """All stages, even after one that failed; the exit status is the first one's that failed."""
+def test(options: argparse.Namespace) -> int:
+    """Lint, tests, and the lessons checked cell by cell."""
     patterns = (*LESSONS, *REPORTS) if options.all else LESSONS
-    notebooks = sorted(str(path) for pattern in patterns for path in REPOSITORY.glob(pattern))
-    lessons = ("--nbval-lax", *EACH_CORE, *notebooks)
+    checked = sorted(str(path) for pattern in patterns for path in REPOSITORY.glob(pattern))
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
-    stages = [
-        _stage("ruff check", "ruff", "check"),
-        _stage("ruff format", "ruff", "format", "--check"),
-        _stage("spelling", "codespell_lib"),
-        _stage("tests", "pytest", *EACH_CORE, *lane, **one_thread),
-        _stage("notebooks", "pytest", *lessons, **one_thread, COURSE_PROFILE="smoke"),
-    ]
-    print(*("", *(line for _, line in stages)), sep="\n")
-    return next((status for status, _ in stages if status), 0)
-
-
-def _stage(name: str, module: str, *arguments: str, **environment: str) -> tuple[int, str]:
-    """The exit status of ``python -m module …``, and a line of summary."""
-    print(f"{name} …", flush=True)
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        further = [f"--junitxml={report}"] if module == "pytest" else []
-        status = _python(module, *arguments, *further, **environment)
-        counts = _counts(report)
-    if status and not counts.get("failed"):  # an internal error, Ctrl+C, no tests at all
-        result = f"failed (exit status {status})"
-    else:
-        result = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "ok"
-    return status, f"{name:<12} {result} in {time.perf_counter() - start:.0f} s"
-
-
-def _counts(report: Path) -> dict[str, int]:
-    """How many tests failed, passed and were skipped, from pytest's report; empty if there is none
-    that can be read."""
-    try:
-        suite = next(ElementTree.parse(report).iter("testsuite"))
-        total, failures, errors, skipped = (
-            int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
-        )
-    except (OSError, ElementTree.ParseError, StopIteration, ValueError):
-        return {}
-    failed = failures + errors
-    return {"failed": failed, "passed": total - failed - skipped, "skipped": skipped}
+    smoke = one_thread | {"COURSE_PROFILE": "smoke"}
+    lines, failed = [""], 0
+    for name, command, environment in (  # all, even after one that failed
+        ("ruff check", ("ruff", "check"), {}),
+        ("ruff format", ("ruff", "format", "--check"), {}),
+        ("spelling", ("codespell_lib",), {}),
+        ("tests", ("pytest", *EACH_CORE, *lane), one_thread),
+        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *checked), smoke),
+    ):
+        print(f"{name} …", flush=True)
+        start = time.perf_counter()
+        status = _python(*command, **environment)
+        result = f"failed (exit status {status})" if status else "ok"
+        lines.append(f"{name:<12} {result} in {time.perf_counter() - start:.0f} s")
+        failed = failed or status
+    print(*lines, sep="\n")
+    return failed
 
 
 def _python(module: str, *arguments: str, **environment: str) -> int:
@@ -196,60 +169,33 @@ def _python(module: str, *arguments: str, **environment: str) -> int:
     return subprocess.run(command, cwd=REPOSITORY, env=os.environ | environment).returncode
 
 
-def _report(options: argparse.Namespace) -> int:
-    from course_kit.publishing import lessons
-    from course_kit.research.report import TABLES, write_readme
-
-    write_readme()
-    for name, table in TABLES.items():
-        print(f"{name}\n{table()}\n")
-    outcomes = lessons.publish_notebooks(list(lessons.REPORTS))
-    print(lessons.summary(outcomes))
-    return _status(outcomes)
+def _command(
+    carry_out: Callable,
+    example: str = "",
+    arguments: Callable = Command.add_arguments,
+    extra: str = "course",
+) -> Command:
+    """A command with the name and the purpose of a function."""
+    name, purpose = carry_out.__name__, carry_out.__doc__.removesuffix(".")
+    purpose = purpose[0].lower() + purpose[1:]
+    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments)
 
 
 COMMANDS = {
-    "course": Command(
-        "execute every lesson on real text and write site/ with the results",
-        "course", "course", _course,
-    ),
-    "lab": Command(
-        "open your own copies of the lessons in JupyterLab, in students/",
-        "lab --no-browser --port 8890", "course", _lab, _lab_arguments,
-    ),
-    "progress": Command(
-        "show which exercises are solved in your copies",
-        "progress", "course", _progress,
-    ),
-    "test": Command(
-        "lint, tests, and the lessons checked cell by cell", "test --all", "dev", _test,
-        _test_arguments,
-    ),
-    "students": Command(
-        "write copies of the lessons without solutions to a folder",
-        "students --to handout notebooks/01_gru.ipynb", "course", _students, _students_arguments,
-    ),
-    "notebooks": Command(
-        "execute the lessons and store their outputs in the form we commit",
-        "notebooks notebooks/01_gru.ipynb", "course", _notebooks, _some_notebooks,
-    ),
-    "contents": Command(
-        "write the tables of lessons, with minutes, in both READMEs and lesson 00",
-        "contents", "course", _contents,
-    ),
-    "data": Command(
-        "download and prepare all text and vectors, or read a file of your own texts",
-        "data reviews.csv --text review --label stars", "course", _data, _data_arguments,
-    ),
+    "course": _command(course),
+    "lab": _command(lab, "--no-browser --port 8890", _lab_arguments),
+    "progress": _command(progress),
+    "test": _command(test, "--all", _test_arguments, "dev"),
+    "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
+    "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
+    "contents": _command(contents),
+    "data": _command(data, "reviews.csv --text review --label stars", _data_arguments),
     "room": Command(
         "write the reading room, one page in which recorded networks and your runs read a text",
         "room runs/han-imdb-small-s0 --to room.html", "course",
         *command_of("course_kit.reading_room.page.build"),
     ),
-    "report": Command(
-        "write the README's tables and both reports from the records in results/",
-        "report", "course", _report,
-    ),
+    "report": _command(report),
     "museum": Command(
         "train every specimen of the bug museum, record the results, and show the wrong measures",
         "museum --dataset toy --rows 200", "course",

@@ -8,7 +8,7 @@ it is about, and which lessons it needs.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -43,33 +43,16 @@ class Entry:
     how long it is ``running``, and what ``lessons.yaml`` says of it."""
 
     stem: str
+    number: str
     title: str
     minutes: int
     exercises: int
     practice: int
     running: str
-    short: str = ""
-    sentence: str = ""
-    question: str = ""
-    needs: list[str] = field(default_factory=list)
-    helps: list[str] = field(default_factory=list)
-
-    @property
-    def number(self) -> str:
-        """The two digits before a lesson's title."""
-        return self.stem[:2]
-
-    @property
-    def you_will(self) -> str:
-        """The sentence as it goes on after "you will"."""
-        return self.sentence[:1].lower() + self.sentence[1:].removesuffix(".")
-
-    @property
-    def builds_on(self) -> str:
-        """The numbers of the lessons that this one needs, and of those that help."""
-        needs, helps = (", ".join(stem[:2] for stem in stems) for stems in (self.needs, self.helps))
-        verb = "help" if len(self.helps) > 1 else "helps"
-        return "; ".join(filter(None, (needs, helps and f"{helps} {verb}"))) or "–"
+    short: str
+    question: str
+    you_will: str
+    builds_on: str
 
 
 def read_entry(path: Path) -> Entry:
@@ -77,15 +60,26 @@ def read_entry(path: Path) -> Entry:
     notebook = nbformat.read(path, as_version=4)
     prose = _prose(notebook)
     running = _RUNNING.search(prose)
+    about = yaml.safe_load(ABOUT.read_text(encoding="utf-8")).get(path.stem, {})
+    sentence = about.get("sentence", "")
     return Entry(
         path.stem,
+        path.stem[:2],
         title_of(notebook, path.stem).partition(" · ")[2],
         STEP * math.ceil(words_of(notebook) / WORDS_A_MINUTE / STEP),
         len(find_exercises(notebook, path.stem)),
         sum(map(int, _PRACTICE.findall(prose))),
         running[1] if running else "",
-        **yaml.safe_load(ABOUT.read_text(encoding="utf-8")).get(path.stem, {}),
+        about.get("short", ""),
+        about.get("question", sentence),
+        sentence[:1].lower() + sentence[1:].removesuffix("."),
+        _builds_on(*([each[:2] for each in about.get(k, [])] for k in ("needs", "helps"))),
     )
+
+
+def _builds_on(needs: list[str], helps: list[str]) -> str:
+    helping = f"{', '.join(helps)} {'help' if len(helps) > 1 else 'helps'}" if helps else ""
+    return "; ".join(filter(None, (", ".join(needs), helping))) or "–"
 
 
 def words_of(notebook: NotebookNode) -> int:
@@ -99,41 +93,33 @@ def _prose(notebook: NotebookNode) -> str:
 
 def readme_rows(lessons: Sequence[Entry]) -> str:
     """The rows of the README's table: what one will do, and the minutes to read."""
-    return "".join(
-        f"| [{each.number} {each.title}](notebooks/{each.stem}.ipynb) | {each.you_will} "
-        f"| {each.minutes} min |\n"
-        for each in lessons
-    )
+    row = "| [{0.number} {0.title}](notebooks/{0.stem}.ipynb) | {0.you_will} | {0.minutes} min |\n"
+    return "".join(map(row.format, lessons))
 
 
 def teachers_table(lessons: Sequence[Entry]) -> str:
     """What each lesson needs and teaches, and the minutes to read, to practise and to run it."""
-    head = (
-        "| lesson | builds on | teaches to | read | exercises | runs (two cores) |\n"
-        "|---|---|---|---|---|---|"
+    head = "| lesson | builds on | teaches to | read | exercises | runs (two cores) |"
+    row = (
+        "| {0.number} {0.short} | {0.builds_on} | {0.you_will} | {0.minutes} min "
+        "| {0.exercises}, {0.practice} min | {0.running} |"
     )
-    rows = [
-        f"| {each.number} {each.short} | {each.builds_on} | {each.you_will} "
-        f"| {each.minutes} min | {each.exercises}, {each.practice} min | {each.running} |"
-        for each in lessons
-    ]
-    return "\n".join([head, *rows])
+    return "\n".join([head, "|---|---|---|---|---|---|", *map(row.format, lessons)])
 
 
 def learners_table(lessons: Sequence[Entry]) -> str:
     """The question of each lesson with a link to it, and ways through those that there are."""
     head = "| lesson | question | builds on | minutes to read + for exercises |\n|---|---|---|---|"
-    rows = [
-        f"| [{each.number} {each.short}]({each.stem}.ipynb) | {each.question or each.sentence} "
-        f"| {each.builds_on} | {each.minutes} + {each.practice} |"
-        for each in lessons
-    ]
+    row = (
+        "| [{0.number} {0.short}]({0.stem}.ipynb) | {0.question} | {0.builds_on} "
+        "| {0.minutes} + {0.practice} |"
+    )
     links = {each.number: f"[{each.number}]({each.stem}.ipynb)" for each in lessons}
     ways = [
         f"- **{name}**: {', '.join(links[n] for n in numbers or links if n in links)} ({what})."
         for name, numbers, what in ROUTES
     ]
-    return "\n".join([head, *rows, "", "Three ways through them:", "", *ways])
+    return "\n".join([head, *map(row.format, lessons), "", "Three ways through them:", "", *ways])
 
 
 def write_tables(root: Path = REPOSITORY) -> None:

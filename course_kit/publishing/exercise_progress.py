@@ -11,7 +11,6 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-import pandas as pd
 from IPython.display import display
 from nbformat import NotebookNode
 
@@ -19,7 +18,8 @@ from course_kit.publishing.students import title_of
 from course_kit.publishing.workspace import RECORD, read_copies
 
 SOLVED, NOT_RUN = "solved", "not run"
-MARKS = {"✗": "wrong", "○": "open", "✓": SOLVED}  # the first that is found decides
+STATES = {"✗": "wrong", "○": "open", "✓": SOLVED}  # the first that is found decides
+MARKS = {state: f"{mark} {state}" for mark, state in STATES.items()} | {NOT_RUN: NOT_RUN}
 HEADING = re.compile(r"^#+ +(Exercise\b.*?)\s*$", re.MULTILINE)
 EFFORT = re.compile(r"\s*[●○]+\s*(?:·[^:]*)?(?=:|$)")  # ●●○ · 10 minutes
 ELSEWHERE = (
@@ -63,82 +63,60 @@ def exercise_states(notebook: NotebookNode) -> list[Exercise]:
     return found
 
 
+def _state(check: NotebookNode) -> str:
+    """What the outputs of a check say; an error that is not the check's own says nothing."""
+    said = [output.get("text", output.get("evalue", "")) for output in check.get("outputs", [])]
+    marks = {line[0] for text in said for line in text.splitlines() if line}
+    return next((state for mark, state in STATES.items() if mark in marks), NOT_RUN)
+
+
 def read_progress(folder: Path) -> list[Lesson]:
-    """The learner's lessons in ``folder``, as last saved; raises ``WorkspaceError``."""
-    return [_furthest(versions) for versions in read_copies(folder)]
+    """The learner's lessons in ``folder``, as last saved; raises what ``read_copies`` does."""
+    versions = (
+        [Lesson(name, title_of(made, name), exercise_states(made)) for name, made in files.items()]
+        for files in read_copies(folder)
+    )
+    return [max(files, key=lambda lesson: lesson.solved) for files in versions]  # the first of such
 
 
 def as_text(course: list[Lesson]) -> str:
     """A table for the terminal: the lessons, how much of each is solved, what comes next."""
-    rows = [
-        (lesson.name.removesuffix(".ipynb"), _count(lesson), _next(lesson)) for lesson in course
-    ]
-    table = pd.DataFrame(rows, columns=["lesson", "solved", "next exercise"]).set_index("lesson")
-    return f"{table.to_markdown(tablefmt='plain')}\n\n{_total(course)}"
+    rows = [("lesson", "solved", "next exercise")]
+    for each in course:
+        following = (f"{one.title} ({one.state})" for one in each.exercises if one.state != SOLVED)
+        rows.append((Path(each.name).stem, _count([each]), next(following, "")))
+    width = max(len(name) for name, *_ in rows)
+    table = "\n".join(f"{row[0]:<{width}}  {row[1]:<8}  {row[2]}".rstrip() for row in rows)
+    return f"{table}\n\n{_total(course)}"
 
 
 def as_html(course: list[Lesson]) -> str:
     """The same as a table in HTML, with the state of every exercise; text is escaped."""
-    marks = {state: f"{mark} " for mark, state in MARKS.items()} | {NOT_RUN: ""}
     rows = [
-        (
-            f'<a href="{quote(lesson.name)}">{escape(lesson.title)}</a>',
-            _count(lesson),
-            "<br>".join(
-                f"<b>{marks[each.state]}{each.state}</b> · {escape(each.title)}"
-                for each in lesson.exercises
-            ),
-        )
+        f'<td><a href="{quote(lesson.name)}">{escape(lesson.title)}</a></td>'
+        f"<td>{_count([lesson])}</td><td>"
+        + "<br>".join(f"<b>{MARKS[e.state]}</b> · {escape(e.title)}" for e in lesson.exercises)
+        + "</td>"
         for lesson in course
     ]
-    table = pd.DataFrame(rows, columns=["lesson", "solved", "exercises"]).set_index("lesson")
-    with pd.option_context("display.max_colwidth", None):
-        return f"<p>{_total(course)}</p>\n{table.reset_index().to_html(escape=False, index=False)}"
+    head = "<th>lesson</th><th>solved</th><th>exercises</th>"
+    table = "\n".join(f"<tr>{row}</tr>" for row in [head, *rows])
+    return f"<p>{_total(course)}</p>\n<table>{table}</table>"
 
 
-def show_progress(folder: Path | None = None) -> None:
+def show_progress() -> None:
     """Display in a learner's notebook which exercises are solved in all copies of its folder."""
-    folder = folder or Path.cwd()
-    if not (folder / RECORD).exists():
+    if not Path(RECORD).exists():
         print(ELSEWHERE)
         return
-    course = read_progress(folder)
+    course = read_progress(Path.cwd())
     display({"text/html": as_html(course), "text/plain": as_text(course)}, raw=True)
 
 
-def _furthest(versions: dict[str, NotebookNode]) -> Lesson:
-    lessons = [
-        Lesson(name, title_of(notebook, name), exercise_states(notebook))
-        for name, notebook in versions.items()
-    ]
-    return max(lessons, key=lambda lesson: lesson.solved)  # the first of equal ones
-
-
-def _state(check: NotebookNode) -> str:
-    """What the outputs of a check say; an error that is not the check's own says nothing."""
-    said = [
-        output.get("text", "") if output.output_type == "stream" else output.get("evalue", "")
-        for output in check.get("outputs", [])
-    ]
-    marks = {line[0] for text in said for line in text.splitlines() if line}
-    return next((state for mark, state in MARKS.items() if mark in marks), NOT_RUN)
-
-
-def _count(lesson: Lesson) -> str:
-    return f"{lesson.solved} of {len(lesson.exercises)}"
-
-
-def _next(lesson: Lesson) -> str:
-    """The first exercise that is not solved."""
-    following = (
-        f"{each.title} ({each.state})" for each in lesson.exercises if each.state != SOLVED
-    )
-    return next(following, "")
+def _count(course: list[Lesson]) -> str:
+    count = sum(len(each.exercises) for each in course)
+    return f"{sum(each.solved for each in course)} of {count}"
 
 
 def _total(course: list[Lesson]) -> str:
-    solved, count = (
-        sum(each.solved for each in course),
-        sum(len(each.exercises) for each in course),
-    )
-    return f"{solved} of {count} exercises solved, as your copies were last saved"
+    return f"{_count(course)} exercises solved, as your copies were last saved"

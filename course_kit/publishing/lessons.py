@@ -5,7 +5,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,19 +19,20 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.sources import NotObtained
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, DataError, atomic_path
-from course_lib.profile import PROFILES
 from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"
-REPORT = LESSONS / "experiments" / "report.ipynb"
-LEFT_OPEN = LESSONS / "experiments" / "left_open.ipynb"
-REPORTS = (REPORT, LEFT_OPEN)  # filled from records alone
+REPORTS = tuple(LESSONS / "experiments" / f"{name}.ipynb" for name in ("report", "left_open"))
 EXECUTED = REPOSITORY / "runs" / "lessons"
 STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TRACEBACK = "Traceback (most recent call last)"
 CELL_SECONDS = 600  # a cell that has not answered by then never will
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
 
 @dataclass(frozen=True)
@@ -50,52 +50,26 @@ def prepare_data() -> None:
     A dataset with a stand-in may be missing; the lessons then use the stand-in.
     """
     for name, card in CARDS.items():
-        if card.sizes and not card.on_demand:
-            print(f"preparing {name} …", file=sys.stderr)
-            try:
-                load_corpus(name)
-            except NotObtained as reason:
-                if not card.fallback:
-                    raise
-                print(f"{reason}\nThe lessons use {card.fallback} instead.", file=sys.stderr)
-        elif card.kind == "vectors" and not card.on_demand:
-            print(f"preparing {name} …", file=sys.stderr)
-            load_vectors(name)
-
-
-class ParameterError(ValueError):
-    """A parameter that the notebook does not have, or a profile that does not exist."""
-
-
-def parameter_names(notebook: Path) -> list[str]:
-    """The names that the cell tagged ``parameters`` sets, one assignment per line."""
-    return list(papermill.inspect_notebook(str(notebook)))
+        if card.on_demand or not (card.sizes or card.kind == "vectors"):
+            continue
+        print(f"preparing {name} …", file=sys.stderr)
+        try:
+            load_corpus(name) if card.sizes else load_vectors(name)
+        except NotObtained as reason:
+            if not card.fallback:
+                raise
+            print(f"{reason}\nThe lessons use {card.fallback} instead.", file=sys.stderr)
 
 
 def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
-    """Raise ``ParameterError`` for what papermill would only warn of, or not notice."""
-    names = parameter_names(notebook)
-    unknown = [name for name in parameters if name not in names]
-    if unknown:
-        raise ParameterError(
-            f"{notebook.name} has no parameter {', '.join(unknown)}; "
+    """Raise ``DataError`` for a parameter that the notebook does not have, of which papermill would
+    only warn."""
+    names = papermill.inspect_notebook(str(notebook))
+    if unknown := parameters.keys() - names.keys():
+        raise DataError(
+            f"{notebook.name} has no parameter {', '.join(sorted(unknown))}; "
             f"its parameters cell sets {', '.join(names) or 'none'}"
         )
-    profile = parameters.get("profile", PROFILES[0])
-    if profile not in PROFILES:
-        raise ParameterError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")
-
-
-@contextmanager
-def views_shown(form: str) -> Iterator[None]:
-    """Views show themselves in that form, in whatever program we run; ``COURSE_HEATMAP`` wins."""
-    before = os.environ.get("COURSE_HEATMAP")
-    os.environ["COURSE_HEATMAP"] = before or form
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["COURSE_HEATMAP"]
 
 
 def execute(lesson: Path, output: Path, profile: str, bar: str = "", **others: Any) -> Outcome:
@@ -129,14 +103,15 @@ def execute(lesson: Path, output: Path, profile: str, bar: str = "", **others: A
     return Outcome(lesson.stem, time.perf_counter() - start, errors)
 
 
-def execute_all(lessons: list[Path], profile: str) -> Iterator[Outcome]:
-    """The outcomes of lessons executed one after the other into ``EXECUTED``."""
-    width = max((len(lesson.stem) for lesson in lessons), default=0)
+def execute_all(lessons: list[Path], profile: str, views: str) -> Iterator[Outcome]:
+    """The outcomes of lessons executed one after the other into ``EXECUTED``; their ``views`` show
+    themselves in that form unless ``COURSE_HEATMAP`` names another."""
+    os.environ.setdefault("COURSE_HEATMAP", views)
     for number, lesson in enumerate(lessons, 1):
-        name = f"{number:>2} of {len(lessons)} · {lesson.stem:<{width}}"
+        name = f"{number:>2} of {len(lessons)} · {lesson.stem}"
         if not sys.stderr.isatty():
-            print(name.rstrip(), file=sys.stderr, flush=True)
-        yield execute(lesson, EXECUTED / lesson.name, profile, name)
+            print(name, file=sys.stderr, flush=True)
+        yield execute(lesson, EXECUTED / lesson.name, profile, f"{name:<39}")
 
 
 def errors_in(notebook: NotebookNode) -> list[str]:
@@ -146,11 +121,9 @@ def errors_in(notebook: NotebookNode) -> list[str]:
     stderr, and papermill looks at neither.
     """
     places = [(f"cell {index}", cell) for index, cell in enumerate(notebook.cells)]
-    states = notebook.metadata.get("widgets", {}).get(
-        "application/vnd.jupyter.widget-state+json", {}
-    )
-    for model in states.get("state", {}).values():
-        places.append(("inside a widget", model.get("state", {})))
+    widgets = notebook.metadata.get("widgets", {})
+    states = widgets.get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
+    places += [("inside a widget", model.get("state", {})) for model in states.values()]
     return [
         f"{place}: {error}"
         for place, holder in places
@@ -175,61 +148,44 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     Code and markdown stay as they are; of the outputs, text and pictures that are ours. The counts
     are those of a fresh run from top to bottom: nbval refuses outputs of a cell without one.
     """
-    notebook = nbformat.from_dict(notebook)
-    notebook.metadata = nbformat.from_dict(
-        {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        }
-    )
-    cells, count = [], 0
+    notebook = nbformat.from_dict(notebook | {"metadata": METADATA})
+    tagged = [(cell, cell.metadata.get("tags", [])) for cell in notebook.cells]
+    notebook.cells = [cell for cell, tags in tagged if "injected-parameters" not in tags]
+    count = 0
     for cell in notebook.cells:
-        tags = list(cell.metadata.get("tags", []))
-        if "injected-parameters" in tags:
+        ours = {name: cell.metadata.get(name) for name in ("nbgrader", "jupyter", "tags")}
+        cell.metadata = nbformat.from_dict({name: ours[name] for name in ours if ours[name]})
+        if cell.cell_type != "code":
             continue
-        ours = {key: cell.metadata[key] for key in ("nbgrader", "jupyter") if key in cell.metadata}
-        cell.metadata = nbformat.from_dict(ours | ({"tags": tags} if tags else {}))
-        if cell.cell_type == "code":
-            count += 1
-            cell.execution_count = count
-            outputs = [] if CORPUS_TEXT in tags else cell.outputs
-            for output in outputs:
-                if "execution_count" in output:
-                    output.execution_count = count
-            cell.outputs = [output for output in map(_clean_output, outputs) if output]
-        cells.append(cell)
-    notebook.cells = cells
+        count += 1
+        cell.execution_count = count
+        hidden = CORPUS_TEXT in cell.metadata.get("tags", [])
+        cell.outputs = [] if hidden else list(filter(_is_ours, cell.outputs))
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = count
+            if "image/png" in output.get("data", {}):
+                output.data.pop("text/html", None)  # a heatmap's page of its own: the site shows it
     return notebook
 
 
-def _clean_output(output: NotebookNode) -> NotebookNode | None:
-    if output.output_type == "stream" and output.name == "stderr":
-        return None  # progress bars and warnings of this machine
-    if WIDGET in output.get("data", {}):
-        return None
-    if "image/png" in output.get("data", {}):
-        output.data.pop("text/html", None)  # a heatmap's page of its own: the site shows it
-    return output
+def _is_ours(output: NotebookNode) -> bool:
+    """Whether an output is no widget, progress bar or warning of this machine."""
+    return output.get("name") != "stderr" and WIDGET not in output.get("data", {})
 
 
 def publish_notebooks(lessons: list[Path]) -> list[Outcome]:
     """Execute lessons and store their outputs, normalised, in the source notebooks."""
-    for lesson in lessons:
-        if not lesson.is_file():
-            raise DataError(f"{lesson}: no such notebook")
-    with views_shown("png"):
-        return [
-            _stored(lesson, outcome)
-            for lesson, outcome in zip(lessons, execute_all(lessons, "lesson"), strict=True)
-        ]
-
-
-def _stored(lesson: Path, outcome: Outcome) -> Outcome:
-    if not outcome.errors:
-        notebook = normalise(nbformat.read(EXECUTED / lesson.name, as_version=4))
-        with atomic_path(lesson) as temporary:
-            nbformat.write(notebook, temporary)
-    return outcome
+    if absent := [lesson for lesson in lessons if not lesson.is_file()]:
+        raise DataError(f"{absent[0]}: no such notebook")
+    outcomes = []
+    for lesson, outcome in zip(lessons, execute_all(lessons, "lesson", "png")):
+        outcomes.append(outcome)
+        if not outcome.errors:
+            notebook = normalise(nbformat.read(EXECUTED / lesson.name, as_version=4))
+            with atomic_path(lesson) as temporary:
+                nbformat.write(notebook, temporary)
+    return outcomes
 
 
 def lesson_paths() -> list[Path]:
@@ -239,10 +195,7 @@ def lesson_paths() -> list[Path]:
 
 def summary(outcomes: list[Outcome]) -> str:
     """One line a lesson: its time, and what went wrong."""
-    width = max((len(outcome.lesson) for outcome in outcomes), default=0)
-    lines = [
-        f"{outcome.lesson:<{width}}  {outcome.seconds:6.1f} s  "
-        f"{plain('; '.join(outcome.errors)) or 'ok'}"
-        for outcome in outcomes
-    ]
-    return "\n".join(lines)
+    return "\n".join(
+        f"{each.lesson:<28}  {each.seconds:6.1f} s  {plain('; '.join(each.errors)) or 'ok'}"
+        for each in outcomes
+    )

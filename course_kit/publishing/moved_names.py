@@ -39,8 +39,8 @@ MODULES = (
     ("from course_lib.experiments", "from course_lib.runs"),
     ("from course_lib.teaching", "from course_kit.exercises"),
 )
-PACKAGES = {"experiments", "teaching"}  # that there are no more in course_lib
-IMPORT = re.compile(r"^from course_lib import ([\w, ]+)$", re.MULTILINE)
+GONE = {"experiments", "teaching"}  # packages that there are no more in course_lib
+IMPORT = re.compile(r"^from course_lib import (?=.*\b(?:experiments|teaching)\b)([\w, ]+)$", re.M)
 RUN = re.compile(r"-room-s(?=[\d{])")  # the id of a recorded run
 RUNS = ("experiments", "experiments", "from course_lib import runs as experiments")
 
@@ -48,12 +48,19 @@ RUNS = ("experiments", "experiments", "from course_lib import runs as experiment
 def mended(notebook: NotebookNode) -> NotebookNode | None:
     """The notebook with today's names in its code; None where it has no old ones."""
     made, needed = nbformat.from_dict(notebook), {}
+
+    def imports(found: re.Match[str]) -> str:
+        kept = sorted({name.strip() for name in found[1].split(",")} - GONE)
+        return "\n".join(
+            [*needed, *(["from course_lib import " + ", ".join(kept)] if kept else [])]
+        )
+
     cells = [cell for cell in made.cells if cell.cell_type == "code"]
     for cell in cells:
         for old, new in MODULES:
             cell.source = cell.source.replace(old, new)
         cell.source = RUN.sub("-compact-s", cell.source)
-    if any(PACKAGES & _names(line) for cell in cells for line in IMPORT.findall(cell.source)):
+    if any(IMPORT.search(cell.source) for cell in cells):
         # where a learner's notebook has a variable of this name, the package keeps its old one
         taken = any(re.search(r"(?<![\w.])runs\b", cell.source) for cell in cells)
         for cell in cells:
@@ -62,17 +69,5 @@ def mended(notebook: NotebookNode) -> NotebookNode | None:
                 cell.source, count = re.subn(rf"(?<![\w.]){re.escape(old)}{end}", new, cell.source)
                 needed |= {line: None} if count else {}
         for cell in cells:
-            cell.source = IMPORT.sub(lambda found: _imports(found, list(needed)), cell.source)
+            cell.source = IMPORT.sub(imports, cell.source)
     return made if made != notebook else None
-
-
-def _names(imported: str) -> set[str]:
-    return {name.strip() for name in imported.split(",")}
-
-
-def _imports(found: re.Match[str], needed: list[str]) -> str:
-    """A line of imports without what there is no more, and all imports that the names need."""
-    if not PACKAGES & _names(found[1]):
-        return found[0]
-    kept = sorted(_names(found[1]) - PACKAGES)
-    return "\n".join([*needed, *([f"from course_lib import {', '.join(kept)}"] if kept else [])])

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -22,14 +21,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_kit.publishing.moved_names import mended
-from course_kit.publishing.students import (
-    STUB,
-    ExerciseError,
-    read_notebook,
-    student_copy,
-    title_of,
-)
-from course_lib.files import atomic_path
+from course_kit.publishing.students import STUB, read_notebook, student_copy, title_of
+from course_lib.files import DataError, atomic_path
 
 RECORD = ".copies.json"
 START = "start.ipynb"
@@ -51,36 +44,6 @@ your own another name. Of the two, the file in which you have solved more exerci
 in which you have written nothing is replaced, without the outputs of its cells; run it again."""
 
 
-class WorkspaceError(ValueError):
-    """A folder of copies in which something is missing or damaged; the message names the file."""
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A learner's copy and what was written for it: itself, a newer lesson beside it, or nothing,
-    and the ``backup`` of a copy whose names were mended."""
-
-    path: Path
-    written: Path | None
-    backup: Path | None = None
-
-    @property
-    def messages(self) -> list[str]:
-        """What to tell the learner."""
-        name, told = f"{self.path.parent.name}/{self.path.name}", []
-        if self.backup:
-            told.append(
-                f"{name} now calls the course's functions by the names they have today; as it was, "
-                f"it is {self.backup.name}"
-            )
-        if self.written not in (None, self.path):
-            told.append(
-                f"{name} holds your work and stays; the newer lesson is {self.written.name}: to go "
-                f"on with it, rename it to {self.path.name}, after giving your own another name"
-            )
-        return told
-
-
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
     """The lessons without solutions, by file name; their links work from ``folder``.
 
@@ -89,9 +52,18 @@ def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]
     names = {path.name for lesson in lessons for path in lesson.parent.glob("*.ipynb")}
     copies = {lesson.name: student_copy(read_notebook(lesson), lesson.name) for lesson in lessons}
     for lesson in lessons:
+
+        def moved(match: re.Match, origin: Path = lesson.parent) -> str:
+            parts = urlsplit(match[0])
+            target = origin / unquote(parts.path)
+            if parts.scheme or not parts.path or parts.path in names or not target.exists():
+                return match[0]
+            path = Path(os.path.relpath(target, folder)).as_posix()
+            return parts._replace(path=quote(path)).geturl()
+
         for cell in copies[lesson.name].cells:
             if cell.cell_type == "markdown":
-                cell.source = _with_links(cell.source, lesson.parent, folder, names)
+                cell.source = LINK.sub(moved, cell.source)
     return copies
 
 
@@ -108,39 +80,48 @@ def start_notebook(lessons: list[Path]) -> NotebookNode:
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[Copy]:
+def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
     """Make, renew or keep the copy of every name in ``folder``; no work of a learner is replaced.
 
-    Everything there is read before anything is written. Raises ``WorkspaceError`` for a record, a
-    copy or an offered lesson that cannot be read.
+    Everything there is read before anything is written. Returns what to tell the learner. Raises
+    ``DataError`` for a record, a copy or an offered lesson that cannot be read.
     """
     record = _read_record(folder)
     there = {name: _read_versions(folder / name) for name in copies}
-    done = []
+    told = []
     for name, fresh in copies.items():
-        path, backup = folder / name, None
+        path, current = folder / name, there[name].get(name)
         written, record[name] = _plan(path, fresh, there[name], record.get(name, {}))
-        current = there[name].get(name)
-        renamed = mended(current) if current and written != path else None
-        if renamed:
-            backup = _free(path, "before", set(there[name]))
+        if current and written != path and (renamed := mended(current)):
+            backup = _free(path, "before", {each.name for each in folder.iterdir()})
             _write(current, backup)
             _write(renamed, path)
-        if written:
-            offered = fresh if written == path else _with_answers(fresh, renamed or current)
-            record[name] |= {CARRIED: _digest(offered)} if offered is not fresh else {}
+            current = renamed
+            told.append(
+                f"{folder.name}/{name} now calls the course's functions by the names they have "
+                f"today; as it was, it is {backup.name}"
+            )
+        if written == path:
+            _write(fresh, path)
+        elif written:
+            offered = _with_answers(fresh, current)
+            record[name] |= {CARRIED: _digest(offered)}
             _write(offered, written)
-        done.append(Copy(path, written, backup))
+            told.append(
+                f"{folder.name}/{name} holds your work and stays; the newer lesson is "
+                f"{written.name}: to go on with it, rename it to {name}, after giving your own "
+                "another name"
+            )
     with atomic_path(folder / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    return done
+    return told
 
 
 def read_copies(folder: Path) -> list[dict[str, NotebookNode]]:
     """For each lesson in order, its copy and the newer lessons beside it, by file name, the copy
     first; without what is not there any more."""
     if not (folder / RECORD).exists():
-        raise WorkspaceError(f"{folder} holds no copies of the lessons; `make lab` makes them")
+        raise DataError(f"{folder} holds no copies of the lessons; `make lab` makes them")
     names = sorted(name for name in _read_record(folder) if name != START)
     return [versions for name in names if (versions := _read_versions(folder / name))]
 
@@ -151,10 +132,8 @@ def _plan(
     """Where the fresh copy is to be written, and what the record then says."""
     newest = _digest(fresh)
     found = _digest(versions[path.name]) if path.name in versions else None
-    if found == newest:
-        return None, {MADE: newest}
-    if found in (None, entry.get(MADE)):
-        return path, {MADE: newest}
+    if found in (None, newest, entry.get(MADE)):
+        return (None if found == newest else path), {MADE: newest}
     if newest in (entry.get(MADE), entry.get(OFFERED)):
         return None, entry
     unused = (newest, entry.get(OFFERED), entry.get(CARRIED))  # nobody has worked in such an offer
@@ -169,8 +148,7 @@ def _plan(
 def _free(path: Path, kind: str, taken: set[str]) -> Path:
     """The first of ``02.new.ipynb``, ``02.new2.ipynb``, … that is not taken."""
     names = (f"{path.stem}.{kind}{number if number > 1 else ''}.ipynb" for number in count(1))
-    in_use = taken | ({each.name for each in path.parent.iterdir()} if kind != "new" else set())
-    return path.with_name(next(name for name in names if name not in in_use))
+    return path.with_name(next(name for name in names if name not in taken))
 
 
 def _with_answers(fresh: NotebookNode, current: NotebookNode) -> NotebookNode:
@@ -201,20 +179,18 @@ def _read_versions(path: Path) -> dict[str, NotebookNode]:
     paths = [path, *sorted(beside, key=lambda each: (len(each.name), each.name))]
     try:
         return {each.name: read_notebook(each) for each in paths if each.exists()}
-    except ExerciseError as error:
+    except DataError as error:
         advice = "Nothing was changed. Move it elsewhere, and `make lab` makes a fresh copy."
-        raise WorkspaceError(f"{error}. {advice}") from error
+        raise DataError(f"{error}. {advice}") from error
 
 
 def _read_record(folder: Path) -> dict[str, dict[str, str]]:
     path = folder / RECORD
-    if not path.exists():
-        return {}
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         return {name: dict(entry) for name, entry in record.items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise WorkspaceError(
+        raise DataError(
             f"{path} is damaged. Nothing was changed. Delete it: your copies stay, and today's "
             "lesson is put beside each one that differs from it."
         ) from error
@@ -223,17 +199,3 @@ def _read_record(folder: Path) -> dict[str, dict[str, str]]:
 def _write(notebook: NotebookNode, path: Path) -> None:
     with atomic_path(path) as temporary:
         nbformat.write(notebook, temporary)
-
-
-def _with_links(source: str, origin: Path, folder: Path, names: set[str]) -> str:
-    """Markdown whose links to files beside the lesson lead there from ``folder``, too."""
-
-    def moved(match: re.Match) -> str:
-        parts = urlsplit(match[0])
-        target = origin / unquote(parts.path)
-        if parts.scheme or not parts.path or parts.path in names or not target.exists():
-            return match[0]
-        path = Path(os.path.relpath(target, folder)).as_posix()
-        return parts._replace(path=quote(path)).geturl()
-
-    return LINK.sub(moved, source)

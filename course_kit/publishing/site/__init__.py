@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-import numpy as np
+from jinja2 import Environment, FileSystemLoader
 
 from course_kit.publishing import contents, workspace
 from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths
@@ -24,11 +24,7 @@ READERS = {
     "untrained": "Before training",
     "uniform": "Trained, equal weights",
 }
-SWITCH = '<input type="radio" name="reader" id="{id}"{on}><label for="{id}">{name}</label>'
-ROOM_LINK = """
-In <a href="reading_room.html">the reading room</a> trained networks read what you type, in your
-browser.
-"""
+TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
 
 
 def pages() -> list[Path]:
@@ -43,24 +39,22 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
     learner's copy, which holds no solution.
     """
     shutil.rmtree(sources, ignore_errors=True)
-    made = [path for path in pages() if (executed / path.name).exists()]
-    names = {path.name for path in made}
-    sources.mkdir(parents=True)
-    for path in made:
-        notebook = nbformat.read(executed / path.name, as_version=4)
-        nbformat.write(site_page(notebook, path.name, names), sources / path.name)
-    lessons = [path for path in made if path not in REPORTS]
     copies = sources / "copies" / "copies"  # Sphinx copies what is in a folder, not the folder
     copies.mkdir(parents=True)
+    made = [path for path in pages() if (executed / path.name).exists()]
+    for path in made:
+        notebook = nbformat.read(executed / path.name, as_version=4)
+        page = site_page(notebook, path.name, {each.name for each in made})
+        nbformat.write(page, sources / path.name)
+    lessons = [path for path in made if path not in REPORTS]
     for name, copy in workspace.learner_copies(lessons, target / "copies").items():
         nbformat.write(copy, copies / name)
-    template = Path(__file__).with_name("index.md.in").read_text(encoding="utf-8")
-    index = template.format(
-        room=ROOM_LINK if (target / ROOM).exists() else "",
+    index = TEMPLATES.get_template("index.md.in").render(
+        room=(target / ROOM).exists(),
         hero=three_readers(READINGS),
-        lessons=contents.learners_table([contents.read_entry(path) for path in lessons]),
-        toctree="\n".join(path.stem for path in lessons),
-        reports="\n".join(path.stem for path in made if path in REPORTS),
+        table=contents.learners_table([contents.read_entry(path) for path in lessons]),
+        lessons=[path.stem for path in lessons],
+        reports=[path.stem for path in made if path in REPORTS],
     )
     (sources / "index.md").write_text(index, encoding="utf-8")
     for page in (*target.glob("*.html"), *target.glob("copies/*.ipynb")):
@@ -69,9 +63,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
     options = ["--quiet", "--keep-going", "--conf-dir", str(Path(__file__).parent)]
     command = [sys.executable, "-m", "sphinx", *options, str(sources), str(target)]
     failed = subprocess.run([*command, "--doctree-dir", str(sources / ".doctrees")]).returncode
-    shutil.rmtree(
-        target.parent / "jupyter_execute", ignore_errors=True
-    )  # copies that myst-nb leaves
+    shutil.rmtree(target.parent / "jupyter_execute", ignore_errors=True)  # myst-nb's own copies
     if failed:
         raise DataError("Sphinx could not build the site; what is wrong stands above")
 
@@ -79,14 +71,8 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
 def three_readers(readings: Path) -> str:
     """A sentence as three readers weigh its words, as HTML with a switch between them."""
     kept = json.loads(readings.read_text(encoding="utf-8"))
-    switches, readers = [], []
-    for number, reader in enumerate(kept["readers"], 1):
-        on = " checked" if number == 1 else ""
-        switches.append(SWITCH.format(id=f"reader{number}", on=on, name=READERS[reader["name"]]))
-        view = AttentionText([kept["words"]], [reader["attention"]], unit="text").to_html()
-        best = int(np.argmax(reader["probabilities"]))
-        answer = f"{kept['classes'][best]}, {100 * reader['probabilities'][best]:.0f} %"
-        readers.append(f'<div class="reader">{view}<p>Its answer: {answer}</p></div>')
-    parts = {"switches": "\n".join(switches), "readers": "\n".join(readers)}
-    hero = Path(__file__).with_name("hero.html").read_text(encoding="utf-8")
-    return hero.format(**parts, run=kept["run"])
+    for reader in kept["readers"]:
+        view = AttentionText([kept["words"]], [reader["attention"]], unit="text")
+        reader["view"] = view.to_html()
+        reader["answer"] = max(zip(reader["probabilities"], kept["classes"]))
+    return TEMPLATES.get_template("hero.html").render(kept, names=READERS)

@@ -8,27 +8,24 @@ import html
 from collections.abc import Iterator
 from typing import Any
 
-from bleach.css_sanitizer import CSSSanitizer
+from bleach.css_sanitizer import ALLOWED_CSS_PROPERTIES, CSSSanitizer
 from bleach.html5lib_shim import Filter
-from bleach.sanitizer import Cleaner
+from bleach.sanitizer import ALLOWED_TAGS, Cleaner
 
 from course_lib.views.heatmap.static import FRAME_HEAD, RESIZE
 
-TAGS = {
-    "a", "b", "blockquote", "br", "caption", "code", "dd", "details", "div", "dl", "dt", "em",
-    "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "iframe", "img", "li",
-    "mark", "ol", "p", "pre", "s", "small", "span", "strong", "sub", "summary", "sup", "table",
-    "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
+TAGS = ALLOWED_TAGS | {
+    "br", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "h1", "h2", "h3",
+    "h4", "h5", "h6", "hr", "iframe", "img", "mark", "p", "pre", "s", "small", "span", "sub",
+    "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u",
 }  # fmt: skip
-ATTRIBUTES = {
-    "align", "alt", "class", "colspan", "dir", "height", "href", "lang", "onload", "open",
-    "rowspan", "scope", "src", "srcdoc", "style", "title", "width",
+ATTRIBUTES = {  # beside those that may stay for what they hold
+    "align", "alt", "class", "colspan", "dir", "height", "lang", "open", "rowspan", "scope",
+    "title", "width",
 }  # fmt: skip
-STYLES = {
-    "background", "background-color", "border", "border-bottom", "border-left", "border-right",
-    "border-top", "color", "color-scheme", "display", "font-family", "font-size", "font-style",
-    "font-weight", "height", "line-height", "margin", "margin-left", "margin-right", "max-width",
-    "padding", "text-align", "text-decoration", "vertical-align", "white-space", "width",
+STYLES = ALLOWED_CSS_PROPERTIES | {
+    "background", "border", "border-bottom", "border-left", "border-right", "border-top",
+    "color-scheme", "margin", "margin-left", "margin-right", "max-width", "padding",
 }  # fmt: skip
 PROTOCOLS = {"http", "https", "mailto", "data"}
 

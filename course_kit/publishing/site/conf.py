@@ -48,25 +48,24 @@ def _mathml(display: str) -> Any:
         translator.body.append(convert(node.astext(), display=display))
         raise nodes.SkipNode
 
-    return visit
+    return visit, None
 
 
-def _buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> None:
-    """Beside a page's title: the learner's copy, and the page on paper."""
-    if (Path(app.srcdir) / "copies" / "copies" / f"{page}.ipynb").exists():
-        context["header_buttons"].append(
-            {
-                "type": "link",
-                "url": f"copies/{page}.ipynb",
-                "tooltip": "Download this notebook, without solutions",
-                "icon": "fas fa-download",
-                "label": "download-copy",
-            }
-        )
+def _download(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> None:
+    """Beside a page's title: the learner's copy."""
+    link = {
+        "type": "link",
+        "url": f"copies/{page}.ipynb",
+        "tooltip": "Download this notebook, without solutions",
+        "icon": "fas fa-download",
+        "label": "download-copy",
+    }
+    if (Path(app.srcdir) / "copies" / link["url"]).exists():
+        context["header_buttons"].append(link)
 
 
 def setup(app: Sphinx) -> None:
     """Add formulas and the button to Sphinx."""
-    app.add_html_math_renderer("mathml", (_mathml("inline"), None), (_mathml("block"), None))
+    app.add_html_math_renderer("mathml", _mathml("inline"), _mathml("block"))
     app.config.html_extra_path = [str(Path(app.srcdir) / "copies")]
-    app.connect("html-page-context", _buttons, priority=900)
+    app.connect("html-page-context", _download, priority=900)

@@ -1,7 +1,5 @@
 """An executed notebook in the form in which Sphinx shows it: folded by tags, its outputs clean."""
 
-import ast
-import base64
 import html
 import re
 from collections.abc import Collection
@@ -55,8 +53,9 @@ def _parts(
         stub = nbformat.from_dict(cell | {"id": f"{cell.id}-stub", "outputs": []})
         stub.source = without_solution(cell.source, name, number)
         return [stub, _folded(cell, SOLUTION)]
-    words = SETTINGS if "parameters" in tags else _begins_with_imports(cell.source) and IMPORTS
-    return [_folded(cell, words) if words else cell]
+    if "parameters" in tags:
+        return [_folded(cell, SETTINGS)]
+    return [_folded(cell, IMPORTS) if cell.source.startswith(("import ", "from ")) else cell]
 
 
 def _with_links(source: str, pages: Collection[str]) -> str:
@@ -74,14 +73,6 @@ def _folded(cell: NotebookNode, words: str) -> NotebookNode:
     return cell
 
 
-def _begins_with_imports(source: str) -> bool:
-    try:
-        first = ast.parse(source).body[:1]
-    except SyntaxError:  # a line for IPython alone
-        return False
-    return bool(first) and isinstance(first[0], (ast.Import, ast.ImportFrom))
-
-
 def _output(output: NotebookNode) -> NotebookNode | None:
     """An output with one form, and none for widgets and for this machine's messages."""
     if output.output_type == "stream":
@@ -92,16 +83,14 @@ def _output(output: NotebookNode) -> NotebookNode | None:
     if WIDGET in data:
         return None
     if "text/html" in data:
-        return _html(clean_html(data["text/html"]))
-    if "text/markdown" in data:
-        return _html(clean_html(MARKDOWN.render(data["text/markdown"])))
-    if "image/png" in data:
+        markup = data["text/html"]
+    elif "text/markdown" in data:
+        markup = MARKDOWN.render(data["text/markdown"])
+    elif "image/png" in data:
         alt = html.escape(output.metadata.get("image/png", {}).get("alt") or "")
-        picture = base64.b64encode(base64.b64decode(data["image/png"])).decode("ascii")
-        return _html(f'<img class="figure" alt="{alt}" src="data:image/png;base64,{picture}">')
-    plain = {"text/plain": data["text/plain"]} if "text/plain" in data else None
-    return plain and new_output("display_data", plain)
-
-
-def _html(markup: str) -> NotebookNode:
-    return new_output("display_data", {"text/html": markup})
+        source = f"data:image/png;base64,{data['image/png']}"
+        markup = f'<img class="figure" alt="{alt}" src="{source}">'
+    else:
+        plain = {"text/plain": data["text/plain"]} if "text/plain" in data else None
+        return plain and new_output("display_data", plain)
+    return new_output("display_data", {"text/html": clean_html(markup)})
