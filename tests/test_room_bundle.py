@@ -54,7 +54,7 @@ def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text)
     spread_out(made.model)
     made.model.embedding.weight.data.copy_(vectors)
     record = {
-        "id": f"{name}-toy", "spec": {"system": system or name, "dataset": "toy"},
+        "id": name, "spec": {"system": system or name, "dataset": "toy"},
         "data": {"source": "generated", "subset": False}, "test": {"accuracy": 0.75},
     }  # fmt: skip
     return Run(record, made)
@@ -68,7 +68,7 @@ def runs():
 
 @pytest.fixture
 def talk(node_program, tmp_path):
-    """``talk(bundle, messages)``: what the worker posts."""
+    """``talk(bundle, messages)``: what the worker of a loaded bundle posts."""
 
     def answered(packed, *messages):
         path = tmp_path / "bundle"
@@ -105,7 +105,7 @@ def unpacked(packed):
 def test_every_family_reads_a_typed_text_as_pytorch_does(runs, talk):
     posted = talk(bundle(runs, exact=True), LOAD, read(TEXT))
     ready, *readings = posted
-    assert [one["id"] for one in ready["models"]] == [f"{name}-toy" for name in FAMILIES]
+    assert [one["id"] for one in ready["models"]] == list(FAMILIES)
     assert ready["models"][0]["accuracy"] == 0.75
     assert ready["models"][0]["classes"] == ["negative", "positive"]
     for run, found in zip(runs, readings, strict=True):
@@ -124,7 +124,8 @@ def test_every_family_reads_a_typed_text_as_pytorch_does(runs, talk):
         assert sum(found["word"]) == pytest.approx(1)
 
 
-def test_the_shipped_form_is_near(runs, talk):
+def test_the_shipped_form_is_near_and_the_same_bytes_again(runs, talk):
+    assert bundle(runs) == bundle(runs)
     exact, shipped = (
         by_model(talk(bundle(runs, exact=exact), LOAD, read(TEXT))) for exact in (True, False)
     )
@@ -133,14 +134,12 @@ def test_the_shipped_form_is_near(runs, talk):
         assert 0 < difference.max() < 0.02, name
 
 
-def test_large_matrices_take_a_byte_a_number_and_are_half_a_step_off_at_most(engine):
-    run = run_of("agt", model={"hidden": 200, "layers": 2})
-    header = unpacked(bundle([run]))
+def test_large_matrices_take_a_byte_a_number_and_small_ones_two(engine):
+    header = unpacked(bundle([run_of("agt", model={"hidden": 200, "layers": 2})]))
     kinds = {name: one["kind"] for name, one in header["models"][0]["weights"].items()}
-    assert kinds["attention.weight"] == "int8"
-    assert kinds["classifier.4.weight"] == "float16"
-    for bits, value in ((0x3C00, 1), (0xC000, -2), (0x0001, 2**-24), (0x7BFF, 65504), (0, 0)):
-        assert engine("weights", "fromHalf", bits) == value
+    assert kinds["attention.weight"] == "int8" and kinds["classifier.4.weight"] == "float16"
+    for bits in (0x3C00, 0xC000, 0x3555, 0x0001, 0x7BFF, 0):
+        assert engine("weights", "fromHalf", bits) == np.uint16(bits).view(np.float16)
 
 
 EDGES = {
@@ -172,25 +171,26 @@ def test_any_text_is_answered(runs, talk):
             assert (sum(reading["word"]) == 0) == (reading["tokens"] == [])
 
 
-def test_what_a_network_does_not_read_is_told(talk):
-    han = run_of("han", max_sentences=2, max_words=3)
-    sanet = run_of("sanet", max_tokens=4)
+def test_what_a_network_does_not_read_is_told_and_does_not_come_in_for_erased_words(talk):
+    runs = [run_of("han", max_sentences=2, max_words=3), run_of("sanet", max_tokens=4)]
     text = "The film was bad. It was. I liked it."
-    found = by_model(talk(bundle([han, sanet], exact=True), LOAD, read(text)))
-    assert found["han-toy"]["read"] == [[True] * 3 + [False] * 2, [True] * 3, [False] * 4]
-    assert found["sanet-toy"]["read"] == [[True] * 4 + [False], [False] * 3, [False] * 4]
-    for run in (han, sanet):
-        expected = run.system.read(text)
-        near(found[run.record["id"]]["probabilities"], expected.probabilities)
-        assert len(found[run.record["id"]]["word"]) == 12
+    posted = talk(bundle(runs, exact=True), LOAD, read(text), read(text, id=2, erased=[0]))
+    found = by_model(posted)
+    assert found["han"]["read"] == [[True] * 3 + [False] * 2, [True] * 3, [False] * 4]
+    assert found["sanet"]["read"] == [[True] * 4 + [False], [False] * 3, [False] * 4]
+    for run in runs:
+        name = run.record["id"]
+        near(found[name]["probabilities"], run.system.read(text).probabilities)
+        assert len(found[name]["word"]) == 12
+    left = runs[1].system.read(TokenisedText(["film", "was", "bad"], [3]))
+    near(by_model(posted, id=2)["sanet"]["probabilities"], left.probabilities)
 
 
 @pytest.mark.parametrize("removal", ["delete", "mask"])
 def test_erased_words(runs, talk, removal):
     tokens = ["the", "film", "was", "not", "good"]
-    left = (
-        [w for w in tokens if w != "not"] if removal == "delete" else [*tokens[:3], "zzz", "good"]
-    )
+    deleted = removal == "delete"
+    left = [*tokens[:3], "good"] if deleted else [*tokens[:3], "zzz", "good"]
     message = read(" ".join(tokens), erased=[3], removal=removal)
     found = by_model(talk(bundle(runs, exact=True), LOAD, message))
     for run in runs:
@@ -198,39 +198,31 @@ def test_erased_words(runs, talk, removal):
         expected = run.system.read(TokenisedText(left, [len(left)]))
         near(reading["probabilities"], expected.probabilities)
         assert reading["tokens"] == [tokens]
-        assert (reading["word"][3] == 0) == (removal == "delete")
-    if removal == "delete":  # IRAM's summaries keep their columns behind all words of the text
-        steps = np.array(found["iram-toy"]["attention"]["steps"]["weights"])
-        (iram,) = (run for run in runs if run.record["id"] == "iram-toy")
-        expected = iram.system.read(TokenisedText(left, [len(left)])).attention["steps"].weights
-        near(np.delete(steps, 3, axis=1), expected)
-    block = found["sanet-toy"]["attention"]["block 1"]
-    assert block["rows"] == (left if removal == "delete" else tokens)
-    assert block["at"] == ([0, 1, 2, 4] if removal == "delete" else [0, 1, 2, 3, 4])
-
-
-def test_words_are_erased_from_what_was_read_and_none_comes_in_for_them(talk):
-    run = run_of("sanet", max_tokens=2)
-    found = by_model(talk(bundle([run], exact=True), LOAD, read("the film was", erased=[0])))
-    expected = run.system.read(TokenisedText(["film"], [1]))
-    near(found["sanet-toy"]["probabilities"], expected.probabilities)
+        assert (reading["word"][3] == 0) == deleted
+        if run.record["id"] == "iram" and deleted:  # its summaries keep their columns behind all
+            steps = np.array(reading["attention"]["steps"]["weights"])
+            near(np.delete(steps, 3, axis=1), expected.attention["steps"].weights)
+    block = found["sanet"]["attention"]["block 1"]
+    assert block["rows"] == (left if deleted else tokens)
+    assert block["at"] == ([0, 1, 2, 4] if deleted else [0, 1, 2, 3, 4])
 
 
 def test_uniform_attention(runs, talk):
-    found = by_model(talk(bundle(runs), LOAD, read("the film was good", uniform=True)))
-    assert found["han-toy"]["attention"]["words"]["weights"] == [[0.25] * 4]
-    assert found["agt-toy"]["attention"]["layers"]["weights"] == [[0.25] * 4] * 4
-    assert found["sanet-toy"]["attention"]["block 2"]["weights"] == [[0.25] * 4] * 4
-    near(found["iram-toy"]["attention"]["steps"]["weights"][2], [1 / 6] * 6)
+    posted = talk(bundle(runs), LOAD, read("the film was good", uniform=True))
+    views = {name: one["attention"] for name, one in by_model(posted).items()}
+    assert views["han"]["words"]["weights"] == [[0.25] * 4]
+    assert views["agt"]["layers"]["weights"] == [[0.25] * 4] * 4
+    assert views["sanet"]["block 2"]["weights"] == [[0.25] * 4] * 4
+    near(views["iram"]["steps"]["weights"][2], [1 / 6] * 6)
 
 
 @pytest.mark.parametrize("removal", ["delete", "mask"])
-def test_leave_one_out_is_the_librarys(runs, talk, removal):
+def test_leave_one_out_is_the_librarys_and_passes_over_what_is_erased(runs, talk, removal):
     message = read("The film was not good.") | {"type": "leave_one_out", "removal": removal}
-    posted = talk(bundle(runs, exact=True), LOAD, message)
+    posted = talk(bundle(runs, exact=True), LOAD, message, message | {"id": 2, "erased": [1]})
     for run in runs:
         own = [one for one in posted if one.get("model") == run.record["id"]]
-        partial, done = own[:-1], own[-1]
+        partial, done = [one for one in own if one["id"] == 1][:-1], own[6]
         model = DocumentModel(run.system)
         words = ["The", "film", "was", "not", "good", "."]
         document = [words] if run.system.reads_sentences else words
@@ -241,13 +233,8 @@ def test_leave_one_out_is_the_librarys(runs, talk, removal):
         assert done["type"] == "done"
         assert done["tau"] == pytest.approx(kendall(weights, [expected])[0], abs=1e-9)
         assert partial[-1]["tau"] == done["tau"]
-
-
-def test_leave_one_out_passes_over_what_is_erased_already(runs, talk):
-    message = {"type": "leave_one_out", "id": 1, "text": "the film was", "erased": [1]}
-    for removal in ("delete", "mask"):
-        posted = talk(bundle(runs[:1]), LOAD, message | {"removal": removal})
-        assert [one["index"] for one in posted if one["type"] == "partial"] == [0, 2]
+        second = [one["index"] for one in own if (one["type"], one["id"]) == ("partial", 2)]
+        assert second == [0, 2, 3, 4, 5]
 
 
 def test_a_newer_message_ends_the_work_on_an_older_one(runs, talk):
@@ -260,55 +247,49 @@ def test_a_newer_message_ends_the_work_on_an_older_one(runs, talk):
     assert sum(one["type"] == "done" for one in same) == len(FAMILIES)
 
 
-def test_only_the_models_asked_for_answer(runs, talk):
-    posted = talk(bundle(runs), LOAD, read("the film", models=["agt-toy"]))
-    assert list(by_model(posted)) == ["agt-toy"]
-
-
 @pytest.mark.parametrize(
-    "message, told",
+    "messages, told",
     [
-        (read("a", models=["nobody"]), "no model nobody"),
-        (read("a", removal="burn"), 'removal takes "delete" or "mask", got "burn"'),
-        ({"type": "toString", "id": 1}, 'no message "toString"'),
-        (LOAD | {"bundle": "bm8="}, ""),
-        (LOAD | {"bundle": "%"}, ""),
+        ([LOAD, read("a", models=["nobody"])], "no model nobody"),
+        ([LOAD, read("a", removal="burn")], 'removal takes "delete" or "mask", got "burn"'),
+        ([LOAD, {"type": "toString", "id": 1}], 'no message "toString"'),
+        ([LOAD, LOAD | {"bundle": "bm8="}], ""),
+        ([LOAD, LOAD | {"bundle": "%"}], ""),
+        ([read("a")], "no bundle is loaded"),
     ],
-    ids=["model", "removal", "message", "no bundle", "no base64"],
+    ids=["model", "removal", "message", "no bundle", "no base64", "before"],
 )
-def test_a_mistake_is_one_message(runs, talk, message, told):
-    *_, last = talk(bundle(runs[:1]), LOAD, message)
+def test_a_mistake_is_one_message(runs, talk, messages, told):
+    *_, last = talk(bundle(runs[:1]), *messages)
     assert last["type"] == "error" and told in last["message"] and last["message"]
-    assert last["id"] == message.get("id")
+    assert last["id"] == messages[-1].get("id")
 
 
-def test_nothing_is_read_before_a_bundle(runs, talk):
-    (only,) = talk(bundle(runs[:1]), read("a"))
-    assert (only["type"], only["message"]) == ("error", "no bundle is loaded")
-
-
-def test_the_committed_vectors_are_there_once(talk):
+def test_the_committed_vectors_are_there_once_and_only_models_asked_for_answer(talk):
     with np.load(COMPACT) as file:
         words = tuple(file["words"].tolist())
         vectors = (file["vectors"] * file["scale"][:, None]).astype(np.float32)
-    plain = torch.nn.functional.pad(torch.from_numpy(vectors), (0, 0, 2, 0))
-    standard = all_but_the_top(vectors, common_part(vectors))
-    standard = torch.nn.functional.pad(torch.from_numpy(standard), (0, 0, 2, 0))
+    forms = vectors, all_but_the_top(vectors, common_part(vectors))
     vocabulary = Vocabulary(words, folded=True)
-    runs = [run_of("agt", vocabulary, plain), run_of("iram", vocabulary, standard)]
+    runs = [
+        run_of(name, vocabulary, torch.nn.functional.pad(torch.from_numpy(form), (0, 0, 2, 0)))
+        for name, form in zip(("agt", "iram"), forms, strict=True)
+    ]
     packed = bundle(runs, exact=True)
     header = unpacked(packed)
     assert len(header["tables"]) == 1
     assert [model["common"] is None for model in header["models"]] == [True, False]
-    found = by_model(talk(packed, LOAD, read(TEXT)))
+    posted = talk(packed, LOAD, read(TEXT), read(TEXT, id=2, models=["agt"]))
     for run in runs:
-        near(found[run.record["id"]]["probabilities"], run.system.read(TEXT).probabilities, 1e-4)
+        found = by_model(posted)[run.record["id"]]
+        near(found["probabilities"], run.system.read(TEXT).probabilities, 1e-4)
+    assert list(by_model(posted, id=2)) == ["agt"]
 
 
 def test_words_of_ones_own_vocabulary_keep_their_case(talk):
     run = run_of("agt", Vocabulary(("The", "the", "Σas"), folded=False))
     found = by_model(talk(bundle([run], exact=True), LOAD, read("The THE the Σas σas")))
-    assert found["agt-toy"]["known"] == [[True, False, True, True, False]]
+    assert found["agt"]["known"] == [[True, False, True, True, False]]
 
 
 words = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"),
@@ -329,37 +310,21 @@ def test_words_fold_as_the_vocabulary_folds(engine):
 
 
 @pytest.mark.parametrize(
-    "run, told",
+    "name, options, told",
     [
-        (lambda: run_of("agt", system="tfidf"), "runs HAN, SANet, IRAM, AGT, and this is tfidf"),
-        (lambda: run_of("sanet", model={"attention": False}), "this network has none"),
-        (lambda: run_of("agt", model={"attention": False, "layers": 1}), "this network has none"),
-        (lambda: run_of("iram", model={"steps": 0}), "this network has none"),
-        (lambda: run_of("iram", model={"ngrams": 40}), "character n-grams"),
+        ("agt", {"system": "tfidf"}, "runs HAN, SANet, IRAM, AGT, and this is tfidf"),
+        ("sanet", {"model": {"attention": False}}, "this network has none"),
+        ("agt", {"model": {"attention": False, "layers": 1}}, "this network has none"),
+        ("iram", {"model": {"steps": 0}}, "this network has none"),
+        ("iram", {"model": {"ngrams": 40}}, "character n-grams"),
     ],
-    ids=["system", "baseline", "mean", "steps", "ngrams"],
 )
-def test_what_the_engine_cannot_compute_is_refused(run, told):
-    run = run()
-    with pytest.raises(DataError, match=rf"^{run.record['id']}: .*{told}"):
-        bundle([run])
-
-
-def test_a_bundle_is_the_same_bytes_again(runs):
-    assert bundle(runs) == bundle(runs)
+def test_what_the_engine_cannot_compute_is_refused(name, options, told):
+    with pytest.raises(DataError, match=rf"^{name}: .*{told}"):
+        bundle([run_of(name, **options)])
 
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
-
-
-def test_every_part_of_the_engine_stands_after_those_it_imports():
-    names = [path.stem for path in paths()]
-    assert sorted(names) == sorted(path.stem for path in FOLDER.glob("*.js"))
-    for path in paths():
-        for _, other in IMPORT.findall(path.read_text(encoding="utf-8")):
-            assert names.index(other) < names.index(path.stem)
-
-
 WORKER = """
 const {{ readFileSync }} = require("fs");
 class WorkerGlobalScope {{}}
@@ -377,6 +342,15 @@ require("vm").runInNewContext(readFileSync({script}, "utf8"), {{ ...own, ...web 
 
 
 def test_the_engine_is_one_script_that_answers_in_a_worker(runs, node, tmp_path):
+    """Its parts in order of their imports, and no name twice."""
+    parts = [path.stem for path in paths()]
+    assert sorted(parts) == sorted(path.stem for path in FOLDER.glob("*.js"))
+    for path in paths():
+        for _, other in IMPORT.findall(path.read_text(encoding="utf-8")):
+            assert parts.index(other) < parts.index(path.stem)
+    defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+    names = sorted(defined.findall(script()))
+    assert all(a != b for a, b in pairwise(names)) and len(names) > 50
     whole, packed = tmp_path / "engine.js", tmp_path / "bundle"
     whole.write_text(script(), encoding="utf-8")
     packed.write_text(bundle(runs))
@@ -384,26 +358,15 @@ def test_the_engine_is_one_script_that_answers_in_a_worker(runs, node, tmp_path)
     assert node("--eval", program).stdout.split() == ["ready"] + ["reading"] * len(FAMILIES)
 
 
-def test_no_name_of_the_engine_is_defined_twice():
-    defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
-    names = sorted(defined.findall(script()))
-    assert all(a != b for a, b in pairwise(names)) and len(names) > 50
-
-
-def test_a_lesson_shows_one_function_of_the_engine():
-    code = source("han", "attentionPooling")
-    assert code.startswith("/** ") and code.endswith("}\n")
-    assert code.count("function ") == 1 and "softmax(u.map" in code
+def test_a_lesson_shows_one_function_of_the_engine_folded(monkeypatch):
     assert source("layers", "softmax").splitlines()[1].startswith("export function softmax(")
     for part, function in (("han", "attention"), ("../han", "han"), ("worker", "load")):
         with pytest.raises(ValueError, match=re.escape(function)):
             source(part, function)
-
-
-def test_the_source_is_shown_folded(monkeypatch):
+    code = source("han", "attentionPooling")
+    assert code.startswith("/** ") and code.endswith("}\n") and code.count("function ") == 1
     shown = []
     monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
-    show_javascript("agt", "gatedStack")
-    (text,) = shown
-    assert text.startswith("<details><summary>") and text.endswith("\n\n</details>")
-    assert f"\n\n```js\n{source('agt', 'gatedStack')}```\n" in text
+    show_javascript("han", "attentionPooling")
+    assert shown[0].startswith("<details><summary>") and shown[0].endswith("\n\n</details>")
+    assert f"\n\n```js\n{code}```\n" in shown[0]

@@ -11,7 +11,7 @@ from javascript import TESTS, passed
 
 from course_kit.reading_room import EXAMPLES
 from course_kit.reading_room.page import build
-from course_kit.reading_room.page.examples import AGT, FILMS, HAN, IRAM, NEWS
+from course_kit.reading_room.page.examples import AGT, FILMS, HAN, IRAM, NEWS, READERS, RECORDED
 from course_kit.reading_room.page.readings import facts, reading
 from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
@@ -26,81 +26,76 @@ def test_what_needs_no_page_is_right(node, part):
 
 
 @pytest.fixture(scope="module")
-def read():
-    """``read(example, id)``: what a recorded network reads in an example's texts."""
-    runs = {name: load_recorded(name) for name in (HAN, FILMS, NEWS, IRAM, AGT)}
-    texts = {e.name: [e.text, *filter(None, [e.beside])] for e in EXAMPLES}
-
-    def one(name, reader):
-        tokens = [tokenise(text, untrained_punkt()) for text in texts[name]]
-        readings = [reading(runs[reader], text) for text in tokens]
-        return [Read(runs[reader].system.classes, each) for each in readings]
-
-    one.runs = runs
-    return one
+def runs():
+    return {name: load_recorded(name) for name in RECORDED}
 
 
 class Read:
-    """A reading as a claim asks for it."""
+    """What a recorded network reads in a text of ours."""
 
-    def __init__(self, classes, kept):
-        self.kept, self.words = kept, [word for part in kept["tokens"] for word in part]
-        self.answer = classes[int(np.argmax(kept["probabilities"]))]
+    def __init__(self, run, text):
+        self.kept = reading(run, tokenise(text, untrained_punkt()))
+        self.words = [word for part in self.kept["tokens"] for word in part]
+        self.answer = run.system.classes[int(np.argmax(self.kept["probabilities"]))]
 
     def top(self, count, of="word"):
         return {self.words[i] for i in np.argsort(self.kept[of])[-count:]}
 
 
-def test_negation_and_irony_are_read_as_the_page_claims(read):
+@pytest.fixture(scope="module")
+def read(runs):
+    """``read(example, id)``: what a network reads in an example's text."""
+    texts = {each.name: each.text for each in EXAMPLES} | {
+        f"{each.name} beside": each.beside for each in EXAMPLES
+    }
+    return lambda name, reader: Read(runs[reader], texts[name])
+
+
+def test_examples_are_read_as_the_page_claims(read):
     for reader in (HAN, FILMS):
-        (one,) = read("negation", reader)
-        assert one.answer == "negative" and one.top(1, "drops") == {"bad"}
-        (one,) = read("irony", reader)
-        assert one.answer == "positive" and one.top(1, "drops") == {"great"}
-    assert read("irony", IRAM)[0].top(1) == {"never"}
+        negation, irony = read("negation", reader), read("irony", reader)
+        assert (negation.answer, negation.top(1, "drops")) == ("negative", {"bad"})
+        assert (irony.answer, irony.top(1, "drops")) == ("positive", {"great"})
+    assert read("irony", IRAM).top(1) == {"never"}
+    topics, review = read("topics", NEWS), read("review", HAN)
+    assert (topics.answer, topics.top(1)) == ("Sports", {"shares"})
+    assert review.answer == "negative"
+    assert len(review.kept["attention"]["sentences"]["weights"][0]) == 4
 
 
 def test_agt_gives_both_orders_the_same_probabilities_and_the_others_do_not(read):
-    for reader in (HAN, FILMS, IRAM, AGT):
-        one, other = (each.kept["probabilities"] for each in read("order", reader))
-        assert (np.abs(np.subtract(one, other)).max() < 1e-5) == (reader == AGT)
+    for reader in READERS:
+        one, other = (read(f"order{kind}", reader).kept for kind in ("", " beside"))
+        change = np.subtract(one["probabilities"], other["probabilities"])
+        assert (np.abs(change).max() < 1e-5) == (reader == AGT)
 
 
 def test_two_facts_are_attended_to_and_one_is_needed(read):
-    for reader in (HAN, FILMS, IRAM, AGT):
-        assert read("two-facts", reader)[0].top(2) == {"beautiful", "mess"}
-    for reader in (HAN, IRAM):
-        (one,) = read("two-facts", reader)
-        drops = dict(zip(one.words, one.kept["drops"], strict=True))
-        assert drops["mess"] > 0.5 > 0.1 > abs(drops["beautiful"])
-
-
-def test_topics_and_the_review_are_read_as_the_page_claims(read):
-    (one,) = read("topics", NEWS)
-    assert one.answer == "Sports" and one.top(1) == {"shares"}
-    (one,) = read("review", HAN)
-    assert one.answer == "negative" and len(one.kept["attention"]["sentences"]["weights"][0]) == 4
+    for reader in READERS:
+        one = read("two-facts", reader)
+        assert one.top(2) == {"beautiful", "mess"}
+        if reader in (HAN, IRAM):
+            drops = dict(zip(one.words, one.kept["drops"], strict=True))
+            assert drops["mess"] > 0.5 > 0.1 > abs(drops["beautiful"])
 
 
 def test_a_reading_has_a_number_for_every_word(read):
-    (one,) = read("review", IRAM)
+    one = read("review", IRAM)
     kept, count = one.kept, len(one.words)
     assert len(kept["word"]) == len(kept["drops"]) == count
     assert [len(row) for row in kept["attention"]["steps"]["weights"]] == [count + 2] * 3
-    assert [list(map(len, kept[name])) for name in ("known", "read")] == [
-        list(map(len, kept["tokens"]))
-    ] * 2
+    sizes = [list(map(len, kept[name])) for name in ("known", "read", "tokens")]
+    assert sizes[0] == sizes[1] == sizes[2]
     assert -1 <= kept["tau"] <= 1
 
 
-def test_a_text_beyond_the_cut_is_no_example(read):
-    text = tokenise("word " * 2000, untrained_punkt())
+def test_a_text_beyond_the_cut_is_no_example(runs):
     with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-compact"):
-        reading(read.runs[HAN], text)
+        Read(runs[HAN], "word " * 2000)
 
 
-def test_facts_name_record_data_vectors_and_accuracy(read):
-    told = facts(read.runs[NEWS])
+def test_facts_name_record_data_vectors_and_accuracy(runs):
+    told = facts(runs[NEWS])
     assert told["record"] == NEWS and told["data"] == "AG News"
     assert told["vectors"] == "reviews.100d" and 0.87 < told["accuracy"] < 0.88
 
@@ -119,9 +114,9 @@ def test_the_policy_names_the_script_and_the_styles_by_their_digests():
 
 
 def test_every_part_of_the_page_is_joined_once_and_no_name_is_defined_twice():
-    parts = {path.stem for path in (build._HERE / "js").glob("*.js")}
-    assert sorted(build.PARTS) == sorted(parts)
-    sources = [(build._HERE / "js" / f"{part}.js").read_text(encoding="utf-8") for part in parts]
+    files = list((build._HERE / "js").glob("*.js"))
+    assert sorted(build.PARTS) == sorted(path.stem for path in files)
+    sources = [path.read_text(encoding="utf-8") for path in files]
     assert not any(re.search(r"^import \{[^}]* as ", each, re.MULTILINE) for each in sources)
     script = build._script()
     defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
@@ -139,7 +134,7 @@ def test_a_folder_without_a_run_is_one_clear_error(tmp_path, capsys):
 
 def test_a_run_of_your_own_joins_the_readers_of_every_example(monkeypatch):
     monkeypatch.setattr(build, "reading", lambda run, text: text)
-    runs = {name: None for name in (HAN, FILMS, NEWS, IRAM, AGT, "mine")}
+    runs = dict.fromkeys([*RECORDED, "mine"])
     told = [build._example(example, runs, ["mine", HAN]) for example in EXAMPLES]
     assert all(each["readers"][-1] == "mine" and each["readers"].count(HAN) == 1 for each in told)
     assert all("mine" not in readings for each in told for readings in each["readings"])
