@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("times", help="pytest's junitxml")
     parser.add_argument("--coverage", default=".coverage")
     parser.add_argument("--out", type=Path, default=ROOT / "runs/mutants.json")
-    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="first, step")
+    parser.add_argument("--groups", nargs="+", help="only these")
     chosen = parser.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
@@ -117,10 +117,10 @@ def main() -> None:
     tests_of = selection(chosen.coverage, chosen.times)
     mutants = json.loads((ROOT / "benchmarks/mutants.json").read_text())
     results = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
-    first, step = chosen.part
-    for number in tqdm(range(first, len(mutants), step), unit=" mutants"):
-        if str(number) not in results:
-            results[str(number)] = attempt(mutants[number], tests_of)
+    groups = chosen.groups or {mutant["group"] for mutant in mutants}
+    for number, mutant in enumerate(tqdm(mutants, unit=" mutants")):
+        if str(number) not in results and mutant["group"] in groups:
+            results[str(number)] = attempt(mutant, tests_of)
             chosen.out.parent.mkdir(exist_ok=True)
             chosen.out.write_text(json.dumps(results, indent=0))
     for group in dict.fromkeys(mutant["group"] for mutant in mutants):
