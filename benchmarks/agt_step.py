@@ -17,7 +17,7 @@ from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.models.agt import AGT
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
-from course_lib.runs.systems.agt import PAPER, AGTSystem
+from course_lib.runs.systems.agt_system import PAPER, AGTSystem
 from course_lib.training.devices import choose_precision, use_threads
 
 SETTINGS = with_overrides(PAPER, {"text.vectors": "none", "model.embedding": 50})

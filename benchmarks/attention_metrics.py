@@ -20,7 +20,7 @@ from course_lib.metrics.attention import describe_attention, paper_figures
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems.network import LOOKED_AT, PREDICTED
-from course_lib.runs.systems.sanet import BASE, SANetSystem
+from course_lib.runs.systems.sanet_system import BASE, SANetSystem
 from course_lib.training.devices import use_threads
 from course_lib.training.loop import measure
 

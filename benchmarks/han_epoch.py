@@ -18,7 +18,7 @@ from course_lib.data.batches import Batches, Documents
 from course_lib.data.corpus import load_corpus
 from course_lib.models.han import HAN, HANConfig
 from course_lib.runs.run import split_rows
-from course_lib.runs.systems.han import REPORT, HANSystem
+from course_lib.runs.systems.han_system import REPORT, HANSystem
 from course_lib.training.devices import use_threads
 
 TEXT, MODEL, TRAINING = REPORT.text, REPORT.model, REPORT.training

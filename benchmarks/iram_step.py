@@ -21,7 +21,7 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.iram import IRAM
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.iram import IRAMSystem
+from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.training.devices import use_threads
 
 WORDS = 20_000

@@ -19,7 +19,7 @@ from course_lib.models.layers import positions
 from course_lib.models.sanet import SANet, SANetConfig
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
-from course_lib.runs.systems.sanet import BASE, SANetSystem
+from course_lib.runs.systems.sanet_system import BASE, SANetSystem
 from course_lib.training.devices import use_threads
 
 LENGTH, BATCH, WORDS = 48, 128, 40_000

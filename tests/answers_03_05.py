@@ -24,7 +24,7 @@ from course_kit.exercises import (
     check_steps,
     check_untrained,
 )
-from course_lib.faithfulness.attention import iram_steps
+from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.attention import diagonality, uniform_diagonality
 from course_lib.metrics.steps import step_cosine, summary_share
 from course_lib.models.han import hop_redundancy

@@ -9,7 +9,7 @@ from strategies import WORDS, batch, check_independence, every_device, row_lengt
 from course_lib.metrics import invariants
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems.bilstm import BiLSTMSystem
+from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 
 TINY = {"embedding": 6, "hidden": 8}
 VARIANTS = {

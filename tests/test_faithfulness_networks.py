@@ -11,8 +11,8 @@ from strategies import every_device
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
-from course_lib.faithfulness.attention import iram_steps
 from course_lib.faithfulness.document_model import DocumentModel, scaled_vectors
+from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.models.iram import NGRAM_WIDTH
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides

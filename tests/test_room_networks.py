@@ -11,8 +11,8 @@ from javascript import plain, weights
 from strategies import seeds
 from torch import nn
 
-from course_lib.faithfulness import attention as reduced
 from course_lib.faithfulness import kendall
+from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.iram import FullIRAM, IRAMConfig

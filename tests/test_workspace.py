@@ -212,11 +212,13 @@ OLD_CALLS = """run = experiments.load_recorded(f"han-imdb-room-s{seed}")
 systems = experiments.SYSTEMS["han"], experiments.report.imdb_table
 mine = "teaching"  # my teaching experiments
 words = teaching.readers.load_words, my.teaching.check
+shares = faithfulness.attention.agt_words
 def unfinished(: teaching.check_gini"""
 CALLS = """run = runs.load_recorded(f"han-imdb-compact-s{seed}")
 systems = runs.known_systems()["han"], report.imdb_table
 mine = "teaching"  # my teaching experiments
 words = exercises.readers.load_words, my.teaching.check
+shares = faithfulness.word_attention.agt_words
 def unfinished(: exercises.check_gini"""
 
 

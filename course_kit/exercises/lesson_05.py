@@ -7,7 +7,7 @@ from torch import Tensor
 
 from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
 from course_kit.exercises.judge import Checker
-from course_lib.faithfulness.attention import iram_steps
+from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.steps import step_cosine, step_overlap, summary_share
 from course_lib.models.iram import step_penalty, visible
 from course_lib.models.layers import masked_softmax

@@ -20,7 +20,7 @@ from course_lib.metrics.classification import sampling_error
 from course_lib.runs.records import RESULTS, describe_environment, kept_accuracy, write_json
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems.han import HANSystem
+from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.system import Rows
 from course_lib.training.config import TrainingError
 from course_lib.training.devices import choose_device, use_threads

@@ -31,13 +31,14 @@ NAMES = (
     ("experiments.SYSTEMS", "runs.known_systems()", "from course_lib import runs"),
     ("experiments", "runs", "from course_lib import runs"),
 )
-# where a copy imports from, and where that is today
+# modules as a copy writes them, and as they are written today
 MODULES = (
     ("from course_lib.experiments import report", "from course_kit.research import report"),
     ("from course_lib.experiments.scheduler ", "from course_kit.research.grid.scheduler "),
     ("from course_lib.experiments.report", "from course_kit.research.report"),
     ("from course_lib.experiments", "from course_lib.runs"),
     ("from course_lib.teaching", "from course_kit.exercises"),
+    ("faithfulness.attention.", "faithfulness.word_attention."),
 )
 GONE = {"experiments", "teaching"}  # packages that there are no more in course_lib
 IMPORT = re.compile(r"^from course_lib import (?=.*\b(?:experiments|teaching)\b)([\w, ]+)$", re.M)

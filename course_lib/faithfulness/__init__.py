@@ -4,7 +4,7 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["attention"],
+    submodules=["word_attention"],
     submod_attrs={
         "agreement": [
             "conicity",

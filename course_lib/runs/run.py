@@ -27,7 +27,6 @@ from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
-from course_lib.runs.custom import add_column_arguments, prepared_texts
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import (
     StaleRun,
@@ -44,6 +43,7 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
+from course_lib.runs.text_arguments import add_column_arguments, prepared_texts
 from course_lib.training.config import CheckpointError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History

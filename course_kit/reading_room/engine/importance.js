@@ -1,4 +1,4 @@
-// Attention of each family reduced to one importance per word, as faithfulness/attention.py derives
+// Attention of each family reduced to one importance per word, as faithfulness/word_attention.py derives
 // it. What a document's words get sums to 1.
 
 /** HAN's β_i α_it, sentence after sentence. */

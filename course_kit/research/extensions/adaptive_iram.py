@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from course_kit.research.extensions.ordered_agt import presets_for
 from course_lib.checking import check_choice, check_number, check_share, check_whole
-from course_lib.faithfulness.attention import iram_steps
+from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.models.iram import IRAM, IRAMConfig, step_penalty
-from course_lib.runs.systems.iram import IRAMSystem
+from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.views.reading import Attention
 
 ENOUGH = 0.01  # ε: a sum of halting probabilities this near 1 ends the steps

@@ -16,7 +16,7 @@ from course_kit.research.extensions.ordered_agt import presets_for
 from course_lib.checking import check_flags, refusal
 from course_lib.models.han import HAN, AttentiveEncoder, HANConfig
 from course_lib.models.layers import masked_softmax
-from course_lib.runs.systems.han import HANSystem
+from course_lib.runs.systems.han_system import HANSystem
 
 
 @dataclass(frozen=True)

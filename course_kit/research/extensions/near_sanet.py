@@ -10,7 +10,7 @@ from course_kit.research.extensions.ordered_agt import presets_for
 from course_lib.checking import check_whole, refusal
 from course_lib.models.layers import masked_softmax, renormalised
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, masked_maximum
-from course_lib.runs.systems.sanet import SANetSystem
+from course_lib.runs.systems.sanet_system import SANetSystem
 from course_lib.views.reading import Attention
 
 

@@ -11,7 +11,7 @@ from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.layers import positions
 from course_lib.runs.settings import Settings
-from course_lib.runs.systems.agt import AGTSystem
+from course_lib.runs.systems.agt_system import AGTSystem
 from course_lib.runs.systems.network import Network
 
 

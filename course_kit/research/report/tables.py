@@ -41,7 +41,7 @@ from course_lib.files import REPOSITORY
 from course_lib.runs.records import flat_settings, kept_accuracy, largest_class
 from course_lib.runs.settings import in_words
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems.sanet import BASE
+from course_lib.runs.systems.sanet_system import BASE
 
 SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
 IRAM_MODELS = COMPARISONS["models"]["iram"]

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_kit.research.extensions.adaptive_iram import taken
 from course_kit.research.sanity_checks.trained_control import Instrument, Seen, TrainedControl
 from course_kit.research.sanity_checks.word_by_word import with_held_query, without_summary
-from course_lib.faithfulness.attention import iram_steps
+from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.attention import diagonality
 from course_lib.metrics.composition import expected_phrases, phrase_starts, selected_words
 from course_lib.metrics.steps import describe_steps

@@ -17,7 +17,7 @@ from torch.nn.functional import linear
 from course_lib.checking import check_flags, check_share, check_whole
 from course_lib.data.config import TextConfig
 from course_lib.data.encoding import encode_sentences
-from course_lib.faithfulness.attention import received, rollout, rollout_words
+from course_lib.faithfulness.word_attention import received, rollout, rollout_words
 from course_lib.models.layers import renormalised, word_embedding
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of

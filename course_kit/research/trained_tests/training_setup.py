@@ -32,7 +32,7 @@ from course_lib.metrics.classification import Predictions
 from course_lib.models.bilstm import BiLSTMConfig
 from course_lib.runs.settings import ControlConfig, Settings
 from course_lib.runs.spec import choose
-from course_lib.runs.systems.bilstm import BiLSTMSystem
+from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.system import compact
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.loop import fit, predict

@@ -3,14 +3,14 @@
 from functools import cache
 from importlib.metadata import entry_points
 
-from course_lib.runs.systems.agt import AGTSystem
-from course_lib.runs.systems.bilstm import BiLSTMSystem
-from course_lib.runs.systems.han import HANSystem
-from course_lib.runs.systems.iram import IRAMSystem
+from course_lib.runs.systems.agt_system import AGTSystem
+from course_lib.runs.systems.bilstm_system import BiLSTMSystem
+from course_lib.runs.systems.han_system import HANSystem
+from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.network import Network
-from course_lib.runs.systems.sanet import SANetSystem
+from course_lib.runs.systems.sanet_system import SANetSystem
 from course_lib.runs.systems.system import Evaluation, System
-from course_lib.runs.systems.tfidf import TfidfSystem
+from course_lib.runs.systems.tfidf_system import TfidfSystem
 
 __all__ = ["Evaluation", "Network", "System", "TfidfSystem", "known_systems", "register"]
 

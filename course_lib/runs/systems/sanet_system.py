@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.attention import pooled_rollout, received, rollout_words
+from course_lib.faithfulness.word_attention import pooled_rollout, received, rollout_words
 from course_lib.metrics.attention import describe_attention
 from course_lib.models.sanet import SANet, SANetConfig, SANetOutput, pooled_word_attention
 from course_lib.runs.settings import Settings

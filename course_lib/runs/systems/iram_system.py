@@ -11,7 +11,7 @@ from torch.utils.hooks import RemovableHandle
 from course_lib.data.config import TextConfig
 from course_lib.data.ngrams import hashed_ngrams
 from course_lib.data.vocabulary import RESERVED
-from course_lib.faithfulness.attention import iram_steps
+from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.steps import describe_steps
 from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, IRAMOutput, visible
 from course_lib.runs.settings import Settings

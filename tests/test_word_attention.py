@@ -13,7 +13,7 @@ from strategies import (
     tiny_han,
 )
 
-from course_lib.faithfulness import attention as reduced
+from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AblatedAGT, AGTConfig
 from course_lib.models.iram import IRAM, IRAMConfig, visible
 from course_lib.models.layers import masked_softmax

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.attention import han_words
+from course_lib.faithfulness.word_attention import han_words
 from course_lib.models.han import HAN, HANConfig, HANOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of, see_input

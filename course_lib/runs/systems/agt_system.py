@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.attention import agt_words
+from course_lib.faithfulness.word_attention import agt_words
 from course_lib.metrics.composition import describe_composition
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig, AGTOutput
 from course_lib.runs.settings import Settings
