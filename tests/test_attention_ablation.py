@@ -188,7 +188,7 @@ def test_other_weights_are_refused_by_name():
 
 @pytest.fixture
 def recorded_before(tmp_path, monkeypatch):
-    """The spec of a run whose record is from before there were freeze controls."""
+    """The spec of a run whose record is from before there were attention ablations."""
     monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
     monkeypatch.setattr(records, "RESULTS", tmp_path)
     spec = RunSpec("han", "toy", "small")
@@ -217,7 +217,7 @@ def test_a_record_of_learned_weights_is_not_that_of_a_control(recorded_before):
 
 def test_the_grid_plans_both_ablations_of_every_network():
     plans = {}
-    for spec in read_grid()["freeze"]:
+    for spec in read_grid()["attention_ablation"]:
         assert spec.test
         plans.setdefault(spec.system, []).append(spec.settings().control.attention_weights)
     assert plans == {name: ["uniform", "untrained"] for name in ("han", "sanet", "iram", "agt")}

@@ -407,7 +407,7 @@ def planned(monkeypatch, published):
         specs = [RunSpec("han", "imdb", preset, changes, seed=seed)
                  for seed in seeds for preset, changes in TRIO[1:]]  # fmt: skip
         monkeypatch.setattr(
-            "course_kit.research.report.ablation.read_grid", lambda: {"freeze": specs}
+            "course_kit.research.report.ablation.read_grid", lambda: {"attention_ablation": specs}
         )
 
     plan(0)

@@ -22,7 +22,7 @@ FIRST = RunSpec(
 )
 OF_RECORDS = {
     "ablation": report.ablation_table,
-    "ablation of replica": lambda r: report.ablation_table(r, "replica_freeze"),
+    "ablation of replica": lambda r: report.ablation_table(r, "replica_ablation"),
     "agt seeds": report.agt_seeds_table,
     "bands": report.band_table,
     "changes of agt": lambda r: report.changes_table(["agt_changes", "agt_vectors"], r),

@@ -69,11 +69,11 @@ def test_a_lesson_that_failed_says_so_at_its_top():
 def test_other_lessons_are_links_outside_of_links_code_formulas_and_headings():
     text = (
         "# As in lesson 01\n\nLesson 03, [lesson 01](01_gru.ipynb#gates), `lesson 02`, $lesson 04$,"
-        " lesson 99 and the [report](experiments/report.ipynb); [no page](left_open.ipynb#x)."
+        " lesson 99 and the [report](experiments/report.ipynb); [no page](extensions.ipynb#x)."
     )
     (cell,) = page_of(new_markdown_cell(text))
     linked = text.replace("Lesson 03", "[Lesson 03](03_han_imdb.ipynb)")
-    linked = linked.replace("experiments/", "").replace("[no page](left_open.ipynb#x)", "no page")
+    linked = linked.replace("experiments/", "").replace("[no page](extensions.ipynb#x)", "no page")
     assert cell.source == linked
 
 

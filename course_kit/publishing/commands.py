@@ -16,7 +16,7 @@ from course_lib.files import REPOSITORY
 from course_lib.profile import profile_from_environment
 
 LESSONS = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/your_own_text.ipynb")
-REPORTS = ("notebooks/experiments/report.ipynb", "notebooks/experiments/left_open.ipynb")
+REPORTS = ("notebooks/experiments/report.ipynb", "notebooks/experiments/extensions.ipynb")
 # One process for each core, and each file, so each notebook and its kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 

@@ -22,7 +22,7 @@ from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"
-REPORTS = tuple(LESSONS / "experiments" / f"{name}.ipynb" for name in ("report", "left_open"))
+REPORTS = tuple(LESSONS / "experiments" / f"{name}.ipynb" for name in ("report", "extensions"))
 EXECUTED = REPOSITORY / "runs" / "lessons"
 STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed

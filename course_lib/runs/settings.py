@@ -19,7 +19,7 @@ class SpecError(ValueError):
 
 @dataclass(frozen=True)
 class ControlConfig:
-    """What a freeze control keeps a network from learning; all else is trained as usual.
+    """What an attention ablation keeps a network from learning; all else is trained as usual.
 
     ``attention_weights`` are ``"learned"``, as usual; ``"uniform"``, the same for everything that
     may be attended to; or ``"untrained"``: what computes them stays as it was initialised. The

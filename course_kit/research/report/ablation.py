@@ -26,7 +26,7 @@ Runs = dict[int, Record]  # the records of one training by seed
 
 
 def ablation_table(
-    records: Records = None, group: str = "freeze", system: str | None = None
+    records: Records = None, group: str = "attention_ablation", system: str | None = None
 ) -> str:
     """Test accuracies in % with learned attention weights and with those that the grid's ``group``
     plans, uniform or untrained, as a markdown table, one row for each network and dataset of the
