@@ -28,14 +28,10 @@ SCORERS = {  # by the beginnings of their parameters' names
     "bilstm": {"pooling"},
     "context_han": {"words.pooling.0", "words.pooling.1", "sentences.pooling"},
     "ordered_agt": {"attention"},
-    "adaptive_iram": {"steps.attend", "steps.controller", "encoder.layers.1"},
-    "near_sanet": {"blocks.0.mixer.w_qk", "blocks.0.mixer.bias"},
 }
 MORE = {  # so that every kind of scorer occurs
     "sanet": {"model.blocks": 2},
     "iram": {"model.query_layers": 1, "model.query_highway": True},
-    "adaptive_iram": {"model.query_layers": 1},
-    "near_sanet": {"model.heads": 2, "model.relative": 3},
 }
 systems = pytest.mark.parametrize("name", SCORERS)
 controls = pytest.mark.parametrize("weights", ["uniform", "untrained"])
@@ -69,10 +65,10 @@ def attentions(name, output, mask):
     """What a network shows of its attention, each beside where it may go."""
     if name in ("han", "context_han"):
         return [(output.word_attention, mask), (output.sentence_attention, mask.any(2))]
-    if name in ("sanet", "near_sanet"):
+    if name == "sanet":
         pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
         return [(output.attention, pairs.expand_as(output.attention))]
-    if name in ("iram", "adaptive_iram"):
+    if name == "iram":
         return [(output.attention, visible(mask, output.attention.shape[1]))]
     there = mask if name == "bilstm" else mask.unsqueeze(1).expand_as(output.attention)
     return [(output.attention, there)]

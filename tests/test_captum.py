@@ -15,7 +15,7 @@ from course_lib.faithfulness.document_model import DocumentModel
 
 STEPS, TEXTS = 8, 5
 # n-grams reach the network beside its word vectors, and Captum hooks one layer
-PLAIN = {"iram": {"model.ngrams": 0}, "adaptive_iram": {"model.ngrams": 0}}
+PLAIN = {"iram": {"model.ngrams": 0}}
 
 
 def asked(family):

@@ -37,7 +37,6 @@ WORD_BY_WORD = "IRAM word by word"
 SIZES = {
     "adjacent pairs": (3000, 10), "distant pairs": (3000, 10), "pointer": (1600, 10),
     "phrase": (1500, 6), "order": (400, 2), "planted word": (1000, 6),
-    "halting, one fact": (1600, 8), "halting, two facts": (1600, 8),
 }  # fmt: skip
 
 
@@ -249,19 +248,6 @@ def test_sanets_pool_names_the_planted_word_without_attention():
     assert len(PLANTED) == 7
 
 
-# An IRAM that halts itself
-
-
-@pytest.mark.full
-def test_where_one_fact_decides_an_iram_halts_sooner_than_where_one_names_the_other():
-    one, two = (trained(f"halting, {facts}", "a step costs 0.01")
-                for facts in ("one fact", "two facts"))  # fmt: skip
-    assert min(shows.accuracy(one.seen), shows.accuracy(two.seen)) > 0.95
-    few, untrained, _ = three(one, shows.steps_taken)
-    assert untrained == 4 and few < 1.8 < shows.steps_taken(two.seen) < 3
-    assert shows.first_weight(one.seen) > 0.9 > shows.first_weight(two.seen)
-
-
 # The encoders that read word by word
 
 
@@ -300,7 +286,8 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     assert made["command"] == f"attention-course sanity-checks {' '.join(arguments)}"
     assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
     assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(SYNTHETIC_TASKS)
-    assert list(sanity_figures([made])) == list(sanity_figures())
+    finished = {key for key in sanity_figures() if key[0].startswith("halting")}
+    assert sanity_figures([made]).keys() == sanity_figures().keys() - finished
     assert "step cosine" in capsys.readouterr().out
     assert sanity_table("order", [made]).splitlines()[2].startswith("| order | AGT | accuracy |")
 

@@ -26,7 +26,7 @@ READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__
 OF_THE_LOOP = 1
 OF_A_MODEL = {
     **{"han": 6, "context_han": 8, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2},
-    **{"near_sanet": 0, "adaptive_iram": 1, "ordered_agt": 2},
+    "ordered_agt": 2,
 }
 
 

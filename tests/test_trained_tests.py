@@ -11,16 +11,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded import spec_of, tiny_vectors
 from scipy.special import rel_entr
 
 from course_kit.research import report
-from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run
+from course_kit.research.faithfulness.faithfulness_run import MASK
 from course_kit.research.sanity_checks import synthetic
-from course_kit.research.sanity_checks.synthetic import Text
-from course_kit.research.trained_tests import protocols, trained_record, training_setup
-from course_kit.research.trained_tests.trained_record import TESTS, record_path, summary
-from course_kit.research.trained_tests.training_setup import masked, setup_of, telling_words
+from course_kit.research.trained_tests import protocols, training_setup
+from course_kit.research.trained_tests.trained_record import TESTS, record_path
+from course_kit.research.trained_tests.training_setup import masked, setup_of
 from course_kit.research.trained_tests.word_mlp import attention_of, uniform
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, objectives, retraining
@@ -29,9 +27,6 @@ from course_lib.metrics.invariants import check_padding
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
 from course_lib.models.layers import masked_softmax
 from course_lib.runs import records
-from course_lib.runs.model_card import DIGEST
-from course_lib.runs.run import train
-from course_lib.runs.weights import publish_weights
 from course_lib.training.config import TrainingError
 
 
@@ -131,22 +126,12 @@ def test_layers_are_made_anew_from_the_top_and_vectors_stay():
 # What is trained
 
 
-def test_a_setup_repeats_and_its_marked_words_decide_each_text():
+def test_a_setup_repeats_and_one_word_of_each_text_decides():
     again, other = (training_setup.synthetic("planted", rows) for rows in (1000, 1002))
-    setup = small()
-    assert setup.data == again.data != other.data
-    for texts in setup.texts:
+    assert small().data == again.data != other.data
+    for texts in small().texts:
         assert len(texts) >= 400 and np.mean([text.label for text in texts]) == 0.5
-        assert all(marked.sum() == 1 for marked in setup.is_marked(texts))
-    decoded = setup.system.vocabulary.decode(setup.marked_ids.nonzero().flatten().numpy())
-    assert set(decoded) == setup.marked
-
-
-def test_the_words_that_tell_a_label_are_found_whatever_their_place_or_length():
-    documents = ["good a", "b good good", "bad a", "c bad", "a", "a"]
-    labels = [1, 1, 0, 0, 1, 0]
-    texts = [Text(tuple(words.split()), label) for words, label in zip(documents, labels)]
-    assert telling_words(texts, 2) == {"good", "bad"}
+        assert all(len(text.decides) == 1 for text in texts)
 
 
 def test_a_word_wise_network_ignores_padding_and_takes_its_guides_attention():
@@ -177,7 +162,7 @@ def test_what_is_learned_does_not_depend_on_the_progress_bar(monkeypatch):
     for disable in (False, True):
         bar = partial(training_setup.tqdm, disable=disable)
         monkeypatch.setattr(training_setup, "tqdm", bar)
-        model = protocols.taught_to_avoid(setup, setup.word_mlp(0), 1.0, 0)
+        model = protocols.taught_adversary(setup, base(), setup.untrained(1), 0.1, 0)
         states.append(model.state_dict())
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
 
@@ -258,29 +243,6 @@ def test_an_adversarys_attention_moves_away_as_its_weight_grows():
 
 
 @pytest.mark.full
-def test_attention_can_avoid_the_word_that_decides_only_where_others_know_of_it():
-    """The BiLSTM's other states have read the word. The MLP's have not, so it pays with all it
-    knows; and nobody knows a label without these words."""
-    found = protocols.avoidance(small(), 0, weights=(0.0, 1.0))
-    free, bound = found["BiLSTM, λ = 0"], found["BiLSTM, λ = 1"]
-    assert mean(free[protocols.ON_MARKED]) > 0.5 > 0.05 > mean(bound[protocols.ON_MARKED])
-    assert mean(bound["accuracy"]) > 0.95 and mean(bound[protocols.PRICE]) > -0.05
-    alone = found["MLP, λ = 1"]
-    assert mean(alone[protocols.ON_MARKED]) < 0.05 and mean(alone[protocols.PRICE]) < -0.4
-    for network in ("BiLSTM", "MLP"):
-        assert mean(found[f"{network}, {protocols.WITHOUT}"]["accuracy"]) < 0.6
-
-
-def test_a_text_without_a_marked_word_has_no_attention_to_any():
-    texts = [Text(("the", "superb"), 1), Text(("the", "river"), 1)]
-    setup = replace(small(), texts=small().texts._replace(test=texts))
-    found = protocols.on_marked(setup, base())
-    assert 0 < found[0] < 1 and np.isnan(found[1])
-    blind = masked(texts, setup.is_marked(texts))
-    assert [text.words for text in blind] == [("the", MASK), ("the", "river")]
-
-
-@pytest.mark.full
 def test_without_the_planted_word_a_network_that_is_trained_again_knows_nothing():
     one = 1 / 18  # one word a text
     found = protocols.roar(small(), 0, shares=(one,))
@@ -301,28 +263,20 @@ def test_each_removal_is_ranked_on_the_texts_as_they_are_then():
     for before, after in zip(first, second, strict=True):
         assert before.sum() == 2 and after.sum() == 4 and (after >= before).all()
     assert [text.words.count(MASK) for text in masked(texts, second)] == [4] * 400
-    marked = small().is_marked(texts)
-    assert np.mean([out[word] for out, word in zip(first, marked)]) > 0.9
+    assert np.mean([out[text.decides[0]] for out, text in zip(first, texts)]) > 0.9
 
 
 # The records
 
 
-@pytest.fixture(scope="module")
-def name(tmp_path_factory):
-    """The id of a recorded network in a ``results/`` of its own; setups are small."""
-    place, spec = tmp_path_factory.mktemp("recorded"), spec_of("bilstm")
-    with pytest.MonkeyPatch.context() as patch, tiny_vectors(place):
-        patch.setattr(records, "RUNS", place / "runs")
-        patch.setattr(records, "RESULTS", place / "results")
-        patch.setattr(trained_record, "TEXTS", 6)
-        patch.setattr(agreement, "DRAWS", 100)
-        patch.setattr(synthetic, "HELD_OUT", 40)
-        tiny = partial(training_setup.synthetic, "planted", rows=40)
-        patch.setitem(training_setup.SETUPS, "planted", tiny)
-        train(spec, records.RUNS / spec.id)
-        publish_weights(records.RUNS / spec.id)
-        yield spec.id
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """The setup ``planted`` with few texts, and a ``results/`` of its own."""
+    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    monkeypatch.setattr(agreement, "DRAWS", 100)
+    monkeypatch.setattr(synthetic, "HELD_OUT", 40)
+    few = partial(training_setup.synthetic, "planted", rows=40)
+    monkeypatch.setitem(training_setup.SETUPS, "planted", few)
 
 
 def recorded(test, on, *seeds):
@@ -331,11 +285,11 @@ def recorded(test, on, *seeds):
     return json.loads(record_path(test, on).read_text(encoding="utf-8"))
 
 
-def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(name):
+def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tiny):
     made, setup = recorded("adversary", "planted", 0, 3), setup_of("planted")
     assert made["command"] == "attention-course trained-tests adversary --on planted --seeds 0 3"
     assert (made["test"], made["on"], made["seeds"]) == ("adversary", "planted", [0, 3])
-    assert made["data"] == setup.data and made["marked_words"] == len(setup.marked)
+    assert made["data"] == setup.data
     assert made["sizes"] == {"train": 40, "validation": 40, "test": 40}
     assert made["settings"]["model"]["hidden"] == 32 and made["seconds"] > 0
     assert {"commit", "device", "threads"} <= made["environment"].keys()
@@ -353,89 +307,38 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(nam
     report.adversary_figure("planted")
 
 
-def test_a_mean_holds_the_texts_that_have_a_value():
-    found = summary(np.array([[1.0, np.nan, 0.0], [0.0, np.nan, 0.0]]))
-    assert (found["mean"], found["counted"], found["left_out"]) == (0.25, 2, 1)
-    assert found["by_seed"] == [0.5, 0.0] and found["low"] == 0 and found["high"] == 0.5
-    nothing = summary(np.full((1, 2), np.nan))
-    assert nothing["mean"] is None and nothing["by_seed"] == [None]
-
-
-def test_an_interrupted_test_keeps_the_seeds_that_are_done(name, monkeypatch):
+def test_an_interrupted_test_keeps_the_seeds_that_are_done(tiny, monkeypatch):
     def lines(setup, seed):
         if seed == 2:
             raise KeyboardInterrupt
         return {"one": {"accuracy": np.array([seed, 1.0])}}
 
-    test = TESTS["guided"]._replace(
-        on=("planted",), prepare=partial(trained_record.on_setup, lines)
-    )
+    test = TESTS["guided"]._replace(on=("planted",), lines=lines)
     monkeypatch.setitem(TESTS, "guided", test)
     assert cli.main(["trained-tests", "guided"]) == cli.INTERRUPTED
-    path = record_path("guided", "planted")
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    path.unlink()
+    kept = json.loads(record_path("guided", "planted").read_text(encoding="utf-8"))
     assert kept["seeds"] == [0, 1] and kept["command"].endswith("--seeds 0 1")
     assert kept["lines"]["one"]["accuracy"]["by_seed"] == [0.5, 1.0]
-
-
-def test_the_randomisation_names_the_network_and_begins_at_its_top(name, monkeypatch):
-    made, tested = recorded("randomisation", name, 0), choose_run(name, 6)
-    assert made["weights"] == tested.run.record[DIGEST]
-    assert made["sample"] == tested.digest and made["sizes"] == {"test": 6}
-    assert next(iter(made["lines"])) == "down to classifier"
-    top, *_, bottom = made["lines"].values()
-    # the classifier is above the attention, whose scores are therefore the same
-    assert top["τ of attention"]["mean"] == 1 > bottom["τ of attention"]["mean"]
-    monkeypatch.setattr(type(tested.run.system), "before_training", lambda self, seed: self)
-    for figures in protocols.randomisation(tested, 0).values():  # the same weights agree wholly
-        for values in figures.values():
-            np.testing.assert_allclose(values, 1, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["adversary", "--on", "nowhere"], "no setup 'nowhere'; there are: planted, "),
-        (["randomisation", "--on", "nobody"], "no recorded network 'nobody'"),
         (["roar", "--on", "planted", "--seeds", "1", "1"], "seeds takes different whole numbers"),
         (["roar", "--on", "planted", "--seeds", "-1"], "got [-1]"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(name, arguments, says, capsys):
+def test_what_cannot_be_done_is_one_sentence(arguments, says, capsys):
     assert cli.main(["trained-tests", *arguments]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_the_committed_records_are_of_commits_and_hold_what_the_report_says():
+def test_the_committed_records_are_of_commits_and_can_be_drawn():
     found = report.trained_records(REPOSITORY / "results/faithfulness/trained")
-    assert {record["test"] for record in found.values()} == set(TESTS)
+    assert {record["test"] for record in found.values()} == {*TESTS, "avoidance", "randomisation"}
     for stem, record in found.items():
         assert stem == f"{record['test']}-{record['on']}" and record["seeds"] == [0, 1, 2]
         assert not record["environment"]["commit"].endswith("dirty")
         if record["test"] in ("roar", "adversary"):
             getattr(report, f"{record['test']}_figure")(record["on"], found)
-    lines = {stem: record["lines"] for stem, record in found.items()}
-
-    def accuracy(on, ranker):
-        return lines[f"roar-{on}"][protocols.roar_line(ranker, 0.1)]["accuracy"]
-
-    left = [accuracy("sst2_sentences", ranker) for ranker in ("attention", "random")]
-    assert [round(one["mean"], 2) for one in left] == [0.71, 0.80]
-    assert max(left[0]["by_seed"]) < min(left[1]["by_seed"])
-    rounded = [round(100 * accuracy("planted", r)["mean"]) for r in protocols.RANKERS]
-    assert rounded == [75, 60, 95]
-    by_seed = [round(100 * seed) for seed in accuracy("planted", "attention")["by_seed"]]
-    assert by_seed == [58, 86, 81]
-
-    def points(stem, line, figure):
-        shown = lines[stem][line][figure]
-        return [round(100 * shown[part], 1) for part in ("mean", "low", "high")]
-
-    gain = partial(points, "guided-sst2_sentences", figure=protocols.GAIN)
-    assert gain("MLP, its own attention") == [1.7, 0.2, 3.2]
-    assert gain("MLP, the BiLSTM's attention") == [0, -1.6, 1.5]
-    assert round(gain("MLP, the attention of its adversary, λ = 0.1")[0]) == -21
-    price = partial(points, "avoidance-sst2_sentences", figure=protocols.PRICE)
-    assert price("BiLSTM, λ = 1") == [-0.2, -1.0, 0.7]
-    assert price(f"BiLSTM, {protocols.WITHOUT}")[0] == -4.8 and price("MLP, λ = 10")[0] == -18

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from course_kit.research import report
 from course_kit.research.word_vectors import film_vectors
 from course_kit.research.word_vectors.compact_vectors import (
     COMPACT,
@@ -21,9 +20,6 @@ from course_kit.research.word_vectors.compact_vectors import (
 from course_kit.research.word_vectors.film_vectors import (
     VectorsConfig,
     make_vectors,
-    mean_vectors,
-    measure,
-    neighbours,
     readable_reviews,
 )
 from course_lib import cli
@@ -168,44 +164,6 @@ def test_the_command_names_a_wrong_option_in_one_line(capsys, monkeypatch):
     assert cli.main(["vectors", "--epochs", "-1"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: --epochs takes") and said.count("\n") == 1
-
-
-# How they are compared
-
-MATRIX = np.array([[1, 0], [2, 0.1], [-1, 0], [0, 1]], np.float32)
-VECTORS = Vectors("made up", pa.array(["good", "great", "bad", "bank"]), MATRIX, None)
-
-
-def test_neighbours_are_those_of_the_largest_cosine_whatever_their_length():
-    assert neighbours(VECTORS, "good", 3) == ["great", "bank", "bad"]
-    assert neighbours(VECTORS, "Great", 1) == ["good"]
-    assert neighbours(VECTORS, "xyzzy") == []
-
-
-def test_a_text_is_the_mean_of_the_words_that_have_vectors_parts_side_by_side():
-    texts = rows(["good Bad xyzzy", "xyzzy", "bank bank good"])
-    expected = np.array([[0, 0], [0, 0], [1 / 3, 2 / 3]])
-    means = mean_vectors([VECTORS, VECTORS], texts)
-    np.testing.assert_allclose(means, np.hstack([expected, expected]), atol=1e-7)
-
-
-def test_coverage_is_of_validation_words_and_the_classifier_learns_from_training_texts():
-    train = rows(["good", "great", "bad", "bad good bad"] * 5, [1, 1, 0, 0] * 5)
-    texts = ["great xyzzy", "bad bad"]
-    assert measure([VECTORS], {"train": train, "validation": rows(texts, [1, 0])}, limit=20) == {
-        "occurrences": pytest.approx(3 / 4), "words": pytest.approx(2 / 3), "accuracy": 1.0,
-        "texts": 2,
-    }  # fmt: skip
-    turned = {"train": train, "validation": rows(texts, [0, 1])}
-    assert measure([VECTORS], turned, limit=20)["accuracy"] == 0
-
-
-def test_the_tables_hold_what_the_committed_record_says():
-    record = json.loads(film_vectors.RECORD.read_text(encoding="utf-8"))
-    accuracy = record["corpora"]["imdb"]["reviews.100d"]["accuracy"]
-    last = report.vectors_table().splitlines()[-1]
-    assert last.startswith("| reviews.100d |") and f"{100 * accuracy:.1f}" in last
-    assert record["neighbours"]["reviews.100d"]["bank"][0] in report.neighbours_table()
 
 
 # How they are made smaller

@@ -356,9 +356,10 @@ def trained_table(test: str, records: ByName | None = None) -> str:
     ``ValueError`` for a test that there is not. Instead of a table, a sentence where nothing is
     recorded.
     """
-    if test not in TESTS:
-        raise ValueError(f"no trained test {test!r}; there are: {', '.join(TESTS)}")
     records, rows = trained_records() if records is None else records, []
+    known = {*TESTS, *(record["test"] for record in records.values())}
+    if test not in known:
+        raise ValueError(f"no trained test {test!r}; there are: {', '.join(sorted(known))}")
     found = [record for record in records.values() if record["test"] == test]
     lines = [(record, *line) for record in found for line in record["lines"].items()]
     names = list(dict.fromkeys(name for *_, figures in lines for name in figures))

@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from course_kit.research.report.frames import Record, mean_std, to_markdown
 from course_kit.research.sanity_checks.sanity_record import RECORDS
-from course_kit.research.word_vectors.film_vectors import RECORD
+from course_lib.runs.records import RESULTS
 from course_lib.views.panels import dot_panels
 
 COLUMNS = ("trained", "untrained", "uniform")
+VECTORS = RESULTS / "vectors" / "methods.json"
 
 
 def sanity_records(folder: Path | None = None) -> list[Record]:
@@ -95,11 +96,9 @@ def sanity_figure(
     return dot_panels(panels, title=title)
 
 
-def vectors_record(path: Path = RECORD) -> Record:
-    """The committed comparison of word vectors; ``ValueError`` if there is none."""
-    if not path.exists():
-        raise ValueError(f"{path} is missing; `attention-course vectors --compare` makes it")
-    return json.loads(path.read_text(encoding="utf-8"))
+def vectors_record() -> Record:
+    """The comparison of word vectors, made once: its commit makes it again."""
+    return json.loads(VECTORS.read_text(encoding="utf-8"))
 
 
 def vectors_table(record: Record | None = None) -> str:

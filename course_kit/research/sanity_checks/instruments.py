@@ -5,7 +5,6 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from course_kit.research.extensions.adaptive_iram import taken
 from course_kit.research.sanity_checks.trained_control import Instrument, Seen, TrainedControl
 from course_kit.research.sanity_checks.word_by_word import with_held_query, without_summary
 from course_lib.faithfulness.word_attention import iram_steps
@@ -78,19 +77,6 @@ def without_parts(iram: TrainedControl) -> dict[str, float]:
     shares = {name: mean(logits.argmax(1) == batch.labels) for name, logits in hidden.items()}
     shares = {"query held": accuracy(iram.see(held))} | shares
     return {f"accuracy, {name}": share for name, share in shares.items()}
-
-
-# An IRAM that halts itself
-
-
-def steps_taken(seen: Seen) -> float:
-    """The mean number of steps."""
-    return mean(taken(seen.output.halting).sum(1))
-
-
-def first_weight(seen: Seen) -> float:
-    """How much the first step's summary counts."""
-    return mean(seen.output.halting[:, 0])
 
 
 # AGT on phrases
@@ -213,4 +199,3 @@ OF_THE_PLANTED = ACCURACY | {
     "share of its neighbours": on_neighbours,
     "texts in which it has the largest share": largest,
 }
-OF_HALTING = ACCURACY | {"steps taken": steps_taken, "weight of step 1": first_weight}

@@ -12,7 +12,6 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from course_kit.research.extensions.adaptive_iram import AdaptiveIRAM, AdaptiveIRAMConfig
 from course_kit.research.recording import Stopwatch, add_options, chosen
 from course_kit.research.sanity_checks import instruments as show
 from course_kit.research.sanity_checks.synthetic import HELD_OUT, SYNTHETIC_TASKS
@@ -37,12 +36,9 @@ IRAM_SIZES = IRAMConfig(
     embedding=32, hidden=32, steps=2, dropout=0.0, hidden_dropout=0.0, initial_std=0.0, frozen=False
 )
 PENALISED = replace(IRAM_SIZES, penalty=PENALTY)
-# The paper's penalty would part the steps, too; here only their price acts.
-ADAPTIVE = AdaptiveIRAMConfig(**asdict(IRAM_SIZES) | {"steps": 4, "penalty": 0.0})
 AGT_SIZES = AGTConfig(embedding=32, hidden=32, layers=4, dropout=0.0)
 HAN_SIZES = HANConfig(embedding=32, hidden=16, attention=32)
-CONFIGS = {"sanet": SANET, "iram": IRAM_SIZES, "agt": AGT_SIZES, "han": HAN_SIZES,
-           "adaptive_iram": ADAPTIVE}  # fmt: skip
+CONFIGS = {"sanet": SANET, "iram": IRAM_SIZES, "agt": AGT_SIZES, "han": HAN_SIZES}
 
 PAIRS = [  # the band must appear for neighbours, and only for them
     Check(f"{task} pairs", task, name, partial(SANet, config), figures, learning_rate=3e-3)
@@ -79,17 +75,7 @@ PLANTED = [  # does what a network shows name the word that decides?
         "SANet without attention": partial(SANet, BASELINE),
     }.items()
 ]  # fmt: skip
-HALTING = [  # one step is enough for one fact, and a second helps where one names the other
-    Check(control, task, name, partial(word_by_word_iram, config, kind=AdaptiveIRAM),
-          show.OF_HALTING)
-    for control, task in (("halting, one fact", "planted"), ("halting, two facts", "pointer"))
-    for name, config in {
-        "a step costs 0.01": ADAPTIVE,
-        "a step costs 0.1": replace(ADAPTIVE, ponder=0.1),
-        "halted by overlap": replace(ADAPTIVE, halting="overlap"),
-    }.items()
-]  # fmt: skip
-CHECKS = {(c.control, c.network): c for c in [*PAIRS, *STEPS, *PHRASES, *PLANTED, *HALTING]}
+CHECKS = {(c.control, c.network): c for c in [*PAIRS, *STEPS, *PHRASES, *PLANTED]}
 
 
 def train_check(control: str, network: str, spec: ControlSpec) -> TrainedControl:

@@ -1,4 +1,4 @@
-"""Tests of attention that need a training: guided, adversarial, avoiding, retrained, randomised.
+"""Tests of attention that need a training: guided, adversarial, retrained.
 
 What erasure and gradients cannot tell apart, a network that is trained for it can: whether other
 attention would do as well, and whether the words that a ranking names are needed."""

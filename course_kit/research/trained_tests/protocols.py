@@ -1,28 +1,19 @@
 """The trained tests: from a seed to one number a test text for each figure of each line.
 
 Wiegreffe and Pinter (2019): a word-wise network guided by trained attention (§3.3), and a network
-that predicts the same while it attends to something else (§4). Pruthi et al. (2020): attention that
-is taught to avoid the words that decide. ROAR: words that a ranking puts first are removed, and the
-network is trained again, so that it has learned to read texts with holes. Adebayo et al. (2018):
-an importance that stays the same when layers are made anew was never about what they have learned.
+that predicts the same while it attends to something else (§4). ROAR (Hooker et al. 2019): words
+that a ranking puts first are removed, and the network is trained again, so that it has learned to
+read texts with holes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_kit.research.faithfulness.faithfulness_run import (
-    ATTACHED,
-    ATTENTION,
-    LEFT_OUT,
-    RANDOM,
-    TIMES_SLOPE,
-    FaithfulnessRun,
-)
+from course_kit.research.faithfulness.faithfulness_run import ATTACHED, ATTENTION, RANDOM
 from course_kit.research.sanity_checks.synthetic import Splits, Text
 from course_kit.research.trained_tests.training_setup import TrainingSetup, masked
 from course_kit.research.trained_tests.word_mlp import Guide, attention_of, uniform
@@ -32,16 +23,12 @@ from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs.systems import Network
 
-Lines = dict[str, dict[str, np.ndarray]]  # by line and figure: one number a test text, or NaN
+Lines = dict[str, dict[str, np.ndarray]]  # by line and figure: one number a test text
 ACCURACY = "accuracy"
 GAIN = "minus the MLP's with uniform attention"
 VARIATION, DIVERGENCE = "TVD to the base", "JSD to the base"
-ON_MARKED = "attention to marked words"  # in the texts that hold one
-PRICE = "accuracy minus that of λ = 0"
-WITHOUT = "marked words masked in all texts"
 LOSS = "accuracy minus that of random"
 ADVERSARIES = (0.0, 0.001, 0.01, 0.1)  # λ
-AVOIDING = (0.0, 0.1, 1.0, 10.0)  # λ
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)  # of each text's words
 RANKERS = (ATTENTION, f"|{ATTACHED}|", RANDOM)
 
@@ -116,49 +103,6 @@ def distance(setup: TrainingSetup, model: nn.Module, base: nn.Module) -> dict[st
     }
 
 
-def avoidance(setup: TrainingSetup, seed: int, weights: Sequence[float] = AVOIDING) -> Lines:
-    """For a BiLSTM and a word-wise MLP, for each λ (the first is what the others are compared
-    with): accuracy and attention to the marked words; and the accuracy of the same network where
-    these words are masked everywhere, which says how much they decide."""
-    networks: dict[str, Callable[[], nn.Module]] = {
-        "BiLSTM": lambda: setup.untrained(seed),
-        "MLP": lambda: setup.word_mlp(seed),
-    }
-    texts = Splits(*(masked(part, setup.is_marked(part)) for part in setup.texts))
-    blind, found = replace(setup, texts=texts), {}
-    for name, make in networks.items():
-        of_network: Lines = {}
-        for weight in weights:
-            model = taught_to_avoid(setup, make(), weight, seed)
-            figures = {ACCURACY: setup.right(model), ON_MARKED: on_marked(setup, model)}
-            of_network[f"{name}, λ = {weight:g}"] = figures
-        reference = of_network[f"{name}, λ = {weights[0]:g}"][ACCURACY]
-        model = taught_to_avoid(blind, make(), 0.0, seed)
-        of_network[f"{name}, {WITHOUT}"] = {ACCURACY: blind.right(model)}
-        found |= {
-            line: figures | {PRICE: figures[ACCURACY] - reference}
-            for line, figures in of_network.items()
-        }
-    return found
-
-
-def taught_to_avoid(setup: TrainingSetup, model: nn.Module, weight: float, seed: int) -> nn.Module:
-    """The untrained ``model``, taught the labels and R = −λ log(1 − αᵀm)."""
-    marked = setup.marked_ids
-
-    def loss(output: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
-        error = nn.functional.cross_entropy(output.logits, batch.labels, reduction="none")
-        return error + faithfulness.avoidance_loss(output.attention, marked[batch.tokens], weight)
-
-    return setup.teach(model, loss, seed, f"avoiding, λ = {weight:g}")
-
-
-def on_marked(setup: TrainingSetup, model: nn.Module) -> np.ndarray:
-    """The attention that each test text's marked words get; NaN where it has none."""
-    pairs = zip(setup.attention(model), setup.is_marked(setup.texts.test), strict=True)
-    return np.array([alpha[marked].sum() if marked.any() else np.nan for alpha, marked in pairs])
-
-
 def roar(setup: TrainingSetup, seed: int, shares: Sequence[float] = SHARES) -> Lines:
     """The test accuracy of a BiLSTM trained anew on texts of which a share of the words is masked:
     those that come first by the attention or the gradients of the network before, or at random."""
@@ -207,36 +151,3 @@ def with_model(system: Network, model: nn.Module) -> Network:
     other = copy(system)
     other.model = model
     return other
-
-
-def randomisation(tested: FaithfulnessRun, seed: int) -> Lines:
-    """Kendall's τ of each ranking of the trained network with that of the same network whose parts
-    were made anew by ``seed`` from the top to the one named; gradients and leave-one-out without
-    their sign, since another network may predict another class."""
-    system, documents = tested.run.system, tested.documents
-    trained = unsigned_rankings(system, documents)
-    # the weights that it began with are related to those it has now, so they come from another seed
-    fresh = system.before_training(tested.run.record["spec"]["seed"] + 1 + seed).model
-    found: Lines = {}
-    for name, model in faithfulness.randomised_from_top(system.model, fresh):
-        others = unsigned_rankings(with_model(system, model), documents)
-        found[f"down to {name}"] = {
-            f"τ of {ranker}": faithfulness.kendall(trained[ranker], others[ranker])
-            for ranker in trained
-        }
-    return found
-
-
-def unsigned_rankings(system: Network, documents: list[Document]) -> dict[str, list[np.ndarray]]:
-    """A network's attention, and its gradients, α · ∇α and leave-one-out without their sign."""
-    model = DocumentModel(system)
-    signed = {
-        ATTACHED: faithfulness.gradient_times_input(model.gradients, model, documents),
-        TIMES_SLOPE: faithfulness.attention_times_gradient(
-            model.attention_gradients, model, documents
-        ),
-        LEFT_OUT: faithfulness.leave_one_out(model, documents),
-    }
-    return {ATTENTION: model.attention(documents)[ATTENTION]} | {
-        f"|{name}|": [np.abs(values) for values in found] for name, found in signed.items()
-    }

@@ -1,6 +1,5 @@
 """What the trained tests train: texts in three splits, and small networks over their words."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -38,7 +37,6 @@ from course_lib.training.config import TrainingConfig, TrainingError, make_optim
 from course_lib.training.loop import fit, predict
 
 AT_ONCE = 256  # texts that are read together
-MARKED = 200  # words that tell most of a label
 ROWS = 1000  # synthetic texts to train on
 Loss = Callable[[Any, Batch], Tensor]  # of a network's output and its batch
 
@@ -58,16 +56,12 @@ SYNTHETIC = Settings(
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """Texts and the networks that read them.
-
-    ``system`` has their vocabulary and settings; ``data`` is a digest of the texts; ``marked`` are
-    the words of which we know, or found in the training texts, that they tell a label.
-    """
+    """Texts and the networks that read them: ``system`` has their vocabulary and settings, ``data``
+    is a digest of the texts."""
 
     system: BiLSTMSystem
     texts: Splits
     data: str
-    marked: frozenset[str]
 
     def untrained(self, seed: int, attention_weights: str = "learned") -> nn.Module:
         """A BiLSTM before training, its attention free or held as ``ControlConfig`` says."""
@@ -139,18 +133,6 @@ class TrainingSetup:
                 found[place] = row[real].double().numpy()
         return found
 
-    @property
-    def marked_ids(self) -> Tensor:
-        """Which word ids are marked, ``(vocabulary,)``."""
-        found = torch.zeros(len(self.system.vocabulary), dtype=torch.bool)
-        found[torch.from_numpy(self.system.vocabulary.encode(sorted(self.marked))).long()] = True
-        found[:2] = False  # padding, and what stands for every unknown word
-        return found
-
-    def is_marked(self, texts: Sequence[Text]) -> list[np.ndarray]:
-        """Which words of each text are marked."""
-        return [np.array([w in self.marked for w in text.words], bool) for text in texts]
-
 
 def masked(texts: Sequence[Text], gone: Sequence[np.ndarray]) -> list[Text]:
     """Texts with a mask for each word that is ``gone``."""
@@ -161,8 +143,7 @@ def masked(texts: Sequence[Text], gone: Sequence[np.ndarray]) -> list[Text]:
 
 
 def sentences() -> TrainingSetup:
-    """SST-2's whole sentences, read with the committed vectors; the words that tell most of a label
-    in its training texts are marked."""
+    """SST-2's whole sentences, read with the committed vectors."""
     corpus = load_corpus("sst2_sentences")
     system = BiLSTMSystem(SENTENCES, corpus.card.classes)
     system.build({}, seed=0)
@@ -172,32 +153,16 @@ def sentences() -> TrainingSetup:
             for split, rows in corpus.splits.items()
         }
     )
-    return TrainingSetup(system, splits, corpus.provenance.content, telling_words(splits.train))
+    return TrainingSetup(system, splits, corpus.provenance.content)
 
 
 def synthetic(task: str, rows: int = ROWS) -> TrainingSetup:
-    """A synthetic task; the words that decide are marked."""
+    """A synthetic task."""
     splits = write_splits(task, rows)
     system = BiLSTMSystem(SYNTHETIC, VALUES, tokeniser="untrained")
     system.vocabulary = vocabulary_of(splits)
     texts = [*splits.test, *splits.validation, *splits.train]
-    marked = frozenset(text.words[place] for text in texts for place in text.decides)
-    return TrainingSetup(system, splits, encode_texts(texts, system.vocabulary).digest(), marked)
-
-
-def telling_words(texts: Sequence[Text], count: int = MARKED) -> frozenset[str]:
-    """The ``count`` words whose presence tells most of a label: the largest |n₁ − n₀| / √(n₁ + n₀).
-
-    n_y is the number of texts of label y that hold the word, as if both labels were as frequent.
-    """
-    of_label = [[text.words for text in texts if text.label == label] for label in (0, 1)]
-    with_word = [Counter(chain.from_iterable(map(set, words))) for words in of_label]
-    sizes = [max(1, len(words)) for words in of_label]
-    scores = {}
-    for word in with_word[0].keys() | with_word[1].keys():
-        negative, positive = (n[word] * sum(sizes) / 2 / s for n, s in zip(with_word, sizes))
-        scores[word] = abs(positive - negative) / (positive + negative) ** 0.5
-    return frozenset(sorted(scores, key=lambda word: (-scores[word], word))[:count])
+    return TrainingSetup(system, splits, encode_texts(texts, system.vocabulary).digest())
 
 
 SETUPS: dict[str, Callable[[], TrainingSetup]] = {

@@ -1,0 +1,63 @@
+"""Systems of finished studies, of which the records are left: a record is found by its settings.
+
+Their networks are in the history. Each record names the commit that trained it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from course_kit.research.extensions.ordered_agt import presets_for
+from course_lib.models.iram import IRAMConfig
+from course_lib.models.sanet import SANetConfig
+from course_lib.runs.settings import Settings, SpecError
+from course_lib.runs.systems.iram_system import IRAMSystem
+from course_lib.runs.systems.sanet_system import SANetSystem
+
+
+class FinishedSystem:
+    """Presets, by which records are found, and no network: ``SpecError`` if one is asked for."""
+
+    presets: ClassVar[dict[str, Settings]]
+
+    def __init__(self, *_: Any) -> None:
+        raise SpecError(
+            f"{type(self).__name__} belongs to a finished study: its records can be read, and the "
+            "commit in their environment trains it again"
+        )
+
+    @classmethod
+    def check(cls, settings: Settings, rows: int | None = None) -> None:
+        """Nothing is refused, since nothing is trained."""
+
+
+@dataclass(frozen=True)
+class AdaptiveIRAMConfig(IRAMConfig):
+    """An IRAM that takes at most ``steps`` steps and ends them itself: by a learned ``halting``
+    probability at the price ``ponder`` a step (Graves 2016), or before a step whose cosine with an
+    earlier one is above ``most_overlap``."""
+
+    steps: int = 5
+    halting: str = "probability"
+    ponder: float = 0.01
+    most_overlap: float = 0.9
+
+
+class AdaptiveIRAMSystem(FinishedSystem):
+    """An IRAM that decides for itself how many steps it takes."""
+
+    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla")
+
+
+@dataclass(frozen=True)
+class NearSANetConfig(SANetConfig):
+    """A SANet with several ``heads``, whose scores have a learned bias for each distance between
+    two words up to ``relative`` (0: none)."""
+
+    heads: int = 1
+    relative: int = 0
+
+
+class NearSANetSystem(FinishedSystem):
+    """A SANet that knows how far two words stand apart, or that has several heads in a block."""
+
+    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "compact")
