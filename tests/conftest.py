@@ -17,13 +17,16 @@ from pathlib import Path
 
 import pooch
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from javascript import OLDEST, Engine
 
 from course_lib.data.catalog import Download
 from course_lib.files import data_root
 
-settings.register_profile("course", deadline=None, derandomize=True)
+# no example has a deadline, and drawing one may be slow: a busy machine breaks nothing
+settings.register_profile(
+    "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("course")
 
 # looked up before any test runs, because own_data_folder hides these settings from the tests
@@ -92,7 +95,7 @@ def node(node_program):
     def run(*arguments, **variables):
         return subprocess.run(
             [node_program, *map(str, arguments)], env=os.environ | variables, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
     return run

@@ -76,7 +76,7 @@ def talk(node_program, tmp_path):
         lines = "".join(json.dumps(message) + "\n" for message in messages)
         done = subprocess.run(
             [node_program, str(REPOSITORY / "tests/js/conversation.mjs"), str(path)],
-            input=lines, capture_output=True, text=True, encoding="utf-8", timeout=120,
+            input=lines, capture_output=True, text=True, encoding="utf-8",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

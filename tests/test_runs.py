@@ -3,7 +3,6 @@
 import json
 import platform
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from unittest.mock import MagicMock
 
@@ -11,7 +10,7 @@ import numpy as np
 import papermill
 import pytest
 import torch
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from jupyter_client.kernelspec import NoSuchKernel
 from safetensors.torch import load_file
 
@@ -184,17 +183,24 @@ def test_what_a_killed_run_left_half_written_goes_at_the_next_start(finished, tm
     assert left == [] and not list(tmp_path.rglob("half"))
 
 
-def test_two_processes_never_run_in_the_same_folder(tmp_path):
-    """A run waits while another process holds its folder, and then reads what that one left."""
+def test_two_processes_never_run_in_the_same_folder(tmp_path, monkeypatch):
+    """Before anything else a run asks for its folder, and waits as long as another one holds it."""
+
+    class Asked(FileLock):
+        def acquire(self):
+            assert self.timeout == -1
+            with pytest.raises(Timeout):
+                super().acquire(timeout=0)
+            assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+            holder.release()
+            return super().acquire()
+
     holder = FileLock(tmp_path / ".lock")
+    monkeypatch.setattr(run, "FileLock", Asked)
     spec = replace(SPEC, limit=50, overrides=TINY)
-    with ThreadPoolExecutor(1) as pool, holder:
-        waiting = pool.submit(train, spec, tmp_path)
-        with pytest.raises(TimeoutError):
-            waiting.result(timeout=2)
-        assert [path.name for path in tmp_path.iterdir()] == [".lock"]
-        holder.release()
-        assert waiting.result(timeout=60).record["id"] == spec.id
+    with holder:
+        assert train(spec, tmp_path).record["id"] == spec.id
+        assert not holder.is_locked
 
 
 def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path):

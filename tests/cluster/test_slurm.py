@@ -82,23 +82,26 @@ def slurm(tmp_path_factory):
             for command in daemons:
                 output = {"stdout": log, "stderr": log}
                 started.append(subprocess.Popen(command, env=environment, **output))
-                time.sleep(1)
-        wait_until_idle(folder)
+                while started[0].poll() is None and not (folder / "munge.socket").exists():
+                    time.sleep(0.1)
+        wait_until_idle(folder, started)
         yield
     finally:
         for daemon in reversed(started):
             daemon.terminate()
-            daemon.wait(30)
+            daemon.wait()
         USUAL.unlink()
 
 
-def wait_until_idle(folder):
-    for _ in range(60):
+def wait_until_idle(folder, daemons):
+    for _ in range(600):
         found = subprocess.run(
             ["sinfo", "--noheader", "--format=%T"], capture_output=True, text=True
         )
         if found.stdout.strip() == "idle":
             return
+        if any(daemon.poll() is not None for daemon in daemons):
+            break
         time.sleep(1)
     logs = "\n".join(path.read_text()[-2000:] for path in folder.glob("*.log"))
     pytest.fail(f"Slurm did not start: {found.stdout}{found.stderr}\n{logs}")
