@@ -13,6 +13,7 @@ from course_lib.files import REPOSITORY
 
 LONGEST_CELL, MOST_LINES, MOST_WORDS = 25, 350, 3500
 EXERCISE, HINT = re.compile(r"^### Exercise \d+ (●+○*) ", re.MULTILINE), "<summary>Hint"
+NBGRADER = {"grade", "grade_id", "locked", "schema_version", "solution", "task"}
 ABOUT = yaml.safe_load(contents.ABOUT.read_text(encoding="utf-8"))
 
 
@@ -60,6 +61,9 @@ def test_hints_come_after_the_stub_and_one_problem_is_a_stretch(path, notebook):
         asked = notebook.cells[exercise.solution - 1].source
         after = notebook.cells[exercise.check + 1].source
         stretch += EXERCISE.search(asked)[1] == "●●●●"
+        solution, check = (notebook.cells[exercise.solution + i].metadata.nbgrader for i in (0, 1))
+        assert solution.keys() == check.keys() - {"points"} == NBGRADER and check.points > 0
+        assert check.locked and check.schema_version == solution.schema_version == 3
         assert HINT not in asked and HINT in after, asked
     assert stretch == 1
 

@@ -182,7 +182,9 @@ def test_the_landing_notebook_links_every_lesson_and_says_how_to_go_on_with_a_ne
 
 
 def exercise(grade_id="half"):
-    solution = solution_cell(f"{BEGIN}\nhalf = 1 / 2\n{END}", grade_id=grade_id)
+    solution = solution_cell(
+        f"def half():\n    {BEGIN}\n    return 1 / 2\n    {END}", grade_id=grade_id
+    )
     return solution, check_cell("1", grade_id=f"{grade_id}-check")
 
 

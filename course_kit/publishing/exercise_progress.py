@@ -6,20 +6,17 @@ exercises may differ; files of other names do not count.
 """
 
 import re
-from dataclasses import dataclass
-from html import escape
 from pathlib import Path
-from urllib.parse import quote
+from typing import NamedTuple
 
+import pandas as pd
 from IPython.display import display
 from nbformat import NotebookNode
 
-from course_kit.publishing.students import title_of
 from course_kit.publishing.workspace import RECORD, read_copies
 
 SOLVED, NOT_RUN = "solved", "not run"
 STATES = {"✗": "wrong", "○": "open", "✓": SOLVED}  # the first that is found decides
-MARKS = {state: f"{mark} {state}" for mark, state in STATES.items()} | {NOT_RUN: NOT_RUN}
 HEADING = re.compile(r"^#+ +(Exercise\b.*?)\s*$", re.MULTILINE)
 EFFORT = re.compile(r"\s*[●○]+\s*(?:·[^:]*)?(?=:|$)")  # ●●○ · 10 minutes
 ELSEWHERE = (
@@ -28,26 +25,11 @@ ELSEWHERE = (
 )
 
 
-@dataclass(frozen=True)
-class Exercise:
+class Exercise(NamedTuple):
     """An exercise of a copy and its state: ``solved``, ``open``, ``wrong`` or ``not run``."""
 
     title: str
     state: str
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """The copy of a lesson that counts: its file name, its title and its exercises in order."""
-
-    name: str
-    title: str
-    exercises: list[Exercise]
-
-    @property
-    def solved(self) -> int:
-        """How many exercises are solved."""
-        return sum(exercise.state == SOLVED for exercise in self.exercises)
 
 
 def exercise_states(notebook: NotebookNode) -> list[Exercise]:
@@ -70,38 +52,37 @@ def _state(check: NotebookNode) -> str:
     return next((state for mark, state in STATES.items() if mark in marks), NOT_RUN)
 
 
-def read_progress(folder: Path) -> list[Lesson]:
-    """The learner's lessons in ``folder``, as last saved; raises what ``read_copies`` does."""
-    versions = (
-        [Lesson(name, title_of(made, name), exercise_states(made)) for name, made in files.items()]
-        for files in read_copies(folder)
-    )
-    return [max(files, key=lambda lesson: lesson.solved) for files in versions]  # the first of such
+def read_progress(folder: Path) -> pd.DataFrame:
+    """The learner's exercises in ``folder``, as last saved: a row for each, with ``lesson``,
+    ``exercise`` and ``state``. Raises what ``read_copies`` does."""
+    rows = []
+    for files in read_copies(folder):
+        versions = [(Path(name).stem, exercise_states(made)) for name, made in files.items()]
+        lesson, exercises = max(versions, key=lambda version: _solved(version[1]))  # the first such
+        rows += [(lesson, *exercise) for exercise in exercises]
+    return pd.DataFrame(rows, columns=["lesson", "exercise", "state"])
 
 
-def as_text(course: list[Lesson]) -> str:
+def _solved(exercises: list[Exercise]) -> int:
+    return sum(exercise.state == SOLVED for exercise in exercises)
+
+
+def as_text(course: pd.DataFrame) -> str:
     """A table for the terminal: the lessons, how much of each is solved, what comes next."""
-    rows = [("lesson", "solved", "next exercise")]
-    for each in course:
-        following = (f"{one.title} ({one.state})" for one in each.exercises if one.state != SOLVED)
-        rows.append((Path(each.name).stem, _count([each]), next(following, "")))
-    width = max(len(name) for name, *_ in rows)
-    table = "\n".join(f"{row[0]:<{width}}  {row[1]:<8}  {row[2]}".rstrip() for row in rows)
-    return f"{table}\n\n{_total(course)}"
+    rows = []
+    for lesson, exercises in course.groupby("lesson", sort=False):
+        left = exercises[exercises.state != SOLVED]
+        following = (f"{each.exercise} ({each.state})" for each in left.itertuples())
+        rows.append((lesson, _count(exercises), next(following, "")))
+    table = pd.DataFrame(rows, columns=["lesson", "solved", "next exercise"])
+    return f"{table.to_markdown(index=False, tablefmt='plain')}\n\n{_total(course)}"
 
 
-def as_html(course: list[Lesson]) -> str:
-    """The same as a table in HTML, with the state of every exercise; text is escaped."""
-    rows = [
-        f'<td><a href="{quote(lesson.name)}">{escape(lesson.title)}</a></td>'
-        f"<td>{_count([lesson])}</td><td>"
-        + "<br>".join(f"<b>{MARKS[e.state]}</b> · {escape(e.title)}" for e in lesson.exercises)
-        + "</td>"
-        for lesson in course
-    ]
-    head = "<th>lesson</th><th>solved</th><th>exercises</th>"
-    table = "\n".join(f"<tr>{row}</tr>" for row in [head, *rows])
-    return f"<p>{_total(course)}</p>\n<table>{table}</table>"
+def as_html(course: pd.DataFrame) -> str:
+    """The state of every exercise as a table in HTML; text is escaped."""
+    marked = course.replace({"state": {state: f"{mark} {state}" for mark, state in STATES.items()}})
+    table = marked.set_index(["lesson", "exercise"]).to_html(border=0)
+    return f"<p>{_total(course)}</p>\n{table}"
 
 
 def show_progress() -> None:
@@ -113,10 +94,9 @@ def show_progress() -> None:
     display({"text/html": as_html(course), "text/plain": as_text(course)}, raw=True)
 
 
-def _count(course: list[Lesson]) -> str:
-    count = sum(len(each.exercises) for each in course)
-    return f"{sum(each.solved for each in course)} of {count}"
+def _count(exercises: pd.DataFrame) -> str:
+    return f"{(exercises.state == SOLVED).sum()} of {len(exercises)}"
 
 
-def _total(course: list[Lesson]) -> str:
+def _total(course: pd.DataFrame) -> str:
     return f"{_count(course)} exercises solved, as your copies were last saved"

@@ -61,32 +61,19 @@ def prepare_data() -> None:
             print(f"{reason}\nThe lessons use {card.fallback} instead.", file=sys.stderr)
 
 
-def check_parameters(notebook: Path, parameters: dict[str, Any]) -> None:
-    """Raise ``DataError`` for a parameter that the notebook does not have, of which papermill would
-    only warn."""
-    names = papermill.inspect_notebook(str(notebook))
-    if unknown := parameters.keys() - names.keys():
-        raise DataError(
-            f"{notebook.name} has no parameter {', '.join(sorted(unknown))}; "
-            f"its parameters cell sets {', '.join(names) or 'none'}"
-        )
-
-
-def execute(lesson: Path, output: Path, profile: str, bar: str = "", **others: Any) -> Outcome:
+def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:
     """Execute a lesson through papermill; the executed copy is kept even when a cell fails.
 
-    ``others`` are parameters beside the profile; one that the lesson does not have is an error of
-    the outcome, and nothing is run. On a terminal papermill's progress is a ``bar`` of that name.
+    On a terminal papermill's progress is a ``bar`` of that name.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)  # that of an earlier run
-    start, parameters = time.perf_counter(), {"profile": profile} | others
+    start = time.perf_counter()
     try:
-        check_parameters(lesson, parameters)
         papermill.execute_notebook(
             lesson,
             output,
-            parameters=parameters,
+            parameters={"profile": profile},
             cwd=str(lesson.parent),
             kernel_name="python3",
             progress_bar={"desc": bar, "disable": None} if bar else False,  # None: no terminal

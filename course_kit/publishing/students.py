@@ -1,14 +1,14 @@
 """Exercises: what makes one in a source notebook, and the copies without solutions for learners.
 
-An exercise is a code cell that solves it, with nbgrader metadata (``solution``), and a check cell
-(``grade``, ``locked``) whose ``grade_id`` is the solution's with ``-check`` behind. The lines to be
-found stand between ``### BEGIN SOLUTION`` and ``### END SOLUTION``, inside a function or as plain
-assignments. A solution told in words stands in ``<details><summary>Solution</summary>``.
+An exercise is a code cell with a function that solves it, with nbgrader metadata (``solution``),
+and behind it a check cell (``grade``) whose ``grade_id`` is the solution's with ``-check`` behind.
+The lines to be found stand between ``### BEGIN SOLUTION`` and ``### END SOLUTION``. A solution told
+in words stands in ``<details><summary>Solution</summary>``.
 """
 
-import ast
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -17,12 +17,11 @@ from nbformat import NotebookNode
 from course_lib.files import DataError
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-CHECK = "-check"
+MARKED = re.compile(rf"^( +){BEGIN}\n.*\S.*\n +{END}$", re.MULTILINE | re.DOTALL)
 STUB = "# your answer replaces this"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 MARKUP = re.compile(r"</?[a-z][^>]*>|[`$]", re.IGNORECASE)
-FIELDS = {"grade", "grade_id", "locked", "schema_version", "solution"}
 
 
 @dataclass(frozen=True)
@@ -37,33 +36,23 @@ class Exercise:
 def find_exercises(notebook: NotebookNode, name: str) -> list[Exercise]:
     """The exercises of a source notebook, in order; ``DataError`` for a malformed one names the
     notebook, by ``name``, and the cell."""
-    solutions: dict[str, int] = {}
-    checks: dict[str, int] = {}
-    for index, cell in enumerate(notebook.cells):
+    found: dict[str, Exercise] = {}
+    for index, (cell, following) in enumerate(pairwise([*notebook.cells, NotebookNode()])):
         graded = cell.metadata.get("nbgrader", {})
-        marked = {BEGIN, END} & set(map(str.strip, cell.source.splitlines()))
-        if marked and not graded.get("solution"):
-            raise _error(name, index, "solution markers, but no nbgrader metadata of a solution")
-        if graded and not graded.keys() >= FIELDS:
-            raise _error(name, index, f"nbgrader metadata takes {', '.join(sorted(FIELDS))}")
+        grade_id = graded.get("grade_id")
         if graded.get("solution"):
-            _solution_span(cell.source, name, index)
-            of, found = graded["grade_id"], solutions
-        elif graded.get("grade"):
-            of, found = graded["grade_id"].removesuffix(CHECK), checks
-            if graded["grade_id"] != f"{of}{CHECK}" or of not in solutions:
-                raise _error(name, index, f"no solution before has this grade_id without {CHECK!r}")
-            if not graded["locked"] or "points" not in graded:
-                raise _error(name, index, "a check must be locked and have points")
-        else:
-            continue
-        if of in found:
-            raise _error(name, index, f"grade_id {graded['grade_id']!r} is taken")
-        found[of] = index
-    for grade_id, place in solutions.items():
-        if grade_id not in checks:
-            raise _error(name, place, f"exercise {grade_id!r} has no check after it")
-    return [Exercise(grade_id, place, checks[grade_id]) for grade_id, place in solutions.items()]
+            without_solution(cell.source, name, index)
+            check = following.get("metadata", {}).get("nbgrader", {})
+            if not check.get("grade") or check.get("grade_id") != f"{grade_id}-check":
+                raise _error(name, index, f"no check with grade_id '{grade_id}-check' follows")
+            if grade_id in found:
+                raise _error(name, index, f"grade_id {grade_id!r} is taken")
+            found[grade_id] = Exercise(grade_id, index, index + 1)
+        elif BEGIN in cell.source or END in cell.source:
+            raise _error(name, index, "solution markers, but no nbgrader metadata of a solution")
+        elif graded.get("grade") and index not in {exercise.check for exercise in found.values()}:
+            raise _error(name, index, f"no solution right before the check {grade_id!r}")
+    return list(found.values())
 
 
 def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
@@ -81,14 +70,11 @@ def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
 
 
 def without_solution(source: str, name: str, index: int) -> str:
-    """A solution cell as learners find it: in the solution's place an early return or, outside a
-    function, the names that it assigns, so that the copy runs on."""
-    begin, end = _solution_span(source, name, index)
-    lines = source.splitlines()
-    indent = lines[begin].partition(BEGIN)[0]
-    stub = "return None" if indent else _unset(lines[begin + 1 : end], name, index)
-    lines[begin : end + 1] = [f"{indent}# YOUR CODE HERE", f"{indent}{stub}  {STUB}"]
-    return "\n".join(lines)
+    """A solution cell as learners find it: the function returns early, so that the copy runs on."""
+    stub, count = MARKED.subn(rf"\1# YOUR CODE HERE\n\1return None  {STUB}", source)
+    if not count == source.count(BEGIN) == source.count(END) == 1:
+        raise _error(name, index, f"no lines of a function between {BEGIN!r} and {END!r}")
+    return stub
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -111,30 +97,3 @@ def title_of(notebook: NotebookNode, otherwise: str) -> str:
 
 def _error(name: str, index: int, what: str) -> DataError:
     return DataError(f"{name}, cell {index}: {what}")
-
-
-def _solution_span(source: str, name: str, index: int) -> tuple[int, int]:
-    """The lines of the two markers around at least one line of code."""
-    lines = [line.strip() for line in source.splitlines()]
-    if lines.count(BEGIN) != 1 or lines.count(END) != 1:
-        raise _error(name, index, f"a solution has one {BEGIN!r} and one {END!r}")
-    begin, end = lines.index(BEGIN), lines.index(END)
-    if not any(lines[begin + 1 : end]):
-        raise _error(name, index, f"no line between {BEGIN!r} and {END!r}")
-    return begin, end
-
-
-def _unset(lines: list[str], name: str, index: int) -> str:
-    """``name = ...`` for the names that these lines assign; ``weights[i] = 0`` assigns none."""
-    try:
-        statements = ast.parse("\n".join(lines)).body
-    except SyntaxError as error:
-        raise _error(name, index, f"the solution is not Python: {error}") from error
-    names = [
-        node.id
-        for statement in statements
-        for target in getattr(statement, "targets", [])
-        for node in ast.walk(target)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-    return " = ".join([*dict.fromkeys(names), "..."]) if names else "pass"
