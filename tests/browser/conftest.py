@@ -45,10 +45,8 @@ def open_static(browser, tmp_path):
         page.set_viewport_size({"width": width, "height": 1000})
         watched.append((lab.Watched(page), path.as_uri()))
         page.goto(path.as_uri())
-        frame = page.locator("iframe").element_handle().content_frame()
-        frame.locator("figure").wait_for()
-        page.wait_for_timeout(60)
-        return frame
+        lab.settle(page)
+        return page.locator("iframe").element_handle().content_frame()
 
     yield open_one
     for page, address in watched:

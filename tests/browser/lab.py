@@ -15,6 +15,9 @@ from pathlib import Path
 
 from course_lib.files import REPOSITORY
 
+# in a frame: its page has given it the height that it told
+AS_TALL_AS_TOLD = "() => innerHeight === Math.min(9000, document.documentElement.offsetHeight)"
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -76,6 +79,14 @@ def wait_for_server(address, server, log, seconds=60):
     raise RuntimeError(f"JupyterLab did not start: {log.read_text()[-2000:]}")
 
 
+def settle(page):
+    """Wait until every visible frame of a page has drawn itself and stands at its height."""
+    for element in page.locator("iframe:visible").all():
+        frame = element.element_handle().content_frame()
+        frame.locator("figure").wait_for(state="attached")
+        frame.wait_for_function(AS_TALL_AS_TOLD, polling=20)
+
+
 class Watched:
     """A page, and all it tried that a view may not do."""
 
@@ -124,11 +135,13 @@ class Notebook:
         prompt.filter(has_text=re.compile(r"\d")).wait_for(timeout=60_000)
 
     def run(self, number):
-        """Run a cell to its end; its text output."""
+        """Run a cell to its end."""
         self.start(number)
         self.finish(number)
-        self.page.wait_for_timeout(150)
-        return self.cell(number).locator(".jp-Cell-outputArea").inner_text()
+
+    def says(self, number, text):
+        """Wait until a cell's output holds a text; the browser may draw it after the cell's end."""
+        self.cell(number).locator(".jp-Cell-outputArea").filter(has_text=text).wait_for()
 
 
 def open_notebook(context, address, folder, cells):

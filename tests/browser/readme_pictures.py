@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from lab import CHROMIUM, QUIET, chromium
+from lab import CHROMIUM, QUIET, chromium, settle
 from PIL import Image
 
 from course_kit.publishing import site
@@ -23,7 +23,7 @@ from course_lib.runs.records import write_json
 from course_lib.runs.run import Run, load_run
 from course_lib.views.reading_view import show_reading
 
-WIDTH, SETTLED = 720, 600  # CSS pixels of a picture; milliseconds until a view has drawn itself
+WIDTH = 720  # CSS pixels of a picture
 COLOURS, STILL = 64, 3000  # of a palette; milliseconds that each picture of an animation stays
 REVIEW = (
     "I had hoped for more. The first half hour is charming, with a lovely scene at the harbour. "
@@ -106,7 +106,7 @@ def _shown(markup: str) -> Iterator[Any]:
             f"<!DOCTYPE html><meta charset='utf-8'><style>{style}</style>"
             f"<body style='zoom:2'>{markup}"
         )
-        page.wait_for_timeout(SETTLED)
+        settle(page)
         yield page
         browser.close()
 
@@ -116,7 +116,7 @@ def _states(page: Any) -> Iterator[bytes]:
     for label in page.locator("fieldset label").all():
         label.click()
         page.mouse.move(0, 0)
-        page.wait_for_timeout(SETTLED)
+        settle(page)
         yield page.locator("fieldset").screenshot()
 
 

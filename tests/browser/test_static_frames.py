@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from lab import DRAWN, settle
 from matplotlib.colors import to_rgb
 from probes import attention, check_scan, words
 
@@ -24,7 +25,6 @@ VIEWS = {
     "one text": lambda: AttentionText([NAMES * 12], attention(1, 12 * COUNT), unit="text"),
     "untinted": lambda: AttentionText([NAMES] * 3, None, title="P(positive) = 0.97"),
 }
-SETTLED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200, true)))"
 HEIGHTS = "() => [...document.querySelectorAll('iframe')].map((f) => f.offsetHeight)"
 
 
@@ -41,9 +41,7 @@ def open_page(browser, tmp_path):
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(path.as_uri())
-        for frame in page.locator("iframe").all():
-            frame.element_handle().content_frame().locator("figure").wait_for(state="attached")
-        page.wait_for_function(SETTLED)
+        settle(page)
         return page
 
     yield open_one
@@ -58,7 +56,7 @@ def test_every_frame_is_as_tall_as_its_content_before_it_is_seen(open_page, widt
     for frame in page.locator("iframe").all():
         frame.scroll_into_view_if_needed()
         inside = frame.element_handle().content_frame()
-        inside.locator("figure").wait_for()
+        inside.evaluate(DRAWN)
         height = inside.evaluate("() => document.documentElement.offsetHeight")
         assert abs(frame.bounding_box()["height"] - height) <= 1
     assert page.evaluate(HEIGHTS) == told, "nothing moves when a frame comes into view"
@@ -86,12 +84,15 @@ STYLE = "(element, name) => getComputedStyle(element)[name]"
 def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static):
     weights = attention(5, 5)
     frame = open_static(AttentionHeatmap(weights, words(5)))
-    canvas = frame.locator("canvas").first
+    figure, canvas = frame.locator("figure"), frame.locator("canvas").first
     corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
     for scheme, paper in (("light", PAPER), ("dark", DARK_THEME["paper"]), ("light", PAPER)):
         frame.page.emulate_media(color_scheme=scheme)
-        frame.page.wait_for_timeout(100)
-        assert frame.locator("figure").evaluate(STYLE, "backgroundColor") == rgb(paper)
+        frame.wait_for_function(
+            "dark => matchMedia('(prefers-color-scheme: dark)').matches === dark",
+            arg=scheme == "dark",
+        )
+        assert figure.evaluate(STYLE, "backgroundColor") == rgb(paper)
         np.testing.assert_allclose(canvas.evaluate(corner), 255 * np.array(to_rgb(paper)), atol=1)
         check_scan(frame, weights, weights.max(), words(5), words(5))
 

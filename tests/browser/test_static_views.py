@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from lab import DRAWN
 from probes import (
     FACTS,
     HOSTILE,
@@ -119,6 +120,24 @@ def test_the_band_is_marked_and_its_share_told(open_static):
     assert {3, 4} <= distances <= {2, 3, 4, 5}  # beside the line, and where its steps have corners
 
 
+# Moves the pointer so far, and turns the wheel so long afterwards; whether the view took the turn.
+TURN = """(plot, [movementX, milliseconds]) => {
+  const at = (event, timeStamp) => Object.defineProperty(event, "timeStamp", { value: timeStamp });
+  plot.dispatchEvent(at(new PointerEvent("pointermove", { movementX }), 10_000));
+  const turn = new WheelEvent("wheel", { deltaY: -100, cancelable: true });
+  return !plot.dispatchEvent(at(turn, 10_000 + milliseconds));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("move", "zooms"), [((1, 1400), True), ((1, 1600), False), ((0, 1), False)]
+)
+def test_a_page_scrolls_past_a_resting_pointer(open_static, move, zooms):
+    frame = open_static(AttentionHeatmap(attention(16, 16), words(16)))
+    assert frame.locator(".plot").evaluate(TURN, move) == zooms
+    assert (len(scan(frame, 8)) < 256) == zooms
+
+
 def under(frame, x, y):
     frame.page.mouse.move(x, y)
     frame.page.mouse.move(x + 1, y)
@@ -130,9 +149,10 @@ def test_the_wheel_zooms_about_the_pointer_and_dragging_moves(open_static):
     box = frame.locator(".plot").bounding_box()
     x, y = box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4
     before = under(frame, x, y)
+    frame.locator(".plot").focus()  # the wheel is meant for what has the focus, whenever it turns
     for _ in range(4):
         frame.page.mouse.wheel(0, -100)
-    frame.page.wait_for_timeout(100)
+        frame.evaluate(DRAWN)
     assert under(frame, x, y) == before
     assert len(scan(frame, 8)) < 16 * 16 / 2
     frame.page.mouse.down()
@@ -143,16 +163,6 @@ def test_the_wheel_zooms_about_the_pointer_and_dragging_moves(open_static):
     assert "pinned" not in frame.locator(".readout").inner_text()
     frame.get_by_role("button", name="Show all").click()
     assert under(frame, x, y) == before
-    assert len(scan(frame, 8)) == 256
-
-
-def test_a_page_scrolls_past_a_resting_pointer(open_static):
-    frame = open_static(AttentionHeatmap(attention(16, 16), words(16)))
-    box = frame.locator(".plot").bounding_box()
-    frame.page.mouse.move(box["x"] + 300, box["y"] + 300)
-    frame.page.wait_for_timeout(1700)
-    frame.page.mouse.wheel(0, 300)
-    frame.page.wait_for_timeout(150)
     assert len(scan(frame, 8)) == 256
 
 
