@@ -25,7 +25,7 @@ from course_lib.models.agt import AGT, AGTConfig
 from course_lib.runs import load_records
 from course_lib.runs.run import split_rows, train
 from course_lib.runs.spec import RunSpec
-from course_lib.views import Attention, Reading, layered
+from course_lib.views import Attention, Reading, figures, lines_over_layers
 
 WORDS = ("not", "a", "dull", "moment")
 BY_HAND = np.array([[0.4, 0.1, 0.4, 0.1], [0.1, 0.6, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
@@ -241,7 +241,7 @@ def closed():
 def test_panels_over_layers_share_one_scale_and_name_their_lines_once():
     panels = {"strict": {"trained": [1.0, 2.0], "untrained": [0.0, 0.5]}, "loose": {"trained": [3]}}
     bands = {"strict": {"trained": ([0.5, 1.5], [1.5, 2.5])}}
-    figure = layered.lines_over_layers(
+    figure = lines_over_layers(
         panels, "words", "Longer", bands=bands, line=("random order", 0.0), first=1
     )
     left, right = figure.axes
@@ -250,13 +250,13 @@ def test_panels_over_layers_share_one_scale_and_name_their_lines_once():
     named = [text.get_text() for text in figure.legends[0].get_texts()]
     assert named == ["random order", "trained", "untrained"]
     assert left.lines[1].get_xdata().tolist() == [1, 2] and len(left.collections) == 1
-    whole = layered.lines_over_layers(panels, "words", "Longer", ylim=(0, 5))
+    whole = lines_over_layers(panels, "words", "Longer", ylim=(0, 5))
     assert whole.axes[0].get_ylim() == (0, 5)
 
 
 def test_histograms_are_shares_of_each_layer_on_one_scale():
     counts = np.array([[3, 1], [0, 8]])
-    figure = layered.weight_histograms({"untrained": counts, "trained": counts * 5}, "Spiky")
+    figure = figures.weight_histograms({"untrained": counts, "trained": counts * 5}, "Spiky")
     pictures = [axis.collections[0] for axis in figure.axes[:2]]
     assert all(np.allclose(image.get_array(), [[0.75, 0.25], [0, 1]]) for image in pictures)
     assert {image.get_clim() for image in pictures} == {(0, 0.3)}
@@ -265,7 +265,7 @@ def test_histograms_are_shares_of_each_layer_on_one_scale():
 def test_dictionaries_stand_as_bars_and_as_matrices():
     follows = {"untrained": [0.1, -0.2, 0.0], "trained": [0.3, 0.4, 0.5]}
     between = {name: np.eye(3) for name in follows}
-    figure = layered.dictionary_panels(follows, between, "Alike")
+    figure = figures.dictionary_panels(follows, between, "Alike")
     assert [bar.get_height() for bar in figure.axes[0].patches] == [
         *follows["untrained"],
         *follows["trained"],
@@ -273,11 +273,8 @@ def test_dictionaries_stand_as_bars_and_as_matrices():
     assert figure.axes[1].images[0].get_clim() == (-1, 1)
 
 
-def test_shares_and_distances_are_drawn_as_given():
-    _, axis = plt.subplots()
-    layered.layer_bars(axis, [0.25, 0.75], "The last decides")
-    assert [bar.get_height() for bar in axis.patches] == [0.25, 0.75]
-    figure = layered.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
+def test_distances_are_drawn_on_logarithmic_axes():
+    figure = figures.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
     (axis,) = figure.axes
     assert axis.get_xscale() == axis.get_yscale() == "log"
     assert axis.texts[0].get_text() == "an epoch" and not math.isnan(axis.get_ylim()[0])

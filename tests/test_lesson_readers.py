@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from course_kit.exercises import readers
+from course_lib import views
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
 from course_lib.models import GRUCell
@@ -169,8 +170,7 @@ def test_every_other_figure_can_be_drawn():
         figures.scale_panels([4, 32, 512], [2, 5, 22], some, some, 20),
         figures.positions_panels(np.random.default_rng(0).random((12, 4)), (2, 5)),
         figures.lines_by_length([2, 20, 200], some, {"dot": (20, 0.5)}, "Lines"),
-        figures.histograms({"z": some, "r": some}, "Wide"),
         figures.gradient_curves({"a": -np.ones((3, 9)), "b": -2 * np.ones((1, 9))}, "Falls"),
-        figures.lines([1, 2, 3], some, "x", "y", "Lines"),
+        views.lines([1, 2, 3], some, "x", "y", "Lines"),
     ):
         assert drawn(figure)

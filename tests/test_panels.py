@@ -27,24 +27,6 @@ def test_a_matrix_that_does_not_fit_its_names_is_named():
         views.heatmap_panels({"a": np.eye(2), "b": np.ones((2, 3))}, ["x", "y"], ["x", "y"])
 
 
-def test_heads_stand_in_a_row_for_each_layer_the_lowest_below():
-    weights = np.zeros((2, 3, 2, 2))
-    weights[1, 2] = [[0.0, 0.8], [0.2, 0.6]]
-    figure = views.head_grid(weights, ["$a", "b"], "T")
-    *panels, bar = figure.axes
-    places = {axis.get_title(loc="left") or axis.get_title(): axis for axis in panels}
-    assert len(places) == 6 and bar.get_ylabel() == "weight" and figure.get_suptitle() == "T"
-    upper, lower = places["layer 2, head 3"], places["layer 1, head 3"]
-    assert upper.get_position().y0 > lower.get_position().y0
-    assert np.allclose(upper.collections[0].get_array(), weights[1, 2])
-    assert {axis.collections[0].get_clim() for axis in panels} == {(0.0, 0.8)}
-
-
-def test_heads_that_do_not_fit_their_words_are_refused():
-    with pytest.raises(ValueError, match=r"shape \(2, 3, 2, 2\); 3 words take"):
-        views.head_grid(np.zeros((2, 3, 2, 2)), list("abc"))
-
-
 def test_bars_share_a_scale_and_the_line_of_equal_shares():
     panels = {"one": [0.1, 0.9, 0], "two": [0.3, 0.3, 0.4]}
     marked = [False, True, False]
@@ -83,7 +65,7 @@ def test_signed_values_have_zero_in_the_middle_of_the_scale_and_cells_may_be_fra
 
 def test_histograms_share_their_bins_and_name_the_lines():
     figure = views.histograms(
-        {"one": [1, 1, 2], "two": [3]}, [0, 1.5, 4], "x", "y", "T", {"paper": 2.5}
+        {"": {"one": [1, 1, 2], "two": [3]}}, [0, 1.5, 4], "x", "y", "T", {"paper": 2.5}
     )
     (axis,) = figure.axes
     assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
@@ -95,7 +77,7 @@ def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():
         {"one": np.eye(3, 5), "two": np.eye(3, 5)},
         list("abc"),
         list("vwxyz"),
-        stacked=True,
+        across=1,
         extra=2,
     )
     first, second, _ = figure.axes

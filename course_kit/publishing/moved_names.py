@@ -38,6 +38,15 @@ MODULES = (
     ("from course_lib.experiments.report", "from course_kit.research.report"),
     ("from course_lib.experiments", "from course_lib.runs"),
     ("from course_lib.teaching", "from course_kit.exercises"),
+    ("from course_lib.views import layered, plots", "from course_lib.views import figures, plots"),
+    ("figures.lines(", "views.lines("),
+    ("layered.lines_over_layers(", "views.lines_over_layers("),
+    ("layered.layer_bars(axis, shares, ", "axis.bar(range(len(shares)), shares, label="),
+    ("layered.dictionary_panels(", "figures.dictionary_panels("),
+    ("layered.distances(", "figures.distances("),
+    ("layered.weight_histograms(", "figures.weight_histograms("),
+    ("figures.histograms(panels, ", 'views.histograms(panels, 40, "gate", "", '),
+    ("stacked=True", "across=1"),
     ("faithfulness.attention.", "faithfulness.word_attention."),
 )
 GONE = {"experiments", "teaching"}  # packages that there are no more in course_lib

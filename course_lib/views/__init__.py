@@ -4,11 +4,18 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["drawings", "figures", "layered", "plots"],
+    submodules=["drawings", "figures", "plots"],
     submod_attrs={
         "colours": ["ACCENT", "ATTENTION", "INK", "MUTED", "SECOND"],
         "heatmap": ["AttentionHeatmap", "AttentionText", "same_scale"],
-        "panels": ["bar_panels", "dot_panels", "head_grid", "heatmap_panels", "histograms"],
+        "panels": [
+            "bar_panels",
+            "dot_panels",
+            "heatmap_panels",
+            "histograms",
+            "lines",
+            "lines_over_layers",
+        ],
         "reading": ["Attention", "Reading"],
         "reading_view": ["Stack", "show_attention", "show_reading", "text_table"],
     },

@@ -1,15 +1,14 @@
-"""The larger figures of lessons 01 and 02; titles are the lesson's."""
+"""The larger figures of lessons 01, 02 and 06; titles are the lesson's."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND
-from course_lib.views.panels import grid, legend, lines, log_ticks
-
-__all__ = ["lines"]
+from course_lib.views.panels import grid, heatmap_panels, legend, lines, log_ticks
 
 
 def weighted_mean(
@@ -139,22 +138,6 @@ def lines_by_length(
     return figure
 
 
-def histograms(series: Mapping[str, Mapping[str, np.ndarray]], title: str) -> Figure:
-    """Outlines of histograms of numbers in [0, 1], a panel each, their series over one another."""
-    import seaborn as sns  # with the first figure that needs it: 0.6 s
-
-    figure, axes = grid([""] * len(series), len(series), (4.5, 3), title, sharey=True)
-    for axis, (xlabel, by_name) in zip(axes, series.items(), strict=True):
-        for (name, values), colour in zip(by_name.items(), (MUTED, ACCENT), strict=False):
-            sns.histplot(
-                x=values, bins=np.linspace(0, 1, 41), stat="density", element="step", fill=False,
-                color=colour, label=name, ax=axis,
-            )  # fmt: skip
-        axis.set(xlabel=xlabel, ylabel="density", xlim=(0, 1))
-    legend(figure)
-    return figure
-
-
 def gradient_curves(curves: Mapping[str, np.ndarray], title: str) -> Figure:
     """log₁₀ of gradients over the distance, ``(starts, distances)`` by name: the median of the
     starts and their range; a single start is dashed."""
@@ -167,4 +150,58 @@ def gradient_curves(curves: Mapping[str, np.ndarray], title: str) -> Figure:
     axis.set(xlabel="words back", ylabel="length of the gradient, log₁₀", ylim=(-40, 2))
     axis.set_xlim(1, places[-1])
     legend(figure, "right center")
+    return figure
+
+
+def distances(
+    paths: Mapping[str, tuple[Sequence[int], ArrayLike]], steps: Mapping[str, int], title: str
+) -> Figure:
+    """How far a weight has come after so many steps, both axes logarithmic: ``paths`` holds
+    ``(steps, distances)`` by name; ``steps`` names places on the axis with a dotted line each."""
+    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
+    for name, path in paths.items():
+        axis.plot(*path, label=name)
+    axis.set(xscale="log", yscale="log", xlabel="steps", ylabel="distance of one weight")
+    for name, place in steps.items():
+        axis.axvline(place, color=MUTED, linestyle=":", linewidth=1)
+        look = {"ha": "center", "fontsize": 9, "color": MUTED}
+        axis.annotate(name, (place, 1.01), xycoords=("data", "axes fraction"), **look)
+    legend(figure, "right center")
+    return figure
+
+
+def weight_histograms(histograms: Mapping[str, ArrayLike], title: str, most: float = 0.3) -> Figure:
+    """The paper's Fig. 2: counts of words by scaled weight, ``(layers, bins)`` by network, as
+    shares of each layer; shares above ``most`` are as dark as ``most``."""
+    counts = {name: np.asarray(count, dtype=float) for name, count in histograms.items()}
+    shares = {name: count / count.sum(1, keepdims=True) for name, count in counts.items()}
+    layers, bins = next(iter(shares.values())).shape
+    rows, columns = list(map(str, range(layers))), [f"{place / bins:.2g}" for place in range(bins)]
+    figure = heatmap_panels(shares, rows, columns, title, "share of the words", most=most)
+    figure.supxlabel("scaled weight, from", fontsize=11)
+    figure.supylabel("layer", fontsize=11)
+    return figure
+
+
+def dictionary_panels(
+    follows: Mapping[str, ArrayLike], between: Mapping[str, ArrayLike], title: str
+) -> Figure:
+    """By network: how each layer's scores correlate with a property of words ``(layers,)``, as
+    bars, and with the scores of the other layers ``(layers, layers)``, as a matrix."""
+    count = 1 + len(between)
+    widths = [1.6] + [1] * len(between)
+    names = ["", *between]
+    figure, axes = grid(names, count, (11 / count, 3.5), title, width_ratios=widths)
+    bar = 0.8 / len(follows)
+    for number, ((name, values), colour) in enumerate(zip(follows.items(), (SECOND, ACCENT))):
+        layers = np.arange(len(np.asarray(values)))
+        at = layers + bar * (number - (len(follows) - 1) / 2)
+        axes[0].bar(at, values, bar, color=colour, label=name)
+    axes[0].axhline(0, color=MUTED, linewidth=0.8)
+    axes[0].set(xlabel="layer", ylabel="correlation with strength", xticks=layers[::2])
+    for axis, matrix in zip(axes[1:], between.values(), strict=True):
+        picture = axis.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
+        axis.set(xlabel="layer", ylabel="layer", xticks=layers[::2], yticks=layers[::2])
+    figure.colorbar(picture, ax=axes[-1], label="correlation of two layers")
+    legend(figure)
     return figure

@@ -72,6 +72,39 @@ def lines(
     return figure
 
 
+def lines_over_layers(
+    panels: Mapping[str, Mapping[str, ArrayLike]],
+    ylabel: str,
+    title: str,
+    bands: Mapping[str, Mapping[str, tuple[ArrayLike, ArrayLike]]] | None = None,
+    line: tuple[str, float] | None = None,
+    first: int = 0,
+    ylim: tuple[float, float] | None = None,
+    columns: int = 2,
+) -> Figure:
+    """Small multiples on one scale: a panel for each setting, in it a line over the layers by name.
+
+    ``first`` is the number of the first layer. ``bands`` holds ``(low, high)`` by panel and name,
+    drawn behind the lines; ``line`` is a named height to compare with.
+    """
+    figure, axes = grid(list(panels), columns, (5, 2.8), title, sharex=True, sharey=True)
+    for axis, (panel, lines) in zip(axes, panels.items(), strict=True):
+        if line:
+            axis.axhline(line[1], color=MUTED, linestyle=":", label=line[0])
+        for (name, values), colour, marker in zip(lines.items(), LINES, MARKERS, strict=False):
+            at = first + np.arange(len(np.asarray(values)))
+            if bands and name in bands.get(panel, {}):
+                axis.fill_between(at, *bands[panel][name], color=colour, alpha=0.18, linewidth=0)
+            axis.plot(at, values, f"{marker}-", color=colour, markersize=4, label=name)
+            axis.set_xticks(at[first % 2 :: 2])
+    axes[0].set_ylim(ylim)
+    for axis in axes[-columns:]:
+        axis.set_xlabel("layer")
+    figure.supylabel(ylabel, fontsize=11)
+    legend(figure)
+    return figure
+
+
 def log_ticks(axis: Axes, places: Sequence[float]) -> None:
     """A logarithmic x axis with these ticks alone, as plain numbers."""
     axis.set_xscale("log")
@@ -87,7 +120,6 @@ def heatmap_panels(
     quantity: str = "attention",
     signed: bool = False,
     framed: Sequence[tuple[int, int]] = (),
-    stacked: bool = False,
     extra: int = 0,
     most: float | None = None,
     across: int | None = None,
@@ -95,10 +127,10 @@ def heatmap_panels(
     """Matrices of one shape by title, on one colour scale that begins at 0; ``signed`` values have
     a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
 
-    They stand side by side, ``stacked`` one below the other, or so many ``across``; a line sets the
-    last ``extra`` columns apart. ``most`` ends the scale, by default at the largest value. Up to
-    ``READABLE_CELLS`` columns side by side, the numbers stand in the cells. ``ValueError`` for a
-    matrix whose shape is not that of its names.
+    They stand side by side, or so many ``across``; a line sets the last ``extra`` columns apart.
+    ``most`` ends the scale, by default at the largest value. Up to ``READABLE_CELLS`` columns side
+    by side, the numbers stand in the cells. ``ValueError`` for a matrix whose shape is not that of
+    its names.
     """
     arrays = {name: np.asarray(matrix, dtype=float) for name, matrix in matrices.items()}
     for name, array in arrays.items():
@@ -107,7 +139,8 @@ def heatmap_panels(
                 f"matrix {name!r} has the shape {array.shape}; {len(rows)} rows and "
                 f"{len(columns)} columns are named"
             )
-    across = across or (1 if stacked else len(arrays))
+    stacked = across == 1 < len(arrays)
+    across = across or len(arrays)
     numbered = across * len(columns) <= READABLE_CELLS
     cell = 0.5 if numbered else min(0.24, PAGE / (across * len(columns)))
     tall = 0.3 if stacked else cell  # rows of a stack are lower, so that a page holds it
@@ -136,42 +169,28 @@ def heatmap_panels(
     return figure
 
 
-def head_grid(attention: ArrayLike, words: Sequence[str], title: str = "") -> Figure:
-    """The matrices of every head ``(layers, heads, words, words)`` on one scale: a row of panels
-    for each layer, the lowest layer below. ``ValueError`` for another shape."""
-    weights = np.asarray(attention, dtype=float)
-    if weights.ndim != 4 or weights.shape[2:] != (len(words), len(words)):
-        raise ValueError(
-            f"attention has the shape {weights.shape}; {len(words)} words take (layers, heads, "
-            f"{len(words)}, {len(words)})"
-        )
-    layers, heads = weights.shape[:2]
-    named = {
-        f"layer {layer + 1}, head {head + 1}": weights[layer, head]
-        for layer in reversed(range(layers))
-        for head in range(heads)
-    }
-    return heatmap_panels(named, words, words, title, "weight", across=heads)
-
-
 def histograms(
-    values: Mapping[str, ArrayLike],
+    panels: Mapping[str, Mapping[str, ArrayLike]],
     bins: ArrayLike,
     xlabel: str,
     ylabel: str,
     title: str,
     lines: Mapping[str, float] | None = None,
+    **options: Any,
 ) -> Figure:
-    """Histograms by name over the same bins, one above another where they overlap, with dotted
-    ``lines`` at values to compare with; what is what stands below."""
+    """Histograms by panel and name over the same bins, one above another where they overlap, with
+    dotted ``lines`` at values to compare with; ``options`` are those of ``seaborn.histplot``."""
     import seaborn as sns  # with the first figure that needs it: 0.6 s
 
-    figure, (axis,) = grid([""], 1, (7.5, 3.2), title)
-    for (name, some), colour in zip(values.items(), cycle((SECOND, ACCENT))):
-        sns.histplot(x=np.asarray(some), bins=np.asarray(bins), color=colour, label=name, ax=axis)
-    for name, value in (lines or {}).items():
-        axis.axvline(value, color=MUTED, linestyle=":", label=name)
-    axis.set(xlabel=xlabel, ylabel=ylabel)
+    size = max(4.5, 7.5 / len(panels)), 3.2
+    figure, axes = grid(list(panels), len(panels), size, title, sharey=True)
+    for axis, by_name in zip(axes, panels.values(), strict=True):
+        for (name, some), colour in zip(by_name.items(), cycle((SECOND, ACCENT))):
+            look = {"bins": np.asarray(bins), "color": colour, "label": name, "ax": axis} | options
+            sns.histplot(x=np.asarray(some), **look)
+        for name, value in (lines or {}).items():
+            axis.axvline(value, color=MUTED, linestyle=":", label=name)
+        axis.set(xlabel=xlabel, ylabel=ylabel)
     legend(figure)
     return figure
 

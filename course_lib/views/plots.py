@@ -77,36 +77,6 @@ def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
     return figure
 
 
-def sweep_curves(
-    accuracies: dict[float, list[float]],
-    figures: dict[str, dict[float, float]],
-    error: float,
-    xlabel: str,
-    title: str = "",
-    even: bool = False,
-) -> Figure:
-    """Accuracies in [0, 1], a point a run, beside other figures in [0, 1], over a setting's values.
-
-    Bars show two standard errors ``error`` of one accuracy on either side of a value's mean.
-    ``even`` puts the values side by side instead of to scale.
-    """
-    figure, (left, right) = grid(["", ""], 2, (5, 3.3), title)
-    at = {value: place if even else value for place, value in enumerate(accuracies)}
-    for value, runs in accuracies.items():
-        left.plot([at[value]] * len(runs), 100 * np.array(runs), "o", color=ACCENT)
-    means = [100 * np.mean(runs) for runs in accuracies.values()]
-    left.errorbar(list(at.values()), means, 200 * error, fmt="none", ecolor=MUTED, capsize=4)
-    for (name, line), look in zip(figures.items(), cycle(("s--", "o-", "^:", "v-."))):
-        right.plot([at[value] for value in line], list(line.values()), look, label=name)
-    for axis in (left, right):
-        axis.set_xlabel(f"{xlabel} (not to scale)" if even else xlabel)
-        axis.set_xticks(list(at.values()), [f"{value:g}" for value in at], fontsize=8)
-    left.set_ylabel("validation accuracy, %\n(bars: ± 2 standard errors)")
-    right.set_ylim(-0.03, 1.03)
-    legend(figure)
-    return figure
-
-
 def waterfall(chains: dict[str, dict[str, float]], xlabel: str) -> Figure:
     """What each change adds to a figure in [0, 1], a panel a chain.
 
@@ -244,7 +214,7 @@ def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure
 def word_bars(words: Sequence[str], weights: np.ndarray, title: str = "") -> Figure:
     """Word attention in one sentence as bars, with the line that uniform attention would give
     (report, Fig. 7)."""
-    return bar_panels({"": weights[: len(words)]}, words, "word attention", title, uniform=True)
+    return bar_panels({"": weights}, words, "word attention", title, uniform=True)
 
 
 def show(figure: Figure, alt: str) -> None:

@@ -74,11 +74,6 @@ class Reading:
             )
 
     @property
-    def left_out(self) -> int:
-        """How many words lie beyond the system's cut."""
-        return len(self.rest)
-
-    @property
     def sentences(self) -> list[list[str]]:
         """The tokens of each sentence."""
         return [list(words) for words in self.by_sentence(self.tokens)]

@@ -35,7 +35,7 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     """
     system, read = run.system, run.system.read(text)
     if read.rest:
-        raise ValueError(f"text has {read.left_out} words beyond the cut of {run.record['id']}")
+        raise ValueError(f"text has {len(read.rest)} words beyond the cut of {run.record['id']}")
     model = DocumentModel(system)
     document = read.sentences if system.reads_sentences else list(read.tokens)
     word = next(iter(model.attention([document]).values()))[0]
