@@ -22,7 +22,6 @@ from course_lib.runs.systems import known_systems
 from course_lib.runs.systems.system import as_tokens
 from course_lib.training.config import TrainingError
 
-PRESET = {"tfidf": "default"}
 OURS = "A tender film. The acting is wonderful!"
 ATTENTION = {
     "han": {"words": (1, 9), "sentences": (1, 2)},
@@ -42,9 +41,8 @@ ATTENTION = {
 )
 def trained(request, tmp_path_factory):
     """A run of each system on the toy corpus, and its folder."""
-    spec = RunSpec(
-        request.param, "toy", PRESET.get(request.param, "small"), device="cpu", threads=1
-    )
+    preset = "default" if request.param == "tfidf" else "small"
+    spec = RunSpec(request.param, "toy", preset, device="cpu", threads=1)
     folder = tmp_path_factory.mktemp("run")
     return spec, folder, train(spec, folder)
 
@@ -64,11 +62,16 @@ def test_a_loaded_one_reads_and_predicts_the_same(trained):
     again = load_run(folder, spec).system
     rows = done.corpus.splits["test"]
     assert classification_metrics(again.evaluate(rows).predictions) == done.record["test"]
-    before, after = done.system.read(OURS), again.read(OURS)
-    assert before.tokens == after.tokens
-    np.testing.assert_allclose(before.probabilities, after.probabilities, atol=1e-6)
-    for name, attention in before.attention.items():
-        np.testing.assert_allclose(attention.weights, after.attention[name].weights, atol=1e-6)
+    same_reading(again.read(OURS), done.system.read(OURS), within=1e-6)
+
+
+def same_reading(one, other, within=1e-5):
+    assert (one.tokens, one.sentence_lengths) == (other.tokens, other.sentence_lengths)
+    np.testing.assert_allclose(one.probabilities, other.probabilities, atol=within)
+    assert one.attention.keys() == other.attention.keys()
+    for name, attention in one.attention.items():
+        assert attention[1:] == other.attention[name][1:]
+        np.testing.assert_allclose(attention.weights, other.attention[name].weights, atol=within)
 
 
 def test_rows_are_read_together_as_each_is_alone(trained):
@@ -82,15 +85,7 @@ def test_rows_are_read_together_as_each_is_alone(trained):
     together = read_rows(done, rows)
     assert len(together) == len(rows)
     for reading, row in zip(together, rows, strict=True):
-        alone = read_text(done, row)
-        assert (reading.tokens, reading.sentence_lengths) == (alone.tokens, alone.sentence_lengths)
-        np.testing.assert_allclose(reading.probabilities, alone.probabilities, atol=1e-5)
-        assert reading.attention.keys() == alone.attention.keys()
-        for name, attention in alone.attention.items():
-            assert reading.attention[name][1:] == attention[1:]
-            np.testing.assert_allclose(
-                reading.attention[name].weights, attention.weights, atol=1e-5
-            )
+        same_reading(reading, read_text(done, row))
 
 
 def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):
@@ -103,10 +98,8 @@ def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):
     shapes = {name: attention.weights.shape for name, attention in reading.attention.items()}
     assert shapes == ATTENTION[spec.system]
     for name, attention in reading.attention.items():
-        by_sentence = (
-            spec.system in ("han", "context_han") and name == "words"
-        )  # each sentence sums to one
-        for part in np.split(attention.weights, [4], 1) if by_sentence else [attention.weights]:
+        by_sentence = "han" in spec.system and name == "words"  # each sentence sums to one
+        for part in np.split(attention.weights, [4] if by_sentence else [], 1):
             np.testing.assert_allclose(part.sum(1), 1, atol=1e-5)
 
 
@@ -157,18 +150,14 @@ def test_recorded_figures_are_within_their_ranges(measured):
     spec, done = measured
     trained, untrained = (done.record["attention"][when] for when in ("trained", "untrained"))
     if spec.system in ("sanet", "iram", "bilstm"):
-        assert all(
-            0 <= value <= 1 for figures in (trained, untrained) for value in figures.values()
-        )
+        assert all(0 <= value <= 1 for value in [*trained.values(), *untrained.values()])
     if spec.system == "sanet":  # what uniform attention would give depends on the lengths alone
-        same = {
-            name for name in trained if trained[name] == pytest.approx(untrained[name], abs=1e-6)
-        }
+        same = {name for name in trained if abs(trained[name] - untrained[name]) < 1e-6}
         assert same == {name for name in trained if "uniform" in name}
     if spec.system == "agt":
         for figures in (trained, untrained):
-            for name, values in figures.items():
-                assert len(values) == (3 if name.startswith("gate") else 4), name
+            lengths = {name: len(values) for name, values in figures.items()}
+            assert lengths == {name: 3 if name.startswith("gate") else 4 for name in figures}
             assert all(0 <= value <= 1 for value in figures["gate"] + figures["spread"])
 
 
@@ -198,10 +187,9 @@ def test_figures_are_those_of_the_attention(measured):
             by_hand = -(alpha * alpha.log()).sum() / np.log(len(alpha))
             torch.testing.assert_close(entropy, by_hand, atol=1e-5, rtol=0)
     if spec.system == "iram":
+        found = look.figures["summary share, step 2"]
         by_hand = output.attention[:, 1, mask.shape[1] :].sum(1)
-        torch.testing.assert_close(
-            look.figures["summary share, step 2"], by_hand, atol=1e-5, rtol=0
-        )
+        torch.testing.assert_close(found, by_hand, atol=1e-5, rtol=0)
 
 
 def test_untrained_figures_are_those_of_the_weights_that_a_training_begins_with(measured):
@@ -219,17 +207,16 @@ def quick(system, **overrides):
     return RunSpec(system, "toy", "small", changes, device="cpu", threads=1, limit=100, test=False)
 
 
-def test_a_cut_is_what_is_read():
-    han = train(quick("han", text__max_sentences=1, text__max_words=2)).system
-    reading = han.read(OURS)
-    words = as_tokens(OURS, "untrained").tokens
-    assert reading.tokens == ("A", "tender") and reading.left_out == 7
-    assert [*reading.tokens, *reading.rest] == words
-    agt = train(quick("agt", text__max_tokens=5)).system
-    reading = agt.read(OURS)
-    assert reading.tokens == ("A", "tender", "film", ".", "The") and reading.left_out == 4
-    assert [*reading.tokens, *reading.rest] == words
-    assert reading.sentence_lengths == (4, 1)
+@pytest.mark.parametrize(
+    ("system", "cut", "lengths"),
+    [("han", {"text__max_sentences": 1, "text__max_words": 2}, (2,)),
+     ("agt", {"text__max_tokens": 5}, (4, 1))],
+)  # fmt: skip
+def test_a_cut_is_what_is_read(system, cut, lengths):
+    reading = train(quick(system, **cut)).system.read(OURS)
+    assert reading.sentence_lengths == lengths and len(reading.tokens) == sum(lengths)
+    assert [*reading.tokens, *reading.rest] == as_tokens(OURS).tokens
+    assert reading.left_out == 9 - sum(lengths)
 
 
 def test_two_blocks_have_figures_and_views_of_their_own():
@@ -247,12 +234,14 @@ def test_a_baseline_without_attention_has_none_to_measure(system, overrides):
     assert "attention" not in train(quick(system, **overrides)).record
 
 
-def test_irams_vocabulary_covers_all_splits_since_its_vectors_are_fixed():
-    done = train(quick("iram"))
+def test_irams_vocabulary_covers_all_splits_and_its_n_grams_are_those_of_its_words():
+    done = train(quick("iram", model__ngrams=50))
     rows = split_rows(done.corpus, 100)
     assert set(done.vocabulary.words) == {
         word for split in rows.values() for row in split["tokens"] for word in row
     }
+    table = done.model.ngrams_of_word
+    assert not table[:2].any() and table[2:].any(1).all()
 
 
 def test_fixed_word_vectors_outlast_training_and_weight_decay():
@@ -265,9 +254,7 @@ def test_fixed_word_vectors_outlast_training_and_weight_decay():
 @pytest.mark.parametrize("name", ["han", "sanet", "iram", "agt"])
 def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path):
     """Its vocabulary and word vectors are those of the file, before training and after it."""
-    spec = RunSpec(
-        name, "toy", "compact", {"training.epochs": 1}, device="cpu", threads=1, limit=40
-    )
+    spec = replace(quick(name), preset="compact", limit=40)
     system = train(spec).system
     vectors = load_vectors("reviews.100d")
     assert system.vocabulary == vectors.vocabulary
@@ -282,12 +269,6 @@ def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path
     loaded.load(tmp_path)
     text = "A Wonderful film, xyzzy!"
     assert np.array_equal(loaded.read(text).probabilities, system.read(text).probabilities)
-
-
-def test_irams_ngrams_are_those_of_its_words():
-    done = train(quick("iram", model__ngrams=50))
-    table = done.model.ngrams_of_word
-    assert not table[:2].any() and table[2:].any(1).all()
 
 
 @pytest.mark.parametrize("preset", ["s0-only", "layers-to-2", "mean"])
@@ -312,16 +293,14 @@ def test_the_simple_baseline_is_fitted_to_its_optimum():
     assert (first - second).abs().max() < 1e-3
 
 
-def test_a_fit_that_has_not_converged_is_an_error_and_no_record():
-    spec = RunSpec("tfidf", "toy", "words", {"training.most_iterations": 2}, threads=1)
-    with pytest.raises(TrainingError, match="not converged in 2 iterations"):
-        train(spec)
-
-
-def test_a_count_that_no_word_reaches_is_refused_by_name():
-    spec = RunSpec("tfidf", "toy", "words", {"model.minimum_documents": 540}, threads=1)
-    with pytest.raises(SpecError, match=r"model\.minimum_documents is 540"):
-        train(spec)
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [({"training.most_iterations": 2}, TrainingError, "not converged in 2 iterations"),
+     ({"model.minimum_documents": 540}, SpecError, r"model\.minimum_documents is 540")],
+)  # fmt: skip
+def test_a_fit_that_cannot_be_is_an_error_and_no_record(changes, error, says):
+    with pytest.raises(error, match=says):
+        train(RunSpec("tfidf", "toy", "words", changes, threads=1))
 
 
 def test_a_class_that_the_training_rows_lack_has_probability_zero():

@@ -63,11 +63,16 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(finished, tmp_path, monkeypatch):
-    """That run in ``runs/``, and an empty ``results/``."""
-    shutil.copytree(finished, tmp_path / "runs")
+def places(tmp_path, monkeypatch):
+    """``runs/`` and ``results/`` that are empty."""
     monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+
+
+@pytest.fixture
+def folder(finished, places):
+    """That run in ``runs/``."""
+    shutil.copytree(finished, records.RUNS)
     return records.RUNS / spec_of("agt").id
 
 
@@ -90,10 +95,8 @@ def test_a_recorded_network_is_the_trained_one_but_for_float16(published):
     difference = (logits(loaded.system, rows) - expected).abs().max()
     assert 0 < difference <= CLOSE * max(1, expected.abs().max())
     assert not loaded.model.training and loaded.vocabulary == done.vocabulary
-    assert loaded.record["test"] == done.record["test"]
     assert torch.equal(loaded.model.embedding.weight, done.model.embedding.weight)
-    parameters = [p for _, p in loaded.model.named_parameters()]
-    assert all(p.dtype == torch.float32 and p.device.type == "cpu" for p in parameters)
+    assert {(p.dtype, p.device.type) for p in loaded.model.parameters()} == {(torch.float32, "cpu")}
 
 
 def test_it_reads_a_text_without_any_dataset(published, no_network, monkeypatch):
@@ -144,15 +147,9 @@ def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for
     card = weights_path(spec.id).with_suffix(".md").read_text(encoding="utf-8")
     toy, sizes = catalog.CARDS["toy"], done.record["sizes"]
     for said in (
-        *(
-            spec.id,
-            spec.system,
-            toy.title,
-            toy.terms,
-            toy.citation,
-            f"{sizes['train']} training texts",
-        ),
+        *(spec.id, spec.system, toy.title, toy.terms, toy.citation),
         *(tiny.title, tiny.terms, tiny.citation, done.record["vectors"][0]["sha256"]),
+        f"{sizes['train']} training texts",
         f"{done.record['test']['accuracy']:.2%} of 200 texts",
         f"{records.kept_accuracy(done.record):.2%} in the run",
         f"of {sizes['validation']} texts; 0 of them get another class",
@@ -164,9 +161,8 @@ def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for
     assert len(set(names)) == len(names) == 13
 
 
-def test_a_card_says_when_the_test_half_was_left_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+@pytest.mark.usefixtures("places")
+def test_a_card_says_when_the_test_half_was_left_unread():
     spec = replace(spec_of("agt"), test=False, limit=200)
     train(spec, records.RUNS / spec.id)
     card = publish_weights(records.RUNS / spec.id).with_suffix(".md").read_text(encoding="utf-8")
@@ -175,24 +171,17 @@ def test_a_card_says_when_the_test_half_was_left_unread(tmp_path, monkeypatch):
 
 
 UNFIT = {
-    "a vocabulary of the corpus": (spec_of("agt", **{"text.vocabulary_from": "train"}), "'train'"),
-    "no vectors": (
-        spec_of("agt", **{"text.vectors": "none", "text.vocabulary_from": "train",
-                          "text.without_vector": "random"}), "'none'",
-    ),
-    "trained vectors": (spec_of("agt", **{"model.frozen": False}), "embedding.weight changed"),
-    "trained vectors of HAN": (
-        spec_of("han", **{"training.embedding_rate": 1}), "embedding.weight changed",
-    ),
+    "a vocabulary of the corpus": ({"text.vocabulary_from": "train"}, "'train'"),
+    "no vectors": ({"text.vectors": "none", "text.vocabulary_from": "train",
+                    "text.without_vector": "random"}, "'none'"),
+    "trained vectors": ({"model.frozen": False}, "embedding.weight changed"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("spec", "says"), UNFIT.values(), ids=UNFIT)
-def test_settings_that_do_not_suffice_are_refused_with_those_that_do(
-    spec, says, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+@pytest.mark.usefixtures("places")
+@pytest.mark.parametrize(("changes", "says"), UNFIT.values(), ids=UNFIT)
+def test_settings_that_do_not_suffice_are_refused_with_those_that_do(changes, says):
+    spec = spec_of("agt", **changes)
     train(spec, records.RUNS / spec.id)
     with pytest.raises(SpecError, match=says) as refused:
         publish_weights(records.RUNS / spec.id)
@@ -201,27 +190,24 @@ def test_settings_that_do_not_suffice_are_refused_with_those_that_do(
     assert not records.RESULTS.exists()
 
 
-def test_vectors_of_ones_own_are_refused(tmp_path):
+def test_vectors_of_ones_own_and_what_is_no_network_are_refused(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("film 1 2\ndull 3 4\n")
     with pytest.raises(SpecError, match=r"text.vectors is 'mine.txt@.*word vectors of the catalog"):
         weights.check_recordable(spec_of("agt", **{"text.vectors": str(path)}))
-
-
-def test_what_is_no_network_is_refused():
     with pytest.raises(SpecError, match="tfidf is no network"):
         weights.check_recordable(RunSpec("tfidf", "toy", "words"))
 
 
-@pytest.mark.parametrize(("limit", "value"), [("LARGEST", 10_000), ("CLOSE", 1e-9)])
-def test_too_large_or_too_different_and_nothing_is_kept(folder, monkeypatch, limit, value):
+@pytest.mark.parametrize(
+    ("limit", "value", "says"),
+    [("LARGEST", 10_000, "0.0 MB, and files of at most 0.01 MB"),
+     ("CLOSE", 1e-9, "its logits differ by up to")],
+)  # fmt: skip
+def test_too_large_or_too_different_and_nothing_is_kept(folder, monkeypatch, limit, value, says):
     before = (folder / "record.json").read_bytes()
     monkeypatch.setattr(weights, limit, value)
-    says = {
-        "LARGEST": "0.0 MB, and files of at most 0.01 MB",
-        "CLOSE": "its logits differ by up to",
-    }
-    with pytest.raises(DataError, match=says[limit]):
+    with pytest.raises(DataError, match=says):
         publish_weights(folder)
     assert files(records.RESULTS) == set() and (folder / "record.json").read_bytes() == before
     assert recorded_names() == []
@@ -253,19 +239,32 @@ def flipped(path):
     path.write_bytes(data)
 
 
-DAMAGES = {
-    "a changed bit": flipped,
-    "half": lambda path: path.write_bytes(path.read_bytes()[:1000]),
-    "empty": lambda path: path.write_bytes(b""),
-    "another network's": lambda path: save_file({"weight": torch.ones(2)}, path),
-}
+def with_tensors(change):
+    """A file of tensors whose dictionary is changed."""
+    return lambda path: save_file(change(load_file(path)), path)
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_file_is_named_with_what_to_do(folder, damage):
+OTHER, NOT_OURS = "is not the file that its record names", "does not hold this network"
+DAMAGES = {  # what happens to the file, whether the record names it so, and what is said
+    "a changed bit": (flipped, False, OTHER),
+    "half": (lambda path: path.write_bytes(path.read_bytes()[:1000]), False, OTHER),
+    "missing": (lambda path: path.unlink(), False, "cannot be read: No such file"),
+    "no tensors": (lambda path: path.write_bytes(b"\x80\x04N."), True, NOT_OURS),
+    "another network's": (with_tensors(lambda _: {"weight": torch.ones(2)}), True, NOT_OURS),
+    "wrong shape": (
+        with_tensors(lambda stored: stored | {"projection.weight": torch.ones(2, 2).half()}),
+        True, NOT_OURS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "named", "says"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_or_foreign_file_is_named_with_what_to_do(folder, damage, named, says):
     path = publish_weights(folder)
     damage(path)
-    with pytest.raises(DataError, match="is not the file that its record names") as refused:
+    if named:
+        change_record(folder.name, lambda record: record | {DIGEST: f"sha256:{file_digest(path)}"})
+    with pytest.raises(DataError, match=says) as refused:
         load_recorded(folder.name)
     for said in (str(path), "git checkout -- ", f"attention-course weights runs/{folder.name}"):
         assert said in str(refused.value)
@@ -273,40 +272,9 @@ def test_a_damaged_file_is_named_with_what_to_do(folder, damage):
     assert load_recorded(folder.name).system.read(OURS)
 
 
-def test_a_missing_file_is_named_with_what_to_do(folder):
-    path = publish_weights(folder)
-    path.unlink()
-    with pytest.raises(DataError, match=r"safetensors cannot be read: No such file.*git checkout"):
-        load_recorded(folder.name)
-
-
-def one_wrong_shape(path):
-    stored = load_file(path)
-    save_file(stored | {"projection.weight": torch.ones(2, 2).half()}, path)
-
-
-def one_too_few(path):
-    stored = load_file(path)
-    del stored["projection.weight"]
-    save_file(stored, path)
-
-
-FOREIGN = {
-    "no tensors": lambda path: path.write_bytes(b"\x80\x04N."),
-    "wrong shape": one_wrong_shape,
-    "too few": one_too_few,
-}
-
-
-@pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
-def test_a_foreign_file_that_a_record_names_is_one_error(folder, foreign):
-    path = publish_weights(folder)
-    foreign(path)
-    record = read_record(record_file(folder.name))
-    record[DIGEST] = f"sha256:{file_digest(path)}"
-    records.write_json(record_file(folder.name), record)
-    with pytest.raises(DataError, match="does not hold this network"):
-        load_recorded(folder.name)
+def change_record(name, change):
+    path = record_file(name)
+    records.write_json(path, change(read_record(path)))
 
 
 def test_other_settings_or_other_vectors_than_the_records_are_refused(folder, monkeypatch):
@@ -317,20 +285,17 @@ def test_other_settings_or_other_vectors_than_the_records_are_refused(folder, mo
         patch.setitem(known_systems()["agt"].presets, "small", changed)
         with pytest.raises(StaleRun, match=r"model\.hidden is 32, but the spec asks for 16"):
             load_recorded(folder.name)
-    path = record_file(folder.name)
-    record = read_record(path)
-    record["vectors"][0]["sha256"] = "0" * 64
-    records.write_json(path, record)
+    vectors = [read_record(record_file(folder.name))["vectors"][0] | {"sha256": "0" * 64}]
+    change_record(folder.name, lambda record: record | {"vectors": vectors})
     with pytest.raises(DataError, match="was trained with other vectors than tiny"):
         load_recorded(folder.name)
 
 
 def test_a_recorded_network_is_loaded_whatever_part_of_its_dataset_is_here(folder):
     publish_weights(folder)
-    path = record_file(folder.name)
-    record = read_record(path)
-    record["data"]["content"] = "0" * 64
-    records.write_json(path, record)
+    change_record(
+        folder.name, lambda record: record | {"data": record["data"] | {"content": "0" * 64}}
+    )
     assert load_recorded(folder.name).system.read(OURS)
 
 
@@ -341,20 +306,15 @@ def test_the_command_writes_them_or_says_in_one_sentence_why_not(folder, capsys)
     assert "nope" in capsys.readouterr().err
 
 
-COMMITTED = [record for record in load_records() if DIGEST in record]
-
-
-@pytest.mark.parametrize("record", COMMITTED, ids=lambda record: record["id"])
-def test_a_committed_network_can_be_loaded_and_reads(record, no_network, monkeypatch):
+def test_committed_networks_can_be_loaded_and_read_and_each_file_has_its_record(
+    no_network, monkeypatch
+):
     monkeypatch.setattr(records, "RESULTS", REPOSITORY / "results")  # not those made here
-    done = load_recorded(record["id"])
-    assert read_text(done, OURS).probabilities.sum() == pytest.approx(1)
-    assert weights_path(record["id"]).stat().st_size <= LARGEST
-    card = weights_path(record["id"]).with_suffix(".md").read_text(encoding="utf-8")
-    assert record[DIGEST] in card
-
-
-def test_committed_weights_are_those_of_records():
+    committed = {r["id"]: r for r in load_records() if DIGEST in r}
     paths = (REPOSITORY / "results" / "weights").glob("*")
-    expected = {f"{record['id']}.{end}" for record in COMMITTED for end in ("safetensors", "md")}
+    expected = {f"{name}.{end}" for name in committed for end in ("safetensors", "md")}
     assert {path.name for path in paths} == expected
+    for name, record in committed.items():
+        assert read_text(load_recorded(name), OURS).probabilities.sum() == pytest.approx(1), name
+        assert weights_path(name).stat().st_size <= LARGEST, name
+        assert record[DIGEST] in weights_path(name).with_suffix(".md").read_text(encoding="utf-8")

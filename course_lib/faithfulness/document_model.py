@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import datasets
@@ -80,11 +81,8 @@ class DocumentModel:
         IRAM's vectors are what its LSTM reads before the highway, so n-grams belong to them.
         ``ValueError`` for ``detached`` without any attention.
         """
-
-        def found(some: list[Document], places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-            return self._gradients(some, np.asarray(classes)[places], scale, detached)
-
-        return self._in_batches(documents, found, "gradients")
+        found = partial(self._gradients, scale=scale, detached=detached)
+        return self._in_batches("gradients", found, documents, np.asarray(classes))
 
     def attention_gradients(
         self, documents: Sequence[Document], classes: np.ndarray
@@ -94,11 +92,8 @@ class DocumentModel:
         They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
         slope counts what passes through them. ``ValueError`` without any attention.
         """
-
-        def found(some: list[Document], places: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-            return self._attention_gradients(some, np.asarray(classes)[places])
-
-        return self._in_batches(documents, found, "attention gradients")
+        found = self._attention_gradients
+        return self._in_batches("attention gradients", found, documents, np.asarray(classes))
 
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
         """Each of the family's reductions of attention to words, by name: an importance vector per
@@ -111,7 +106,7 @@ class DocumentModel:
         """The probabilities that a call gives, and ``attention``, of the same pass."""
 
         @torch.inference_mode()
-        def found(some: list[Document], _: np.ndarray) -> list[tuple[np.ndarray, dict]]:
+        def found(some: list[Document]) -> list[tuple[np.ndarray, dict]]:
             self._model()
             tokens, mask = self._batch(some)
             output = self.system.forward(tokens, mask)
@@ -120,7 +115,7 @@ class DocumentModel:
             each = [{name: part[n] for name, part in parts.items()} for n in range(len(some))]
             return list(zip(_probabilities(output.logits), each, strict=True))
 
-        per_document = self._in_batches(documents, found, "attention")
+        per_document = self._in_batches("attention", found, documents)
         names = per_document[0][1] if per_document else ()
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
@@ -135,14 +130,14 @@ class DocumentModel:
         seen: list[Tensor] = []
 
         @torch.inference_mode()
-        def found(some: list[Document], _: np.ndarray) -> list[np.ndarray]:
+        def found(some: list[Document]) -> list[np.ndarray]:
             tokens, mask = self._batch(some)
             self._model()(tokens, mask)
             return _of_words(seen[-1], mask)
 
         handle = self.system.see_states(seen.append)
         try:
-            return self._in_batches(documents, found, "states")
+            return self._in_batches("states", found, documents)
         finally:
             handle.remove()
 
@@ -194,13 +189,20 @@ class DocumentModel:
             raise ValueError("this network has no attention")
         return weights, output
 
-    def _in_batches(self, documents: Sequence[Document], found: Any, what: str) -> list[Any]:
-        """``found(documents, places)`` of each batch, in the order of the documents."""
+    def _in_batches(
+        self,
+        what: str,
+        found: Callable[..., list[Any]],
+        documents: Sequence[Document],
+        *classes: np.ndarray,
+    ) -> list[Any]:
+        """``found`` of each batch of documents, and their classes, in the order of the documents;
+        a bar says ``what``."""
         lengths = np.array([len(words_of(document)) for document in documents])
         results: list[Any] = [None] * len(documents)
         with tqdm(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
             for places in length_batches(lengths):
-                some = found([documents[place] for place in places], places)
+                some = found([documents[place] for place in places], *(j[places] for j in classes))
                 for place, result in zip(places, some, strict=True):
                     results[place] = result
                 bar.update(len(places))

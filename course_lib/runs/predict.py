@@ -6,7 +6,6 @@ command goes on where it was stopped.
 """
 
 import argparse
-import csv
 import json
 import shutil
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 from course_lib.data.custom import unchanged_digest
@@ -34,7 +34,7 @@ from course_lib.training.devices import choose_device
 
 HEAVIEST = 5  # words of a text
 PART = 1000  # rows that are kept together
-FORMS = (".csv", ".parquet")
+FORMS = {".csv": pyarrow.csv.CSVWriter, ".parquet": pq.ParquetWriter}
 DIGITS = 6
 
 
@@ -70,8 +70,12 @@ def predict_file(
             pq.write_table(table, temporary)
         done += 1
     written = sorted(parts.glob("*.parquet"))
-    with atomic_path(to) as temporary:
-        count = _join(written, temporary, schema)
+    count = 0
+    with atomic_path(to) as temporary, FORMS[to.suffix.lower()](temporary, schema) as file:
+        for part in written:
+            table = _read_part(part, schema)
+            file.write_table(table)
+            count += len(table)
     shutil.rmtree(parts)
     return count
 
@@ -87,9 +91,10 @@ def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any
     classes = predicted_classes(probabilities)
     for (number, _), row, chosen, (words, shares) in zip(chunk, probabilities, classes, weights):
         answer = {"row": number, "class": system.classes[chosen]}
-        answer |= {f"P({name})": p for name, p in zip(system.classes, row.tolist())}
-        for place, at in enumerate(np.argsort(-np.asarray(shares), kind="stable")[:HEAVIEST], 1):
-            answer |= {f"word {place}": words[at], f"weight {place}": float(shares[at])}
+        answer |= {f"P({name})": p for name, p in zip(system.classes, row.round(DIGITS).tolist())}
+        heaviest = np.argsort(-np.asarray(shares), kind="stable")[:HEAVIEST]
+        for place, at in enumerate(heaviest, start=1):
+            answer |= {f"word {place}": words[at], f"weight {place}": shares[at].round(DIGITS)}
         yield answer
 
 
@@ -97,18 +102,9 @@ def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
     """Probabilities ``(texts, classes)``, and each text's words with their weights."""
     model = DocumentModel(system)
     documents = kept if system.reads_sentences else [words_of(each) for each in kept]
-    probabilities = np.empty((len(kept), len(system.classes)))
-    weights: list[tuple] = [((), ())] * len(kept)
-    filled = [place for place, document in enumerate(documents) if document]
-    if empty := [place for place, document in enumerate(documents) if not document]:
-        probabilities[empty] = model([documents[place] for place in empty])
-    if filled:
-        some = [documents[place] for place in filled]
-        probabilities[filled], attention = model.answers(some)
-        if "attention" in attention:
-            for place, document, shares in zip(filled, some, attention["attention"], strict=True):
-                weights[place] = words_of(document), shares
-    return probabilities, weights
+    probabilities, attention = model.answers(documents)
+    shares = attention.get("attention", [()] * len(documents))
+    return probabilities, list(zip(map(words_of, documents), shares, strict=True))
 
 
 def _begun(parts: Path, about: dict[str, Any]) -> int:
@@ -134,22 +130,6 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
     return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *words])
 
 
-def _join(parts: list[Path], target: Path, schema: pa.Schema) -> int:
-    """Write all parts into one file, one part at a time in memory; returns how many rows."""
-    if target.suffix.lower() == ".parquet":
-        with pq.ParquetWriter(target, schema) as file:
-            return sum(_written(file, _read_part(part, schema)) for part in parts)
-    count = 0
-    with target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(schema.names)
-        for part in parts:
-            for row in _read_part(part, schema).to_pylist():
-                writer.writerow(map(_shown, row.values()))
-                count += 1
-    return count
-
-
 def _read_part(part: Path, schema: pa.Schema) -> pa.Table:
     """The rows of a part; ``DataError`` if it is no part of these predictions."""
     try:
@@ -159,15 +139,6 @@ def _read_part(part: Path, schema: pa.Schema) -> pa.Table:
     if table.schema != schema:
         raise DataError(f"{part} has other columns: delete {part.parent}")
     return table
-
-
-def _written(file: pq.ParquetWriter, table: pa.Table) -> int:
-    file.write_table(table)
-    return len(table)
-
-
-def _shown(value: Any) -> Any:
-    return round(value, DIGITS) if isinstance(value, float) else value
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

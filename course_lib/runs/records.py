@@ -16,8 +16,8 @@ from course_lib.data.catalog import card
 from course_lib.data.corpus import prepared_content
 from course_lib.files import REPOSITORY, atomic_path
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
-from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.spec import LATER, RunSpec, identity_of
+from course_lib.runs.settings import SpecError, flat_settings
+from course_lib.runs.spec import BESIDE_SETTINGS, LATER, RunSpec, identity_of
 from course_lib.training.parallel import processes
 
 RUNS = REPOSITORY / "runs"
@@ -95,8 +95,9 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
             raise KeyError(*missing)
         if not isinstance(record["data"]["content"], str):
             raise TypeError("data.content is no digest")
-        for part, values in later_settings(spec.settings()).items():
-            record["settings"][part] = values | record["settings"].get(part, {})
+        for address in filter(flat_settings(spec.settings()).__contains__, LATER):
+            part, name = address.split(".")
+            record["settings"].setdefault(part, {}).setdefault(name, LATER[address])
         if record["identity"] != identity_of(record["spec"], record["settings"]):
             raise ValueError("its identity is not that of its settings")
         if ended:
@@ -112,20 +113,10 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
 
 def _check_results(record: dict[str, Any]) -> None:
     """Raise ``KeyError`` or ``ValueError`` unless accuracies are there, and are shares."""
-    found = [record["test"]] if record["spec"]["test"] else []
-    found += [{"accuracy": kept_accuracy(record)}] if "epochs" in record else [record["validation"]]
-    for metrics in found:
-        if not 0 <= metrics["accuracy"] <= 1:  # NaN is not
-            raise ValueError(f"its accuracy is {metrics['accuracy']}")
-
-
-def later_settings(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Which of ``LATER`` a system with these settings has, part by part."""
-    return {
-        part: {name: values[name] for name in values.keys() & has.keys()}
-        for part, has in asdict(settings).items()
-        if (values := LATER.get(part))
-    }
+    tested = [record["test"]["accuracy"]] if record["spec"]["test"] else []
+    for accuracy in (kept_accuracy(record), *tested):
+        if not 0 <= accuracy <= 1:  # NaN is not
+            raise ValueError(f"its accuracy is {accuracy}")
 
 
 def check_record(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
@@ -140,27 +131,18 @@ def check_settings(record: dict[str, Any], spec: RunSpec, where: Path) -> None:
     if record["identity"] == spec.identity:
         return
     actual, expected = (
-        {name: values[name] for name in ("system", "dataset", "limit", "seed", "test")}
+        {name: values[name] for name in BESIDE_SETTINGS}
         for values in (record["spec"], asdict(spec))
     )
     if actual["system"] == expected["system"]:  # else they have other settings anyway
         actual |= flat_settings(record["settings"])
-        expected |= flat_settings(asdict(spec.settings()))
+        expected |= flat_settings(spec.settings())
     changes = "; ".join(
         f"{name} is {actual.get(name)!r}, but the spec asks for {expected.get(name)!r}"
         for name in {**actual, **expected}
         if actual.get(name) != expected.get(name)
     )
     raise StaleRun(f"{where} holds another run: {changes}. Move it or delete it.")
-
-
-def flat_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Recorded settings by address."""
-    return {
-        f"{part}.{name}": value
-        for part, values in settings.items()
-        for name, value in values.items()
-    }
 
 
 def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
@@ -261,7 +243,10 @@ def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:
-    """Validation accuracy, in [0, 1], of a run's best epoch; optimistic, see ``KEPT_EPOCH``."""
+    """Validation accuracy, in [0, 1], of a run's best epoch; optimistic, see ``KEPT_EPOCH``. Of a
+    system without epochs, that of its fit."""
+    if "epochs" not in record:
+        return record["validation"]["accuracy"]
     return record["epochs"][record["best_epoch"] - 1]["validation_accuracy"]
 
 
@@ -274,8 +259,7 @@ def largest_class(record: dict[str, Any]) -> float:
 def outcome(record: dict[str, Any]) -> str:
     """How good a run's predictions are, in words."""
     if "test" not in record:
-        kept = kept_accuracy(record) if "epochs" in record else record["validation"]["accuracy"]
-        return f"accuracy on the validation texts: {kept:.1%}"
+        return f"accuracy on the validation texts: {kept_accuracy(record):.1%}"
     test, texts = record["test"], record["sizes"]["test"]
     return (
         f"accuracy on {texts:,} test texts: {test['accuracy']:.1%} "

@@ -3,13 +3,12 @@
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from course_lib.checking import check_choice
 from course_lib.data.config import TextConfig
 
-PARTS = ("text", "model", "training", "control")
 ATTENTION_WEIGHTS = ("learned", "uniform", "untrained")
 
 
@@ -45,9 +44,13 @@ class Settings:
     control: ControlConfig = ControlConfig()
 
 
-def addresses(settings: Settings) -> list[str]:
-    """The address of every setting, as used in overrides, such as ``"model.hidden"``."""
-    return [f"{part}.{field.name}" for part in PARTS for field in fields(getattr(settings, part))]
+def flat_settings(settings: Settings | Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Every setting, or every recorded one, by the address that overrides use for it, such as
+    ``"model.hidden"``."""
+    parts = asdict(settings) if isinstance(settings, Settings) else settings
+    return {
+        f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()
+    }
 
 
 def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
@@ -56,16 +59,16 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
     A whole number for a float field becomes a float, so that 0 and 0.0 are the same run.
     ``SpecError`` for an unknown address, or a value that the part refuses.
     """
-    valid_addresses = addresses(settings)
+    usual = flat_settings(settings)
     changes: dict[str, dict[str, Any]] = {}
     for address, value in overrides.items():
-        if address not in valid_addresses:
-            near = [name for name in valid_addresses if name.endswith(f".{address}")]
-            near = near or difflib.get_close_matches(str(address), valid_addresses, n=1)
-            hint = f"do you mean {near[0]}?" if near else f"there are: {', '.join(valid_addresses)}"
+        if address not in usual:
+            near = [name for name in usual if name.endswith(f".{address}")]
+            near = near or difflib.get_close_matches(str(address), usual, n=1)
+            hint = f"do you mean {near[0]}?" if near else f"there are: {', '.join(usual)}"
             raise SpecError(f"no setting {address!r}; {hint}")
         part, _, name = address.partition(".")
-        if type(value) is int and type(getattr(getattr(settings, part), name)) is float:
+        if type(value) is int and type(usual[address]) is float:
             value = float(value)
         changes.setdefault(part, {})[name] = value
     for part, values in changes.items():
@@ -78,15 +81,8 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
 
 def differences(settings: Settings, usual: Settings) -> dict[str, Any]:
     """The settings, by address, that differ from ``usual``, in a fixed order."""
-    pairs = {address: (value_of(settings, address), value_of(usual, address))
-             for address in addresses(settings)}  # fmt: skip
-    return {address: value for address, (value, before) in pairs.items() if value != before}
-
-
-def value_of(settings: Settings, address: str) -> Any:
-    """One setting by its address."""
-    part, _, name = address.partition(".")
-    return getattr(getattr(settings, part), name)
+    before = flat_settings(usual)
+    return {name: value for name, value in flat_settings(settings).items() if value != before[name]}
 
 
 def in_words(address: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,7 +11,14 @@ from course_lib.data.catalog import CARDS, card
 from course_lib.data.custom import CUSTOM, NOT_IN_NAMES
 from course_lib.data.custom_data import named_texts
 from course_lib.data.vector_store import named_vectors
-from course_lib.runs.settings import Settings, SpecError, differences, in_words, with_overrides
+from course_lib.runs.settings import (
+    Settings,
+    SpecError,
+    differences,
+    flat_settings,
+    in_words,
+    with_overrides,
+)
 from course_lib.runs.systems import known_systems
 
 VECTORS = "text.vectors"
@@ -25,11 +33,12 @@ LONGEST_ID = 60  # characters
 # Settings that are younger than some records, and what those runs did. An identity leaves these
 # values out, so that it stays what it was before the setting existed.
 LATER = {
-    "text": {"without_vector": "random"},
-    "model": {"xavier": False},
-    "training": {"halve_after": 0},
-    "control": {"attention_weights": "learned"},
+    "text.without_vector": "random",
+    "model.xavier": False,
+    "training.halve_after": 0,
+    "control.attention_weights": "learned",
 }
+BESIDE_SETTINGS = ("system", "dataset", "limit", "seed", "test")  # what else decides a result
 
 
 @dataclass(frozen=True)
@@ -80,16 +89,13 @@ class RunSpec:
         settings = self.settings()
         sizes = self._sizes()
         rows = sum(sizes["train"])
-        if type(self.seed) is not int or not 0 <= self.seed < 2**32:
-            raise SpecError(f"seed takes a whole number from 0 to 2³² − 1, got {self.seed!r}")
-        if type(self.threads) is not int or self.threads < 1:
-            raise SpecError(f"threads takes a whole number from 1, got {self.threads!r}")
+        self._check("seed", "a whole number from 0 to 2³² − 1", range(2**32))
+        self._check("threads", "a whole number from 1", range(1, sys.maxsize))
+        self._check("test", "True or False", (True, False))
+        if self.limit is not None:
+            self._check("limit", f"20 to {rows} training rows", range(20, rows + 1))
         if not isinstance(self.device, str):
             raise SpecError(f"device takes a name, got {self.device!r}")
-        if type(self.test) is not bool:
-            raise SpecError(f"test takes True or False, got {self.test!r}")
-        if self.limit is not None and (type(self.limit) is not int or not 20 <= self.limit <= rows):
-            raise SpecError(f"limit takes 20 to {rows} training rows, got {self.limit!r}")
         rows = self.limit or rows
         if "validation" not in sizes:
             share = settings.text.validation_share
@@ -101,6 +107,12 @@ class RunSpec:
                 )
             rows -= held_out
         known_systems()[self.system].check(settings, rows)
+
+    def _check(self, name: str, takes: str, values: range | tuple[bool, ...]) -> None:
+        """Raise ``SpecError`` unless a field is one of these, of their own type."""
+        value = getattr(self, name)
+        if type(value) is not type(values[0]) or value not in values:
+            raise SpecError(f"{name} takes {takes}, got {value!r}")
 
     def _sizes(self) -> dict[str, tuple[int, ...]]:
         """The rows of each class in each split; ``SpecError`` lists the datasets there are."""
@@ -143,13 +155,9 @@ def identity_of(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     The preset is left out, since its name can change while its settings stay, and so are device and
     threads, on which the result depends only in its last digits.
     """
-    chosen = {
-        f"{part}.{name}": value
-        for part, values in settings.items()
-        for name, value in values.items()
-        if LATER.get(part, {}).get(name, ...) != value
-    }
-    what = {name: spec[name] for name in ("system", "dataset", "limit", "seed", "test")}
+    every = flat_settings(settings)
+    chosen = {name: value for name, value in every.items() if LATER.get(name, ...) != value}
+    what = {name: spec[name] for name in BESIDE_SETTINGS}
     return f"sha256:{digest_of(what | {'settings': chosen})}"
 
 

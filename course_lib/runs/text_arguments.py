@@ -18,20 +18,16 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--words", choices=OFFERED, help="how texts become words (english)")
 
 
-def columns_of(options: argparse.Namespace) -> Columns:
-    """What these arguments say."""
-    return Columns(
+def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
+    """The name of a dataset for a spec; of texts of one's own, what was found in them is told on
+    stderr. ``SpecError`` for columns of a dataset that is no file."""
+    columns = Columns(
         options.text or DEFAULT.text,
         options.label or DEFAULT.label,
         options.encoding,
         options.words or DEFAULT.tokeniser,
     )
-
-
-def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
-    """The name of a dataset for a spec; of texts of one's own, what was found in them is told on
-    stderr. ``SpecError`` for columns of a dataset that is no file."""
-    name = named_texts(dataset, columns=columns_of(options))
+    name = named_texts(dataset, columns=columns)
     if CUSTOM.fullmatch(name) and dataset != name:
         print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
     elif given := [x for x in ("text", "label", "encoding", "words") if getattr(options, x)]:

@@ -18,8 +18,8 @@ import pandas as pd
 import yaml
 
 from course_lib.metrics.classification import sampling_error
-from course_lib.runs.records import KEPT_EPOCH, flat_settings, kept_accuracy, load_records
-from course_lib.runs.settings import in_words
+from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, load_records
+from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec, identity_of
 
 Record = dict[str, Any]

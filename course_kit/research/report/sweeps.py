@@ -20,7 +20,7 @@ from course_kit.research.report.frames import (
     to_markdown,
 )
 from course_lib.runs.records import kept_accuracy
-from course_lib.runs.settings import value_of
+from course_lib.runs.settings import flat_settings
 from course_lib.views.panels import dot_panels
 
 PANELS = ("validation accuracy", "overlap", "cosine", "last step on summaries")
@@ -67,7 +67,7 @@ def steps_sweep(
 
 def planned_values(group: str, address: str) -> list[float]:
     """The values of a setting that a group of the grid plans, in increasing order."""
-    return sorted({value_of(spec.settings(), address) for spec in choose([group])})
+    return sorted({flat_settings(spec.settings())[address] for spec in choose([group])})
 
 
 def mean_figures(group: Group) -> dict[str, float]:

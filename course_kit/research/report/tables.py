@@ -3,7 +3,6 @@
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,8 @@ from course_kit.research.report.frames import (
 from course_lib.data.catalog import CARDS
 from course_lib.data.custom import CUSTOM
 from course_lib.files import REPOSITORY
-from course_lib.runs.records import flat_settings, kept_accuracy, largest_class
-from course_lib.runs.settings import in_words
+from course_lib.runs.records import kept_accuracy, largest_class
+from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems.sanet_system import BASE
 
@@ -327,7 +326,7 @@ def _change(spec: RunSpec, first: RunSpec) -> str:
     model, other = (spec.system, spec.preset), (first.system, first.preset)
     changed = [f"`{' '.join(model)}`"] if model != other else []
     changed += [f"`{spec.dataset}`"] if spec.dataset != first.dataset else []
-    values, before = (flat_settings(asdict(run.settings())) for run in (spec, first))
+    values, before = (flat_settings(run.settings()) for run in (spec, first))
     changed += [
         f"`{address}` = {values[address]}"
         for address in {**spec.overrides, **first.overrides}
