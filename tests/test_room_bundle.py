@@ -14,6 +14,7 @@ import pytest
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
+from javascript import TESTS
 from test_room_networks import near, spread_out
 
 from course_kit.exercises import show_javascript
@@ -27,7 +28,7 @@ from course_lib.data.vectors import all_but_the_top, common_part
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.faithfulness import kendall, leave_one_out
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.files import REPOSITORY, DataError
+from course_lib.files import DataError
 from course_lib.runs.run import Run
 from course_lib.runs.systems import known_systems
 
@@ -68,14 +69,15 @@ def runs():
 
 @pytest.fixture
 def talk(node_program, tmp_path):
-    """``talk(bundle, messages)``: what the worker of a loaded bundle posts."""
+    """``talk(bundle, messages)``: what the engine, one script in a worker, posts."""
 
     def answered(packed, *messages):
-        path = tmp_path / "bundle"
-        path.write_text(packed)
+        files = {"engine.js": script(), "bundle": packed}
+        for name, text in files.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
         lines = "".join(json.dumps(message) + "\n" for message in messages)
         done = subprocess.run(
-            [node_program, str(REPOSITORY / "tests/js/conversation.mjs"), str(path)],
+            [node_program, TESTS / "conversation.mjs", *(tmp_path / name for name in files)],
             input=lines, capture_output=True, text=True, encoding="utf-8",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -325,24 +327,9 @@ def test_what_the_engine_cannot_compute_is_refused(name, options, told):
 
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
-WORKER = """
-const {{ readFileSync }} = require("fs");
-class WorkerGlobalScope {{}}
-const posted = [];
-const self = Object.assign(new WorkerGlobalScope(), {{ postMessage: (one) => posted.push(one) }});
-const own = {{ self, WorkerGlobalScope, performance, setTimeout, atob, TextDecoder }};
-const web = {{ Blob, Response, DecompressionStream }};
-require("vm").runInNewContext(readFileSync({script}, "utf8"), {{ ...own, ...web }});
-(async () => {{
-  await self.onmessage({{ data: {{ type: "load", bundle: readFileSync({bundle}, "utf8") }} }});
-  await self.onmessage({{ data: {{ type: "read", id: 1, text: "the film" }} }});
-  console.log(posted.map(({{ type }}) => type).join(" "));
-}})();
-"""
 
 
-def test_the_engine_is_one_script_that_answers_in_a_worker(runs, node, tmp_path):
-    """Its parts in order of their imports, and no name twice."""
+def test_the_engine_is_its_parts_in_the_order_of_their_imports_and_no_name_twice():
     parts = [path.stem for path in paths()]
     assert sorted(parts) == sorted(path.stem for path in FOLDER.glob("*.js"))
     for path in paths():
@@ -351,11 +338,6 @@ def test_the_engine_is_one_script_that_answers_in_a_worker(runs, node, tmp_path)
     defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
     names = sorted(defined.findall(script()))
     assert all(a != b for a, b in pairwise(names)) and len(names) > 50
-    whole, packed = tmp_path / "engine.js", tmp_path / "bundle"
-    whole.write_text(script(), encoding="utf-8")
-    packed.write_text(bundle(runs))
-    program = WORKER.format(script=json.dumps(str(whole)), bundle=json.dumps(str(packed)))
-    assert node("--eval", program).stdout.split() == ["ready"] + ["reading"] * len(FAMILIES)
 
 
 def test_a_lesson_shows_one_function_of_the_engine_folded(monkeypatch):

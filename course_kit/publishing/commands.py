@@ -15,8 +15,6 @@ from course_lib.cli import Command, command_of
 from course_lib.files import REPOSITORY
 from course_lib.profile import profile_from_environment
 
-LESSONS = ("notebooks/[0-9]*.ipynb", "notebooks/experiments/your_own_text.ipynb")
-REPORTS = ("notebooks/experiments/report.ipynb", "notebooks/experiments/extensions.ipynb")
 # One process for each core, and each file, so each notebook and its kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
@@ -138,8 +136,9 @@ def _test_arguments(parser: argparse.ArgumentParser) -> None:
 
 def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
-    patterns = (*LESSONS, *REPORTS) if options.all else LESSONS
-    checked = sorted(str(path) for pattern in patterns for path in REPOSITORY.glob(pattern))
+    lessons = publishing.lessons
+    checked = [*lessons.lesson_paths(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
+    checked += lessons.REPORTS if options.all else ()
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}
     smoke = one_thread | {"COURSE_PROFILE": "smoke"}
@@ -149,7 +148,7 @@ def test(options: argparse.Namespace) -> int:
         ("ruff format", ("ruff", "format", "--check"), {}),
         ("spelling", ("codespell_lib",), {}),
         ("tests", ("pytest", *EACH_CORE, *lane), one_thread),
-        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *checked), smoke),
+        ("notebooks", ("pytest", "--nbval-lax", *EACH_CORE, *map(str, checked)), smoke),
     ):
         print(f"{name} …", flush=True)
         start = time.perf_counter()
