@@ -217,6 +217,17 @@ def test_slips_of_several_inputs_and_results_are_named():
     assert judge(made, lambda a: a <= 0).sentence.startswith("value is turned round")
 
 
+@pytest.mark.parametrize("rounding", [-1e-7, 0.0, 1e-7])
+def test_of_differences_that_only_rounding_tells_apart_the_first_is_named(rounding):
+    right, wrong = torch.tensor([[0.5, 0.5], [0.2, 0.8]]), torch.tensor([[0.5, 0.5], [0.3, 0.7]])
+    wrong[1, 1] += rounding
+    said = judge(numbers(lambda a: right, (A,)), lambda a: wrong).sentence
+    assert said.startswith("value at (1, 0) is 0.3, expected 0.2.")
+    wrong[1, 1] = torch.nan
+    said = judge(numbers(lambda a: right, (A,)), lambda a: wrong).sentence
+    assert said.startswith("value at (1, 1) is nan, expected 0.8.")
+
+
 def test_a_slip_must_explain_every_case_and_gives_way_to_the_exercises_own_words():
     def half_of_one(a):
         return a / 2 if a[0, 0] == 1 else 3 * a

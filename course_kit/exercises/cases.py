@@ -1,5 +1,6 @@
 """Inputs for a checker, from small to large, the same at every call."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,12 +45,60 @@ class CaseResult:
         return bool(self.remark) or self.wrong is not None
 
 
+Inputs = tuple[Any, ...]
+Kinds = dict[str, Inputs]
+
+
+class Count(int):
+    """A number in a description: ``f"{Count(2):row}"`` is ``2 rows``."""
+
+    def __format__(self, noun: str) -> str:
+        return plural(self, noun) if noun else str(int(self))
+
+
+def cases(
+    size: str,
+    sizes: Iterable[Sequence[int]],
+    make: Callable[..., Inputs | Kinds],
+    ordinary: int | None = None,
+) -> Callable[[], list[Case]]:
+    """A checker's cases, in several sizes.
+
+    ``make`` takes the numbers of a size and gives its inputs, or several inputs by what is special
+    about them; the first ``ordinary`` of these come, in all sizes, before the others. ``size`` says
+    the numbers in words, as ``"{:row} of {:word}, {} wide"``.
+    """
+
+    def build() -> list[Case]:
+        parts: tuple[list[Case], list[Case]] = ([], [])
+        for numbers in sizes:
+            made, words = make(*numbers), size.format(*map(Count, numbers))
+            kinds = made if isinstance(made, dict) else {"": made}
+            for place, (kind, inputs) in enumerate(kinds.items()):
+                later = ordinary is not None and place >= ordinary
+                parts[later].append(Case(f"{words}, {kind}" if kind else words, inputs))
+        return parts[0] + parts[1]
+
+    return build
+
+
+def named(kinds: Kinds) -> list[Case]:
+    """Cases by their descriptions."""
+    return [Case(description, inputs) for description, inputs in kinds.items()]
+
+
 def generator(*numbers: int) -> torch.Generator:
     """A random generator that depends on these numbers alone."""
     seed = 0
     for number in numbers:
         seed = 1009 * seed + number
     return torch.Generator().manual_seed(seed)
+
+
+def normal(numbers: Iterable[int], *shapes: Sequence[int]) -> list[Tensor]:
+    """Standard normal tensors of these shapes, drawn one after the other from one generator."""
+    source = generator(*numbers)
+    return [torch.randn(shape, generator=source) for shape in shapes]
 
 
 def ragged(rows: int, length: int) -> Tensor:
@@ -61,6 +110,13 @@ def ragged(rows: int, length: int) -> Tensor:
     if rows == 1:
         lengths[:] = (length + 1) // 2
     return torch.arange(length) < lengths.unsqueeze(1)
+
+
+def masks(rows: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Masks ``(rows, length)``: all real, some padded, all real but the last row."""
+    real = torch.ones(rows, length, dtype=torch.bool)
+    last = torch.arange(rows).unsqueeze(1) == rows - 1
+    return real, ragged(rows, length), real & ~last
 
 
 def plural(count: int, noun: str) -> str:

@@ -53,3 +53,9 @@ def same(yours: Any, expected: Any) -> bool:
 def close(yours: Tensor, expected: Tensor) -> Tensor:
     """Where two tensors of one shape agree up to ``TOLERANCE``."""
     return torch.isclose(yours, expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+
+
+def largest(values: Tensor) -> tuple[int, ...]:
+    """Where the largest value stands; of those that only rounding tells apart, the first."""
+    alike = torch.isclose(values, values.max(), rtol=TOLERANCE, atol=0)
+    return tuple(alike.nonzero()[0].tolist())

@@ -17,7 +17,7 @@ from torch import Tensor
 from course_kit.exercises import feedback
 from course_kit.exercises.case_figure import case_figure, drawable
 from course_kit.exercises.cases import Case, CaseResult
-from course_kit.exercises.comparison import close, is_number, is_readable, parts, same
+from course_kit.exercises.comparison import close, is_number, is_readable, largest, parts, same
 from course_kit.exercises.relations import relation
 from course_lib.views import plots
 
@@ -304,7 +304,7 @@ def _difference(checker: Checker, result: CaseResult) -> str:
     if not drawable(expected) or not isinstance(expected, Tensor):
         return feedback.difference(result.given, name, yours, expected)
     off = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
-    place = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+    place = largest(off)
     return f"{name} at {place} is {yours[place]:.4g}, expected {expected[place]:.4g}."
 
 

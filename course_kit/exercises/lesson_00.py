@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural
+from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, generator, plural
 from course_kit.exercises.judge import Checker
 
 
@@ -14,17 +14,13 @@ def _entropy(weights: Tensor) -> Tensor:
     return torch.special.entr(weights).sum()
 
 
-def _weight_cases() -> list[Case]:
-    cases = []
-    for words in (1, 2, 3, 5, 10, 30, 200):
-        random = torch.randn(words, generator=generator(words)).mul(2).softmax(0)
-        padded = torch.cat([random, torch.zeros(3)])
-        cases += [
-            Case(f"{plural(words, 'word')}, all alike", (torch.full((words,), 1 / words),)),
-            Case(f"{plural(words, 'word')}, weighed at random", (random,)),
-            Case(f"{plural(words, 'word')}, and three of padding", (padded,)),
-        ]
-    return cases
+def _weights(words: int) -> Kinds:
+    random = torch.randn(words, generator=generator(words)).mul(2).softmax(0)
+    return {
+        "all alike": (torch.full((words,), 1 / words),),
+        "weighed at random": (random,),
+        "and three of padding": (torch.cat([random, torch.zeros(3)]),),
+    }
 
 
 def _about_concentration(result: CaseResult) -> str | None:
@@ -44,7 +40,7 @@ check_effective_words = Checker(
     about="""``f(weights)``, ``(words,)`` that sum to 1 → exp of their entropy, 0 · log 0 being
     0.""",
     reference=lambda weights: _entropy(weights).exp(),
-    cases=_weight_cases,
+    cases=cases("{:word}", ((1,), (2,), (3,), (5,), (10,), (30,), (200,)), _weights),
     returns=("effective",),
     start="-(weights * weights.log()).sum(): what is that for four words of 0.25?",
     shapes="one number for the sentence, so sum over its words",
@@ -73,20 +69,16 @@ def _top(words: list[str], weights: Tensor, k: int) -> list[str]:
     return [words[place] for place in order[:k]]
 
 
-def _top_cases() -> list[Case]:
-    text = ["thin", "plot", "but", "a", "fine", "cast", "and", "a", "fine", "end", "to", "it"]
-    cases = []
-    for length in (1, 2, 3, 5, 9, len(text)):
-        for tied in (False, True):
-            weights = torch.rand(length, generator=generator(length))
-            if tied:
-                weights = weights.mul(3).round()
-            for k in sorted({1, 2, length // 2 + 1, length + 2}):
-                description = f"{plural(length, 'word')}, k = {k}" + (", some tied" if tied else "")
-                cases.append(
-                    Case(description, (text[:length], weights / weights.sum().clamp(min=1), k))
-                )
-    return cases
+TEXT = ["thin", "plot", "but", "a", "fine", "cast", "and", "a", "fine", "end", "to", "it"]
+
+
+def _weighed_words(length: int) -> Kinds:
+    weights = torch.rand(length, generator=generator(length))
+    return {
+        f"k = {k}{some}": (TEXT[:length], values / values.sum().clamp(min=1), k)
+        for some, values in (("", weights), (", some tied", weights.mul(3).round()))
+        for k in sorted({1, 2, length // 2 + 1, length + 2})
+    }
 
 
 ASCENDING = "these are the words with the smallest weights; sort in descending order."
@@ -116,7 +108,7 @@ check_top_words = Checker(
 
     Of two that weigh the same the earlier comes first; fewer than k words come all.""",
     reference=_top,
-    cases=_top_cases,
+    cases=cases("{:word}", ((1,), (2,), (3,), (5,), (9,), (12,)), _weighed_words),
     returns=("words",),
     start="sorted(range(len(words)), key=…): by what should a place be sorted?",
     span="from one word to 12",
@@ -204,11 +196,11 @@ def _flip_cases() -> list[Case]:
 
 
 def _flip(
-    predict: Judge, words: list[str], order: Sequence[int], start: int = 1, never: int = 0,
+    predict: Judge, words: list[str], order: Sequence[int], never: int = 0,
     changed: Callable[[float, float], bool] = lambda now, before: (now > 0.5) != (before > 0.5),
 ) -> int:  # fmt: skip
     before = predict(words)
-    for count in range(start, len(words)):
+    for count in range(1, len(words)):
         gone = set(order[:count])
         if changed(predict([w for place, w in enumerate(words) if place not in gone]), before):
             return count

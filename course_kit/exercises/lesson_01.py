@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.cases import CaseResult, Inputs, Kinds, cases, masks, normal
 from course_kit.exercises.judge import Checker
 from course_lib.models.gru import GRUCell
 
@@ -15,23 +15,21 @@ def _blend(h: Tensor, candidate: Tensor, z: Tensor) -> Tensor:
     return (1 - z) * h + z * candidate
 
 
-def _blend_cases() -> list[Case]:
-    cases = []
-    for batch, hidden in ((1, 1), (1, 2), (2, 3), (4, 5), (16, 50)):
-        for description, pull in (("gates half open", 1.0), ("gates fully open or shut", 200.0)):
-            source = generator(batch, hidden)
-            h, candidate, z = (torch.randn(batch, hidden, generator=source) for _ in range(3))
-            size = f"{plural(batch, 'row')}, hidden size {hidden}"
-            arguments = (h.tanh(), candidate.tanh(), torch.sigmoid(pull * z))
-            cases.append(Case(f"{size}, {description}", arguments))
-    return cases
+def _blend_inputs(batch: int, hidden: int) -> Kinds:
+    h, candidate, z = normal((batch, hidden), *[(batch, hidden)] * 3)
+    return {
+        kind: (h.tanh(), candidate.tanh(), torch.sigmoid(pull * z))
+        for kind, pull in (("gates half open", 1.0), ("gates fully open or shut", 200.0))
+    }
 
 
 check_blend = Checker(
     name="blend",
     about="""``f(h, candidate, z)``, all ``(batch, hidden)`` → ``(1 − z) ∘ h + z ∘ candidate``.""",
     reference=_blend,
-    cases=_blend_cases,
+    cases=cases(
+        "{:row}, hidden size {}", ((1, 1), (1, 2), (2, 3), (4, 5), (16, 50)), _blend_inputs
+    ),
     returns=("h",),
     start="where z is 0 the answer is h, where it is 1 the candidate, and in between a mixture.",
     span="from one unit to 50",
@@ -47,10 +45,6 @@ check_blend = Checker(
         (lambda h, new, z: z * (h + new),
          "both are weighed by z: what the candidate does not take, 1 − z, belongs to the old "
          "state."),
-        (lambda h, new, z: (1 - z) * h,
-         "the candidate does not enter: add z ∘ candidate."),
-        (lambda h, new, z: z * new,
-         "the old state does not enter: add (1 − z) ∘ h."),
     ),
 )  # fmt: skip
 
@@ -74,26 +68,23 @@ def _wrong_step(
     squash: Callable[[Tensor], Tensor] = torch.tanh,
     mix: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda z, h, new: (1 - z) * h + z * new,
     reset: bool = True,
-    gate: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> Tensor:
     """A step with one line exchanged."""
-    r, z = (gate(x @ U[k].T + h @ W[k].T + b[k]) for k in (0, 1))
+    r, z = (torch.sigmoid(x @ U[k].T + h @ W[k].T + b[k]) for k in (0, 1))
     past = r * h if reset else h
     return mix(z, h, squash(x @ U[2].T + past @ W[2].T + b[2]))
 
 
-def _step_cases() -> list[Case]:
-    cases = []
-    for batch, inputs, hidden in ((1, 1, 1), (1, 1, 2), (1, 2, 2), (2, 3, 2), (3, 4, 5), (5, 8, 6),
-                                  (16, 50, 50)):  # fmt: skip
-        for scale, description in ((1.0, "weights around 1"), (20.0, "gates fully open or shut")):
-            source = generator(batch, inputs, hidden)
-            shapes = ((batch, inputs), (batch, hidden), (3, hidden, inputs), (3, hidden, hidden),
-                      (3, hidden))  # fmt: skip
-            x, h, U, W, b = (torch.randn(shape, generator=source) for shape in shapes)
-            size = f"{plural(batch, 'row')}, {plural(inputs, 'input')}, hidden size {hidden}"
-            cases.append(Case(f"{size}, {description}", (x, h.tanh(), scale * U, scale * W, b)))
-    return cases
+def _step_inputs(batch: int, inputs: int, hidden: int) -> Kinds:
+    numbers = batch, inputs, hidden
+    x, h, U, W, b = normal(
+        numbers, (batch, inputs), (batch, hidden), (3, hidden, inputs), (3, hidden, hidden),
+        (3, hidden),
+    )  # fmt: skip
+    return {
+        kind: (x, h.tanh(), scale * U, scale * W, b)
+        for kind, scale in (("weights around 1", 1.0), ("gates fully open or shut", 20.0))
+    }
 
 
 check_gru_step = Checker(
@@ -104,7 +95,11 @@ check_gru_step = Checker(
     hidden, hidden)`` and ``b`` ``(3, hidden)`` hold r, z and candidate, in that order, so that
     ``U_r, U_z, U_h = U``.""",
     reference=_gru_step,
-    cases=_step_cases,
+    cases=cases(
+        "{:row}, {:input}, hidden size {}",
+        ((1, 1, 1), (1, 1, 2), (1, 2, 2), (2, 3, 2), (3, 4, 5), (5, 8, 6), (16, 50, 50)),
+        _step_inputs,
+    ),
     returns=("h",),
     start="U_r, U_z, U_h = U, then r = torch.sigmoid(x @ U_r.T + h @ W_r.T + b_r).",
     span="from one unit to 50",
@@ -134,19 +129,17 @@ def _reverse(x: Tensor, mask: Tensor) -> Tensor:
     return turned
 
 
-def _reverse_cases() -> list[Case]:
-    cases = []
-    for rows, length, inputs in ((1, 1, 1), (1, 2, 1), (1, 3, 2), (2, 3, 2), (3, 5, 2), (3, 8, 4),
-                                 (8, 60, 5)):  # fmt: skip
-        source = generator(rows, length, inputs)
-        full = torch.ones(rows, length, dtype=torch.bool)
-        empty = ragged(rows, length) & (torch.arange(rows) != 0).unsqueeze(1)
-        size = f"{plural(rows, 'row')} of {plural(length, 'word')}"
-        for description, mask in (("all real", full), ("some padded", ragged(rows, length)),
-                                  ("the first row without any real one", empty)):  # fmt: skip
-            x = torch.randn(rows, length, inputs, generator=source)
-            cases.append(Case(f"{size}, {description}, numbers on the padding", (x, mask)))
-    return cases
+def _padded(rows: int, length: int) -> dict[str, Tensor]:
+    """Masks, of which the first row may have no real word."""
+    real, some, empty = masks(rows, length)
+    return {"all real": real, "some padded": some,
+            "the first row without any real one": some & empty.flip(0)}  # fmt: skip
+
+
+def _rows_of_words(rows: int, length: int, inputs: int) -> Kinds:
+    (x,) = normal((rows, length, inputs), (rows, length, inputs))
+    return {f"{kind}, numbers on the padding": (x, mask)
+            for kind, mask in _padded(rows, length).items()}  # fmt: skip
 
 
 def _about_reverse(result: CaseResult) -> str | None:
@@ -173,7 +166,11 @@ check_reverse = Checker(
     about="""``f(x, mask)``, ``(batch, length, inputs)`` and ``(batch, length)`` with the real words
     first → the same, the real words of each row in reverse, zeros on padding.""",
     reference=_reverse,
-    cases=_reverse_cases,
+    cases=cases(
+        "{:row} of {:word}, {:number} each",
+        ((1, 1, 1), (1, 2, 1), (1, 3, 2), (2, 3, 2), (3, 5, 2), (3, 8, 4), (8, 60, 5)),
+        _rows_of_words,
+    ),
     returns=("x",),
     start="a row of n real words takes its word i from place n − 1 − i.",
     span="from one word to 60",
@@ -205,14 +202,8 @@ def _stacked(weight: Tensor) -> Tensor:
     return weight.unflatten(0, (3, -1))
 
 
-def _report_weights_cases() -> list[Case]:
-    cases = []
-    for inputs, hidden in ((1, 1), (2, 1), (1, 2), (3, 2), (4, 5), (50, 50)):
-        source = generator(inputs, hidden)
-        weight = torch.randn(3 * hidden, inputs, generator=source)
-        bias = torch.randn(3 * hidden, generator=source)
-        cases.append(Case(f"{plural(inputs, 'input')}, hidden size {hidden}", (weight, bias)))
-    return cases
+def _weight_inputs(inputs: int, hidden: int) -> Inputs:
+    return tuple(normal((inputs, hidden), (3 * hidden, inputs), (3 * hidden,)))
 
 
 def _signed(weight: Tensor, bias: Tensor, *sign: float) -> tuple[Tensor, Tensor]:
@@ -226,7 +217,10 @@ check_report_weights = Checker(
     the report's ``U`` ``(3, hidden, inputs)`` and ``b`` ``(3, hidden)``, in whose sense z = 1 takes
     the candidate.""",
     reference=_report_weights,
-    cases=_report_weights_cases,
+    cases=cases(
+        "{:input}, hidden size {}", ((1, 1), (2, 1), (1, 2), (3, 2), (4, 5), (50, 50)),
+        _weight_inputs,
+    ),
     returns=("U", "b"),
     start="1 − σ(a) = σ(−a): which of the three gates has to change its sign?",
     span="from one unit to 50",
@@ -285,20 +279,12 @@ def _about_last_state(result: CaseResult) -> str | None:
     )
 
 
-def _last_state_cases() -> list[Case]:
-    cases = []
-    for rows, length, inputs, hidden in ((1, 1, 1, 1), (1, 2, 1, 1), (1, 3, 2, 2), (2, 3, 2, 2),
-                                         (3, 5, 2, 3), (8, 30, 6, 10)):  # fmt: skip
-        source = generator(rows, length, inputs, hidden)
-        shapes = ((rows, length, inputs), (3, hidden, inputs), (3, hidden, hidden), (3, hidden))
-        x, U, W, b = (torch.randn(shape, generator=source) for shape in shapes)
-        full = torch.ones(rows, length, dtype=torch.bool)
-        empty = ragged(rows, length) & (torch.arange(rows) != 0).unsqueeze(1)
-        size = f"{plural(rows, 'row')} of {plural(length, 'word')}"
-        for description, mask in (("all real", full), ("some padded", ragged(rows, length)),
-                                  ("the first row without any real one", empty)):  # fmt: skip
-            cases.append(Case(f"{size}, {description}, numbers on the padding", (x, mask, U, W, b)))
-    return cases
+def _rows_and_weights(rows: int, length: int, inputs: int, hidden: int) -> Kinds:
+    numbers = rows, length, inputs, hidden
+    shapes = (rows, length, inputs), (3, hidden, inputs), (3, hidden, hidden), (3, hidden)
+    x, *weights = normal(numbers, *shapes)
+    return {f"{kind}, numbers on the padding": (x, mask, *weights)
+            for kind, mask in _padded(rows, length).items()}  # fmt: skip
 
 
 check_last_state = Checker(
@@ -309,7 +295,11 @@ check_last_state = Checker(
     ``x`` ``(batch, length, inputs)``, ``mask`` ``(batch, length)`` with the real words first, the
     weights as for ``check_gru_step``; from a zero state, which a row without any word keeps.""",
     reference=_last_state,
-    cases=_last_state_cases,
+    cases=cases(
+        "{:row} of {:word}, {:number} each, hidden size {}",
+        ((1, 1, 1, 1), (1, 2, 1, 1), (1, 3, 2, 2), (2, 3, 2, 2), (3, 5, 2, 3), (8, 30, 6, 10)),
+        _rows_and_weights,
+    ),
     returns=("h",),
     shapes="one state for each row, that after its last word",
     start="h = torch.zeros(len(x), W.shape[1]), and a loop over the words, x[:, t] and mask[:, t].",
@@ -339,43 +329,27 @@ check_last_state = Checker(
 
 def _jacobian(
     x: Tensor, h: Tensor, U: Tensor, W: Tensor, b: Tensor, *,
-    kept: bool = True, gate: bool = True, taken: bool = True, reset: bool = True, sense: int = 1,
-    slope: bool = True, old: bool = True, squash: bool = True, product: bool = True,
+    kept: bool = True, gate: int = 1, taken: bool = True, reset: bool = True,
 ) -> Tensor:  # fmt: skip
     """∂h'/∂h of h' = (1 − z) ∘ h + z ∘ tanh(U_h x + W_h (r ∘ h) + b_h), term by term."""
     (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = U, W, b
     r = torch.sigmoid(U_r @ x + W_r @ h + b_r)
     z = torch.sigmoid(U_z @ x + W_z @ h + b_z)
     candidate = torch.tanh(U_h @ x + W_h @ (r * h) + b_h)
-    through_r = torch.diag(h * r * (1 - r)) @ W_r if reset else 0.0
-    inner = W_h @ (torch.diag(r) + through_r) if product else W_h
-    total = torch.zeros(len(h), len(h))
-    if kept:
-        total = total + torch.diag(1 - z)
-    if gate:
-        total = (
-            total
-            + sense
-            * torch.diag((candidate - (h if old else 0)) * (z * (1 - z) if slope else 1))
-            @ W_z
-        )
-    if taken:
-        total = total + torch.diag(z * (1 - candidate**2 if squash else 1)) @ inner
-    return total
+    of_reset = torch.diag(r) + reset * torch.diag(h * r * (1 - r)) @ W_r
+    return (
+        kept * torch.diag(1 - z)
+        + gate * torch.diag((candidate - h) * z * (1 - z)) @ W_z
+        + taken * torch.diag(z * (1 - candidate**2)) @ W_h @ of_reset
+    )
 
 
-def _jacobian_cases() -> list[Case]:
-    cases = []
-    for hidden, inputs in ((1, 1), (2, 1), (2, 3), (3, 2), (5, 4), (20, 10)):
-        source = generator(hidden, inputs, 7)
-        U, W, b, x, h = (
-            torch.randn(*shape, generator=source)
-            for shape in ((3, hidden, inputs), (3, hidden, hidden), (3, hidden), (inputs,),
-                          (hidden,))
-        )  # fmt: skip
-        what = f"{plural(hidden, 'unit')}, {plural(inputs, 'input')}"
-        cases.append(Case(what, (x, h.tanh(), U, W, b)))
-    return cases
+def _jacobian_inputs(hidden: int, inputs: int) -> Inputs:
+    U, W, b, x, h = normal(
+        (hidden, inputs, 7),
+        (3, hidden, inputs), (3, hidden, hidden), (3, hidden), (inputs,), (hidden,),
+    )  # fmt: skip
+    return x, h.tanh(), U, W, b
 
 
 check_gru_jacobian = Checker(
@@ -384,16 +358,18 @@ check_gru_jacobian = Checker(
     the order r, z, candidate → ∂h'/∂h of the report's step, ``(hidden, hidden)``, row i being the
     next state's unit i.""",
     reference=_jacobian,
-    cases=_jacobian_cases,
+    cases=cases(
+        "{:unit}, {:input}", ((1, 1), (2, 1), (2, 3), (3, 2), (5, 4), (20, 10)), _jacobian_inputs
+    ),
     returns=("jacobian",),
     start="h' is a sum of two products; differentiate each by the product rule, one factor at a "
     "time.",
     shapes="a row for each unit of the next state, a column for each of the old one",
     span="from one unit to 20",
     mistakes=(
-        (lambda *given: _jacobian(*given, gate=False),
+        (lambda *given: _jacobian(*given, gate=0),
          "z depends on h, too: the term with ∂z/∂h = diag(z (1 − z)) W_z is missing."),
-        (lambda *given: _jacobian(*given, gate=False, taken=False),
+        (lambda *given: _jacobian(*given, gate=0, taken=False),
          "that is the way that is kept, diag(1 − z), alone: z and the candidate depend on h, too."),
         (lambda *given: _jacobian(*given, taken=False),
          "the candidate depends on h, too: its term is missing."),
@@ -401,7 +377,7 @@ check_gru_jacobian = Checker(
          "the old state itself is missing: ∂((1 − z) ∘ h)/∂h begins with diag(1 − z)."),
         (lambda *given: _jacobian(*given, reset=False),
          "r depends on h, too: ∂(r ∘ h)/∂h is diag(r) + diag(h r (1 − r)) W_r."),
-        (lambda *given: _jacobian(*given, sense=-1),
+        (lambda *given: _jacobian(*given, gate=-1),
          "the term of z has the wrong sign: z moves h' from h towards the candidate, so it is "
          "candidate − h."),
     ),

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.cases import CaseResult, Kinds, cases, masks, normal
 from course_kit.exercises.judge import Checker
 from course_lib.models.layers import masked_softmax
 
-LENGTHS = (1, 2, 3, 4, 6, 10, 30, 200)
+LENGTHS, WIDTHS = (1, 2, 3, 4, 6, 10, 30, 200), (1, 2, 2, 3, 4, 6, 8, 16)
 
 
 def about_weights(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
@@ -93,32 +93,18 @@ def _sums(scores: Tensor, mask: Tensor, weights: Tensor) -> str | None:
     return f"row {row} sums to {total[row].item():.3g}, not 1: {hint}"
 
 
-def _softmax_cases() -> list[Case]:
-    ordinary, special = [], []
-    for length in LENGTHS:
-        for rows in (1, 3):
-            scores = torch.randn(rows, length, generator=generator(length, rows))
-            mask, some = torch.ones(rows, length, dtype=torch.bool), ragged(rows, length)
-            size = f"{plural(rows, 'row')} of {plural(length, 'token')}"
-            levels = torch.tensor([1000.0, -1000.0, 0.0])[:rows].unsqueeze(1)
-            around = ", ".join(f"{level:.0f}" for level in levels.flatten().tolist())
-            ordinary += [
-                Case(f"{size}, all real", (scores, mask)),
-                Case(f"{size}, some padded", (scores, some)),
-            ]
-            special += [
-                Case(
-                    f"{size}, scores around {around}, 3000 on padding",
-                    (torch.where(some, scores + levels, 3000.0), some),
-                ),
-                Case(f"{size}, the last row without any real one", (scores, _last_empty(mask))),
-            ]
-    return ordinary + special
-
-
-def _last_empty(mask: Tensor) -> Tensor:
-    last = torch.arange(len(mask)) == len(mask) - 1
-    return mask & ~last.unsqueeze(1)
+def _softmax_inputs(rows: int, length: int) -> Kinds:
+    (scores,) = normal((length, rows), (rows, length))
+    full, some, empty = masks(rows, length)
+    levels = torch.tensor([1000.0, -1000.0, 0.0])[:rows]
+    around = ", ".join(f"{level:.0f}" for level in levels.tolist())
+    far = torch.where(some, scores + levels.unsqueeze(1), 3000.0)
+    return {
+        "all real": (scores, full),
+        "some padded": (scores, some),
+        f"scores around {around}, 3000 on padding": (far, some),
+        "the last row without any real one": (scores, empty),
+    }
 
 
 check_masked_softmax = Checker(
@@ -126,7 +112,12 @@ check_masked_softmax = Checker(
     about="""``f(scores, mask)``, both ``(batch, length)`` → weights that sum to 1 over each row's
     real tokens, exactly 0 elsewhere; a row without a real token is all zeros.""",
     reference=masked_softmax,
-    cases=_softmax_cases,
+    cases=cases(
+        "{:row} of {:token}",
+        [(rows, length) for length in LENGTHS for rows in (1, 3)],
+        _softmax_inputs,
+        ordinary=2,
+    ),
     returns=("weights",),
     start="scores.masked_fill(~mask, -torch.inf): what is exp of that?",
     span="from one token to 200",
@@ -158,24 +149,15 @@ def _pool(h: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return (alpha.unsqueeze(1) @ h).squeeze(1), alpha
 
 
-def _pooling_cases() -> list[Case]:
-    ordinary, special = [], []
-    for length, hidden in zip(LENGTHS, (1, 2, 2, 3, 4, 6, 8, 16), strict=True):
-        for rows in (1, 3):
-            source = generator(length, hidden, rows)
-            h = 2 * torch.randn(rows, length, hidden, generator=source)
-            context = 2 * torch.randn(hidden, generator=source)
-            mask = torch.ones(rows, length, dtype=torch.bool)
-            size = f"{plural(rows, 'row')} of {plural(length, 'token')}, hidden size {hidden}"
-            ordinary += [
-                Case(f"{size}, all real", (h, mask, context)),
-                Case(f"{size}, some padded", (h, ragged(rows, length), context)),
-            ]
-            special += [
-                Case(f"{size}, a context 500 times as long", (h, mask, 500 * context)),
-                Case(f"{size}, the last row without any real one", (h, _last_empty(mask), context)),
-            ]
-    return ordinary + special
+def _pooling_inputs(rows: int, length: int, hidden: int) -> Kinds:
+    h, context = normal((length, hidden, rows), (rows, length, hidden), (hidden,))
+    h, context, (full, some, empty) = 2 * h, 2 * context, masks(rows, length)
+    return {
+        "all real": (h, full, context),
+        "some padded": (h, some, context),
+        "a context 500 times as long": (h, full, 500 * context),
+        "the last row without any real one": (h, empty, context),
+    }
 
 
 def _about_pooling(result: CaseResult) -> str | None:
@@ -210,7 +192,12 @@ check_attention_pooling = Checker(
 
     Scores are tanh(h) · context; the weighted mean is of h itself.""",
     reference=_attention_pooling,
-    cases=_pooling_cases,
+    cases=cases(
+        "{:row} of {:token}, hidden size {}",
+        [(rows, length, hidden) for length, hidden in zip(LENGTHS, WIDTHS) for rows in (1, 3)],
+        _pooling_inputs,
+        ordinary=2,
+    ),
     returns=("pooled", "alpha"),
     shapes="pooled has one vector for each row, alpha one weight for each token",
     start="u = torch.tanh(h); a score is u @ context; masked_softmax(scores, mask) weighs h.",

@@ -5,7 +5,16 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.cases import (
+    Case,
+    CaseResult,
+    Inputs,
+    Kinds,
+    cases,
+    generator,
+    masks,
+    normal,
+)
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02 import about_weights, exchanged
 from course_lib.models.layers import masked_softmax, positions
@@ -29,26 +38,18 @@ def _self_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tens
     return _attend(_scores(q, k) / q.shape[-1] ** 0.5, v, mask.unsqueeze(1))
 
 
-def _self_attention_cases() -> list[Case]:
-    ordinary, special = [], []
-    for n, d, values in ((1, 2, 1), (2, 2, 1), (2, 3, 2), (3, 4, 3), (5, 8, 4), (12, 16, 6),
-                         (60, 32, 8)):  # fmt: skip
-        for rows in (1, 3):
-            source = generator(n, d, rows)
-            q, k = (2 * torch.randn(rows, n, d, generator=source) for _ in range(2))
-            v = torch.randn(rows, n, values, generator=source)
-            real, size = torch.ones(rows, n, dtype=torch.bool), f"{plural(rows, 'document')} of "
-            size += f"{plural(n, 'token')}, d = {d}"
-            last = torch.arange(rows).unsqueeze(1) == rows - 1
-            ordinary += [
-                Case(f"{size}, all real", (q, k, v, real)),
-                Case(f"{size}, some padded", (q, k, v, ragged(rows, n))),
-            ]
-            special += [
-                Case(f"{size}, queries 20 times as long", (20 * q, k, v, real)),
-                Case(f"{size}, the last one without a real token", (q, k, v, real & ~last)),
-            ]
-    return ordinary + special
+def _self_attention_inputs(rows: int, n: int, d: int, values: int) -> Kinds:
+    q, k, v = normal((n, d, rows), (rows, n, d), (rows, n, d), (rows, n, values))
+    q, k, (real, some, empty) = 2 * q, 2 * k, masks(rows, n)
+    return {
+        "all real": (q, k, v, real),
+        "some padded": (q, k, v, some),
+        "queries 20 times as long": (20 * q, k, v, real),
+        "the last one without a real token": (q, k, v, empty),
+    }
+
+
+WIDTHS = (1, 2, 1), (2, 2, 1), (2, 3, 2), (3, 4, 3), (5, 8, 4), (12, 16, 6), (60, 32, 8)
 
 
 def _about_self_attention(result: CaseResult) -> str | None:
@@ -68,7 +69,12 @@ check_self_attention = Checker(
     ``q`` and ``k`` are ``(batch, n, d)``, ``v`` ``(batch, n, values)``, ``mask`` ``(batch, n)`` of
     the keys. Row i of the attention is the masked softmax of q_i · k_j / √d over j.""",
     reference=_self_attention,
-    cases=_self_attention_cases,
+    cases=cases(
+        "{:document} of {:token}, d = {}, {:value}",
+        [(rows, *sizes) for sizes in WIDTHS for rows in (1, 3)],
+        _self_attention_inputs,
+        ordinary=2,
+    ),
     returns=("output", "alpha"),
     shapes="both have a row for each query",
     start="q @ k.transpose(1, 2) has entry (i, j) = q_i · k_j; mask.unsqueeze(1) fits its rows.",
@@ -234,36 +240,26 @@ check_order = Checker(
 
 def _multi_head(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, heads: int, *,
-    causal: int = 0, divisor: float | None = None, blocks: bool = True, values: bool = True,
-    joined: bool = True,
+    causal: int = 0, divisor: float | None = None,
 ) -> Tensor:  # fmt: skip
     """The layer, and what becomes of it: ``causal`` is the last diagonal that may be seen."""
     n, d = x.shape[1:]
     width = d // heads
 
     def split(features: Tensor) -> Tensor:  # (batch, heads, n, width)
-        if blocks:
-            return features.unflatten(2, (heads, width)).transpose(1, 2)
-        return features.unflatten(2, (width, heads)).permute(0, 3, 1, 2)
+        return features.unflatten(2, (heads, width)).transpose(1, 2)
 
     q, k, v = (split(x @ w) for w in (w_q, w_k, w_v))
     seen = torch.ones(n, n, dtype=torch.bool).tril(causal)
     scores = q @ k.transpose(2, 3) / (divisor or width) ** 0.5
-    mixed = masked_softmax(scores, seen) @ (v if values else split(x))
-    together = mixed.transpose(1, 2).flatten(2)  # the heads side by side
-    return together @ w_o if joined else together
+    mixed = masked_softmax(scores, seen) @ v
+    return mixed.transpose(1, 2).flatten(2) @ w_o  # the heads side by side
 
 
-def _multi_head_cases() -> list[Case]:
-    cases = []
-    for batch, n, heads, width in ((1, 1, 1, 2), (1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3),
-                                   (1, 5, 4, 2), (3, 12, 3, 8)):  # fmt: skip
-        source, d = generator(batch, n, heads, width), heads * width
-        x = torch.randn(batch, n, d, generator=source)
-        weights = [torch.randn(d, d, generator=source) / d**0.5 for _ in range(4)]
-        what = f"{plural(n, 'place')}, {plural(heads, 'head')} of width {width}"
-        cases.append(Case(what, (x, *weights, heads)))
-    return cases
+def _multi_head_inputs(batch: int, n: int, heads: int, width: int) -> Inputs:
+    d = heads * width
+    x, *weights = normal((batch, n, heads, width), (batch, n, d), *[(d, d)] * 4)
+    return x, *(w / d**0.5 for w in weights), heads
 
 
 check_multi_head = Checker(
@@ -275,7 +271,11 @@ check_multi_head = Checker(
     next d / heads features, scores divided by the root of so many; place i attends to 0 … i; the
     heads' outputs side by side, times ``w_o``.""",
     reference=_multi_head,
-    cases=_multi_head_cases,
+    cases=cases(
+        "{:text} of {:place}, {:head} of width {}",
+        ((1, 1, 1, 2), (1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (1, 5, 4, 2), (3, 12, 3, 8)),
+        _multi_head_inputs,
+    ),
     returns=("output",),
     start="write it for heads = 1 first: it is Exercise 3 with a causal mask and w_o.",
     shapes="as many places and features as x",

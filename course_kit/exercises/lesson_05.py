@@ -5,7 +5,17 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.cases import (
+    Case,
+    CaseResult,
+    Inputs,
+    Kinds,
+    cases,
+    masks,
+    normal,
+    plural,
+)
+from course_kit.exercises.comparison import largest
 from course_kit.exercises.judge import Checker
 from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.steps import step_cosine, step_overlap, summary_share
@@ -30,17 +40,13 @@ def _gated_the_other_way(x: Tensor, w_g: Tensor, b_g: Tensor, w_f: Tensor, b_f: 
     return g * torch.relu(x @ w_f + b_f) + (1 - g) * x
 
 
-def _highway_cases() -> list[Case]:
-    cases = []
-    for n, width in ((1, 1), (1, 2), (2, 3), (5, 8), (30, 16)):
-        source = generator(n, width)
-        x, w_g, w_f = (torch.randn(*size, generator=source)
-                       for size in ((n, width), (width, width), (width, width)))  # fmt: skip
-        b_f = 0.5 * torch.randn(width, generator=source)
-        for bias in (1.0, -2.0):
-            description = f"{plural(n, 'row')} of width {width}, gates' bias {bias:g}"
-            cases.append(Case(description, (x, w_g, torch.full((width,), bias), w_f, b_f)))
-    return cases
+def _highway_inputs(n: int, width: int) -> Kinds:
+    matrix = (width, width)
+    x, w_g, w_f, b_f = normal((n, width), (n, width), matrix, matrix, (width,))
+    return {
+        f"gates' bias {bias:g}": (x, w_g, torch.full((width,), bias), w_f, 0.5 * b_f)
+        for bias in (1.0, -2.0)
+    }
 
 
 check_carrying_highway = Checker(
@@ -49,7 +55,9 @@ check_carrying_highway = Checker(
     stand to its right, biases ``(width,)`` → g ∘ x + (1 − g) ∘ max(0, x W_f + b_f), g = σ(x W_g +
     b_g).""",
     reference=_highway,
-    cases=_highway_cases,
+    cases=cases(
+        "{:row} of width {}", ((1, 1), (1, 2), (2, 3), (5, 8), (30, 16)), _highway_inputs
+    ),
     returns=("y",),
     start="g = torch.sigmoid(x @ w_g + b_g): where g is 1, y must be x.",
     span="from one number to 30 rows of 16",
@@ -90,42 +98,27 @@ def _mostly_summary(s: Tensor, q: Tensor) -> Tensor:
 def _take_steps(
     h: Tensor, q: Tensor, w: Tensor, steps: int, refine: Refine, control: Control,
     append: Callable[[Tensor, Tensor], Tensor] = lambda s_hat, s: s,
-    scale: float = 1.0, in_front: bool = False, grows: bool = True,
+    grows: bool = True,
 ) -> Tensor:  # fmt: skip
     rows, words = [], len(h)
     for _ in range(steps):
-        a = (scale * (q @ w @ h.T)).softmax(0)
+        a = (q @ w @ h.T).softmax(0)
         s_hat = a @ h
         s = refine(s_hat)
         row = a.new_zeros(words + steps - 1)
-        if in_front:
-            row[len(row) - len(a) :] = a
-        else:
-            row[: len(a)] = a
+        row[: len(a)] = a
         rows.append(row)
         h = torch.cat([h, append(s_hat, s).unsqueeze(0)]) if grows else h
         q = control(s, q)
     return torch.stack(rows)
 
 
-WAYS = (
-    (1, _half, _mixed),
-    (2, _half, _mixed),
-    (3, _turned, _mixed),
-    (5, _turned, _mostly_summary),
-)
+WAYS = {1: (_half, _mixed), 2: (_half, _mixed), 3: (_turned, _mixed), 5: (_turned, _mostly_summary)}
 
 
-def _steps_cases() -> list[Case]:
-    cases = []
-    for n, d in ((1, 2), (2, 2), (3, 4), (6, 8), (20, 16)):
-        for steps, refine, control in WAYS:
-            source = generator(n, d, steps)
-            h, w = torch.randn(n, d, generator=source), torch.randn(d, d, generator=source)
-            q = torch.randn(d, generator=source)
-            description = f"{plural(n, 'word')} of size {d}, {plural(steps, 'step')}"
-            cases.append(Case(description, (h, q, w, steps, refine, control)))
-    return cases
+def _steps_inputs(n: int, d: int, steps: int) -> Inputs:
+    h, w, q = normal((n, d, steps), (n, d), (d, d), (d,))
+    return h, q, w, steps, *WAYS[steps]
 
 
 def _about_steps(result: CaseResult) -> str | None:
@@ -141,7 +134,7 @@ def _about_steps(result: CaseResult) -> str | None:
         return "the weights are right, in other columns: words first, then s1, s2 and so on."
     sums = yours.sum(1)
     if ((sums - 1).abs() > 1e-4).any():
-        row = int((sums - 1).abs().argmax())
+        (row,) = largest((sums - 1).abs())
         return (
             f"row {row + 1} sums to {sums[row]:.3g}: a softmax over what exists at that step, "
             "then zeros behind it."
@@ -157,7 +150,11 @@ check_steps = Checker(
     Each step attends by softmax(q W hᵀ), makes its summary with ``refine`` and appends it; the next
     query is ``control(summary, query)``.""",
     reference=_take_steps,
-    cases=_steps_cases,
+    cases=cases(
+        "{:word} of size {}, {:step}",
+        [(*size, steps) for size in ((1, 2), (2, 2), (3, 4), (6, 8), (20, 16)) for steps in WAYS],
+        _steps_inputs,
+    ),
     returns=("attention",),
     shapes="the last summary is never attended to, so words + steps − 1 columns",
     start="one loop over the steps; each makes a row of the attention, h and q for the next.",
@@ -186,12 +183,11 @@ check_steps = Checker(
 )  # fmt: skip
 
 
-def _attention(n: int, steps: int, mask: Tensor, spike: float = 2.0) -> Tensor:
+def _attention(n: int, steps: int, mask: Tensor) -> Tensor:
     """Rows that sum to 1 over what each step can see, with zeros elsewhere."""
     length = mask.shape[1]
-    source = generator(n, steps, length)
-    scores = spike * torch.randn(n, steps, length + steps - 1, generator=source)
-    return masked_softmax(scores, visible(mask, steps))
+    (scores,) = normal((n, steps, length), (n, steps, length + steps - 1))
+    return masked_softmax(2 * scores, visible(mask, steps))
 
 
 def _tensor_cases(sizes: tuple[tuple[int, int, int], ...]) -> list[tuple[str, Tensor, Tensor]]:
@@ -199,7 +195,7 @@ def _tensor_cases(sizes: tuple[tuple[int, int, int], ...]) -> list[tuple[str, Te
     cases = []
     for n, steps, words in sizes:
         size = f"{plural(n, 'document')}, {plural(steps, 'step')}, {plural(words, 'word')}"
-        full, padded = torch.ones(n, words, dtype=torch.bool), ragged(n, words)
+        full, padded, _ = masks(n, words)
         cases += [
             (f"{size}, all real", _attention(n, steps, full), full),
             (f"{size}, some padded", _attention(n, steps, padded), padded),
@@ -208,10 +204,9 @@ def _tensor_cases(sizes: tuple[tuple[int, int, int], ...]) -> list[tuple[str, Te
 
 
 def _penalty_like(
-    attention: Tensor, gamma: float, diagonal: bool = False, factor: float = 1.0, axis: int = 1
+    attention: Tensor, gamma: float, diagonal: bool = False, factor: float = 1.0
 ) -> Tensor:
-    other = attention.transpose(1, 2)
-    overlap = attention @ other if axis == 1 else other @ attention
+    overlap = attention @ attention.transpose(1, 2)
     total = overlap.sum((1, 2))
     if not diagonal:
         total = total - overlap.diagonal(dim1=1, dim2=2).sum(1)

@@ -6,13 +6,9 @@ from itertools import groupby, pairwise, permutations
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural, ragged
+from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, named, normal, ragged
 from course_kit.exercises.judge import Checker
 from course_lib.metrics.composition import ALIKE, selected_words
-
-
-def _random(source: torch.Generator, *shape: int) -> Tensor:
-    return torch.randn(*shape, generator=source)
 
 
 def _gated(new: Tensor, old: Tensor, gate: Tensor) -> Tensor:
@@ -23,22 +19,16 @@ def _highway(x: Tensor, w: Tensor, b: Tensor, w_t: Tensor, b_t: Tensor) -> Tenso
     return _gated(torch.tanh(x @ w.T + b), x, torch.sigmoid(x @ w_t.T + b_t))
 
 
-def _highway_cases() -> list[Case]:
-    cases = []
-    for rows, hidden in ((1, 1), (1, 2), (2, 2), (3, 5), (8, 30)):
-        source = generator(rows, hidden)
-        x, w, b = (
-            _random(source, rows, hidden),
-            _random(source, hidden, hidden),
-            _random(source, hidden),
-        )
-        w_t = _random(source, hidden, hidden)
-        size = f"{plural(rows, 'vector')} of {hidden}"
-        cases += [
-            Case(f"{size}, gate bias {bias}", (x, w, b, w_t, torch.full((hidden,), float(bias))))
-            for bias in (0, 1, -2)
-        ]
-    return cases
+SIZES = (1, 1), (1, 2), (2, 2), (3, 5), (8, 30)
+BIASES = (0, 1, -2)  # of a gate
+
+
+def _highway_inputs(rows: int, hidden: int) -> Kinds:
+    x, w, b, w_t = normal(
+        (rows, hidden), (rows, hidden), (hidden, hidden), (hidden,), (hidden, hidden)
+    )
+    return {f"gate bias {bias}": (x, w, b, w_t, torch.full((hidden,), float(bias)))
+            for bias in BIASES}  # fmt: skip
 
 
 def _highway_like(kind: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -56,7 +46,7 @@ check_highway = Checker(
     ``nn.Linear`` holds them → tanh(W x + b) ∘ T + x ∘ (1 − T) with T = σ(W_t x + b_t), as
     ``x``.""",
     reference=_highway,
-    cases=_highway_cases,
+    cases=cases("{:vector} of {}", SIZES, _highway_inputs),
     returns=("y",),
     start="gate = torch.sigmoid(x @ w_t.T + b_t): what does a gate of 1 let through?",
     span="from one number to 30, gate biases −2, 0 and 1",
@@ -85,18 +75,12 @@ def _attention_gate(
     return _gated(torch.tanh(torch.cat([y, s], 1) @ w_f.T), y, gate), gate
 
 
-def _gate_cases() -> list[Case]:
-    cases = []
-    for rows, hidden in ((1, 1), (1, 2), (2, 2), (3, 5), (8, 30)):
-        source = generator(rows, hidden, 7)
-        y, s = _random(source, rows, hidden), _random(source, rows, hidden)
-        w_t, w_f = _random(source, hidden, hidden), _random(source, hidden, 2 * hidden)
-        size = f"{plural(rows, 'sentence')}, {hidden} wide"
-        cases += [
-            Case(f"{size}, gate bias {bias}", (y, s, w_t, torch.full((hidden,), float(bias)), w_f))
-            for bias in (0, 1, -2)
-        ]
-    return cases
+def _gate_inputs(rows: int, hidden: int) -> Kinds:
+    y, s, w_t, w_f = normal(
+        (rows, hidden, 7), (rows, hidden), (rows, hidden), (hidden, hidden), (hidden, 2 * hidden)
+    )
+    return {f"gate bias {bias}": (y, s, w_t, torch.full((hidden,), float(bias)), w_f)
+            for bias in BIASES}  # fmt: skip
 
 
 def _layer_like(
@@ -104,13 +88,11 @@ def _layer_like(
     gated: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = lambda n, y, s, t: _gated(n, y, t),
     swapped: bool = False,
     reads_y: bool = False,
-    bend: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The layer with another bend of the value or the gate, blend, order of [y; s], or input of
-    the gate."""
+    """The layer with another bend of the value, blend, order of [y; s], or input of the gate."""
 
     def layer(y: Tensor, s: Tensor, w_t: Tensor, b_t: Tensor, w_f: Tensor) -> tuple[Tensor, Tensor]:
-        gate = bend((y if reads_y else s) @ w_t.T + b_t)
+        gate = torch.sigmoid((y if reads_y else s) @ w_t.T + b_t)
         both = torch.cat([s, y] if swapped else [y, s], 1)
         return gated(new(both @ w_f.T), y, s, gate), gate
 
@@ -123,7 +105,7 @@ check_attention_gate = Checker(
     hidden)``, ``w_f`` ``(hidden, 2 · hidden)`` → the next y and T = σ(W_t s + b_t), both as
     ``y``.""",
     reference=_attention_gate,
-    cases=_gate_cases,
+    cases=cases("{:sentence}, {} wide", SIZES, _gate_inputs),
     returns=("y", "gate"),
     start="gate = torch.sigmoid(s @ w_t.T + b_t), and torch.cat([y, s], 1) for the new value.",
     span="from one number to 30, gate biases −2, 0 and 1",
@@ -150,37 +132,26 @@ def _select(weights: Tensor, mask: Tensor, threshold: float) -> Tensor:
 
 
 def _selection_cases() -> list[Case]:
-    """Ties, sentences that weigh all words alike up to rounding, one word, a weight exactly at the
-    threshold, and padding."""
-    tie = torch.tensor([[0.25, 0.125, 0.25, 0.125, 0.25]])
-    middle = torch.tensor([[0.125, 0.25, 0.375, 0.25]])
-    wobble = torch.tensor([[1, 1 + 2e-7, 1, 1 - 1e-7]]) / 4
-    rows = {
-        "one word": torch.ones(1, 1),
-        "two words": torch.tensor([[0.75, 0.25]]),
-        "all alike": torch.full((1, 4), 0.25),
-        "a tie for the largest weight": tie,
+    weights = {
+        "one word": ([1.0], 0.95),
+        "two words": ([0.75, 0.25], 0.95),
+        "all alike": ([0.25] * 4, 0.95),
+        "a tie for the largest weight": ([0.25, 0.125, 0.25, 0.125, 0.25], 0.95),
+        "a weight at the threshold": ([0.125, 0.25, 0.375, 0.25], 0.5),
+        "three words and padding, a low threshold": ([0.3, 0.4, 0.3, 0.0, 0.0], 0.1),
+        "two words alike and padding": ([0.5, 0.5, 0.0], 0.95),
+        "all alike but for rounding": ([0.25, 0.25 + 5e-8, 0.25, 0.25 - 2.5e-8], 0.95),
     }
-    cases = [
-        Case(name, (weights, torch.ones_like(weights, dtype=torch.bool), 0.95))
-        for name, weights in rows.items()
-    ]
-    cases.append(Case("a weight at the threshold", (middle, middle > 0, 0.5)))
-    three = torch.tensor([[0.3, 0.4, 0.3, 0.0, 0.0]])
-    two = torch.tensor([[0.5, 0.5, 0.0]])
-    cases.append(Case("three words and padding, a low threshold", (three, three > 0, 0.1)))
-    cases.append(Case("two words alike and padding", (two, two > 0, 0.95)))
-    cases.append(Case("all alike but for rounding", (wobble, wobble > 0, 0.95)))
-    for rows, length in ((2, 3), (3, 6), (8, 30)):
-        mask = ragged(rows, length)
-        scores = 2 * torch.randn(rows, length, generator=generator(rows, length, 3))
-        weights = scores.masked_fill(~mask, -torch.inf).softmax(1)
-        cases += [
-            Case(f"{plural(rows, 'sentence')} of up to {length} words, above {threshold}",
-                 (weights, mask, threshold))
-            for threshold in (0.95, 0.5)
-        ]  # fmt: skip
-    return cases
+    rows = {kind: (torch.tensor([row]), threshold) for kind, (row, threshold) in weights.items()}
+    return named({kind: (row, row > 0, threshold) for kind, (row, threshold) in rows.items()}) + (
+        cases("{:sentence} of up to {:word}", ((2, 3), (3, 6), (8, 30)), _sentences)()
+    )
+
+
+def _sentences(rows: int, length: int) -> Kinds:
+    (scores,), mask = normal((rows, length, 3), (rows, length)), ragged(rows, length)
+    weights = (2 * scores).masked_fill(~mask, -torch.inf).softmax(1)
+    return {f"above {threshold}": (weights, mask, threshold) for threshold in (0.95, 0.5)}
 
 
 def _bounds(weights: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

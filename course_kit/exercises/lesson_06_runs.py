@@ -86,12 +86,12 @@ def _sum(terms: Iterable[Tensor | float]) -> Tensor:
     return torch.tensor(float(sum(terms)))
 
 
-def _with(cuts: int = -1, gaps: int = 1, ways: Callable[[int, int], int] = comb) -> Callable:
-    """The sum with other numbers of cuts and gaps, or other numbers of ways in all."""
+def _with(cuts: int = -1, gaps: int = 1) -> Callable:
+    """The sum with other numbers of cuts and gaps."""
 
     def at_most(n: int, k: int, runs: int) -> Tensor:
         free, counts = max(0, n - k + gaps), range(1, runs + 1)
-        return _sum(comb(k + cuts, r - 1) * comb(free, r) / ways(n, k) for r in counts)
+        return _sum(comb(k + cuts, r - 1) * comb(free, r) / comb(n, k) for r in counts)
 
     return at_most
 
@@ -131,8 +131,6 @@ check_few_runs = Checker(
          "you put runs only between two other words: the ends of the sentence are gaps, too."),
         (_with(cuts=0),
          "k words in a row can be cut in k − 1 places, not in k."),
-        (lambda n, k, runs: 1 - _at_most(n, k, runs),
-         "that is the chance of more runs than that; few runs are long phrases."),
     ),
     diagnoses=(_about_chance,),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, generator
+from course_kit.exercises.cases import Case, generator, named
 from course_kit.exercises.judge import Checker
 
 Texts = Sequence[Sequence[str]]
@@ -138,7 +138,7 @@ def _flip_cases() -> list[Case]:
         "it changes twice, to other classes": (2, [2, 2, 1, 0, 2]),
         "it wavers": (0, [0, 3, 0, 3, 3, 0, 3, 3]),
     }
-    return [Case(name, given) for name, given in cases.items()]
+    return named(cases)
 
 
 def _flips(share: Callable[[list[int], int], float], never: float = 1.0) -> Callable[..., Tensor]:
@@ -181,23 +181,18 @@ check_share_to_flip = Checker(
 
 
 def _limit_cases() -> list[Case]:
-    cases = [
-        Case("one document, one threshold", _limits([[0.4]], [0.0], [0.8])),
-        Case("one document, two thresholds", _limits([[0.1, 0.5]], [-0.1], [0.5])),
-        Case("two documents", _limits([[0.1, 0.3], [0.6, 0.8]], [0.0, 0.2], [0.4, 0.7])),
-        Case("a ranking that is the worst", _limits([[-0.2, 0.0]], [-0.1], [0.6])),
-        Case("no room between the limits", _limits([[0.3, 0.300001], [0.2, 0.0]],
-                                                   [0.3, 0.0], [0.3, 0.5])),
-        Case("an area beyond a sampled limit", _limits([[0.5, 0.9], [0.0, 0.2]],
-                                                       [0.0, 0.2], [0.6, 0.6])),
-    ]  # fmt: skip
+    kinds = {
+        "one document, one threshold": ([[0.4]], [0.0], [0.8]),
+        "one document, two thresholds": ([[0.1, 0.5]], [-0.1], [0.5]),
+        "two documents": ([[0.1, 0.3], [0.6, 0.8]], [0.0, 0.2], [0.4, 0.7]),
+        "a ranking that is the worst": ([[-0.2, 0.0]], [-0.1], [0.6]),
+        "no room between the limits": ([[0.3, 0.300001], [0.2, 0.0]], [0.3, 0.0], [0.3, 0.5]),
+        "an area beyond a sampled limit": ([[0.5, 0.9], [0.0, 0.2]], [0.0, 0.2], [0.6, 0.6]),
+    }
     random = torch.rand(6, 5, generator=generator(6, 5))
     lower = random.mean(1) - torch.rand(6, generator=generator(6))
-    return [*cases, Case("six documents", (random, lower, lower + 1.5))]
-
-
-def _limits(losses: list, lower: list, upper: list) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.tensor(losses), torch.tensor(lower), torch.tensor(upper)
+    kinds["six documents"] = random, lower, lower + 1.5
+    return named({kind: tuple(map(torch.as_tensor, given)) for kind, given in kinds.items()})
 
 
 def _normalised(losses: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
@@ -245,11 +240,10 @@ def _rank_cases() -> list[Case]:
         "ties in both": ([1.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.0, -1.0]),
         "an outlier": ([1.0, 2.0, 3.0, 100.0], [2.0, 1.0, 4.0, 3.0]),
     }
-    cases = [Case(name, tuple(map(torch.tensor, pair))) for name, pair in pairs.items()]
     for words in (8, 30):
-        first, second = torch.randn(2, words, generator=generator(words))
-        cases.append(Case(f"{words} words", (first, first + second)))
-    return cases
+        first, noise = torch.randn(2, words, generator=generator(words))
+        pairs[f"{words} words"] = first, first + noise
+    return named({kind: tuple(map(torch.as_tensor, pair)) for kind, pair in pairs.items()})
 
 
 def _signs(first: Tensor, second: Tensor) -> Pair:

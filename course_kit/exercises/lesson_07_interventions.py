@@ -5,14 +5,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural
+from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, generator, named, normal
 from course_kit.exercises.judge import Checker
 
 Answer = Callable[[Tensor], Tensor]  # attention ``(m, places)`` → probabilities ``(m, classes)``
 
 
 def _zeroing_cases() -> list[Case]:
-    cases = {
+    kinds = {
         "one place stays": ([[0.7, 0.3]], [[True, False]]),
         "nothing goes": ([[0.2, 0.8]], [[False, False]]),
         "the heaviest of three": ([[0.6, 0.3, 0.1]], [[True, False, False]]),
@@ -21,11 +21,10 @@ def _zeroing_cases() -> list[Case]:
             ([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]], [[True, False, False], [False, False, True]]),
         "all that weighs anything": ([[1.0, 0.0, 0.0]], [[True, False, False]]),
         "a row with padding": ([[0.5, 0.4, 0.1, 0.0]], [[False, True, False, False]]),
+        "four rows of nine places": (torch.randn(4, 9, generator=generator(4, 9)).softmax(1),
+                                     torch.rand(4, 9, generator=generator(9, 4)) < 0.4),
     }  # fmt: skip
-    made = [Case(name, tuple(map(torch.tensor, given))) for name, given in cases.items()]
-    attention = torch.randn(4, 9, generator=generator(4, 9)).softmax(1)
-    gone = torch.rand(4, 9, generator=generator(9, 4)) < 0.4
-    return [*made, Case("four rows of nine places", (attention, gone))]
+    return named({kind: tuple(map(torch.as_tensor, given)) for kind, given in kinds.items()})
 
 
 def _zeroed(attention: Tensor, gone: Tensor) -> Tensor:
@@ -93,19 +92,16 @@ def ignores_attention(attention: Tensor) -> Tensor:
     return torch.tensor([[0.9, 0.1]]).repeat(len(attention), 1)
 
 
-def _shuffle_cases() -> list[Case]:
-    cases = []
-    for places, shuffles in ((2, 1), (2, 3), (3, 3), (4, 5), (4, 21)):
-        made = generator(places, shuffles)
-        attention = torch.randn(places, generator=made).mul(2).softmax(0)
-        orders = torch.stack([torch.randperm(places, generator=made) for _ in range(shuffles)])
-        if shuffles == 1:
-            orders = torch.tensor([[1, 0]])
-        size = f"{places} places, {'1 shuffle' if shuffles == 1 else f'{shuffles} shuffles'}"
-        for answer in (mixes, ignores_attention):
-            what = answer.__name__.replace("_", " ")
-            cases.append(Case(f"{size}, a model that {what}", (answer, attention, orders)))
-    return cases
+def _shuffles(places: int, shuffles: int) -> Kinds:
+    made = generator(places, shuffles)
+    attention = torch.randn(places, generator=made).mul(2).softmax(0)
+    orders = torch.stack([torch.randperm(places, generator=made) for _ in range(shuffles)])
+    if shuffles == 1:
+        orders = torch.tensor([[1, 0]])
+    return {
+        f"a model that {answer.__name__.replace('_', ' ')}": (answer, attention, orders)
+        for answer in (mixes, ignores_attention)
+    }
 
 
 def _outputs(answer: Answer, attention: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,7 +123,7 @@ check_permutation_change = Checker(
     ``(shuffles, places)`` → the median total variation between the shuffled attention's output and
     the given one's.""",
     reference=_change(lambda shuffled, own: _distance(shuffled, own).median()),
-    cases=_shuffle_cases,
+    cases=cases("{:place}, {:shuffle}", ((2, 1), (2, 3), (3, 3), (4, 5), (4, 21)), _shuffles),
     returns=("change",),
     start="attention[orders] are all shuffled attentions, (shuffles, places).",
     shapes="one number: the median runs over the shuffles",
@@ -182,15 +178,9 @@ MODELS = {
 }
 
 
-def _cases() -> list[Case]:
-    return [
-        Case(
-            f"{kind}, {plural(words, 'word')} of {plural(size, 'number')}, {plural(steps, 'step')}",
-            (model, torch.randn(words, size, generator=generator(words, size, steps)), steps),
-        )
-        for words, size, steps in ((2, 1, 1), (2, 2, 2), (5, 3, 4), (8, 4, 50))
-        for kind, model in MODELS.items()
-    ]
+def _paths(words: int, size: int, steps: int) -> Kinds:
+    (x,) = normal((words, size, steps), (words, size))
+    return {kind: (model, x, steps) for kind, model in MODELS.items()}
 
 
 def _slopes(model: Function, x: Tensor, scales: Tensor) -> Tensor:
@@ -219,7 +209,9 @@ check_integrated_gradients = Checker(
     ``steps`` equal parts of [0, 1], summed over the vector. ``model`` takes ``(m, words, d)`` and
     gives ``(m,)``.""",
     reference=_integrated,
-    cases=_cases,
+    cases=cases(
+        "{:word} of {:number}, {:step}", ((2, 1, 1), (2, 2, 2), (5, 3, 4), (8, 4, 50)), _paths
+    ),
     returns=("importance",),
     start="a = (torch.arange(steps) + 0.5) / steps; all points at once are a[:, None, None] * x.",
     span="two words to eight, one step to fifty, under four small models",

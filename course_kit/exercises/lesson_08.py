@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, generator, plural
+from course_kit.exercises.cases import Case, CaseResult, Inputs, cases, generator, named
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.records import committed_record
 from course_lib.metrics import mcnemar
@@ -60,8 +60,7 @@ def _curve_cases() -> list[Case]:
         "a training loss that jumps up after the first epoch":
             ([0.6, 0.8, 0.6, 0.59], [0.7, 0.8, 0.7, 0.7]),
     }  # fmt: skip
-    cases = [Case(name, curves) for name, curves in made_up.items()]
-    return cases + [Case(name, _curves_of(run)) for name, run in RECORDED.items()]
+    return named(made_up | {name: _curves_of(run) for name, run in RECORDED.items()})
 
 
 def _rule(stuck: Rule, over: Rule) -> Callable[[list[float], list[float]], str]:
@@ -147,10 +146,9 @@ def _unknown_cases() -> list[Case]:
         "two unknown words in one sentence": ["a murky plodding film", "a good film"],
         "a sentence without a word": ["a dreary film", "", "good"],
     }
-    return [
-        Case(name, (known, [sentence.split() for sentence in sentences]))
-        for name, sentences in texts.items()
-    ]
+    return named({
+        kind: (known, [text.split() for text in sentences]) for kind, sentences in texts.items()
+    })  # fmt: skip
 
 
 def _flags(known: set[str], sentences: list[list[str]]) -> list[Tensor]:
@@ -201,25 +199,25 @@ def _pairs(runs: Runs, apart: Callable = _apart, allowed: tuple[int, ...] = (1,)
 
 def _runs_cases() -> list[Case]:
     base = {"width": 200, "patience": 4, "frozen": False, "seed": 0}
-    return [
-        Case("one run", ([base],)),
-        Case("two equal runs", ([base, dict(base)],)),
-        Case("two runs, one change", ([base, base | {"patience": 10}],)),
-        Case("two runs, two changes", ([base, base | {"patience": 10, "frozen": True}],)),
-        Case("a setting that one run lacks", ([base, base | {"vectors": "glove"}],)),
-        Case("a setting that the second run lacks", ([base | {"vectors": "glove"}, base],)),
-        Case("a setting that is None, absent, or 0", ([
-            base | {"limit": None}, base, base | {"limit": 0}],)),
-        Case("two runs that differ in their seed", ([base, base | {"seed": 1}],)),
-        Case("a chain of changes", ([
-            base, base | {"patience": 10}, base | {"patience": 10, "frozen": True}],)),
-        Case("a change that is taken back", ([
-            base, base | {"width": 50}, base | {"seed": 2}, dict(base)],)),
-        Case("six runs", ([
+    return named({
+        "one run": ([base],),
+        "two equal runs": ([base, dict(base)],),
+        "two runs, one change": ([base, base | {"patience": 10}],),
+        "two runs, two changes": ([base, base | {"patience": 10, "frozen": True}],),
+        "a setting that one run lacks": ([base, base | {"vectors": "glove"}],),
+        "a setting that the second run lacks": ([base | {"vectors": "glove"}, base],),
+        "a setting that is None, absent, or 0": ([
+            base | {"limit": None}, base, base | {"limit": 0}],),
+        "two runs that differ in their seed": ([base, base | {"seed": 1}],),
+        "a chain of changes": ([
+            base, base | {"patience": 10}, base | {"patience": 10, "frozen": True}],),
+        "a change that is taken back": ([
+            base, base | {"width": 50}, base | {"seed": 2}, dict(base)],),
+        "six runs": ([
             base, base | {"seed": 1}, base | {"patience": 10},
             base | {"patience": 10, "vectors": "glove"}, base | {"seed": 1, "frozen": True},
-            base | {"patience": 10, "frozen": True, "vectors": "glove"}],)),
-    ]  # fmt: skip
+            base | {"patience": 10, "frozen": True, "vectors": "glove"}],),
+    })  # fmt: skip
 
 
 def _apart_where_both(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
@@ -272,21 +270,12 @@ def _p(first: Tensor, second: Tensor) -> Tensor:
     return torch.tensor(mcnemar(first.numpy(), second.numpy()))
 
 
-def _cases() -> list[Case]:
-    cases = []
-    for both, only_first, only_second, neither in (
-        (0, 1, 0, 0), (3, 0, 0, 2), (2, 1, 1, 1), (1, 2, 0, 0), (3, 1, 5, 2), (4, 3, 3, 4),
-        (30, 9, 2, 9), (400, 20, 41, 239), (500, 35, 34, 131),
-    ):  # fmt: skip
-        texts = both + only_first + only_second + neither
-        order = torch.randperm(texts, generator=generator(texts, only_first))
-        right = torch.arange(texts)
-        first, second = right < both + only_first, right >= both + only_first
-        first = first | (right < both)
-        second = (right < both) | (second & (right < texts - neither))
-        what = f"{plural(texts, 'text')}, right alone: {only_first} and {only_second}"
-        cases.append(Case(what, (first[order], second[order])))
-    return cases
+def _pairs_of_answers(both: int, only_first: int, only_second: int, neither: int) -> Inputs:
+    counts = torch.tensor([both, only_first, only_second, neither])
+    first = torch.tensor([True, True, False, False]).repeat_interleave(counts)
+    second = torch.tensor([True, False, True, False]).repeat_interleave(counts)
+    order = torch.randperm(len(first), generator=generator(len(first), only_first))
+    return first[order], second[order]
 
 
 def _tail(fewer: int, throws: int) -> float:
@@ -303,10 +292,11 @@ def _like(told: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], Tenso
     return lambda first, second: torch.tensor(float(told(*_alone(first, second))))
 
 
-def _normal(one: int, other: int, correction: int = 0) -> float:
+def _normal(one: int, other: int) -> float:
+    """The normal approximation with its correction."""
     if not one + other:
         return 1.0
-    return math.erfc(max(0, abs(one - other) - correction) / math.sqrt(2 * (one + other)))
+    return math.erfc(max(0, abs(one - other) - 1) / math.sqrt(2 * (one + other)))
 
 
 def _is_probability(result: CaseResult) -> str | None:
@@ -321,7 +311,14 @@ check_text_by_text = Checker(
     about="""``f(first, second)``, bool ``(texts,)``: whether each of two models is right → the
     two-sided p-value of McNemar's exact test; 1 where no text tells them apart.""",
     reference=_p,
-    cases=_cases,
+    cases=cases(
+        "{:text} both get right, {} and {} one alone, {} neither",
+        (
+            (0, 1, 0, 0), (3, 0, 0, 2), (2, 1, 1, 1), (1, 2, 0, 0), (3, 1, 5, 2), (4, 3, 3, 4),
+            (30, 9, 2, 9), (400, 20, 41, 239), (500, 35, 34, 131),
+        ),
+        _pairs_of_answers,
+    ),
     returns=("p",),
     start="(first & ~second).sum() texts are the first model's alone.",
     span="from one text to 700",
@@ -341,7 +338,7 @@ check_text_by_text = Checker(
          "smaller one."),
         (_like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
          "that is the chance of exactly this split: the tail holds all that are more uneven, too."),
-        (_like(lambda a, b: _normal(a, b, correction=1)),
+        (_like(lambda a, b: _normal(a, b)),
          "that is the normal approximation with its correction: with few texts it is off, so add "
          "up the binomial coefficients."),
     ),

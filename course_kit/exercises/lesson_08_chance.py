@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, generator, plural
+from course_kit.exercises.cases import Case, Inputs, cases, generator, named
 from course_kit.exercises.judge import Checker
 from course_lib.metrics import prior_corrected
 
@@ -26,14 +26,14 @@ def _label_cases() -> list[Case]:
         "three classes": ([0, 1, 1, 2, 1], [1, 2, 0, 1, 1, 2]),
         "many of one class": ([1] * 40 + [0] * 20, [0] * 30 + [1] * 70),
     }
-    cases = [Case(name, tuple(map(torch.tensor, both))) for name, both in labels.items()]
     for classes, texts in ((2, 200), (5, 1101)):
         random = generator(classes, texts)
         old, new = (torch.rand(classes, generator=random) + 0.1 for _ in range(2))
-        both = (torch.multinomial(share, n, True, generator=random)
-                for share, n in ((old, 3 * texts), (new, texts)))  # fmt: skip
-        cases.append(Case(f"{texts} test texts of {classes} classes", tuple(both)))
-    return cases
+        labels[f"{texts} test texts of {classes} classes"] = [
+            torch.multinomial(share, n, True, generator=random)
+            for share, n in ((old, 3 * texts), (new, texts))
+        ]
+    return named({kind: tuple(map(torch.as_tensor, both)) for kind, both in labels.items()})
 
 
 def _of_the_test(train: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,20 +81,19 @@ check_constant_answer = Checker(
 
 def _prior_cases() -> list[Case]:
     even, most = torch.tensor([0.5, 0.5]), torch.tensor([0.8, 0.2])
-    cases = [
-        Case("one text, shares as before", (torch.tensor([[0.0, 1.0]]), most, most)),
-        Case("one undecided text", (torch.zeros(1, 2), most, even)),
-        Case("one text, a class that has nearly gone",
-             (torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([0.2, 0.3, 0.5]),
-              torch.tensor([0.5, 0.499, 0.001]))),
-    ]  # fmt: skip
+    kinds = {
+        "one text, shares as before": (torch.tensor([[0.0, 1.0]]), most, most),
+        "one undecided text": (torch.zeros(1, 2), most, even),
+        "one text, a class that has nearly gone":
+            (torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([0.2, 0.3, 0.5]),
+             torch.tensor([0.5, 0.499, 0.001])),
+    }  # fmt: skip
     for rows, classes in ((3, 2), (4, 5), (30, 5)):
         random = generator(rows, classes, 7)
         logits = 3 * torch.randn(rows, classes, generator=random)
         old, new = (torch.rand(classes, generator=random).add(0.1) for _ in range(2))
-        name = f"{plural(rows, 'text')}, {classes} classes"
-        cases.append(Case(name, (logits, old / old.sum(), new / new.sum())))
-    return cases
+        kinds[f"{rows} texts, {classes} classes"] = logits, old / old.sum(), new / new.sum()
+    return named(kinds)
 
 
 def _odds(logits: Tensor, factor: Tensor) -> Tensor:
@@ -145,17 +144,10 @@ def _found(first: Tensor, second: Tensor, critical: float) -> Tensor:
     return (_t(first, second).abs() > critical).float().mean()
 
 
-def _power_cases() -> list[Case]:
-    cases = []
-    for experiments, seeds, critical, gap in (
-        (1, 2, 4.303, 1.0), (4, 2, 4.303, 6.0), (8, 3, 2.776, -3.0),
-        (500, 2, 4.303, 4.0), (500, 3, 2.776, 3.0), (500, 5, 2.306, -2.0), (500, 10, 2.101, 0.0),
-    ):  # fmt: skip
-        scores = torch.randn(2, experiments, seeds, generator=generator(experiments, seeds))
-        first, second = 45 + gap + 1.5 * scores[0], 45 + 1.5 * scores[1]
-        name = f"{plural(experiments, 'experiment')} of {seeds} seeds, {gap:g} points apart"
-        cases.append(Case(name, (first, second, critical)))
-    return cases
+def _experiments(experiments: int, seeds: int, gap: int) -> Inputs:
+    first, second = torch.randn(2, experiments, seeds, generator=generator(experiments, seeds))
+    critical = {2: 4.303, 3: 2.776, 5: 2.306, 10: 2.101}[seeds]
+    return 45 + gap + 1.5 * first, 45 + 1.5 * second, critical
 
 
 def _power_of(deviation: Callable[[Tensor, Tensor], Tensor]) -> Callable:
@@ -170,7 +162,11 @@ check_power = Checker(
     about="""``f(first, second, critical)``, accuracies ``(experiments, seeds)`` of two models → the
     share of experiments whose pooled t exceeds ``critical`` on either side.""",
     reference=_found,
-    cases=_power_cases,
+    cases=cases(
+        "{:experiment} of {:seed}, {:point} apart",
+        ((1, 2, 1), (4, 2, 6), (8, 3, -3), (500, 2, 4), (500, 3, 3), (500, 5, -2), (500, 10, 0)),
+        _experiments,
+    ),
     returns=("share",),
     start="sd = ((first.var(1) + second.var(1)) / 2).sqrt().",
     span="up to 500 experiments of two to ten seeds",

@@ -5,23 +5,33 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, generator, plural, ragged
+from course_kit.exercises.cases import (
+    Case,
+    Inputs,
+    Kinds,
+    cases,
+    generator,
+    named,
+    normal,
+    plural,
+    ragged,
+)
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.pretrained import by_word
 from course_kit.research.small_transformer.transformer import hidden_keys
 
 
 def _mask_cases() -> list[Case]:
-    cases = []
-    for rows, length in ((1, 1), (1, 3), (2, 3), (3, 5), (4, 12)):
-        size = f"{plural(rows, 'text')}, {plural(length, 'place')}"
-        cases.append(Case(f"{size}, some padded", (ragged(rows, length),)))
     empty = ragged(3, 4)
     empty[1] = False
-    cases.append(Case("3 texts, the second without a word", (empty,)))
-    cases.append(Case("1 text without a word", (torch.zeros(1, 2, dtype=torch.bool),)))
-    cases.append(Case("2 texts, the padding in front of their words", (ragged(2, 3).flip(1),)))
-    return cases
+    further = {
+        "3 texts, the second without a word": (empty,),
+        "1 text without a word": (torch.zeros(1, 2, dtype=torch.bool),),
+        "2 texts, the padding in front of their words": (ragged(2, 3).flip(1),),
+    }
+    sizes = (1, 1), (1, 3), (2, 3), (3, 5), (4, 12)
+    some = cases("{:text}, {:place}, some padded", sizes, lambda *size: (ragged(*size),))
+    return some() + named(further)
 
 
 check_hidden_keys = Checker(
@@ -45,7 +55,7 @@ check_hidden_keys = Checker(
 
 
 def _weights_of(
-    x: Tensor, w: Tensor, b: Tensor, heads: int, part: Callable[[Tensor], Tensor], root: float
+    x: Tensor, w: Tensor, b: Tensor, part: Callable[[Tensor], Tensor], root: float
 ) -> Tensor:
     """Attention of the features that ``part`` takes of all queries and keys ``(n, d)``."""
     d = x.shape[1]
@@ -55,27 +65,16 @@ def _weights_of(
 
 def _head_weights(x: Tensor, w: Tensor, b: Tensor, heads: int, head: int) -> Tensor:
     size = x.shape[1] // heads
-    return _weights_of(x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], size**0.5)
+    return _weights_of(x, w, b, lambda f: f[:, head * size : (head + 1) * size], size**0.5)
 
 
 def _like(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return lambda x, w, b, heads, head: change(x, w, b, heads, head, x.shape[1] // heads)
 
 
-def _head_cases() -> list[Case]:
-    cases = []
-    for n, d, heads in ((1, 2, 1), (2, 4, 2), (3, 6, 3), (4, 8, 2), (12, 16, 4)):
-        source = generator(n, d, heads)
-        x, w = torch.randn(n, d, generator=source), torch.randn(3 * d, d, generator=source)
-        b = torch.randn(3 * d, generator=source)
-        cases += [
-            Case(
-                f"{plural(n, 'word')} of {d} numbers, head {head} of {heads}",
-                (x, w, b, heads, head),
-            )
-            for head in range(heads)
-        ]
-    return cases
+def _head_inputs(n: int, d: int, heads: int) -> Kinds:
+    x, w, b = normal((n, d, heads), (n, d), (3 * d, d), (3 * d,))
+    return {f"head {head} of {heads}": (x, w, b, heads, head) for head in range(heads)}
 
 
 check_head_weights = Checker(
@@ -84,23 +83,27 @@ check_head_weights = Checker(
     ``nn.MultiheadAttention``: ``x`` ``(n, d)``, ``w`` its ``in_proj_weight`` ``(3 d, d)``, ``b``
     its ``in_proj_bias`` ``(3 d,)``.""",
     reference=_head_weights,
-    cases=_head_cases,
+    cases=cases(
+        "{:word} of {:number}, {:head}",
+        ((1, 2, 1), (2, 4, 2), (3, 6, 3), (4, 8, 2), (12, 16, 4)),
+        _head_inputs,
+    ),
     returns=("attention",),
     start="q = x @ w[:d].T + b[:d] are the queries of all heads side by side.",
     span="one word to twelve, one head to four",
     shapes="a row for each word that attends, a column for each that is attended to",
     mistakes=(
         (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], x.shape[1] ** 0.5)),
+            x, w, b, lambda f: f[:, head * size : (head + 1) * size], x.shape[1] ** 0.5)),
          "you divide by √d. A head's dot product adds d / heads terms: divide by their root."),
         (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, heads, lambda f: f[:, head * size : (head + 1) * size], 1.0)),
+            x, w, b, lambda f: f[:, head * size : (head + 1) * size], 1.0)),
          "the scores are not divided by the root of the head's size."),
         (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, heads, lambda f: f[:, head::heads], size**0.5)),
+            x, w, b, lambda f: f[:, head::heads], size**0.5)),
          "you deal the features out one by one: a head has neighbouring features."),
         (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, heads, lambda f: f, size**0.5)),
+            x, w, b, lambda f: f, size**0.5)),
          "all features are in the score: take the head's alone."),
         (lambda x, w, b, heads, head: _head_weights(x, w.unflatten(0, (3, -1)).mT.flatten(0, 1), b,
                                                     heads, head),
@@ -118,12 +121,9 @@ def _without(w_o: Tensor, heads: int, head: int) -> Tensor:
     return kept
 
 
-def _without_cases() -> list[Case]:
-    return [
-        Case(f"{d} features, head {head} of {heads}",
-             (torch.randn(d, d, generator=generator(d, heads)), heads, head))
-        for d, heads in ((2, 2), (6, 3), (8, 2), (12, 4)) for head in range(heads)
-    ]  # fmt: skip
+def _heads_to_drop(d: int, heads: int) -> Kinds:
+    (w_o,) = normal((d, heads), (d, d))
+    return {f"without head {head}": (w_o, heads, head) for head in range(heads)}
 
 
 check_without_head = Checker(
@@ -131,7 +131,7 @@ check_without_head = Checker(
     about="""``f(w_o, heads, head)``, ``w_o`` the ``out_proj.weight`` ``(d, d)`` → the same without
     what the head adds.""",
     reference=_without,
-    cases=_without_cases,
+    cases=cases("{:feature}, {:head}", ((2, 2), (6, 3), (8, 2), (12, 4)), _heads_to_drop),
     returns=("w_o",),
     start="out_proj computes side_by_side @ w_o.T: which part of w_o meets the head's features?",
     span="two heads to four",
@@ -214,14 +214,9 @@ def _contributions(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
     return sum(_paths(x, attention, w)).norm(dim=2)
 
 
-def _contribution_cases() -> list[Case]:
-    cases = []
-    for n, d in ((1, 2), (2, 2), (3, 4), (5, 3), (8, 6)):
-        source = generator(n, d)
-        x, w = torch.randn(n, d, generator=source), torch.randn(2, d, d, generator=source)
-        attention = (2 * torch.randn(2, n, n, generator=source)).softmax(-1)
-        cases.append(Case(f"{plural(n, 'word')} of {d} numbers", (x, attention, w)))
-    return cases
+def _contribution_inputs(n: int, d: int) -> Inputs:
+    x, w, scores = normal((n, d), (n, d), (2, d, d), (2, n, n))
+    return x, (2 * scores).softmax(-1), w
 
 
 def _some_paths(*kept: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
@@ -238,7 +233,9 @@ check_contributions = Checker(
     two layers x ← x + A x W: ``x`` ``(n, d)``, ``attention`` ``(2, n, n)``, ``w`` ``(2, d,
     d)``.""",
     reference=_contributions,
-    cases=_contribution_cases,
+    cases=cases(
+        "{:word} of {:number}", ((1, 2), (2, 2), (3, 4), (5, 3), (8, 6)), _contribution_inputs
+    ),
     returns=("lengths",),
     start="multiply (I + A₂ · W₂)(I + A₁ · W₁) out: four ways lead from a word to a place.",
     span="one word to eight",

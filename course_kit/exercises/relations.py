@@ -141,7 +141,11 @@ def _table_for(right: Any) -> tuple[tuple[Change, str], ...]:
 
 
 def _of_python(change: Change) -> Change:
-    return lambda number: type(number)(change(torch.tensor(number)).item())
+    def changed(number: int | float) -> int | float:
+        value = change(torch.tensor(number)).item()
+        return int(value) if isinstance(number, int) and value == int(value) else value
+
+    return changed
 
 
 def _of_part(place: int, change: Change) -> Candidate:
