@@ -2,6 +2,7 @@
 
 import html
 import re
+from functools import cache
 
 import ipywidgets as widgets
 import numpy as np
@@ -10,23 +11,26 @@ from sweeping import sweep
 
 from course_lib import faithfulness
 from course_lib.explore import explore_erasing
-from course_lib.explore.erasing import MOST_WORDS, Picture
+from course_lib.explore.erasing import MOST_WORDS
+from course_lib.explore.explorer import Picture
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs.run import train
 from course_lib.runs.spec import RunSpec
 from course_lib.views.heatmap import AttentionText
+from course_lib.views.reading_view import tree
 
 TEXT = "A dull plot. But a superb cast."
 WORDS = ["A", "dull", "plot", ".", "But", "a", "superb", "cast", "."]
 
 
+@cache
 def small(system, **overrides):
     changes = {"training.epochs": 1} | overrides
     spec = RunSpec(system, "toy", "small", changes, limit=100, test=False, threads=1)
     return train(spec)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def run():
     return small("han")
 
@@ -37,12 +41,7 @@ def view(run):
 
 
 def parts(view, kind):
-    found, queue = [], [view]
-    while queue:
-        widget = queue.pop(0)
-        found += [widget] if isinstance(widget, kind) else []
-        queue += getattr(widget, "children", ())
-    return found
+    return [widget for widget in tree(view) if isinstance(widget, kind)]
 
 
 def press(view, name):
@@ -137,13 +136,9 @@ def test_nothing_in_a_text_is_run(run, monkeypatch):
     assert max(len(t.description) for t in parts(view, widgets.ToggleButton)) == 24
 
 
-@pytest.mark.parametrize("text", ["", "good " * (MOST_WORDS + 1)])
-def test_too_few_or_too_many_words_are_refused(text):
-    run = small("agt")
-    with pytest.raises(ValueError, match=f"text holds {len(text.split())} words; .* 1 to 120"):
-        explore_erasing(run, text)
-
-
-def test_a_network_without_attention_is_refused():
+def test_what_cannot_be_erased_is_refused(run):
+    for text in ("", "good " * (MOST_WORDS + 1)):
+        with pytest.raises(ValueError, match=f"text holds {len(text.split())} words; .* 1 to 120"):
+            explore_erasing(run, text)
     with pytest.raises(ValueError, match="this network has no attention"):
         explore_erasing(small("sanet", **{"model.attention": False}), TEXT)

@@ -7,7 +7,7 @@ from test_erasing import TEXT, WORDS, parts, small
 from test_heatmap import unpack
 
 from course_lib.explore import explore_seeds
-from course_lib.explore.seeds import difference
+from course_lib.explore.views import difference
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views import AttentionHeatmap
 

@@ -1,44 +1,24 @@
 """Erase words of a text by hand, and watch what a network answers and where its attention goes."""
 
-import base64
-import html
 from collections.abc import Sequence
-from io import BytesIO
 from typing import Any
 
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_lib import faithfulness
-from course_lib.explore.explorer import Explorer
-from course_lib.explore.reading import read_text, system_of
+from course_lib.explore.explorer import Explorer, Picture, to_png
+from course_lib.explore.reading import ATTENTION, read_text, system_of
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views import plots
 from course_lib.views.heatmap.widget import AttentionText
 
-ATTENTION = "attention"
 RANDOM_ORDERS = 20  # of which the curve shows the mean
 MOST_WORDS = 120  # a button each
 LONGEST_WORD = 24  # characters on a button
 WRAPPED = widgets.Layout(flex_flow="row wrap", max_width="52rem")
 WORD = widgets.Layout(width="auto")
-
-
-class Picture(widgets.HTML):
-    """A picture with its description, which shows itself with and without a kernel."""
-
-    def __init__(self, png: bytes, alt: str) -> None:
-        self._png = png
-        data = base64.b64encode(png).decode("ascii")
-        image = f"<img alt='{html.escape(alt)}' src='data:image/png;base64,{data}'>"
-        super().__init__(image, layout=widgets.Layout(max_width="52rem"))
-
-    def to_png(self) -> bytes:
-        """The picture itself."""
-        return self._png
 
 
 def explore_erasing(source: Any, text: str) -> "ErasingView":
@@ -169,10 +149,7 @@ class ErasingView(Explorer):
         figure = plots.erasure_curves(
             self._curves, f"P({self._name})", by_hand=self._found, here=(count, now)
         )
-        buffer = BytesIO()
-        FigureCanvasAgg(figure).print_png(buffer)
-        plt.close(figure)
-        return Picture(buffer.getvalue(), alt)
+        return Picture(to_png(figure), alt)
 
     def _curve(self, importances: list[np.ndarray]) -> np.ndarray:
         """The class's probability when 0, 1, …, all words are erased, the most important first; the

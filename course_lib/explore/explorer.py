@@ -2,20 +2,22 @@
 
 import base64
 import html
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import ipywidgets as widgets
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
-from course_lib.views.heatmap.widget import shown_form
-from course_lib.views.reading_view import page, picture, tree
+from course_lib.views.reading_view import Stack, page, tree
 
 
-class Explorer(widgets.VBox):
-    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages, with
-    ``elsewhere`` below them: what the controls would do."""
+class Explorer(Stack):
+    """Controls above a stage for one widget: live in Jupyter, elsewhere some stages as pages
+    (``_stills``), with ``elsewhere`` below them: what the controls would do."""
 
     elsewhere = ""
 
@@ -36,24 +38,31 @@ class Explorer(widgets.VBox):
         self._caption = text
         self._message.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
 
-    def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        """What to show where nothing can be clicked: captions and widgets."""
-        raise NotImplementedError
+    def _page(self, stills: list[tuple[str, widgets.Widget]]) -> str:
+        parts = [f"<p><b>{html.escape(about)}</b></p>{page(widget)}" for about, widget in stills]
+        return "".join(parts) + f"<p><small>{html.escape(self.elsewhere)}</small></p>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        form = shown_form()
-        if form == "live":
-            return super()._repr_mimebundle_(**kwargs)
-        stills = self._stills()
-        bundle = {"text/plain": "\n".join(caption for caption, _ in stills)}
-        if image := next(filter(None, map(picture, (widget for _, widget in stills))), None):
-            bundle["image/png"] = base64.b64encode(image).decode("ascii")
-        if form == "static":
-            bundle["text/html"] = "".join(
-                f"<p><b>{html.escape(caption)}</b></p>{page(widget)}" for caption, widget in stills
-            )
-            bundle["text/html"] += f"<p><small>{html.escape(self.elsewhere)}</small></p>"
-        return bundle, {"image/png": {"alt": stills[0][0]}}
+
+class Picture(widgets.HTML):
+    """A picture with its description, which shows itself with and without a kernel."""
+
+    def __init__(self, png: bytes, alt: str) -> None:
+        self._png = png
+        data = base64.b64encode(png).decode("ascii")
+        image = f"<img alt='{html.escape(alt)}' src='data:image/png;base64,{data}'>"
+        super().__init__(image, layout=widgets.Layout(max_width="52rem"))
+
+    def to_png(self) -> bytes:
+        """The picture itself."""
+        return self._png
+
+
+def to_png(figure: Figure) -> bytes:
+    """The figure as PNG; closes it."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    plt.close(figure)
+    return buffer.getvalue()
 
 
 class TextBox(anywidget.AnyWidget, widgets.Textarea):

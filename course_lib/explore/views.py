@@ -1,18 +1,29 @@
-"""Views to look around with: page through documents, or type a text, and see the attention."""
+"""Views to look around with: page through documents, type a text for one network or two, or move a
+slider."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ipywidgets as widgets
+import numpy as np
 import traitlets
+from matplotlib.axes import Axes
 
-from course_lib.explore.explorer import Explorer, TextBox
-from course_lib.explore.ordering import is_profane, reading_order
-from course_lib.explore.reading import read_text, system_of
+from course_lib.explore.explorer import Explorer, Picture, TextBox, to_png
+from course_lib.explore.reading import (
+    ATTENTION,
+    is_profane,
+    read_text,
+    reading_order,
+    system_of,
+)
+from course_lib.faithfulness import kendall
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.metrics.classification import Predictions
 from course_lib.views import show_reading
 from course_lib.views.heatmap.widget import AttentionHeatmap, same_scale
-from course_lib.views.reading_view import tree
+from course_lib.views.panels import grid
+from course_lib.views.reading_view import Stack, tree
 
 MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed
@@ -62,6 +73,50 @@ def explore_text(
     """
     draw = show or (lambda source, typed: show_reading(read_text(source, typed)))
     return TextView(lambda typed: draw(source, typed), text)
+
+
+def explore_seeds(sources: Mapping[str, Any], text: str = "") -> "TextView":
+    """A view in which you type a text and see where two networks look in it, a row for each.
+
+    ``sources`` holds two runs or systems by name, such as two seeds of one training; a row says
+    what its network answers, and the title how far the two attentions are apart. ``ValueError``
+    for another number of networks, for one without attention, and for two that read the text in
+    other words.
+    """
+    if len(sources) != 2:
+        raise ValueError(f"sources takes two networks by name, got {len(sources)}")
+    models = {name: DocumentModel(system_of(source)) for name, source in sources.items()}
+    about = "The text in the box as two networks read it, a row each"
+    return TextView(lambda typed: _compare(models, typed), text, about)
+
+
+def explore_values(
+    draw: Callable[[Axes, Any], None],
+    values: Mapping[str, Any],
+    panels: Sequence[str],
+    name: str,
+    alt: str,
+    size: tuple[float, float] = (4.6, 2.8),
+) -> "ValueView":
+    """A view of one figure under a slider, called ``name``, over labelled ``values``.
+
+    ``draw(axis, value)`` draws one setting, its title included. Without a kernel the settings named
+    in ``panels`` stand side by side, so the page tells the same story; ``alt`` says what they show.
+    ``size`` is one panel's, in inches. ``ValueError`` names panels that are not among the values.
+    """
+    if not panels or set(panels) - set(values):
+        raise ValueError(
+            f"panels takes labels of the values, at least one, got {list(panels)}; "
+            f"there are {', '.join(values)}"
+        )
+
+    def png(labels: Sequence[str]) -> bytes:
+        figure, axes = grid(labels, len(labels), size)
+        for axis, label in zip(axes, labels, strict=True):
+            draw(axis, values[label])
+        return to_png(figure)
+
+    return ValueView(png, list(values), panels, name, alt)
 
 
 class DocumentView(Explorer):
@@ -238,6 +293,62 @@ class TextView(Explorer):
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
         return [(self._caption or self._about, self._stage.children[0])]
+
+
+class ValueView(Stack):
+    """A slider over ``labels``, and the picture of the one that is chosen, ``png([label])``."""
+
+    def __init__(
+        self,
+        png: Callable[[Sequence[str]], bytes],
+        labels: Sequence[str],
+        panels: Sequence[str],
+        name: str,
+        alt: str,
+    ) -> None:
+        self._png, self._panels, self._alt = png, panels, alt
+        self._slider = widgets.SelectionSlider(
+            options=labels, value=panels[0], description=name, continuous_update=False,
+            style={"description_width": "initial"}, layout=widgets.Layout(width="30rem"),
+        )  # fmt: skip
+        self._picture = widgets.Image(format="png")
+        super().__init__([self._slider, self._picture])
+        self._slider.observe(self._redraw, "value")
+        self._redraw()
+
+    def _redraw(self, _: Any = None) -> None:
+        self._picture.value = self._png([self._slider.value])
+
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        return [(self._alt, Picture(self._png(self._panels), self._alt))]
+
+
+def _compare(models: Mapping[str, DocumentModel], text: str) -> widgets.Widget:
+    """The attention of two networks to the words of a text, as a heatmap of two rows."""
+    rows, words = {}, []
+    for name, model in models.items():
+        reading = read_text(model.system, text)
+        document = reading.sentences if model.system.reads_sentences else list(reading.tokens)
+        (answer,), attention = model.answers([document])
+        if ATTENTION not in attention:
+            raise ValueError(f"{name} has no attention, so there is nothing to compare")
+        label = f"{name}: {model.system.classes[answer.argmax()]} {answer.max():.2f}"
+        rows[label] = attention[ATTENTION][0]
+        words.append(list(reading.tokens))
+    if words[0] != words[1]:
+        raise ValueError("the two networks read this text in other words")
+    return AttentionHeatmap(
+        np.stack(list(rows.values())), list(rows), words[0], title=difference(*rows.values())
+    )
+
+
+def difference(first: np.ndarray, second: np.ndarray) -> str:
+    """How far two attentions ``(words,)`` are apart, in words: the share of the weight that lies
+    elsewhere, from 0 to 100 %, and Kendall's τ of the rankings, where there is one."""
+    share = np.abs(first - second).sum() / 2
+    (tau,) = kendall([first], [second])
+    ranks = "" if np.isnan(tau) else f"; Kendall's τ of the rankings is {tau:.2f}"
+    return f"{share:.0%} of the weight lies on other words{ranks}"
 
 
 def _excerpt(tokens: Sequence[str]) -> str:

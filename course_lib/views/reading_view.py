@@ -17,17 +17,24 @@ SMALLEST = 0.005  # a probability below it would be printed as 0.00
 class Stack(widgets.VBox):
     """Widgets one above the other: live in Jupyter, elsewhere as pages and a picture."""
 
+    def _stills(self) -> list[tuple[str, widgets.Widget]]:
+        """What stands where nothing can be clicked: widgets, each with a line about it."""
+        return [(next((part.name for part in tree(self) if hasattr(part, "to_html")), ""), self)]
+
+    def _page(self, stills: list[tuple[str, widgets.Widget]]) -> str:
+        return "".join(page(widget) for _, widget in stills)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         form = shown_form()
         if form == "live":
             return super()._repr_mimebundle_(**kwargs)
-        name = next((part.name for part in tree(self) if hasattr(part, "to_html")), "")
-        bundle = {"text/plain": name}
-        if (png := picture(self)) is not None:
+        stills = self._stills()
+        bundle = {"text/plain": "\n".join(about for about, _ in stills)}
+        if png := next(filter(None, (picture(widget) for _, widget in stills)), None):
             bundle["image/png"] = base64.b64encode(png).decode("ascii")
-        if form == "static":
-            bundle["text/html"] = page(self)
-        return bundle, {"image/png": {"alt": name}}
+        if form == "static" and (markup := self._page(stills)):
+            bundle["text/html"] = markup
+        return bundle, {"image/png": {"alt": stills[0][0]}}
 
 
 def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
