@@ -16,6 +16,8 @@ NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
 CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
 NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}  # what some network file systems say
+# what JSON, NumPy and ``datasets`` raise for files that are not what was written
+DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 # how safetensors and torch.save report a full disk; they raise no OSError
 NATIVE_DISK_FULL = re.compile(r"os error (?:27|28|122)|inline_container.*unexpected pos")
 
@@ -71,6 +73,15 @@ def clear_leftovers(folder: Path) -> None:
     """
     for workroom in folder.glob(".*.*/"):
         shutil.rmtree(workroom)
+
+
+@contextmanager
+def undamaged(folder: Path) -> Iterator[None]:
+    """Turn what reading a damaged folder of the cache raises into a ``DataError`` that names it."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
 
 
 def check_space(folder: Path, needed: int) -> None:

@@ -1,53 +1,229 @@
+"""Word vectors: every form of file gives the same ones, what is wrong is named, and what is made
+of them is an embedding."""
+
+import gzip
 import hashlib
+import pickle
+import re
+import struct
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from course_lib.data import catalog, sources
+from course_lib.data import catalog, sources, vector_files
 from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.sources import NotObtained
-from course_lib.data.vector_store import convert
+from course_lib.data.vector_files import convert, custom_vectors, named_vectors
 from course_lib.data.vectors import SideBySide, all_but_the_top, common_part, load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
 
+WORDS = ["the", "film", "US", "us", "été", ". . ."]
+MATRIX = np.array(
+    [[1, 2, 3], [-0.5, 0.25, 1e-3], [7, 8, 9], [4, 5, 6], [0.1, 0.2, 0.3], [-1, 0, 1]], np.float32
+)
+LINES = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, MATRIX.tolist())]
+TEXT = ("\n".join(LINES) + "\n").encode()
+HEADER = b"6 3\n"
+PAIRS = list(zip(WORDS, MATRIX))
 MEMBER = "folder/vectors.txt"
-TEXT = "the 1 2 3\nfilm -0.5 0.25 1e-3\nUS 7 8 9\nus 4 5 6\nété 0.1 0.2 0.3\n".encode()
-MATRIX = [[1, 2, 3], [-0.5, 0.25, 1e-3], [7, 8, 9], [4, 5, 6], [0.1, 0.2, 0.3]]
 
 
-def card_for(text, package=None):
-    digest = hashlib.sha256(package.read_bytes()).hexdigest() if package else ""
-    file = Download("vectors.zip", f"sha256:{digest}", 1)
-    return Card(
-        "tiny",
-        "Tiny vectors",
-        *("", "", ""),
-        kind="vectors",
-        sources=(Source("made-up", (file,), member=MEMBER),),
-        content=hashlib.sha256(text).hexdigest(),
+def binary(pairs=PAIRS[:5], end=b"", count=None):
+    """word2vec's binary form, in which words hold no blanks."""
+    body = b"".join(word.encode() + b" " + row.tobytes() + end for word, row in pairs)
+    return f"{count or len(pairs)} 3\n".encode() + body
+
+
+@pytest.fixture
+def put(tmp_path):
+    """``put(data, name)`` is a file of that name, of bytes or an .npz of arrays."""
+
+    def write(data, name="mine.txt"):
+        path = tmp_path / name
+        if isinstance(data, dict):
+            np.savez_compressed(path.with_suffix(".npz"), **data)
+            return path.with_suffix(".npz")
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def tiny(put, cache):
+    return load_vectors(custom_vectors(put(TEXT, "tiny")))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(TEXT, TEXT.rstrip(b"\n"), HEADER + TEXT, (HEADER + TEXT).replace(b"\n", b"\r\n")),
+        TEXT.replace(b"\n", b" \n"),  # as word2vec ends its lines
+        *(b"\xef\xbb\xbf" + TEXT, gzip.compress(TEXT), gzip.compress(HEADER + TEXT)),
+        *(binary(), binary(end=b"\n"), gzip.compress(binary())),
+        *({"words": words, "vectors": MATRIX.astype(kind)}
+          for words in (np.array(WORDS), np.array([word.encode() for word in WORDS]))
+          for kind in (np.float32, np.float64, ">f4")),
+    ],
+)  # fmt: skip
+def test_every_form_gives_the_same_vectors(put, cache, data):
+    vectors = load_vectors(custom_vectors(put(data, "no.suffix")))
+    words = vectors.words.to_pylist()
+    assert words in (WORDS, WORDS[:5])
+    np.testing.assert_array_equal(vectors.matrix, MATRIX[: len(words)])
+    assert isinstance(vectors.matrix, np.memmap) and vectors.matrix.dtype == np.float32
+
+
+def test_bytes_with_a_scale_for_each_word_are_multiplied_out(put, cache):
+    numbers = np.arange(-9, 9, dtype=np.int8).reshape(6, 3)
+    scale = np.array([0.5, 2, 1, 0.25, 3, 1], np.float32)
+    path = put({"words": np.array(WORDS), "vectors": numbers, "scale": scale})
+    np.testing.assert_array_equal(
+        load_vectors(custom_vectors(path)).matrix, numbers * scale[:, None]
     )
 
 
-@pytest.fixture
-def package(tmp_path, make_zip, monkeypatch):
-    """Puts a zip of that text into the cache, as what the catalog calls "tiny"."""
+def test_a_name_says_nothing_of_the_machine_and_the_file_is_needed_only_once(
+    put, cache, monkeypatch
+):
+    path = put(TEXT, "my größte+list (1).txt")
+    name = custom_vectors(path)
+    digest = hashlib.sha256(TEXT).hexdigest()
+    assert name == f"my_größte_list__1_.txt@{digest[:12]}"
+    monkeypatch.setattr(vector_files, "_entries", None)
+    assert custom_vectors(path) == name
+    assert custom_vectors(put(TEXT, "copy.txt")) == f"copy.txt@{digest[:12]}"
+    monkeypatch.undo()
+    monkeypatch.setenv("COURSE_DATA_DIR", str(cache))
+    path.write_bytes(TEXT + b"more 1 1 1\n")
+    changed = custom_vectors(path)
+    path.unlink()
+    assert load_vectors(name).provenance == [
+        {"name": name, "sha256": digest, "words": 6, "width": 3}
+    ]
+    assert len(load_vectors(changed).words) == 7
+    with pytest.raises(DataError, match=r"^mine\.txt@0123456789ab: not in the cache here; .*path"):
+        load_vectors("mine.txt@0123456789ab")
 
-    def make(text):
-        (tmp_path / "downloads").mkdir()
-        path = make_zip(tmp_path / "downloads" / "vectors.zip", {MEMBER: text})
-        monkeypatch.setitem(catalog.CARDS, "tiny", card_for(text, path))
-        return path
 
-    return make
+def test_paths_become_names_and_names_stay(put, cache, tmp_path):
+    name = custom_vectors(put(TEXT))
+    assert named_vectors("mine.txt", tmp_path) == name
+    assert named_vectors(str(tmp_path / "mine.txt")) == name
+    assert named_vectors(f"glove.6B.50d+{tmp_path}/mine.txt") == f"glove.6B.50d+{name}"
+    plus = custom_vectors(put(TEXT, "a+b.txt"))
+    assert named_vectors("a+b.txt", tmp_path) == plus
+    put(TEXT, "none")
+    for kept in ("none", "glove.6B.50d", "glov", name, f"{name}+glove.840B.300d"):
+        assert named_vectors(kept, tmp_path) == kept
+    for path, says in ((tmp_path, "is no file"), ("no/mine.txt", "no such file of vectors")):
+        with pytest.raises(DataError, match=f"{path}: {says}"):
+            named_vectors(str(path))
 
 
-@pytest.fixture
-def tiny(package, tmp_path):
-    package(TEXT)
-    return load_vectors("tiny", tmp_path)
+OTHER = "is in no form that can be read here: GloVe text, "
+DAMAGED = "cannot be read, truncated or damaged"
+GOOD = {"words": np.array(WORDS), "vectors": MATRIX}
+BYTES = np.ones((6, 3), np.int8)
+SHAPES = "expected words (n,), vectors (n, width) and scale (n,), got "
+BAD = [
+    (b"", "is empty"),
+    (b"6 3\n", "line 1: promises 6 words, and the file holds 0"),
+    (b"0 3\n", "line 1: promises 0 words of 3 numbers"),
+    (b"6 99999\nthe 1 2 3\n", "line 1: promises 6 words of 99999 numbers"),
+    (TEXT + b"\n", "line 7: 0 numbers, expected a word and 3"),
+    (TEXT + b"short 1 2\n", "line 7: 2 numbers, expected a word and 3"),
+    (TEXT + b"long 1 2 3 4\n", "line 7: 4 numbers, expected a word and 3"),
+    (TEXT + b" 1 2 3\n", "line 7: 2 numbers, expected a word and 3"),
+    (TEXT + b"alone\n", "line 7: 0 numbers, expected a word and 3"),
+    (TEXT + b"text 1 two 3\n", "line 7: could not convert string to float"),
+    (TEXT + b"x nan 2 3\n", "line 7: a number of 'x' is not finite (NaN or infinity)"),
+    (TEXT + b"x 1 1e39 3\n", "line 7: a number of 'x' is not finite (NaN or infinity)"),
+    (TEXT + b"film 1 2 3\n", "line 7: the word 'film' stands in the file before"),
+    (TEXT + b"caf\xe9 1 2 3\n", "line 7: not UTF-8 (unexpected end of data)"),
+    (b"the 1 two 3\n" + TEXT, "line 2: 3 numbers, expected a word and 1"),
+    (HEADER + TEXT + b"one 1 2 3\n", "line 1: promises 6 words, and the file holds 7"),
+    (b"7 3\n" + TEXT, "line 1: promises 7 words, and the file holds 6"),
+    (b"6 4\n" + TEXT, "line 2: 3 numbers, expected a word and 4"),
+    (b"Dear diary,\nthe film was long\n", OTHER),
+    (b"\x89HDF\r\n\x1a\n" + bytes(99), OTHER),
+    ("the 1 2\n".encode("utf-16"), OTHER),
+    (pickle.dumps({"vectors": [1.0]}), OTHER),
+    (struct.pack("<i", 793712314) + bytes(40), OTHER),
+    (binary()[:-5], "word 5 of 5: the file ends within it"),
+    (binary(count=6), "word 6 of 6: has no end"),
+    (binary(count=4), "word 5: the file goes on, but line 1 promises 4"),
+    (binary([("x", np.float32([1, np.nan, 0]))]), "word 1: a number of 'x' is not finite"),
+    (binary([*PAIRS[:2], PAIRS[1]]), "word 3: the word 'film' stands in the file before"),
+    (binary([("", MATRIX[0]), PAIRS[1]]), "word 1: '' is not a word"),
+    (gzip.compress(TEXT + b"film 1 2 3\n"), "line 7: the word 'film' stands in the file before"),
+    (gzip.compress(TEXT * 50)[:-20], DAMAGED),
+    (b"PK\x03\x04 and nothing", DAMAGED),
+    ({"vectors": MATRIX}, DAMAGED),
+    (GOOD | {"words": np.array(WORDS[:5])}, SHAPES),
+    (GOOD | {"words": np.array(WORDS)[:, None]}, SHAPES),
+    (GOOD | {"vectors": MATRIX[:, 0]}, SHAPES),
+    (GOOD | {"words": np.arange(6)}, SHAPES),
+    (GOOD | {"vectors": MATRIX.astype(str)}, SHAPES),
+    (GOOD | {"vectors": BYTES}, DAMAGED),
+    (GOOD | {"vectors": BYTES, "scale": np.ones(5)}, SHAPES),
+    (GOOD | {"words": np.array(WORDS, object)}, "Object arrays cannot be loaded"),
+    (GOOD | {"vectors": BYTES, "scale": np.full(6, np.nan)}, "row 0: a number of 'the' is not fi"),
+    (GOOD | {"words": np.array([*"abcde", "a"])}, "row 5: the word 'a' stands in the file before"),
+    (GOOD | {"words": np.array(["a", "", *"bcde"])}, "row 1: '' is not a word"),
+    (GOOD | {"words": np.array(["two\nlines", *"abcde"])}, "row 0: 'two\\nlines' is not a word"),
+    ({"words": np.array([], "U3"), "vectors": MATRIX[:0]}, "holds no words"),
+]
+
+
+@pytest.mark.parametrize(("data", "says"), BAD)
+def test_a_file_that_is_no_vectors_is_named_with_the_place_and_leaves_nothing(
+    put, cache, data, says
+):
+    path = put(data)
+    with pytest.raises(DataError) as error:
+        custom_vectors(path)
+    assert str(error.value).startswith(f"{path}: {says}")
+    assert "\n" not in str(error.value) and list((cache / "prepared").iterdir()) == []
+
+
+def card_for(text, package):
+    digest = hashlib.sha256(package.read_bytes()).hexdigest()
+    source = Source("made-up", (Download(package.name, f"sha256:{digest}", 1),), member=MEMBER)
+    content = hashlib.sha256(text).hexdigest()
+    return Card("tiny", *[""] * 4, kind="vectors", sources=(source,), content=content)
+
+
+def test_a_canonical_file_is_as_it_is_and_verified(cache, make_zip, monkeypatch):
+    """A repeated word's first vector counts there, since nobody can mend the file."""
+    text = TEXT + b"film 0 0 0\nlast 2 2 2 \n"
+    (cache / "downloads").mkdir(parents=True)
+    package = make_zip(cache / "downloads" / "vectors.zip", {MEMBER: text})
+    monkeypatch.setitem(catalog.CARDS, "tiny", card_for(text, package))
+    vectors = load_vectors("tiny")
+    assert vectors.words.to_pylist() == [*WORDS, "last"]
+    np.testing.assert_array_equal(vectors.matrix, [*MATRIX, [2] * 3])
+    for member, content, says in (
+        (MEMBER, "another", f"{MEMBER}: sha256 is .*, expected another"),
+        ("else.txt", None, "cannot be read.*else.txt"),
+    ):
+        with pytest.raises(DataError, match=rf"vectors\.zip: {says}"):
+            convert(package, cache / "prepared" / "x", member, content)
+    make_zip(package, {MEMBER: text + b"short 1 2\n"})
+    with pytest.raises(DataError, match=rf"vectors\.zip: {MEMBER}: line 9: 2 numbers"):
+        convert(package, cache / "prepared" / "x", MEMBER)
+    package.unlink()
+    assert load_vectors("tiny").words.equals(vectors.words)
+    assert [path.name for path in (cache / "prepared").iterdir()] == ["tiny"]
 
 
 @pytest.mark.parametrize("name", ["imdb", "punkt_tab", "glov"])
@@ -55,182 +231,6 @@ def test_what_are_no_vectors_is_refused_before_any_download(tmp_path, no_network
     with pytest.raises(DataError, match=f"no vectors '{name}'; the catalog has: glove.6B.50d, "):
         load_vectors(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_words_and_vectors_are_those_of_the_text(tiny):
-    assert tiny.words.to_pylist() == ["the", "film", "US", "us", "été"]
-    assert tiny.matrix.dtype == np.float32
-    np.testing.assert_array_equal(tiny.matrix, np.array(MATRIX, np.float32))
-
-
-def test_converted_vectors_are_memory_mapped_and_need_the_package_no_more(tiny, tmp_path):
-    (tmp_path / "downloads" / "vectors.zip").unlink()
-    again = load_vectors("tiny", tmp_path)
-    assert isinstance(again.matrix, np.memmap)
-    assert again.words.equals(tiny.words)
-    np.testing.assert_array_equal(again.matrix, tiny.matrix)
-
-
-def test_word_is_looked_up_exactly_and_else_in_lower_case(tiny):
-    words = ("US", "us", "Us", "The", "FILM", "film", "ÉTÉ", "zebra", "Zebra")
-    assert tiny.rows_of(words).tolist() == [2, 3, 3, 0, 1, 1, 4, -1, -1]
-    assert tiny.rows_of(()).tolist() == []
-
-
-def test_embedding_holds_the_vectors_of_known_words_and_the_share_it_covers(tiny):
-    vocabulary = Vocabulary(("Film", "zebra", "the", "US", "The"))
-    embedding, coverage = tiny.embedding_for(vocabulary, seed=3)
-    assert embedding.shape == (7, 3) and embedding.dtype == torch.float32
-    expected = torch.tensor([MATRIX[1], MATRIX[0], MATRIX[2], MATRIX[0]])
-    assert torch.equal(embedding[[2, 4, 5, 6]], expected)
-    assert coverage == pytest.approx(4 / 5)
-
-
-def test_padding_row_is_zero_and_no_other_is(tiny):
-    embedding, _ = tiny.embedding_for(Vocabulary(("zebra", "the", "cow")), seed=0)
-    assert embedding.abs().sum(1).gt(0).tolist() == [False, True, True, True, True]
-
-
-def test_words_without_a_vector_are_zero_where_that_is_asked(tiny):
-    vocabulary = Vocabulary(("zebra", "the", "cow"))
-    embedding, coverage = tiny.embedding_for(vocabulary, seed=0, without_vector="zero")
-    expected = torch.zeros(5, 3)
-    expected[3] = torch.tensor(MATRIX[0])
-    assert torch.equal(embedding, expected) and coverage == pytest.approx(1 / 3)
-
-
-def test_the_vocabulary_of_vectors_is_their_words_in_order_each_once(tiny):
-    assert tiny.vocabulary == Vocabulary(tuple(tiny.words.to_pylist()), folded=True)
-    both = SideBySide([tiny, tiny])
-    assert both.vocabulary == tiny.vocabulary
-    embedding, coverage = both.embedding_for(tiny.vocabulary, 0, without_vector="zero")
-    assert coverage == 1
-    np.testing.assert_array_equal(embedding[2:], np.hstack([tiny.matrix, tiny.matrix]))
-
-
-def test_unknown_words_are_drawn_from_the_seed_alone(tiny):
-    vocabulary = Vocabulary(("zebra", "the", "cow"))
-    torch.manual_seed(1)
-    first, _ = tiny.embedding_for(vocabulary, seed=5)
-    torch.manual_seed(2)
-    again, _ = tiny.embedding_for(vocabulary, seed=5)
-    other, _ = tiny.embedding_for(vocabulary, seed=6)
-    assert torch.equal(first, again)
-    assert torch.equal(first[3], other[3])
-    assert not any(torch.equal(first[row], other[row]) for row in (1, 2, 4))
-    assert not torch.equal(first[2], first[4])
-
-
-def test_unknown_words_spread_like_the_vectors_that_were_found(tiny):
-    vocabulary = Vocabulary(("the", "us", *(f"zebra{i}" for i in range(4000))))
-    embedding, _ = tiny.embedding_for(vocabulary, seed=0)
-    drawn = embedding[4:]
-    assert drawn.std().item() == pytest.approx(np.std([1, 2, 3, 4, 5, 6]), rel=0.05)
-    assert drawn.mean().item() == pytest.approx(0, abs=0.1)
-
-
-def test_a_vocabulary_without_any_known_word_is_refused_with_words_of_both(tiny):
-    with pytest.raises(DataError, match=r"tiny: none of the 2 words .* 'zebra', has .* 'the'$"):
-        tiny.embedding_for(Vocabulary(("zebra", "cow")), seed=0)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"short 1 2\n", b"long 1 2 3 4\n", b"text 1 two 3\n", b" 1 2 3\n", b"\n", b"alone\n",
-        b"caf\xe9 1 2 3\n", b"nan 1 nan 3\n", b"large 1 1e39 3\n", b"a word 1 2 3 4\n",
-    ],
-)  # fmt: skip
-def test_malformed_line_is_named_by_its_number_and_nothing_is_kept(package, tmp_path, line):
-    path = package(TEXT + line + b"after 1 2 3\n")
-    with pytest.raises(DataError) as error:
-        load_vectors("tiny", tmp_path)
-    assert f"{path}: {MEMBER}: line 6: " in str(error.value)
-    assert list((tmp_path / "prepared").iterdir()) == []
-
-
-def test_text_with_another_digest_is_refused_and_nothing_is_kept(package, tmp_path):
-    path = package(TEXT)
-    with pytest.raises(DataError, match=r"vectors\.zip: folder/vectors\.txt: sha256 is .*expected"):
-        convert(path, tmp_path / "prepared" / "tiny", MEMBER, "another digest")
-    assert list((tmp_path / "prepared").iterdir()) == []
-
-
-def test_package_without_the_vectors_is_named(tmp_path, make_zip):
-    path = make_zip(tmp_path / "other.zip", {"else.txt": TEXT})
-    with pytest.raises(DataError, match=r"other\.zip: cannot be read.*vectors\.txt"):
-        convert(path, tmp_path / "prepared" / "tiny", MEMBER)
-    assert list((tmp_path / "prepared").iterdir()) == []
-
-
-@pytest.fixture(scope="module")
-def stretched():
-    """25,000 vectors of 6 dimensions (more than one chunk) that vary most along known axes."""
-    random = np.random.default_rng(0)
-    axes, _ = np.linalg.qr(random.normal(size=(6, 6)))
-    spread = np.array([9, 5, 2, 1, 0.5, 0.2])
-    mean = np.array([3, -1, 0.5, 2, 0, -7])
-    values = random.normal(size=(25_000, 6)) * spread @ axes.T + mean
-    return values.astype(np.float32), axes, mean
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 6])
-def test_all_but_the_top_has_mean_zero_and_nothing_left_in_the_leading_directions(stretched, count):
-    values, _, _ = stretched
-    common = common_part(values, count)
-    rest = all_but_the_top(values, common)
-    assert rest.dtype == np.float32 and rest.shape == values.shape
-    np.testing.assert_allclose(rest.mean(0), 0, atol=1e-4)
-    spread = np.linalg.svd(rest - rest.mean(0), compute_uv=False) / len(values) ** 0.5
-    expected = [9, 5, 2, 1, 0.5, 0.2][count:] + [0] * count
-    np.testing.assert_allclose(spread, expected, rtol=0.03, atol=1e-4)
-    np.testing.assert_allclose(rest @ common.directions.T, 0, atol=1e-3)
-
-
-def test_directions_are_those_of_an_independent_decomposition_strongest_first(stretched):
-    values, axes, mean = stretched
-    common = common_part(values, 3)
-    _, _, rows = np.linalg.svd(values - values.mean(0, dtype=np.float64), full_matrices=False)
-    np.testing.assert_allclose(abs((common.directions * rows[:3]).sum(1)), 1, atol=1e-6)
-    np.testing.assert_allclose(abs((common.directions * axes.T[:3]).sum(1)), 1, atol=1e-2)
-    np.testing.assert_allclose(common.mean, mean, atol=0.2)
-
-
-@pytest.mark.parametrize(
-    ("dimensions", "expected"), [(2, 1), (50, 1), (100, 1), (200, 2), (300, 3)]
-)
-def test_a_hundredth_of_the_dimensions_goes_unless_told_otherwise(dimensions, expected):
-    values = np.random.default_rng(1).normal(size=(400, dimensions))
-    assert common_part(values).directions.shape == (expected, dimensions)
-
-
-@pytest.mark.parametrize("count", [-1, 4])
-def test_more_directions_than_dimensions_are_refused(count):
-    with pytest.raises(ValueError, match=f"0 to 3 directions, got {count}"):
-        common_part(np.eye(3), count)
-
-
-def test_standardised_embedding_changes_the_words_that_have_vectors_alone(tiny):
-    vocabulary = Vocabulary(("Film", "zebra", "the", "US", "us", "été"))
-    plain, coverage = tiny.embedding_for(vocabulary, seed=3)
-    changed, same = tiny.embedding_for(vocabulary, seed=3, standardise=True)
-    assert same == coverage
-    assert changed[0].eq(0).all()
-    found = [2, 4, 5, 6, 7]  # all five words of the file, so their own mean is the file's
-    assert changed[found].mean(0).abs().max() < 1e-6
-    assert torch.linalg.svdvals(changed[found])[2] < 1e-6  # three dimensions less one
-    for row in (1, 3):  # drawn, as before but for the spread
-        torch.testing.assert_close(changed[row] / changed[found].std(correction=0),
-                                   plain[row] / plain[found].std(correction=0))  # fmt: skip
-    assert torch.equal(plain, tiny.embedding_for(vocabulary, seed=3)[0])
-
-
-def test_common_part_is_that_of_all_words_not_of_the_vocabulary(tiny):
-    short, _ = tiny.embedding_for(Vocabulary(("film", "us")), 0, standardise=True)
-    long, _ = tiny.embedding_for(
-        Vocabulary(("us", "the", "US", "film", "été")), 0, standardise=True
-    )
-    assert torch.equal(short[2:4], long[[5, 2]])
 
 
 def cut(path, size):
@@ -248,14 +248,14 @@ def cut(path, size):
         lambda folder: (folder / "words.txt").write_bytes(b"\xff\xfe"),
         lambda folder: (folder / "words.txt").write_bytes(b""),
         lambda folder: cut(folder / "words.txt", len("the\nfilm\n")),
+        lambda folder: (folder / "origin.json").write_text("{"),
     ],
 )
-def test_damaged_prepared_vectors_are_named(tiny, tmp_path, damage):
-    folder = tmp_path / "prepared" / "tiny"
+def test_a_damaged_folder_is_named(tiny, cache, damage):
+    (folder,) = (cache / "prepared").iterdir()
     damage(folder)
-    with pytest.raises(DataError) as error:
-        load_vectors("tiny", tmp_path)
-    assert str(folder) in str(error.value)
+    with pytest.raises(DataError, match=f"{re.escape(str(folder))}.*Delete it"):
+        load_vectors(tiny.name)
 
 
 def test_canonical_sizes_come_out_of_one_archive_that_is_fetched_once(
@@ -263,40 +263,121 @@ def test_canonical_sizes_come_out_of_one_archive_that_is_fetched_once(
 ):
     sizes = (50, 100, 200, 300)
     texts = {f"glove.6B.{n}d.txt": b"the" + b" 0.5" * n + b"\n" for n in sizes}
-    mirror = tmp_path / "mirror"
-    mirror.mkdir()
-    archive = make_zip(mirror / "glove.6B.zip", texts)
+    (tmp_path / "mirror").mkdir()
+    archive = make_zip(tmp_path / "mirror" / "glove.6B.zip", texts)
     digest = f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}"
     for name in (f"glove.6B.{n}d" for n in sizes[1:]):
-        (source,) = catalog.CARDS[name].sources
+        entry, (source,) = catalog.CARDS[name], catalog.CARDS[name].sources
         (item,) = source.downloads
-        assert (
-            catalog.CARDS[name].on_demand
-            and item == catalog.CARDS["glove.6B.50d"].sources[1].downloads[0]
-        )
+        assert entry.on_demand and item == catalog.CARDS["glove.6B.50d"].sources[1].downloads[0]
         source = replace(source, downloads=(replace(item, digest=digest),))
-        monkeypatch.setitem(catalog.CARDS, name, replace(catalog.CARDS[name], sources=(source,)))
-    monkeypatch.setenv("COURSE_DATA_MIRROR", str(mirror))
-    assert load_vectors("glove.6B.100d", tmp_path).matrix.shape == (1, 100)
-    archive.unlink()
+        monkeypatch.setitem(catalog.CARDS, name, replace(entry, sources=(source,)))
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(tmp_path / "mirror"))
     for n in sizes[1:]:
         (about,) = load_vectors(f"glove.6B.{n}d", tmp_path).provenance
         text = hashlib.sha256(texts[f"glove.6B.{n}d.txt"]).hexdigest()
         assert about == {"name": f"glove.6B.{n}d", "sha256": text, "words": 1, "width": n}
-
-
-def test_a_canonical_file_is_as_it_is_and_a_repeated_words_first_vector_counts(package, tmp_path):
-    package(TEXT + b". . . 1 1 1\nfilm 0 0 0\nlast 2 2 2 \n")
-    vectors = load_vectors("tiny", tmp_path)
-    assert vectors.words.to_pylist()[5:] == [". . .", "last"]
-    np.testing.assert_array_equal(vectors.matrix, [*np.float32(MATRIX), [1] * 3, [2] * 3])
+        archive.unlink(missing_ok=True)
 
 
 def test_what_is_not_on_this_machine_is_asked_for_by_file_and_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(sources.pooch, "retrieve", lambda *_: 1 / 0)
-    monkeypatch.delenv("COURSE_DATA_MIRROR", raising=False)
     with pytest.raises(NotObtained, match=r"needs glove\.840B\.300d\.zip in .*by hand"):
         load_vectors("glove.840B.300d", tmp_path)
+
+
+def test_a_word_is_looked_up_exactly_and_else_in_lower_case(tiny):
+    words = ("US", "us", "Us", "The", "FILM", "film", "ÉTÉ", "zebra", "Zebra")
+    assert tiny.rows_of(words).tolist() == [2, 3, 3, 0, 1, 1, 4, -1, -1]
+    assert tiny.rows_of(()).tolist() == []
+    assert tiny.vocabulary == Vocabulary(tuple(WORDS), folded=True)
+
+
+def test_an_embedding_holds_the_vectors_of_known_words_and_the_share_it_covers(tiny):
+    vocabulary = Vocabulary(("Film", "zebra", "the", "US", "The"))
+    embedding, coverage = tiny.embedding_for(vocabulary, seed=3)
+    assert embedding.shape == (7, 3) and embedding.dtype == torch.float32
+    assert coverage == pytest.approx(4 / 5)
+    np.testing.assert_array_equal(embedding[[2, 4, 5, 6]], MATRIX[[1, 0, 2, 0]])
+    assert embedding.abs().sum(1).gt(0).tolist() == [False] + [True] * 6
+    zeros, _ = tiny.embedding_for(vocabulary, seed=3, without_vector="zero")
+    assert zeros[[0, 1, 3]].eq(0).all()
+    np.testing.assert_array_equal(zeros[[2, 4, 5, 6]], MATRIX[[1, 0, 2, 0]])
+    with pytest.raises(DataError, match=r"tiny.*: none of the 2 words .* 'zebra', has .* 'the'$"):
+        tiny.embedding_for(Vocabulary(("zebra", "cow")), seed=0)
+
+
+def test_words_without_a_vector_are_drawn_from_the_seed_with_the_spread_of_the_others(tiny):
+    vocabulary = Vocabulary(("the", "us", *(f"zebra{i}" for i in range(4000))))
+    first, again, other = (tiny.embedding_for(vocabulary, seed=seed)[0] for seed in (5, 5, 6))
+    torch.manual_seed(1)
+    assert torch.equal(first, again) and torch.equal(first[2:4], other[2:4])
+    assert not (first[4:] == other[4:]).any() and len(first[4:].unique(dim=0)) == 4000
+    assert first[4:].std().item() == pytest.approx(np.std([1, 2, 3, 4, 5, 6]), rel=0.05)
+    assert first[4:].mean().item() == pytest.approx(0, abs=0.1)
+
+
+def test_side_by_side_is_one_after_the_other_and_covers_as_the_first(put, cache):
+    other = TEXT.replace(b"the 1.0 2.0 3.0", b"zebra 4 5 6")
+    names = [custom_vectors(put(data, name)) for data, name in ((TEXT, "a"), (other, "b"))]
+    both = load_vectors("+".join(names))
+    assert isinstance(both, SideBySide)
+    assert [part["name"] for part in both.provenance] == names
+    assert both.vocabulary == Vocabulary((*WORDS, "zebra"), folded=True)
+    vocabulary = Vocabulary(("zebra", "the", "film"))
+    embedding, coverage = both.embedding_for(vocabulary, 0, without_vector="zero")
+    parts = [part.embedding_for(vocabulary, 0, without_vector="zero")[0] for part in both.parts]
+    assert coverage == pytest.approx(2 / 3) and embedding.equal(torch.hstack(parts))
+    np.testing.assert_array_equal(embedding[4], [*MATRIX[1], *MATRIX[1]])
+
+
+@pytest.fixture(scope="module")
+def stretched():
+    """25,000 vectors of 6 dimensions (more than one chunk) that vary most along known axes."""
+    random = np.random.default_rng(0)
+    axes, _ = np.linalg.qr(random.normal(size=(6, 6)))
+    spread = np.array([9, 5, 2, 1, 0.5, 0.2])
+    values = random.normal(size=(25_000, 6)) * spread @ axes.T + np.array([3, -1, 0.5, 2, 0, -7])
+    return values.astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 6])
+def test_without_the_common_part_the_mean_is_zero_and_the_leading_directions_are_gone(
+    stretched, count
+):
+    common = common_part(stretched, count)
+    centred = stretched - stretched.mean(0, dtype=np.float64)
+    _, spread, directions = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(common.mean, stretched.mean(0, dtype=np.float64), atol=1e-9)
+    along = (common.directions * directions[:count]).sum(1)
+    np.testing.assert_allclose(abs(along), 1, atol=1e-6)
+    rest = all_but_the_top(stretched, common)
+    assert rest.dtype == np.float32 and rest.shape == stretched.shape
+    np.testing.assert_allclose(rest.mean(0), 0, atol=1e-4)
+    left = np.linalg.svd(rest, compute_uv=False) / len(rest) ** 0.5
+    expected = [*spread[count:] / len(rest) ** 0.5, *[0] * count]
+    np.testing.assert_allclose(left, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_hundredth_of_the_dimensions_goes_unless_told_otherwise():
+    for dimensions, expected in ((2, 1), (50, 1), (100, 1), (200, 2), (300, 3)):
+        values = np.random.default_rng(1).normal(size=(400, dimensions))
+        assert common_part(values).directions.shape == (expected, dimensions)
+    for count in (-1, 4):
+        with pytest.raises(ValueError, match=f"0 to 3 directions, got {count}"):
+            common_part(np.eye(3), count)
+
+
+def test_a_standardised_embedding_loses_what_all_words_of_the_file_share(tiny):
+    vocabulary = Vocabulary(("Film", "zebra", "the", "us"))
+    plain, coverage = tiny.embedding_for(vocabulary, seed=3)
+    changed, same = tiny.embedding_for(vocabulary, seed=3, standardise=True)
+    assert same == coverage and changed[0].eq(0).all()
+    expected = all_but_the_top(MATRIX, common_part(MATRIX))[[1, 0, 3]]
+    np.testing.assert_allclose(changed[[2, 4, 5]], expected, atol=1e-6)
+    for row in (1, 3):  # drawn, as before but for the spread
+        torch.testing.assert_close(changed[row] / expected.std(),
+                                   plain[row] / MATRIX[[1, 0, 3]].std())  # fmt: skip
 
 
 NGRAMS = ["2gram-#BEGIN#n", "2gram-no", "2gram-o#END#", "3gram-#BEGIN#no", "4gram-xxxx"]
@@ -311,14 +392,15 @@ def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(t
     archive = tmp_path / "downloads" / item.filename
     make_tar(archive, {"./README": b"", "./charNgram.txt": "".join(lines).encode()})
     vectors = load_vectors("charngram.100d", tmp_path)
-    vocabulary = Vocabulary(("no", "n", "zebra"))
-    embedding, coverage = vectors.embedding_for(vocabulary, 0, standardise=True)
+    embedding, coverage = vectors.embedding_for(Vocabulary(("no", "n", "zebra")), 0, True)
     assert embedding.shape == (5, 100) and coverage == pytest.approx(2 / 3)
     np.testing.assert_allclose(embedding[2], matrix[:4].mean(0), rtol=1e-5)
     np.testing.assert_allclose(embedding[3], matrix[0], rtol=1e-5)
     assert embedding[0].eq(0).all() and embedding[4].abs().sum() > 0
     with pytest.raises(DataError, match="none of the 1 words"):
         vectors.embedding_for(Vocabulary(("q",)), 0)
+    with pytest.raises(DataError, match="n-grams have no words"):
+        _ = vectors.vocabulary
 
 
 def test_real_glove_has_400_000_words_and_the_published_first_numbers(

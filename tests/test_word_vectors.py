@@ -27,7 +27,7 @@ from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.readers import READERS
 from course_lib.data.sources import NotObtained
-from course_lib.data.vector_store import custom_vectors
+from course_lib.data.vector_files import custom_vectors
 from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.files import DataError, file_digest
 from course_lib.runs.systems import known_systems

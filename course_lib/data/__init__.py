@@ -20,7 +20,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "trained_punkt",
             "untrained_punkt",
         ],
-        "vector_store": ["custom_vectors"],
+        "vector_files": ["custom_vectors"],
         "vectors": ["load_vectors"],
         "vocabulary": ["UNKNOWN", "Vocabulary"],
     },

@@ -5,22 +5,18 @@ The entries stand in ``catalog.yaml``, whose fields are those of ``Card``, ``Sou
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from course_lib.data.custom import CUSTOM, custom_folder
-from course_lib.files import DataError
+from course_lib.data.custom import CUSTOM, present_folder
+from course_lib.files import DataError, undamaged
 
 CARD = "card.json"  # of custom texts, and what stands in it:
 WRITTEN = ("name", "title", "task", "terms", "citation", "classes", "sizes", "tokeniser")
 CATALOG = Path(__file__).with_name("catalog.yaml")
-# what JSON, NumPy and ``datasets`` raise for files that are not what was written
-DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -140,32 +136,11 @@ def card(name: str, kind: str | None = None, root: Path | None = None) -> Card:
     """The card of that name, and of that ``kind``, in the catalog or of custom texts;
     ``DataError`` lists the names there are."""
     if kind != "vectors" and CUSTOM.fullmatch(name):
-        return custom_card(name, root)
+        return read_card(present_folder("text", name, root))
     names = names_of(kind) if kind else list(CARDS)
     if name not in names:
         raise DataError(f"no {kind or 'dataset'} {name!r}; the catalog has: {', '.join(names)}")
     return CARDS[name]
-
-
-def custom_card(name: str, root: Path | None = None) -> Card:
-    """The card of prepared texts; ``DataError`` where this machine has not got them."""
-    folder = custom_folder(name, root)
-    if not folder.exists():
-        file = name.partition("@")[0]
-        raise DataError(
-            f"{name}: not in the cache here; give the path of {file} as the dataset once, with the "
-            "same columns, and a file of the same content gets the same name"
-        )
-    return read_card(folder)
-
-
-@contextmanager
-def undamaged(folder: Path) -> Iterator[None]:
-    """Turn what reading a damaged folder of the cache raises into a ``DataError`` that names it."""
-    try:
-        yield
-    except DAMAGE as error:
-        raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
 
 
 def read_card(folder: Path) -> Card:

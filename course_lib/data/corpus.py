@@ -21,13 +21,20 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from course_lib.data.catalog import Card, card, read_card, undamaged, write_card
+from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
 from course_lib.data.custom import CUSTOM, custom_folder, unchanged_digest
 from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import fetch_punkt, tokeniser
 from course_lib.data.toy import read_toy
-from course_lib.files import DataError, atomic_path, check_space, data_root, file_digest
+from course_lib.files import (
+    DataError,
+    atomic_path,
+    check_space,
+    data_root,
+    file_digest,
+    undamaged,
+)
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
@@ -99,7 +106,7 @@ def load_corpus(name: str, workers: int | None = None, root: Path | None = None)
 def _folders(name: str, root: Path | None) -> list[Path]:
     """Where a corpus is or will be in the cache: the whole of it, else a subset."""
     if CUSTOM.fullmatch(name):
-        return [custom_folder(name, root)]
+        return [custom_folder("text", name, root)]
     prepared = (root or data_root()) / "prepared"
     return [prepared / f"{name}{part}-v{FORMAT}" for part in ("", "-subset")]
 
@@ -122,9 +129,9 @@ def _provenance(folder: Path) -> Provenance:
 def open_corpus(folder: Path) -> Corpus:
     """A prepared corpus; raises ``DataError`` naming the folder when it is damaged."""
     provenance = _provenance(folder)
-    own = CUSTOM.fullmatch(provenance.dataset)
+    name = provenance.dataset
+    entry = read_card(folder) if CUSTOM.fullmatch(name) else CARDS.get(name)
     with undamaged(folder):
-        entry = read_card(folder) if own else card(provenance.dataset, "corpus")
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
         for split in entry.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])

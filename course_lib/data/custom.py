@@ -8,11 +8,11 @@ import re
 from functools import cache
 from pathlib import Path
 
-from course_lib.files import data_root, file_digest
+from course_lib.files import DataError, data_root, file_digest
 
 CUSTOM = re.compile(r"[\w.-]{1,60}@[0-9a-f]{12}")
 NOT_IN_NAMES = re.compile(r"[^\w.-]")
-TEXT_FORMAT = 1  # of prepared custom texts; raise it when reading them changes
+FORMAT = 1  # of what is prepared from them; raise it when reading them changes
 
 
 def custom_name(file: str, digest: str) -> str:
@@ -20,10 +20,21 @@ def custom_name(file: str, digest: str) -> str:
     return f"{NOT_IN_NAMES.sub('_', file)[-60:]}@{digest[:12]}"
 
 
-def custom_folder(name: str, root: Path | None = None) -> Path:
-    """Where the prepared texts of that name are or will be in the cache."""
+def custom_folder(kind: str, name: str, root: Path | None = None) -> Path:
+    """Where what has that name is or will be in the cache: a "text", or vectors of one's "own"."""
     digest = name.partition("@")[2]
-    return (root or data_root()) / "prepared" / f"text-{digest}-v{TEXT_FORMAT}"
+    return (root or data_root()) / "prepared" / f"{kind}-{digest}-v{FORMAT}"
+
+
+def present_folder(kind: str, name: str, root: Path | None = None) -> Path:
+    """The same; ``DataError`` where this machine has not got it."""
+    folder = custom_folder(kind, name, root)
+    if not folder.exists():
+        raise DataError(
+            f"{name}: not in the cache here; give the path of {name.partition('@')[0]} instead once"
+            ", read as before, and a file of the same content gets the same name"
+        )
+    return folder
 
 
 def unchanged_digest(path: Path) -> str:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.custom import CUSTOM, TEXT_FORMAT, custom_folder, custom_name, unchanged_digest
+from course_lib.data.custom import CUSTOM, FORMAT, custom_folder, custom_name, unchanged_digest
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt
@@ -93,9 +93,9 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | No
         "columns": {"text": columns.text, "label": columns.label},
         "encoding": found.encodings,
     }
-    about = json.dumps([found.digests, reading, columns.tokeniser, TEXT_FORMAT], sort_keys=True)
+    about = json.dumps([found.digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
     name = custom_name(found.title, hashlib.sha256(about.encode()).hexdigest())
-    folder = custom_folder(name, root)
+    folder = custom_folder("text", name, root)
     if not folder.exists():
         check_space(folder.parent, SPACE * found.size)
         survey = Survey(found, columns)

@@ -1,5 +1,7 @@
 """Pre-trained word vectors: a text file read once, then memory-mapped."""
 
+import json
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,17 +12,12 @@ import pyarrow.compute as pc
 import torch
 
 from course_lib.data.catalog import card
-from course_lib.data.custom import CUSTOM
+from course_lib.data.custom import CUSTOM, present_folder
 from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
-from course_lib.data.vector_store import (
-    convert,
-    custom_vectors_folder,
-    open_stored,
-    prepared_folder,
-)
-from course_lib.data.vocabulary import RESERVED, Vocabulary
-from course_lib.files import DataError
+from course_lib.data.vector_files import convert
+from course_lib.data.vocabulary import RESERVED, Vocabulary, read_words
+from course_lib.files import DataError, data_root, undamaged
 
 CHUNK = 20_000
 
@@ -63,19 +60,21 @@ def all_but_the_top(vectors: np.ndarray, common: CommonPart) -> np.ndarray:
     return (centred - along @ common.directions).astype(np.float32)
 
 
+@dataclass(frozen=True)
 class Vectors:
     """``matrix`` (words, dimensions) float32, memory-mapped, and the word of each row; ``sha256``
     is that of the text or file that they came from, None where nobody noted it."""
 
-    def __init__(self, name: str, words: pa.Array, matrix: np.ndarray, sha256: str | None) -> None:
-        self.name, self.words, self.matrix, self.sha256 = name, words, matrix, sha256
+    name: str
+    words: pa.Array
+    matrix: np.ndarray
+    sha256: str | None
 
     @property
     def provenance(self) -> list[dict[str, Any]]:
         """Name, sha256, number of words and width, as records hold them; one for each file."""
         count, width = self.matrix.shape
-        about = {"name": self.name, "sha256": self.sha256, "words": count, "width": width}
-        return [about]
+        return [{"name": self.name, "sha256": self.sha256, "words": count, "width": width}]
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -159,11 +158,11 @@ class NgramVectors(Vectors):
         return has_vector, np.array(found, np.float32).reshape(-1, self.matrix.shape[1])
 
 
+@dataclass(frozen=True)
 class SideBySide:
     """Several vectors of each word, joined into one."""
 
-    def __init__(self, parts: list[Vectors]) -> None:
-        self.parts = parts
+    parts: list[Vectors]
 
     @property
     def provenance(self) -> list[dict[str, Any]]:
@@ -176,16 +175,9 @@ class SideBySide:
         parts = [part.vocabulary.words for part in self.parts]
         return Vocabulary(tuple(dict.fromkeys(chain(*parts))), folded=True)
 
-    def embedding_for(
-        self,
-        vocabulary: Vocabulary,
-        seed: int,
-        standardise: bool = False,
-        without_vector: str = "random",
-    ) -> tuple[torch.Tensor, float]:
+    def embedding_for(self, *settings: Any, **options: Any) -> tuple[torch.Tensor, float]:
         """As ``Vectors.embedding_for``, over all dimensions; the share is that of the first."""
-        settings = vocabulary, seed, standardise, without_vector
-        pairs = [part.embedding_for(*settings) for part in self.parts]
+        pairs = [part.embedding_for(*settings, **options) for part in self.parts]
         return torch.cat([embedding for embedding, _ in pairs], dim=1), pairs[0][1]
 
 
@@ -201,14 +193,23 @@ def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
 
 def _load(name: str, root: Path | None) -> Vectors:
     if CUSTOM.fullmatch(name):
-        stored = open_stored(custom_vectors_folder(name, root))
-        return Vectors(name, stored.words, stored.matrix, stored.origin.get("sha256"))
+        return _open(Vectors, name, present_folder("own", name, root))
     entry = card(name, "vectors")
-    folder = prepared_folder(entry, root)
+    # a file that this repository holds changes with it, so its digest is part of the folder's name
+    committed = [item for source in entry.sources for item in source.downloads if item.committed]
+    suffix = "".join(f"-{item.digest.rpartition(':')[2][:12]}" for item in committed)
+    folder = (root or data_root()) / "prepared" / f"{entry.name}{suffix}"
     if not folder.exists():
         source, (archive,) = obtain(entry, root)
         convert(archive, folder, source.member, entry.content)
-    stored = open_stored(folder)
-    sha256 = stored.origin.get("sha256", entry.content)  # older folders have no note of it
-    kind = NgramVectors if entry.of_ngrams else Vectors
-    return kind(name, stored.words, stored.matrix, sha256)
+    return _open(NgramVectors if entry.of_ngrams else Vectors, name, folder, entry.content)
+
+
+def _open(kind: type[Vectors], name: str, folder: Path, sha256: str | None = None) -> Vectors:
+    """The vectors in a folder of the cache; ``DataError`` names it if it is damaged."""
+    with undamaged(folder):
+        words = read_words(folder / "words.txt")
+        values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
+        if (note := folder / "origin.json").exists():  # folders of earlier versions have none
+            sha256 = json.loads(note.read_text(encoding="utf-8"))["sha256"]
+        return kind(name, pa.array(words, pa.string()), values.reshape(len(words), -1), sha256)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from course_lib.files import DataError, atomic_path
+from course_lib.files import atomic_path, undamaged
 
 PADDING, UNKNOWN = 0, 1
 RESERVED = 2
@@ -57,15 +57,11 @@ class Vocabulary:
     @classmethod
     def load(cls, path: Path, folded: bool = False) -> "Vocabulary":
         """Read what ``save`` wrote; ``DataError`` for a missing file, no words, or one twice."""
-        try:
+        with undamaged(path):
             words = read_words(path)
             if len(set(words)) != len(words):
                 word, _ = Counter(words).most_common(1)[0]
                 raise ValueError(f"the word {word!r} stands twice")
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read ({error.strerror}).") from error
-        except ValueError as error:
-            raise DataError(f"{path}: damaged ({error}). Delete it and train again.") from error
         return cls(tuple(words), folded)
 
     @classmethod

@@ -10,7 +10,7 @@ import yaml
 
 from course_lib.data.corpus import load_corpus
 from course_lib.data.custom_data import named_texts
-from course_lib.data.vector_store import named_vectors
+from course_lib.data.vector_files import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, DataError
 from course_lib.runs import records

@@ -14,7 +14,7 @@ import numpy as np
 
 from course_kit.research.recording import Stopwatch, add_options, chosen
 from course_lib.checking import check_number, check_whole
-from course_lib.data.vector_store import named_vectors
+from course_lib.data.vector_files import named_vectors
 from course_lib.data.vectors import Vectors, load_vectors
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
 from course_lib.runs.records import write_json
