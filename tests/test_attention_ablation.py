@@ -1,7 +1,4 @@
-"""Freeze controls: attention kept uniform or untrained while everything else trains as usual."""
-
-import json
-from dataclasses import asdict, replace
+"""Attention ablation: attention kept uniform or untrained while everything else trains as usual."""
 
 import numpy as np
 import pytest
@@ -10,11 +7,8 @@ import torch
 from course_kit.research.grid.groups import read_grid
 from course_lib.data.corpus import load_corpus
 from course_lib.metrics.invariants import check_attention, check_padding
-from course_lib.models import fast
 from course_lib.models.iram import visible
 from course_lib.models.layers import renormalised
-from course_lib.runs import records
-from course_lib.runs.records import state
 from course_lib.runs.run import load_run, split_rows, system_of, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
@@ -26,7 +20,6 @@ SCORERS = {  # by the beginnings of their parameters' names
     "iram": {"steps.attend", "steps.controller", "refine_query", "encoder.layers.1"},
     "agt": {"attention"},
     "bilstm": {"pooling"},
-    "context_han": {"words.pooling.0", "words.pooling.1", "sentences.pooling"},
     "ordered_agt": {"attention"},
 }
 MORE = {  # so that every kind of scorer occurs
@@ -63,7 +56,7 @@ def scores_of(name):
 
 def attentions(name, output, mask):
     """What a network shows of its attention, each beside where it may go."""
-    if name in ("han", "context_han"):
+    if name == "han":
         return [(output.word_attention, mask), (output.sentence_attention, mask.any(2))]
     if name == "sanet":
         pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
@@ -80,7 +73,7 @@ def test_scorers_are_what_no_longer_matters_once_attention_is_given(name):
     system, rows = built(name)
     model, (tokens, mask) = system.model.eval(), some_texts(system, rows)
     there = [torch.ones_like(a) for a, _ in attentions(name, system.forward(tokens, mask), mask)]
-    given = tuple(there) if name in ("han", "context_han") else there[0]
+    given = tuple(there) if name == "han" else there[0]
     model(tokens, mask, attention=given).logits.square().sum().backward()
     idle = {n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()}
     assert idle == {n for n, _ in model.named_parameters() if n.startswith(scores_of(name))}
@@ -94,6 +87,7 @@ def test_scorers_are_what_no_longer_matters_once_attention_is_given(name):
 @controls
 @systems
 def test_scorers_stay_as_they_are_and_everything_else_learns(name, weights):
+    """Attention kept uniform is uniform over what is there."""
     system, rows = built(name, weights)
     before = {n: values.clone() for n, values in system.model.state_dict().items()}
     for n, values in built(name)[0].model.state_dict().items():
@@ -104,56 +98,23 @@ def test_scorers_stay_as_they_are_and_everything_else_learns(name, weights):
     moved = {n for n, p in system.model.named_parameters() if not torch.equal(p, before[n])}
     others = {n for n in before if not n.startswith(scores_of(name))}
     assert moved == others and len(others) < len(before)
-
-
-@systems
-def test_uniform_attention_is_uniform_over_what_is_there(name):
-    system, rows = built(name, "uniform")
-    system.fit(rows, seed=0, device=torch.device("cpu"))
     tokens, mask = some_texts(system, rows)
+    check_padding(system.model, tokens, mask, tolerance=1e-5)
     with torch.inference_mode():
         output = system.forward(tokens, mask)
     for attention, there in attentions(name, output, mask):
         assert there.any(-1).any() and not there.any(-1).all()  # some rows attend to nothing
         check_attention(attention, there)
-        torch.testing.assert_close(attention, renormalised(torch.ones_like(attention), there))
-
-
-def test_words_of_any_number_get_the_same_from_the_fused_path():
-    system, rows = built("sanet", "uniform")
-    tokens, mask = some_texts(system, rows)
-    block, x = system.model.blocks[0], torch.randn(*tokens.shape, 32)
-    with torch.inference_mode():
-        q, v = block.mixer.w_qk(x), block.mixer.w_v(x)
-        fused = fast.fused_attention(q, x, v, mask, block.mixer.scale)
-    means = block.mixer.w_v(x.masked_fill(~mask.unsqueeze(2), 0)).sum(1)
-    expected = (means / mask.sum(1, keepdim=True).clamp(min=1)).unsqueeze(1).expand_as(fused)
-    torch.testing.assert_close(fused[mask], expected[mask])
-
-
-def test_untrained_weights_are_not_uniform():
-    system, rows = built("han", "untrained")
-    tokens, mask = some_texts(system, rows)
-    weights = system.forward(tokens, mask).word_attention
-    uniform = renormalised(torch.ones_like(weights), mask)
-    assert (weights - uniform).abs().max() > 0.01
+        even = renormalised(torch.ones_like(attention), there)
+        assert torch.allclose(attention, even, atol=1e-6) == (weights == "uniform")
 
 
 @controls
-@systems
-def test_predictions_do_not_depend_on_padding(name, weights):
-    system, rows = built(name, weights)
-    system.fit(rows, seed=0, device=torch.device("cpu"))
-    check_padding(system.model, *some_texts(system, rows), tolerance=1e-5)
-
-
-@controls
-@systems
-def test_a_run_is_recorded_and_loaded_and_reads_the_same(name, weights, tmp_path):
-    spec = spec_of(name, weights)
+def test_a_run_is_recorded_and_loaded_and_reads_the_same(weights, tmp_path):
+    spec = spec_of("han", weights)
     done = train(spec, tmp_path)
     assert done.record["settings"]["control"] == {"attention_weights": weights}
-    assert done.record["id"] != spec_of(name, "learned").id
+    assert done.record["id"] != spec_of("han").id
     again = load_run(tmp_path, spec)
     text = "A tender film. The acting is wonderful!"
     before, after = done.system.read(text), again.system.read(text)
@@ -172,7 +133,7 @@ def test_a_run_is_recorded_and_loaded_and_reads_the_same(name, weights, tmp_path
         ("tfidf", "words", {}),
     ],
 )
-def test_a_model_without_attention_has_none_to_freeze(system, preset, overrides, weights):
+def test_a_model_without_attention_has_none_to_ablate(system, preset, overrides, weights):
     with pytest.raises(SpecError, match=r"control\.attention_weights .* no attention"):
         RunSpec(system, "toy", preset, overrides | {WEIGHTS: weights}).validate()
 
@@ -180,35 +141,6 @@ def test_a_model_without_attention_has_none_to_freeze(system, preset, overrides,
 def test_other_weights_are_refused_by_name():
     with pytest.raises(SpecError, match=r"control\.attention_weights takes one of 'learned', 'uni"):
         RunSpec(overrides={WEIGHTS: "frozen"}).validate()
-
-
-@pytest.fixture
-def recorded_before(tmp_path, monkeypatch):
-    """The spec of a run whose record is from before there were attention ablations."""
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path)
-    spec = RunSpec("han", "toy", "small")
-    settings = asdict(spec.settings())
-    del settings["control"]
-    data = {"content": load_corpus("toy").provenance.content, "subset": False}
-    record = {"id": spec.id, "identity": spec.identity, "spec": asdict(spec), "data": data}
-    record |= {"settings": settings, "test": {"accuracy": 0.5}, "validation": {"accuracy": 0.5}}
-    records.write_json(records.published_record(spec), record)
-    return spec
-
-
-def test_a_record_from_before_the_controls_counts_as_one_of_learned_weights(recorded_before):
-    assert state(recorded_before).record is not None
-    (record,) = records.load_records()
-    assert record["settings"] == json.loads(json.dumps(asdict(recorded_before.settings())))
-
-
-def test_a_record_of_learned_weights_is_not_that_of_a_control(recorded_before):
-    frozen = replace(recorded_before, overrides={WEIGHTS: "uniform"})
-    records.published_record(recorded_before).rename(records.published_record(frozen))
-    found = state(frozen)
-    assert found.record is None
-    assert "control.attention_weights is 'learned'" in next(iter(found.stale.values()))
 
 
 def test_the_grid_plans_both_ablations_of_every_network():

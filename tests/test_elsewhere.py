@@ -22,8 +22,6 @@ OF_A_CPU = [(fast, "packed_gru"), (fast, "bit_cut_dropout")]
 VARIANTS = [
     ("han", {}),
     ("han", {"model.hops": 2, "model.penalty": 0.1}),
-    ("context_han", {}),
-    ("context_han", {"model.gated": True, "model.mean": False}),
     ("sanet", {"model.sparse": False}),
     ("sanet", {"model.sparse": False, "model.blocks": 2, "model.attention": False}),
     ("iram", {}),

@@ -20,8 +20,6 @@ from course_lib.runs.systems import Network, known_systems
 
 FAMILIES = sorted(name for name, system in known_systems().items() if issubclass(system, Network))
 families = pytest.mark.parametrize("family", FAMILIES)
-# read in both directions, a context-aware HAN shows the mean of two attentions; one can be replaced
-ONE_ATTENTION = {"context_han": {"model.both": False}}
 NO_ATTENTION = {
     "sanet": {"model.attention": False},
     "iram": {"model.steps": 0, "model.penalty": 0.0},
@@ -47,7 +45,7 @@ def untrained(family, **changes):
 
 @cache
 def function_of(family):
-    return DocumentModel(untrained(family, **ONE_ATTENTION.get(family, {})))
+    return DocumentModel(untrained(family))
 
 
 @cache

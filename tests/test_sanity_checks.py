@@ -1,11 +1,10 @@
 """Sanity checks: on texts of which we know what decides, the instruments see it, or cannot.
 
 Each network is small and trained for seconds; ``results/sanity_checks`` holds longer trainings of
-three seeds, and the last test holds them to the same findings.
+three seeds, which the lessons' claims hold to the same findings.
 """
 
 import json
-import statistics
 from collections import Counter
 from functools import cache, partial
 
@@ -292,25 +291,7 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     assert sanity_table("order", [made]).splitlines()[2].startswith("| order | AGT | accuracy |")
 
 
-def recorded(control, network, figure, column="trained"):
-    return statistics.mean(sanity_figures()[control, network, figure][column])
-
-
-def test_the_committed_records_are_of_three_seeds_and_say_the_same():
+def test_the_committed_records_are_of_three_seeds_and_clean_commits():
     records = sanity_records(RECORDS)
     assert [made["spec"] for made in records] == [vars(ControlSpec(seed=seed)) for seed in range(3)]
     assert not any("dirty" in made["environment"]["commit"] for made in records)
-    for width in shows.BANDS:
-        figure = "adjacent pairs", "SANet", f"diagonality {width}"
-        others = [recorded(*figure, column) for column in ("untrained", "uniform")]
-        assert recorded(*figure) > 0.02 + max(others)
-    beside = "distant pairs", "SANet", "weight on the words beside it"
-    assert recorded(*beside) <= recorded(*beside, "uniform")
-    cosine = "pointer", f"{WORD_BY_WORD}, γ = {PENALTY}", "step cosine"
-    assert recorded(*cosine) < 0.3 < 0.9 < recorded(*cosine, "untrained")
-    assert recorded("order", "AGT", "accuracy") == pytest.approx(0.5, abs=0.005)
-    assert recorded("pointer", WORD_BY_WORD, "accuracy, summary masked") > 0.95
-    assert recorded("pointer", WORD_BY_WORD, "accuracy, query held") < 0.75
-    steps = [recorded(f"halting, {facts}", "a step costs 0.01", "steps taken")
-             for facts in ("one fact", "two facts")]  # fmt: skip
-    assert steps[0] < 1.6 < 2 < steps[1] < 2.7

@@ -25,7 +25,7 @@ READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__
 # the step's own reading, and those of packing sequences and of leaving padding out
 OF_THE_LOOP = 1
 OF_A_MODEL = {
-    **{"han": 6, "context_han": 8, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2},
+    **{"han": 6, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2},
     "ordered_agt": 2,
 }
 

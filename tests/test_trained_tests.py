@@ -1,4 +1,4 @@
-"""Trained tests where we know what must come out: losses by hand, words that decide alone, a
+"""Trained tests where we know what must come out: a loss by hand, words that decide alone, a
 network that ignores its attention, and a guide that knows where to look; then their records."""
 
 import json
@@ -21,10 +21,10 @@ from course_kit.research.trained_tests.trained_record import TESTS, record_path
 from course_kit.research.trained_tests.training_setup import masked, setup_of
 from course_kit.research.trained_tests.word_mlp import attention_of, uniform
 from course_lib import cli, faithfulness
-from course_lib.faithfulness import agreement, objectives, retraining
+from course_lib.faithfulness import agreement, objectives
 from course_lib.files import REPOSITORY
 from course_lib.metrics.invariants import check_padding
-from course_lib.models.bilstm import BiLSTM, BiLSTMConfig, BiLSTMOutput
+from course_lib.models.bilstm import BiLSTMOutput
 from course_lib.models.layers import masked_softmax
 from course_lib.runs import records
 from course_lib.training.config import TrainingError
@@ -44,7 +44,7 @@ def mean(values):
     return float(np.nanmean(values))
 
 
-# The losses, and what is taken before a ranking is asked for again
+# The loss, and what is taken before a ranking is asked for again
 
 
 def rows(count, places, seed=0):
@@ -61,20 +61,12 @@ def test_the_adversarys_loss_is_that_of_the_paper():
     np.testing.assert_allclose(objectives.divergence(alpha, alpha), [0] * 3, atol=1e-7)
 
 
-def test_avoiding_costs_minus_the_logarithm_of_the_weight_elsewhere():
-    alpha = torch.tensor([[0.5, 0.25, 0.25], [0.2, 0.8, 0.0]])
-    marked = torch.tensor([[True, False, True], [False, False, True]])
-    found = faithfulness.avoidance_loss(alpha, marked, 2.0)
-    np.testing.assert_allclose(found, [-2 * np.log(0.25), 0], atol=1e-6)
-
-
-def test_losses_and_their_slopes_are_finite_where_weights_are_0_or_1():
+def test_the_loss_and_its_slopes_are_finite_where_weights_are_0_or_1():
     scores = torch.zeros(2, 3, requires_grad=True)
     mask = torch.tensor([[True, True, False], [True, False, False]])
     alpha = torch.softmax(scores.masked_fill(~mask, -torch.inf), 1)
     nowhere = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     total = faithfulness.adversary_loss(nowhere[:, :2], nowhere[:, :2], alpha, nowhere, 1.0).sum()
-    total = total + faithfulness.avoidance_loss(alpha, mask, 1.0).sum()
     total.backward()
     assert torch.isfinite(total) and torch.isfinite(scores.grad).all()
 
@@ -82,12 +74,8 @@ def test_losses_and_their_slopes_are_finite_where_weights_are_0_or_1():
 @pytest.mark.parametrize("weight", [-1.0, float("nan")])
 def test_a_weight_below_0_is_refused(weight):
     alpha = rows(1, 3)
-    for loss in (
-        lambda: faithfulness.adversary_loss(alpha, alpha, alpha, alpha, weight),
-        lambda: faithfulness.avoidance_loss(alpha, alpha > 0, weight),
-    ):
-        with pytest.raises(ValueError, match="weight takes a number from 0"):
-            loss()
+    with pytest.raises(ValueError, match="weight takes a number from 0"):
+        faithfulness.adversary_loss(alpha, alpha, alpha, alpha, weight)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.floats(0.05, 1), st.data())
@@ -100,27 +88,6 @@ def test_further_words_go_in_their_order_and_none_comes_back(values, share, data
     assert after.sum() == max(gone.sum(), int(np.ceil(share * size - 1e-9)))
     new, left = np.array(values)[after & ~gone], np.array(values)[~after]
     assert not len(new) or not len(left) or new.min() >= left.max()
-
-
-def same(one, other, name):
-    pairs = zip(*(net.get_submodule(name).parameters() for net in (one, other)), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
-def test_layers_are_made_anew_from_the_top_and_vectors_stay():
-    torch.manual_seed(0)
-    model, other = (BiLSTM(BiLSTMConfig(embedding=4, hidden=6), 9, 2).eval() for _ in range(2))
-    kept = {name: value.clone() for name, value in model.state_dict().items()}
-    names = retraining.parts_from_top(model)
-    assert names[:2] == ["classifier", "pooling"] and len(names) == 3
-    found = list(faithfulness.randomised_from_top(model, other))
-    assert [name for name, _ in found] == names
-    for number, (_, mixed) in enumerate(found, start=1):
-        assert same(mixed, model, "embedding") and not mixed.training
-        for place, name in enumerate(names):
-            assert same(mixed, other if place < number else model, name)
-            assert not same(mixed, model if place < number else other, name)
-    assert all(torch.equal(kept[name], value) for name, value in model.state_dict().items())
 
 
 # What is trained

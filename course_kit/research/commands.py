@@ -23,11 +23,6 @@ COMMANDS = {
         "faithfulness han-imdb-compact-s0 --texts 100", "course",
         *command_of("course_kit.research.faithfulness.erasure_record"),
     ),
-    "extensions": Command(
-        "read test texts with networks that try what the papers left open, and record it",
-        "extensions runs/context_han-imdb-report-s0 --texts 300", "course",
-        *command_of("course_kit.research.extensions.extension_readings"),
-    ),
     "trained-tests": Command(
         "train networks that test what attention says, and record what comes out",
         "trained-tests roar --on planted --seeds 0 1 2", "course",

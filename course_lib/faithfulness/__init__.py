@@ -18,7 +18,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
-        "objectives": ["adversary_loss", "avoidance_loss"],
+        "objectives": ["adversary_loss"],
         "rankers": [
             "AttentionGradients",
             "Gradients",
@@ -28,6 +28,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "leave_one_out",
             "random_importance",
         ],
-        "retraining": ["randomised_from_top", "remove_further"],
+        "retraining": ["remove_further"],
     },
 )

@@ -1,7 +1,7 @@
-"""What networks are trained for when their attention is put to the test: two losses per document.
+"""What a network is trained for when its attention is put to the test: a loss per document.
 
 Masks are boolean, True = real; attention ``(batch, length)`` has rows that sum to 1 over real words
-and is 0 elsewhere; every loss is ``(batch,)``.
+and is 0 elsewhere; the loss is ``(batch,)``.
 """
 
 from torch import Tensor
@@ -23,22 +23,7 @@ def adversary_loss(
     ``probabilities`` and ``base`` are ``(batch, classes)``. Low where a network predicts what the
     base predicts, and attends to something else. ``ValueError`` for a negative weight.
     """
-    _check(weight)
-    variation = (probabilities - base).abs().sum(1) / 2
-    return variation - weight * divergence(attention, base_attention)
-
-
-def avoidance_loss(attention: Tensor, marked: Tensor, weight: float) -> Tensor:
-    """R = −λ log(1 − αᵀm) with λ = ``weight`` (Pruthi et al. 2020, Eq. 1), to be added to the
-    cross-entropy; ``marked`` ``(batch, length)`` is True at the words to be avoided.
-
-    A document of nothing but marked words has no weight to move: its R is the largest, with no
-    gradient. ``ValueError`` for a negative weight.
-    """
-    _check(weight)
-    return -weight * (1 - (attention * marked).sum(1)).clamp(min=LEAST).log()
-
-
-def _check(weight: float) -> None:
     if not weight >= 0:
         raise ValueError(f"weight takes a number from 0, got {weight}")
+    variation = (probabilities - base).abs().sum(1) / 2
+    return variation - weight * divergence(attention, base_attention)

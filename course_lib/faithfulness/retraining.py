@@ -1,14 +1,8 @@
-"""What is taken from a network or its texts before a ranking is asked for again.
+"""ROAR: words are taken from texts, and a network is trained on the rest."""
 
-``remove_further`` takes words, and a network is then trained on the rest (ROAR);
-``randomised_from_top`` takes what the layers have learned (Adebayo et al. 2018).
-"""
-
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 
 import numpy as np
-from torch import nn
 
 from course_lib.faithfulness.documents import Document
 from course_lib.faithfulness.erasure import counts, orders
@@ -37,24 +31,3 @@ def remove_further(
         after[further] = True
         found.append(after)
     return found
-
-
-def parts_from_top(model: nn.Module, kept: Sequence[str] = ("embedding",)) -> list[str]:
-    """The names of a network's parts that have parameters, the last one first, without ``kept``.
-
-    Networks here name their parts in the order in which they read them.
-    """
-    named = [name for name, part in model.named_children() if any(True for _ in part.parameters())]
-    return [name for name in reversed(named) if name not in kept]
-
-
-def randomised_from_top(model: nn.Module, other: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Copies of ``model`` whose last part, last two parts, and so on are those of ``other``.
-
-    Each comes with the name of the part replaced last (Adebayo et al. 2018, cascading
-    randomisation). ``other`` is the same network with other weights. Word vectors stay.
-    """
-    mixed = deepcopy(model)
-    for name in parts_from_top(model):
-        mixed.get_submodule(name).load_state_dict(other.get_submodule(name).state_dict())
-        yield name, deepcopy(mixed)

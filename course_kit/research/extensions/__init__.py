@@ -1,15 +1,14 @@
-"""Extensions: networks changed by what the papers left open, as systems that can be run."""
+"""Extensions: networks changed by what the papers left open, as systems with records."""
 
 from course_lib.runs.systems import register
 
 
 def register_all() -> None:
     """Make these systems known to ``course_lib``, which finds this through an entry point."""
-    from course_kit.research.extensions.context_han import ContextHANSystem
-    from course_kit.research.extensions.finished import AdaptiveIRAMSystem, NearSANetSystem
+    from course_kit.research.extensions import finished
     from course_kit.research.extensions.ordered_agt import OrderedAGTSystem
 
-    register("adaptive_iram", AdaptiveIRAMSystem)
-    register("context_han", ContextHANSystem)
-    register("near_sanet", NearSANetSystem)
+    register("adaptive_iram", finished.AdaptiveIRAMSystem)
+    register("context_han", finished.ContextHANSystem)
+    register("near_sanet", finished.NearSANetSystem)
     register("ordered_agt", OrderedAGTSystem)

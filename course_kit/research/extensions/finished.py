@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from course_kit.research.extensions.ordered_agt import presets_for
+from course_lib.models.han import HANConfig
 from course_lib.models.iram import IRAMConfig
 from course_lib.models.sanet import SANetConfig
 from course_lib.runs.settings import Settings, SpecError
+from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.sanet_system import SANetSystem
 
@@ -46,6 +48,22 @@ class AdaptiveIRAMSystem(FinishedSystem):
     """An IRAM that decides for itself how many steps it takes."""
 
     presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla")
+
+
+@dataclass(frozen=True)
+class ContextHANConfig(HANConfig):
+    """A HAN whose word attention knows what the other sentences say (Remy et al. 2019): read in
+    ``both`` directions, their ``mean`` and not their sum, through a gate (``gated``) or whole."""
+
+    both: bool = True
+    mean: bool = True
+    gated: bool = False
+
+
+class ContextHANSystem(FinishedSystem):
+    """A HAN that reads each sentence in the context of the others."""
+
+    presets: ClassVar = presets_for(HANSystem, ContextHANConfig, "report", "long")
 
 
 @dataclass(frozen=True)

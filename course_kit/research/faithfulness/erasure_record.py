@@ -29,11 +29,12 @@ from course_kit.research.faithfulness.faithfulness_run import (
     TIMES_SLOPE,
     FaithfulnessRun,
     choose_run,
+    is_run,
     study_path,
 )
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
-from course_lib.runs.records import run_folder, write_json
+from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
@@ -206,17 +207,17 @@ def command(options: argparse.Namespace) -> int:
     for name, tested in chosen.items():
         print(f"{name}: {len(tested.documents)} test texts", flush=True)
         record = make(tested, lambda what: print(f"  {what}", flush=True))
-        words = f"{tested.name} --texts {options.texts} --seed {options.seed}"
+        words = f"{_called(name)} --texts {options.texts} --seed {options.seed}"
         if options.kind != ALL:
             words += f" --only {options.kind}"
         if options.beside:
-            words += f" --beside {' '.join(map(_named, options.beside))}"
+            words += f" --beside {' '.join(map(_called, options.beside))}"
         path = study_path(name, options.kind)
         write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
         print(f"results in {path}")
     return 0
 
 
-def _named(name: str) -> str:
+def _called(name: str) -> str:
     """How a record's command names a network: by its id, or its run's folder without the place."""
-    return f"runs/{Path(name).name}" if (run_folder(name) / "record.json").exists() else name
+    return f"runs/{Path(name).name}" if is_run(name) else name

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
 
 from course_kit.research.recording import Stopwatch
@@ -14,7 +13,7 @@ from course_lib.faithfulness import Document, words_of
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs import records
 from course_lib.runs.model_card import DIGEST
-from course_lib.runs.run import Run, split_rows
+from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network
@@ -42,12 +41,6 @@ class FaithfulnessRun:
     weights: str
     documents: list[Document]
     seed: int
-
-    @property
-    def name(self) -> str:
-        """What the command calls it: the id of a recorded network, or the folder of a run."""
-        record = self.run.record
-        return f"runs/{record['id']}" if self.weights == record["weights"] else record["id"]
 
     @property
     def model(self) -> DocumentModel:
@@ -95,31 +88,28 @@ def choose_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
     if not isinstance(run.system, Network):
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
     records.check_data(run.record, run.record["spec"]["dataset"], Path(name))
-    rows = some_texts(run, "test", texts, seed)
-    trained_here = (records.run_folder(name) / "record.json").exists()
-    weights = run.record["weights" if trained_here else DIGEST]
+    test_half = run.corpus.splits["test"]
+    if not 1 <= texts <= len(test_half):
+        raise SpecError(
+            f"texts takes a whole number from 1 to {len(test_half)}, the test texts of "
+            f"{run.record['spec']['dataset']}; got {texts}"
+        )
+    rows = test_half.select(np.random.default_rng(seed).permutation(len(test_half))[:texts])
+    weights = run.record["weights" if is_run(name) else DIGEST]
     return FaithfulnessRun(run, weights, DocumentModel(run.system).documents(rows), seed)
 
 
-def some_texts(run: Run, split: str, texts: int, seed: int = 0) -> datasets.Dataset:
-    """A random sample of a run's ``"validation"`` or ``"test"`` texts; of one seed, a smaller one
-    is the beginning of a larger one. ``SpecError`` for fewer than one or more than there are."""
-    spec, held_out = run.record["spec"], run.record["settings"]["text"]["validation_share"]
-    rows = split_rows(run.corpus, spec["limit"], held_out)[split]
-    if not 1 <= texts <= len(rows):
-        raise SpecError(
-            f"texts takes a whole number from 1 to {len(rows)}, the {split} texts of "
-            f"{spec['dataset']}; got {texts}"
-        )
-    return rows.select(np.random.default_rng(seed).permutation(len(rows))[:texts])
+def is_run(name: str) -> bool:
+    """Whether a name is that of a finished run's folder, and not of a recorded network."""
+    return (records.run_folder(name) / "record.json").exists()
 
 
 def study_path(name: str, kind: str) -> Path:
     """Where a study's record of a network is: in the folder ``kind`` of ``results/`` by the
     network's id, or in the folder ``name`` of a run that ``results/`` does not hold."""
-    folder = records.run_folder(name)
-    if not (folder / "record.json").exists():
+    if not is_run(name):
         return records.RESULTS / kind / f"{name}.json"
+    folder = records.run_folder(name)
     run = RunSpec(**records.read_record(folder / "record.json")["spec"])
     if records.published_record(run).exists():
         return records.RESULTS / kind / f"{run.id}.json"

@@ -7,10 +7,9 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "instruments": ["weight_of_step"],
-        "sanity_record": ["CHECKS", "RECORDS", "record_checks", "train_check", "train_pointer"],
-        "synthetic": ["SYNTHETIC_TASKS", "encode_texts", "write_texts"],
-        "trained_control": ["ControlSpec", "ResultRow", "TrainedControl"],
+        "sanity_record": ["train_check", "train_pointer"],
+        "synthetic": ["encode_texts", "write_texts"],
+        "trained_control": ["ControlSpec"],
         "word_by_word": ["with_held_query"],
     },
 )

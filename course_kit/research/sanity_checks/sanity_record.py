@@ -92,7 +92,7 @@ def record_checks(spec: ControlSpec) -> dict[str, Any]:
     """Train every check; the record holds what was run and a line for each figure."""
     watch = Stopwatch(spec.threads, choose_device(spec.device))
     bar = tqdm(CHECKS.values(), desc="sanity checks")
-    lines = [asdict(row) for check in bar for row in check.rows(spec)]
+    lines = [line for check in bar for line in check.lines(spec)]
     return {
         "spec": asdict(spec),
         "settings": {name: asdict(config) for name, config in CONFIGS.items()},

@@ -40,19 +40,6 @@ class ControlSpec:
     threads: int = 1
 
 
-@dataclass(frozen=True)
-class ResultRow:
-    """A figure of one network: ``trained``, of its ``untrained`` twin, and with ``uniform``
-    attention in the trained network; None where there is no such figure."""
-
-    control: str
-    network: str
-    figure: str
-    trained: float
-    untrained: float | None = None
-    uniform: float | None = None
-
-
 class Seen(NamedTuple):
     """What a network makes of the test texts: its ``output``, their ``labels``, the ``mask`` of
     their words and which of them ``decides``, both ``(texts, words)``, and ``places`` of the
@@ -121,7 +108,8 @@ class TrainedControl:
         return self.see(self.model, attention * columns.view(len(columns), *rows, -1))
 
     def show(self, instrument: Instrument) -> dict[str, float | None]:
-        """What an instrument shows of the network, its untrained twin and uniform attention."""
+        """What an instrument shows of the network, its untrained twin, and the network with uniform
+        attention, where it has any."""
         return {
             "trained": instrument(self.seen),
             "untrained": instrument(self.see(self.untrained)),
@@ -162,9 +150,11 @@ class Check:
         batch = test.batch(np.arange(len(test))).to(device)
         return TrainedControl(model.eval(), untrained, splits.test, batch)
 
-    def rows(self, spec: ControlSpec) -> list[ResultRow]:
-        """All its figures, after a training."""
-        one, names = self.train(spec), (self.control, self.network)
-        rows = [ResultRow(*names, f, **one.show(show)) for f, show in self.instruments.items()]
-        extra = self.extra(one) if self.extra else {}
-        return rows + [ResultRow(*names, figure, share) for figure, share in extra.items()]
+    def lines(self, spec: ControlSpec) -> list[dict[str, Any]]:
+        """All its figures, after a training, as a record holds them."""
+        one = self.train(spec)
+        shown = {figure: one.show(show) for figure, show in self.instruments.items()}
+        for figure, share in (self.extra(one) if self.extra else {}).items():
+            shown[figure] = {"trained": share, "untrained": None, "uniform": None}
+        names = {"control": self.control, "network": self.network}
+        return [names | {"figure": figure} | values for figure, values in shown.items()]

@@ -38,11 +38,9 @@ class WordByWordEncoder(nn.Module):
         return self.words(x, mask), query, query
 
 
-def word_by_word_iram(
-    config: IRAMConfig, vocabulary: int, classes: int, kind: type[IRAM] = IRAM
-) -> IRAM:
-    """An IRAM, or another ``kind`` of it, whose states are words alone."""
-    model = kind(config, vocabulary, classes)
+def word_by_word_iram(config: IRAMConfig, vocabulary: int, classes: int) -> IRAM:
+    """An IRAM whose states are words alone."""
+    model = IRAM(config, vocabulary, classes)
     model.encoder = WordByWordEncoder(config.embedding, config.hidden)
     return model
 

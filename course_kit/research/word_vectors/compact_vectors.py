@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.research.recording import Stopwatch, add_options, chosen
+from course_kit.research.recording import Stopwatch, add_options, chosen, write_vectors
 from course_lib.checking import check_number, check_whole
 from course_lib.data.vector_files import named_vectors
 from course_lib.data.vectors import Vectors, load_vectors
-from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
-from course_lib.runs.records import write_json
+from course_lib.files import REPOSITORY, DataError
 
 COMPACT = REPOSITORY / "results" / "vectors" / "reviews.100d.npz"
 LARGEST = 127  # of an int8
@@ -92,22 +91,15 @@ def make_compact(ours: str, theirs: str, config: CompactConfig, path: Path) -> d
         raise DataError(f"{ours}, {theirs}: each takes one file of vectors, without a +")
     words, vectors = compacted(*sources, config)
     numbers, scale = in_bytes(vectors)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, words=np.array(words), vectors=numbers, scale=scale)
     rounding = np.square(numbers * scale[:, None] - vectors).sum() / np.square(vectors).sum()
-    record = {
-        "vectors": path.name,
-        "sha256": file_digest(path),
-        "bytes": path.stat().st_size,
-        "words": len(words),
+    about = {
         "settings": asdict(config),
-        "made of": [about for source in sources for about in source.provenance],
+        "made of": [part for source in sources for part in source.provenance],
         "share of the variance lost by rounding": float(f"{rounding:.2g}"),
         **watch.about(),
     }
-    write_json(path.with_suffix(".json"), record)
-    return record
+    arrays = {"words": np.array(words), "vectors": numbers, "scale": scale}
+    return write_vectors(path, arrays, about)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
