@@ -6,20 +6,16 @@ rises needs a reason.
 """
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
-from course_lib.data.batches import Batches
 from course_lib.data.corpus import load_corpus
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems import Network, known_systems
-from course_lib.training.checkpoints import Checkpoints
-from course_lib.training.config import make_optimizer
-from course_lib.training.devices import make_accelerator
-from course_lib.training.history import History
-from course_lib.training.loop import _train_epoch
+from course_lib.training.loop import fit
 
 READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__float__")
 # the step's own reading, and those of packing sequences and of leaving padding out
@@ -54,7 +50,7 @@ def built(name):
     )
     rows = load_corpus("toy").splits["train"].select(range(64))
     system.build(dict.fromkeys(("train", "validation", "test"), rows), seed=0)
-    return system, system.encode(rows)
+    return system, rows
 
 
 class Mean(nn.Module):
@@ -69,32 +65,27 @@ class Mean(nn.Module):
         return type("Output", (), {"logits": logits})
 
 
-def readings_a_step(model, documents, config):
+def readings_a_step(system, rows):
     """How often one step of an epoch reads, by the difference of two epochs of unequal length."""
-    accelerator = make_accelerator(torch.device("cpu"), "fp32")
-    prepared = accelerator.prepare_model(model, evaluation_mode=True)
-    optimizer = accelerator.prepare_optimizer(make_optimizer(model, config, accelerator.device))
-    counts = []
-    for size in (32, 16):  # 2 steps, then 4
-        checkpoints = Checkpoints(accelerator, None, "", History(best_by=config.best_by))
-        batches = Batches(documents, size, 0)
+    config = replace(system.settings.training, epochs=1, batch_size=16, precision="no")
+    held_out, counts = system.encode(rows.select(range(16))), []
+    for count in (32, 64):  # 2 steps, then 4
+        documents = system.encode(rows.select(range(count)))
         with counted() as seen:
-            _train_epoch(prepared, optimizer, batches, config, checkpoints, 60.0)
+            fit(system.model, documents, held_out, config, device=torch.device("cpu"))
         counts.append(len(seen))
     return (counts[1] - counts[0]) / 2
 
 
 def test_the_loop_reads_once_a_step():
-    system, documents = built("agt")
-    config = system.settings.training
-    assert readings_a_step(Mean(), documents, config) == OF_THE_LOOP
+    system, rows = built("agt")
+    system.model = Mean()
+    assert readings_a_step(system, rows) == OF_THE_LOOP
 
 
 @pytest.mark.parametrize("name", OF_A_MODEL)
 def test_a_model_reads_no_more_than_its_sequences_need(name):
-    system, documents = built(name)
-    config = system.settings.training
-    assert readings_a_step(system.model, documents, config) == OF_THE_LOOP + OF_A_MODEL[name]
+    assert readings_a_step(*built(name)) == OF_THE_LOOP + OF_A_MODEL[name]
 
 
 def test_every_network_is_counted():

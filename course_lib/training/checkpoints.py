@@ -27,15 +27,20 @@ class Checkpoints:
 
     A checkpoint is written under a temporary name and renamed when complete, so a training can
     resume from whatever has the final name; its ``history.json`` holds the digests of all its
-    files. At the end only history and best weights remain. ``identity`` describes the training.
-    Without a folder, memory keeps the best weights only.
+    files. At the end only history and best weights remain. ``identity`` describes the training,
+    ``seconds`` lie between two checkpoints. Without a folder, memory keeps the best weights only.
     """
 
     def __init__(
-        self, accelerator: Accelerator, folder: Path | None, identity: str, history: History
+        self,
+        accelerator: Accelerator,
+        folder: Path | None,
+        identity: str,
+        history: History,
+        seconds: float = 60.0,
     ) -> None:
         self.accelerator, self.folder = accelerator, folder
-        self.identity, self.history = identity, history
+        self.identity, self.history, self.seconds = identity, history, seconds
         self.saved_at = time.monotonic()
         self.best: dict[str, torch.Tensor] = {}
 
@@ -49,9 +54,9 @@ class Checkpoints:
             with self._naming(checkpoints[-1]):
                 self.accelerator.load_state(str(checkpoints[-1]))
 
-    def due(self, seconds: float) -> bool:
-        """Whether this is the main process and it has not saved for that many seconds."""
-        late = time.monotonic() - self.saved_at >= seconds
+    def due(self) -> bool:
+        """Whether this is the main process and its last checkpoint is old enough."""
+        late = time.monotonic() - self.saved_at >= self.seconds
         return bool(self.folder) and self.accelerator.is_main_process and late
 
     def save(self) -> None:
@@ -69,8 +74,15 @@ class Checkpoints:
             self._drop(earlier)
         self.saved_at = time.monotonic()
 
-    def finish(self) -> None:
-        """Keep the history and best weights of a finished training, and delete the rest."""
+    def after_epoch(self, model: nn.Module) -> None:
+        """Keep the weights if the epoch was the best so far, and save."""
+        if self.history.best == len(self.history.epochs) - 1:
+            self.keep_best(model)
+        self.save()
+
+    def finish(self, model: nn.Module) -> None:
+        """Load the best weights; of the folder, keep these and the history."""
+        self.load_best(model)
         if self.folder:
             finished = self.folder / "finished.json"
             if self.accelerator.is_main_process and not finished.exists():

@@ -1,8 +1,6 @@
 """Where the numbers are computed: the device, its precision, the threads of a CPU."""
 
-import ctypes
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -62,25 +60,14 @@ def use_threads(threads: int | None) -> int:
 
 @contextmanager
 def flushed_denormals() -> Iterator[None]:
-    """Treat numbers below 1e-38 as zeros in every thread of torch, on a CPU that can do so.
+    """Treat numbers below 1e-38 as zeros, on a CPU that can do so.
 
     Gradients that pass through hundreds of LSTM steps get so small, and some processors take
     many times longer to compute with such numbers.
     """
     before = (torch.tensor(1e-39) * 1).item() == 0
-    _flush_denormals(True)
+    torch.set_flush_denormal(True)
     try:
         yield
     finally:
-        _flush_denormals(before)
-
-
-def _flush_denormals(flush: bool) -> None:
-    """Each thread has this setting. GNU's OpenMP, torch's on Linux, runs a function in each of
-    its threads; LLVM's and Intel's give the calling thread's setting to the others on x86."""
-    in_each = getattr(ctypes.CDLL(None), "GOMP_parallel", None) if sys.platform == "linux" else None
-    if in_each:
-        setter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: torch.set_flush_denormal(flush))
-        in_each(setter, None, torch.get_num_threads(), 0)
-    else:
-        torch.set_flush_denormal(flush)
+        torch.set_flush_denormal(before)

@@ -1,11 +1,13 @@
 """The results of the epochs of a training, and the sums of the current one."""
 
+import math
 from dataclasses import dataclass, field
 
 import torch
 from torch import nn
 
 from course_lib.metrics.classification import Predictions
+from course_lib.training.config import TrainingError
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class History:
         costs = [-e.validation_accuracy if accuracy else e.validation_loss for e in self.epochs]
         return costs.index(min(costs)) if costs else -1
 
+    def is_over(self, epochs: int, patience: int) -> bool:
+        """Whether all epochs have ended, or ``patience`` of them since the best one."""
+        ended = len(self.epochs)
+        return ended >= epochs or (ended > 0 and ended - 1 - self.best >= patience)
+
     def add_step(self, loss: float, right: float, documents: int, seconds: float) -> None:
         """Count a batch: its summed cross-entropy, right guesses, documents, and how long it took.
 
@@ -49,17 +56,20 @@ class History:
         self.seconds += seconds
         self.step += 1
 
-    def end_epoch(self, predictions: Predictions) -> Epoch:
-        """Add the current epoch and return it; ``predictions`` are those of the validation rows."""
+    def end_epoch(self, predictions: Predictions) -> None:
+        """Add the current epoch; ``predictions`` are those of the validation documents.
+
+        ``TrainingError`` if their loss is not finite.
+        """
         probabilities, labels = predictions
         least = torch.finfo(probabilities.dtype).tiny  # an underflow costs 87, not ∞
-        epoch = Epoch(
-            train_loss=self.loss / self.seen,
-            train_accuracy=self.right / self.seen,
-            validation_loss=nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item(),
-            validation_accuracy=(probabilities.argmax(1) == labels).float().mean().item(),
-            seconds=self.seconds,
-        )
-        self.epochs.append(epoch)
+        loss = nn.functional.nll_loss(probabilities.clamp(least).log(), labels).item()
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"validation loss is {loss} after epoch {len(self.epochs) + 1}, its last batch "
+                f"{self.step}. A smaller learning rate or clip_norm may help."
+            )
+        accuracy = (probabilities.argmax(1) == labels).float().mean().item()
+        train = self.loss / self.seen, self.right / self.seen
+        self.epochs.append(Epoch(*train, loss, accuracy, self.seconds))
         self.step = self.loss = self.right = self.seen = self.seconds = 0
-        return epoch

@@ -1,18 +1,19 @@
-"""One training loop for every model here: any device, resumable at any moment, best epoch kept.
+"""One training loop for every model: any device, resumable at any moment, best epoch kept.
 
-Example: ``history = fit(model, train, validation, TrainingConfig(epochs=3), seed=0)``. The loop
-over an epoch's batches is ``_train_epoch``; what checkpoints and several processes need stands in
-``checkpoints`` and ``parallel``.
+Example: ``history = fit(model, train, validation, TrainingConfig(epochs=3), seed=0)``. ``fit`` is
+the loop. ``Checkpoints`` follows it from step to step and resumes it; what several processes need
+stands in ``parallel``.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import send_to_device, set_seed
+from accelerate.utils import gather_object, set_seed
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
@@ -22,7 +23,9 @@ from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
 from course_lib.training.devices import choose_device, flushed_denormals, make_accelerator
 from course_lib.training.history import History
-from course_lib.training.parallel import add_up, add_up_gradients, is_main
+from course_lib.training.parallel import add_up, is_main, prepared, share_of
+
+AfterEpoch = Callable[[History], None]
 
 
 def fit(
@@ -34,7 +37,7 @@ def fit(
     seed: int = 0,
     device: torch.device | None = None,
     folder: Path | None = None,
-    after_epoch: Callable[[History], None] | None = None,
+    after_epoch: AfterEpoch | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> History:
     """Train in place and leave the model, in float32, with the weights of its best epoch.
@@ -51,69 +54,38 @@ def fit(
     held_out = Batches(validation, 4 * config.batch_size)
     accelerator = make_accelerator(device or choose_device(), config.precision)
     set_seed(seed, device_specific=True)  # each process has its own dropout
-    # "evaluation", since we add up the gradients: shares of a batch may differ in size
-    prepared = accelerator.prepare_model(model, evaluation_mode=True)
-    optimizer = accelerator.prepare_optimizer(make_optimizer(model, config, accelerator.device))
+    network = prepared(model, accelerator)
+    optimizer = accelerator.prepare(make_optimizer(model, config, accelerator.device))
     history = History(best_by=config.best_by)
     settings = config, getattr(model, "config", None), seed, accelerator.num_processes
     identity = repr((*settings, train.digest(), validation.digest())) if folder else ""
-    checkpoints = Checkpoints(accelerator, folder, identity, history)
+    checkpoints = Checkpoints(accelerator, folder, identity, history, checkpoint_seconds)
     checkpoints.resume()
 
-    while not _finished(history, config):
-        number = len(history.epochs)
-        _train_epoch(prepared, optimizer, batches, config, checkpoints, checkpoint_seconds)
-        desc = f"epoch {number + 1} of {config.epochs} validation"
-        predictions = predict(model, held_out, desc=desc, accelerator=accelerator)
-        epoch = history.end_epoch(predictions)
-        if not math.isfinite(epoch.validation_loss):
-            raise TrainingError(
-                f"validation loss is {epoch.validation_loss} after epoch {number + 1}, its last "
-                f"batch {len(batches)}. A smaller learning rate or clip_norm may help."
-            )
-        if history.best == number:
-            checkpoints.keep_best(model)
-        checkpoints.save()
+    while not history.is_over(config.epochs, config.patience):
+        network.train()
+        with flushed_denormals():
+            for batch in _rest_of_epoch(batches, history, config):
+                start = time.perf_counter()
+                _set_rate(optimizer, history, config, len(batches))
+                optimizer.zero_grad()
+                loss, right = _add_gradients(network, batch, accelerator, config, history)
+                if config.clip_norm:
+                    accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
+                optimizer.step()
+                # of all processes; the main one decides for all when to save
+                loss, right, due = add_up([loss, right, checkpoints.due()], accelerator)
+                history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
+                if due:
+                    checkpoints.save()
+        desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
+        history.end_epoch(predict(model, held_out, desc=desc, accelerator=accelerator))
+        checkpoints.after_epoch(model)
         if after_epoch:
             after_epoch(history)
-    checkpoints.load_best(model)
-    checkpoints.finish()
+    checkpoints.finish(model)
     accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it stays in bfloat16
     return history
-
-
-def _finished(history: History, config: TrainingConfig) -> bool:
-    epochs = len(history.epochs)
-    return epochs >= config.epochs or (epochs > 0 and epochs - 1 - history.best >= config.patience)
-
-
-@flushed_denormals()
-def _train_epoch(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    batches: Batches,
-    config: TrainingConfig,
-    checkpoints: Checkpoints,
-    checkpoint_seconds: float,
-) -> None:
-    """Train on the rest of the current epoch, from the step where the history is."""
-    model.train()
-    history, accelerator = checkpoints.history, checkpoints.accelerator
-    for batch in _rest_of_epoch(batches, history, config):
-        start = time.perf_counter()
-        _set_rate(optimizer, history, config, len(batches))
-        optimizer.zero_grad()
-        loss, right = _add_gradients(model, batch, accelerator, config, history)
-        add_up_gradients(model, accelerator)
-        if config.clip_norm:
-            accelerator.clip_grad_norm_(model.parameters(), config.clip_norm)
-        optimizer.step()
-        # of all processes; the main one decides for all when to save
-        due = checkpoints.due(checkpoint_seconds)
-        loss, right, due = add_up([loss, right, due], accelerator)
-        history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
-        if due:
-            checkpoints.save()
 
 
 def _add_gradients(
@@ -126,13 +98,16 @@ def _add_gradients(
     """Forward and backward through this process's share of the batch, slice after slice; returns
     the share's summed cross-entropy and its number of right guesses."""
     loss_sum, right = 0.0, 0
-    share = batch.documents(accelerator.process_index, step=accelerator.num_processes)
-    for part in share.to(accelerator.device).slices(config.most_tokens):
-        with accelerator.autocast():
+    share, divisor = share_of(batch, accelerator)
+    slices = share.to(accelerator.device).slices(config.most_tokens)
+    for part in slices:
+        with nullcontext() if part is slices[-1] else accelerator.no_sync(model):
             output = model(part.tokens, part.mask)
-        error = loss = nn.functional.cross_entropy(output.logits.float(), part.labels)
-        if hasattr(output, "penalty"):
-            loss = error + output.penalty.mean()
+            error = loss = nn.functional.cross_entropy(output.logits.float(), part.labels)
+            if hasattr(output, "penalty"):
+                loss = error + output.penalty.mean()
+            # weighted by its number of documents, so that slices add up to the batch
+            accelerator.backward(loss * (len(part.labels) / divisor))
         hits = (output.logits.argmax(1) == part.labels).sum()
         # read together: each reading makes the device wait
         read = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)]).tolist()
@@ -142,11 +117,9 @@ def _add_gradients(
                 f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
                 "may help; the last checkpoint is kept."
             )
-        # weighted by its number of documents, so that slices and shares add up to the batch
-        accelerator.backward(loss * (len(part.labels) / len(batch.labels)))
         loss_sum += read[1] * len(part.labels)
         right += int(read[2])
-    return loss_sum, right
+    return (loss_sum, right) if math.isfinite(divisor) else (0.0, 0)
 
 
 def _set_rate(
@@ -179,9 +152,8 @@ def predict(
     accelerator: Accelerator | None = None,
 ) -> Predictions:
     """Class probabilities of every document, in the order of the data, with dropout off."""
-    return measure(
-        model, batches, lambda *inputs: (model(*inputs).logits, {}), device, desc, accelerator
-    )[0]
+    logits = lambda tokens, mask: (model(tokens, mask).logits, {})  # noqa: E731
+    return measure(model, batches, logits, device, desc, accelerator)[0]
 
 
 @torch.inference_mode()
@@ -201,22 +173,16 @@ def measure(
     turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     device = device or next(model.parameters()).device
     model.to(device).eval()
-    rows = len(batches.documents)
-    probabilities, figures = torch.empty(0), {}
+    parts = []
     bar = tqdm(batches.epoch(), desc, total=len(batches), leave=False, disable=not is_main())
     for number, batch in enumerate(bar):
-        mine = number % turns == turn
-        if len(probabilities) and not mine:
-            continue
-        logits, part = evaluate(*batch.to(device)[:2])
-        if not len(probabilities):  # the first batch shows all shapes
-            probabilities = torch.zeros(rows, logits.shape[1])
-            figures = {name: torch.zeros(rows, *values.shape[1:]) for name, values in part.items()}
-        if mine:
-            probabilities[batch.index] = logits.float().softmax(1).cpu()
-            for name, values in part.items():
-                figures[name][batch.index] = values.float().cpu()
-    if turns > 1:
-        parts = send_to_device((probabilities, figures), accelerator.device)
-        probabilities, figures = send_to_device(accelerator.reduce(parts), "cpu")
-    return Predictions(probabilities, torch.from_numpy(batches.documents.labels)), figures
+        if number % turns == turn:
+            logits, figures = evaluate(*batch.to(device)[:2])
+            found = {"probabilities": logits.float().softmax(1)} | figures
+            parts.append((batch.index, {name: x.float().cpu() for name, x in found.items()}))
+    if accelerator:
+        parts = gather_object(parts)
+    order = torch.cat([index for index, _ in parts]).argsort()
+    found = {name: torch.cat([each[name] for _, each in parts])[order] for name in parts[0][1]}
+    labels = torch.from_numpy(batches.documents.labels)
+    return Predictions(found.pop("probabilities"), labels), found

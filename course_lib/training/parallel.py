@@ -1,9 +1,10 @@
 """One training in several processes under torchrun, each with its share of every batch.
 
-The processes add up what one process would have computed alone, so the numbers are the same to
-float tolerance (dropout aside: each process draws its own). With one process nothing happens here.
+They come to the weights of one process to float tolerance (dropout aside: each process draws its
+own). Accelerate exchanges gradients; with one process nothing happens here.
 """
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import nn
 
+from course_lib.data.batches import Batch
 from course_lib.files import atomic_path
 
 
@@ -27,44 +29,33 @@ def is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+def prepared(model: nn.Module, accelerator: Accelerator) -> nn.Module:
+    """The model on the accelerator's device, its gradients the mean over all processes."""
+    if accelerator.num_processes > 1:  # GPUs cannot exchange sparse gradients
+        for layer in model.modules():
+            if isinstance(layer, nn.Embedding):
+                layer.sparse = False
+    return accelerator.prepare(model)
+
+
+def share_of(batch: Batch, accelerator: Accelerator) -> tuple[Batch, float]:
+    """This process's documents of a batch, and by what to divide the sum of their losses so that
+    the mean over the processes is the batch's mean.
+
+    A process without a document stands in with the first one, divided by ∞: all must take part.
+    """
+    share = batch.documents(accelerator.process_index, step=accelerator.num_processes)
+    if not len(share.labels):
+        return batch.documents(0, 1), math.inf
+    return share, len(batch.labels) / accelerator.num_processes
+
+
 def add_up(figures: list[float], accelerator: Accelerator) -> list[float]:
     """The sum over all processes of each figure."""
     if accelerator.num_processes == 1:
         return figures
     sums = torch.tensor(figures, dtype=torch.float64, device=accelerator.device)
     return accelerator.reduce(sums).tolist()
-
-
-def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
-    """Give every process the sum of all processes' gradients; a missing gradient counts as 0.
-
-    Of an embedding with sparse gradients only the rows in use are sent.
-    """
-    if accelerator.num_processes == 1:
-        return
-    embeddings = [layer for layer in model.modules() if isinstance(layer, nn.Embedding)]
-    sparse = {id(layer.weight) for layer in embeddings if layer.sparse}
-    for parameter in model.parameters():
-        if id(parameter) in sparse and parameter.requires_grad:
-            parameter.grad = _add_up_rows(parameter, accelerator)
-        elif parameter.requires_grad:
-            gradient = parameter.grad
-            own = torch.zeros_like(parameter) if gradient is None else gradient
-            parameter.grad = accelerator.reduce(own)
-
-
-def _add_up_rows(parameter: nn.Parameter, accelerator: Accelerator) -> torch.Tensor:
-    if parameter.grad is None:  # a process without a document in this batch
-        rows = torch.zeros(0, dtype=torch.long, device=parameter.device)
-        values = parameter.new_zeros(0, parameter.shape[1])
-    else:
-        gradient = parameter.grad.coalesce()
-        rows, values = gradient.indices()[0], gradient.values()
-    # processes have different numbers of rows: pad with zeros, which add nothing to row 0
-    rows, values = (
-        accelerator.gather(accelerator.pad_across_processes(each)) for each in (rows, values)
-    )
-    return torch.sparse_coo_tensor(rows[None], values, parameter.shape)
 
 
 @contextmanager

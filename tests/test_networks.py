@@ -1,0 +1,305 @@
+"""What every network keeps: invariants, given attention, word vectors, settings it refuses."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import (
+    SIZES,
+    VARIANTS,
+    attentions,
+    inputs,
+    lengths_for,
+    new,
+    places,
+    read,
+    some_inputs,
+    tiny_agt,
+    tiny_bilstm,
+    tiny_iram,
+    tiny_sanet,
+)
+from strategies import WORDS, batch, check_independence, every_device, ragged_batch, seeds, tiny_han
+
+from course_lib.metrics import invariants
+from course_lib.models.agt import AGT, AGTConfig
+from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
+from course_lib.models.han import HAN, HANConfig
+from course_lib.models.iram import IRAM, IRAMConfig
+from course_lib.models.layers import renormalised
+from course_lib.models.sanet import SANet, SANetConfig
+from course_lib.training.config import TrainingConfig
+
+BLIND = [name for name in VARIANTS if name.startswith("agt") or "average" in name]
+BLIND.append("sanet {'positions': False}")
+BASELINES = ["iram {'steps': 0}", "sanet {'attention': False}"]
+every_variant = pytest.mark.parametrize("variant", VARIANTS)
+every_attention = pytest.mark.parametrize(
+    "variant", [name for name in VARIANTS if name not in BASELINES]
+)
+PLAIN = ["agt {}", "iram {}", "sanet {}", "bilstm {}", "han {}"]
+
+
+@every_variant
+@every_device
+@settings(max_examples=12)
+@given(data=st.data(), seed=seeds)
+def test_a_document_is_read_the_same_in_any_batch_and_attention_is_a_distribution(
+    variant, device, data, seed
+):
+    model = new(variant, seed % 7).to(device)
+    tokens, mask = (x.to(device) for x in inputs(data.draw(lengths_for(variant), "lengths"), seed))
+    with torch.backends.cudnn.flags(allow_tf32=False):
+        check_independence(model, tokens, mask, 2e-6 if device == "cpu" else 1e-5)
+        output = read(model, tokens, mask)
+    assert output.logits.isfinite().all()
+    for attention, real in zip(attentions(output), places(model, mask)):
+        invariants.check_attention(attention, real)
+
+
+@every_variant
+def test_gradients_reach_every_parameter_and_word_order_matters_where_it_can(variant):
+    model, (tokens, mask) = new(variant, 2), some_inputs(variant)
+    for parameter in model.parameters():
+        parameter.requires_grad_()
+    invariants.check_gradients(model, tokens, mask)
+    blind = variant in BLIND
+    invariants.check_permutation(model, tokens, mask, matters=not blind, tolerance=1e-5)
+    if variant.startswith("agt"):
+        invariants.check_order_blindness(model, tokens, mask)
+
+
+@every_attention
+@settings(max_examples=10)
+@given(data=st.data(), seed=seeds)
+def test_given_attention_is_used_as_it_is_where_there_are_words(variant, data, seed):
+    model, (tokens, mask) = new(variant, seed % 7), inputs(data.draw(lengths_for(variant)), seed)
+    own = read(model, tokens, mask)
+    again = read(model, tokens, mask, attentions(own))
+    torch.testing.assert_close(again.logits, own.logits, atol=1e-5, rtol=1e-4)
+    real, generator = places(model, mask), torch.Generator().manual_seed(seed)
+    random = [torch.rand(each.shape, generator=generator) for each in real]
+    shares = [renormalised(weights, each) for weights, each in zip(random, real, strict=True)]
+    wild = [(5 * w).masked_fill(~each, 1e6) for w, each in zip(random, real, strict=True)]
+    expected, output = (read(model, tokens, mask, each) for each in (shares, wild))
+    torch.testing.assert_close(output.logits, expected.logits, atol=1e-5, rtol=1e-4)
+    for weights, share in zip(attentions(output), shares, strict=True):
+        torch.testing.assert_close(weights, share, atol=1e-6, rtol=1e-5)
+
+
+@every_attention
+def test_gradients_flow_past_given_attention_and_another_shape_is_refused(variant):
+    model, (tokens, mask) = new(variant), some_inputs(variant)
+    model.embedding.weight.requires_grad_()
+    ones = [each.float() for each in places(model, mask)]
+    read(model, tokens, mask, ones).logits.square().sum().backward()
+    moved = {name for name, p in model.named_parameters() if p.grad is not None and p.grad.any()}
+    learned = ("w_qk", "steps.attend", "attention.", "pooling.")
+    assert "embedding.weight" in moved
+    assert not any(part in name for name in moved for part in learned)
+    for number, weights in enumerate(ones):
+        for wrong in (weights[:1], weights[..., :-1], weights[0]):
+            with pytest.raises(ValueError, match=r"attention of shape .* does not fit this batch"):
+                read(model, tokens, mask, [*ones[:number], wrong, *ones[number + 1 :]])
+
+
+@pytest.mark.parametrize("variant", BASELINES)
+def test_a_baseline_has_no_attention_to_replace(variant):
+    tokens, mask = batch([5, 3], 1)
+    assert attentions(read(new(variant), tokens, mask)) == []
+    with pytest.raises(ValueError, match="has no attention to replace"):
+        read(new(variant), tokens, mask, [torch.ones(2, 1, 5, 5)])
+
+
+def mean_of_words(h, mask):
+    """By hand, document by document."""
+    return torch.stack([states[real].sum(0) / int(real.sum()) for states, real in zip(h, mask)])
+
+
+def agt_by_means(model, tokens, mask):
+    return mean_of_words(torch.tanh(model.projection(model.embedding(tokens))), mask)
+
+
+def bilstm_by_means(model, tokens, mask):
+    return mean_of_words(model.encoder(model.embedding(tokens), mask)[0], mask)
+
+
+def iram_by_means(model, tokens, mask):
+    h, _, _ = model.encoder(model.embed(tokens), mask)
+    return model.steps.refine(mean_of_words(h, mask))
+
+
+def sanet_by_means(model, tokens, mask):
+    x, block = model.projection(model.embedding(tokens)), model.blocks[0]
+    x = block.norms[0](x + mean_of_words(block.mixer.w_v(x), mask).unsqueeze(1))
+    x = block.norms[1](x + block.feed_forward(x))
+    return torch.stack([words[real].amax(0) for words, real in zip(x, mask)])
+
+
+@pytest.mark.parametrize(
+    ("model", "by_means"),
+    [(tiny_agt(layers=1), agt_by_means), (tiny_bilstm(), bilstm_by_means),
+     (tiny_bilstm(encoder="average"), bilstm_by_means), (tiny_iram(steps=1), iram_by_means),
+     (tiny_sanet(positions=False), sanet_by_means)],
+)  # fmt: skip
+def test_uniform_attention_is_the_plain_mean(model, by_means):
+    tokens, mask = batch([5, 3, 1], 1)
+    expected = model.classifier(by_means(model, tokens, mask))
+    ones = [each.float() for each in places(model, mask)]
+    torch.testing.assert_close(read(model, tokens, mask, ones).logits, expected)
+
+
+def test_uniform_attention_is_the_plain_mean_in_han():
+    model = tiny_han(3, hops=2)
+    tokens, mask = ragged_batch([[3, 2], [4, 5, 1]], 2)
+    documents = []
+    for words, real in zip(tokens, mask):
+        sentences = []
+        for sentence, there in zip(words, real):
+            if there.any():
+                h = model.words.gru(model.embedding(sentence[there])[None], there[there][None])
+                sentences.append(h[0].mean(0))
+        states = torch.stack(sentences)[None]
+        h = model.sentences.gru(states, torch.ones(1, len(sentences), dtype=torch.bool))
+        documents.append(h[0].mean(0))
+    logits = model(tokens, mask, (torch.ones(mask.shape), torch.ones(mask.shape[:2]))).logits
+    torch.testing.assert_close(logits, model.classifier(torch.stack(documents)))
+
+
+def test_han_takes_either_of_its_attentions_alone():
+    model, (tokens, mask) = tiny_han(1, hops=2), ragged_batch([[3, 0, 2], [4]], 2)
+    own = model(tokens, mask)
+    for pair in ((own.word_attention, None), (None, own.sentence_attention), (None, None)):
+        torch.testing.assert_close(model(tokens, mask, pair).logits, own.logits)
+    told = torch.tensor([[0.0, 5.0, 2.0], [1.0, 0.0, 0.0]])  # the second has no word
+    assert model(tokens, mask, (None, told)).sentence_attention[0].tolist() == [0, 0, 1]
+
+
+def test_a_row_without_weight_on_real_words_stays_zero():
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    weights = torch.tensor([[0.0, 0.0, 3.0], [1.0, 1.0, 1.0]], dtype=torch.float16)
+    shares = renormalised(weights, mask)
+    assert not shares.any() and shares.dtype == torch.float32
+    shares = renormalised(torch.tensor([[1.0, 3.0, 9.0]] * 2), mask)
+    assert shares.tolist() == [[0.25, 0.75, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("variant", [*PLAIN, *(v for v in VARIANTS if "ngrams" in v)])
+def test_bfloat16_gives_attention_in_float32(variant):
+    model, (tokens, mask) = new(variant), some_inputs(variant)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = read(model, tokens, mask)
+    for attention, real in zip(attentions(output), places(model, mask), strict=True):
+        assert attention.dtype == torch.float32
+        invariants.check_attention(attention, real)
+
+
+@pytest.mark.parametrize("variant", PLAIN)
+def test_dropout_acts_in_training_alone(variant):
+    model, (tokens, mask) = new(variant, dropout=0.5), some_inputs(variant)
+    assert torch.equal(model(tokens, mask).logits, model(tokens, mask).logits)
+    model.train()
+    assert not torch.equal(model(tokens, mask).logits, model(tokens, mask).logits)
+
+
+@pytest.mark.parametrize("variant", ["agt {}", "bilstm {}", "iram {}"])
+def test_frozen_word_vectors_do_not_learn(variant):
+    tokens, mask = some_inputs(variant)
+    for frozen in (False, True):
+        model = new(variant, frozen=frozen)
+        model(tokens, mask).logits.square().sum().backward()
+        assert (model.embedding.weight.grad is None) == frozen
+    assert new("iram {}").config.frozen and not new("agt {}").config.frozen
+
+
+@pytest.mark.parametrize("variant", ["agt {}", "sanet {}"])
+def test_sparse_gradients_are_the_dense_ones(variant):
+    (tokens, mask), gradients = some_inputs(variant), []
+    for sparse in (False, True):
+        model = new(variant, 1, sparse=sparse)
+        model(tokens, mask).logits.square().sum().backward()
+        gradients.append(model.embedding.weight.grad)
+    assert gradients[1].is_sparse
+    torch.testing.assert_close(gradients[1].to_dense(), gradients[0])
+
+
+NETWORKS = [(AGT, AGTConfig), (BiLSTM, BiLSTMConfig), (HAN, HANConfig), (IRAM, IRAMConfig),
+            (SANet, SANetConfig)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("network", "config"), NETWORKS)
+def test_given_word_vectors_are_used_and_those_of_other_words_refused(network, config):
+    vectors = torch.randn(WORDS, 9)  # as wide as they come, whatever the config says
+    vectors[0] = 0
+    model = network(config(**SIZES), WORDS, 3, vectors).eval()
+    assert torch.equal(model.embedding.weight, vectors)
+    model.embedding.weight.requires_grad_()
+    tokens, mask = ragged_batch([[3, 1], [2]]) if network is HAN else batch([3, 1])
+    model(tokens, mask).logits.square().sum().backward()
+    gradient = model.embedding.weight.grad
+    assert gradient.any() and not gradient[0].any()  # padding never trains
+    for shape in ((11, 6), (12,), (6, 12), (12, 6, 1)):
+        with pytest.raises(ValueError, match=r"has the shape .*; 12 words need \(12, width\)"):
+            network(config(**SIZES), WORDS, 3, torch.zeros(shape))
+
+
+WHOLE, FLAG = "a whole number from 1", "True or False"
+EVEN = "an even number, which two directions share"
+SHARE = "a number from 0 to below 1"
+REFUSED = [
+    *((config, "hidden", value, WHOLE) for _, config in NETWORKS for value in (0, 8.0, True)),
+    *((config, "embedding", "50", WHOLE) for _, config in NETWORKS),
+    *((config, "dropout", value, SHARE) for _, config in NETWORKS for value in (1, -0.1, None)),
+    *((config, "frozen", 1, FLAG) for config in (AGTConfig, BiLSTMConfig, IRAMConfig)),
+    *((config, "hidden", 7, EVEN) for config in (BiLSTMConfig, IRAMConfig)),
+    (AGTConfig, "selection_layers", 16, "0 (all) to layers = 15"),
+    (AGTConfig, "selection_layers", -1, "a whole number from 0"),
+    (AGTConfig, "classifier", -1, "a whole number from 0"),
+    (AGTConfig, "layers", 0, WHOLE),
+    (AGTConfig, "gate_bias", math.inf, "a finite number"),
+    (AGTConfig, "attention", "no", FLAG),
+    (AGTConfig, "sparse", 0, FLAG),
+    (AGTConfig, "dropout_at", "gates", "one of 'words', 'classifier', 'both'"),
+    (BiLSTMConfig, "encoder", "gru", "one of 'lstm', 'average'"),
+    (BiLSTMConfig, "attention", True, "one of 'tanh', 'dot'"),
+    (HANConfig, "hops", 2.0, WHOLE),
+    (HANConfig, "attention", True, WHOLE),
+    (HANConfig, "penalty", -1, "a finite number from 0"),
+    (HANConfig, "penalty", math.nan, "a finite number from 0"),
+    (IRAMConfig, "steps", -1, "a whole number from 0"),
+    (IRAMConfig, "context_layers", 0, WHOLE),
+    (IRAMConfig, "ngrams", False, "a whole number from 0"),
+    (IRAMConfig, "initial_std", -0.1, "a finite number from 0"),
+    (IRAMConfig, "hidden_dropout", 1.5, SHARE),
+    (IRAMConfig, "query_highway", 1, FLAG),
+    (SANetConfig, "blocks", 0, WHOLE),
+    *((SANetConfig, name, 0, FLAG) for name in ("attention", "positions", "scaled", "xavier")),
+    *((TrainingConfig, name, 0, WHOLE) for name in ("epochs", "batch_size")),
+    *((TrainingConfig, name, -1, "a whole number from 0")
+      for name in ("patience", "most_tokens", "halve_after")),
+    *((TrainingConfig, "learning_rate", value, "a finite number above 0")
+      for value in (0, -1, math.inf, "fast")),
+    *((TrainingConfig, name, value, "a finite number from 0")
+      for name, value in (("weight_decay", -0.1), ("momentum", math.nan), ("epsilon", -1e-8),
+                          ("clip_norm", math.inf), ("embedding_rate", None))),
+    (TrainingConfig, "decay", 1, FLAG),
+    (TrainingConfig, "best_by", "f1", "one of 'loss', 'accuracy'"),
+    (TrainingConfig, "optimizer", "adagrad", "one of 'adam', 'amsgrad', 'adadelta', 'sgd'"),
+    (TrainingConfig, "precision", "fp16", "one of 'auto', 'native', 'no', 'bf16'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "field", "value", "takes"), REFUSED)
+def test_a_config_refuses_what_it_cannot_take(config, field, value, takes):
+    with pytest.raises(ValueError) as raised:
+        config(**{field: value})
+    assert str(raised.value) == f"{field} takes {takes}, got {value!r}"
+
+
+def test_settings_at_their_limits_are_taken():
+    TrainingConfig(epochs=1, batch_size=1, patience=0, most_tokens=0, weight_decay=0, clip_norm=0,
+                   momentum=0, epsilon=0, embedding_rate=0)  # fmt: skip
+    assert HANConfig(dropout=0, penalty=0) == HANConfig()  # a whole number is a number
+    assert AGTConfig(selection_layers=15, gate_bias=-1.0).selecting == 15
