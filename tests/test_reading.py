@@ -27,39 +27,28 @@ def reading(**changes):
 def test_a_reading_knows_its_sentences_and_its_prediction():
     made = reading()
     assert made.sentences == [["not", "bad"], ["!"]]
-    assert made.predicted == "positive"
-    assert made.answer == "positive 0.70"
+    assert (made.predicted, made.answer) == ("positive", "positive 0.70")
     assert reading(probabilities=np.array([0.5, 0.5])).predicted == "negative"
-
-
-def test_values_of_tokens_are_parted_as_the_sentences_are():
-    parts = reading().by_sentence(np.array([0.1, 0.2, 0.7]))
+    parts = made.by_sentence(np.array([0.1, 0.2, 0.7]))
     assert [part.tolist() for part in parts] == [[0.1, 0.2], [0.7]]
-    empty = reading(tokens=(), sentence_lengths=(), attention={})
-    assert empty.by_sentence(np.zeros(0)) == []
     with pytest.raises(ValueError, match="values holds 2 numbers for 3 tokens"):
-        reading().by_sentence(np.array([0.1, 0.2]))
+        made.by_sentence(np.array([0.1, 0.2]))
 
 
 def test_nothing_read_is_a_reading_too():
-    empty = reading(
-        tokens=(), sentence_lengths=(), attention={"words": Attention(np.zeros((1, 0)), ("",))}
-    )
-    assert empty.sentences == [] and empty.word_weights().shape == (0,)
+    nothing = {"words": Attention(np.zeros((1, 0)), ("",))}
+    empty = reading(tokens=(), sentence_lengths=(), attention=nothing)
+    assert empty.sentences == [] and empty.by_sentence(np.zeros(0)) == []
+    assert empty.word_weights().shape == (0,)
 
 
-def test_one_look_is_given_as_it_is_and_several_as_their_mean():
-    steps = Attention(np.array([[0.2, 0.2, 0.6], [0.4, 0.6, 0.0]]), ("1", "2"))
-    made = reading(attention={"words": LOOK, "steps": steps})
-    np.testing.assert_array_equal(made.word_weights(), [0.1, 0.2, 0.7])
-    np.testing.assert_allclose(made.word_weights("steps"), [0.3, 0.4, 0.3])
-
-
-def test_extra_columns_and_sentences_do_not_count_as_words():
+def test_looks_are_given_as_their_mean_without_extra_columns():
     sentences = Attention(np.array([[0.25, 0.75]]), ("",), over="sentences")
-    steps = Attention(np.array([[0.1, 0.2, 0.3, 0.4]]), ("2",), extra=("step 1",))
-    made = reading(attention={"sentences": sentences, "steps": steps})
-    np.testing.assert_allclose(made.word_weights(), [0.1, 0.2, 0.3])
+    looks = np.array([[0.2, 0.2, 0.5, 0.1], [0.4, 0.6, 0.0, 0.0]])
+    steps = Attention(looks, ("1", "2"), extra=("step 1",))
+    made = reading(attention={"sentences": sentences, "words": LOOK, "steps": steps})
+    np.testing.assert_array_equal(made.word_weights(), [0.1, 0.2, 0.7])
+    np.testing.assert_allclose(made.word_weights("steps"), [0.3, 0.4, 0.25])
     np.testing.assert_allclose(made.sentence_weights(), [0.25, 0.75])
 
 
@@ -101,35 +90,33 @@ def test_what_does_not_fit_is_refused_by_name(changes, message):
         reading(**changes)
 
 
-def several(count, rest=()):
-    """A reading of ``count`` looks at three words and what ``rest`` names."""
-    weights = np.random.default_rng(0).dirichlet(np.ones(3 + len(rest)), count)
+def several(count, rest=(), over="words"):
+    """A reading of ``count`` looks at three words or two sentences, and at what ``rest`` names."""
+    places = (3 if over == "words" else 2) + len(rest)
+    weights = np.random.default_rng(0).dirichlet(np.ones(places), count)
     names = tuple(f"step {step + 1}" for step in range(count))
-    return reading(attention={"steps": Attention(weights, names, extra=tuple(rest))})
+    return reading(attention={"steps": Attention(weights, names, over, tuple(rest))})
 
 
 def test_words_are_tinted_by_the_first_attention_as_one_text():
     shown = show_reading(reading(rest=("end",)))
-    assert shown.spec["title"] == "P(positive) = 0.70"
-    assert shown.spec["beyond"] == "not read: 1 word beyond the model's cut"
-    assert shown.spec["rest"] == ["end"]
-    assert shown.spec["sentences"] == [["not", "bad", "!"]]
-    np.testing.assert_allclose(shown.spec["weights"], [[0.1, 0.2, 0.7]])
-    assert (shown.spec["shares"], shown.spec["unit"]) == (None, "text")
-    told = "P(positive) = 0.70; not read: 1 word beyond the model's cut"
-    assert shown.name == f"Attention over 1 text: {told}"
+    spec, beyond = shown.spec, "not read: 1 word beyond the model's cut"
+    assert (spec["title"], spec["beyond"], spec["rest"]) == ("P(positive) = 0.70", beyond, ["end"])
+    assert spec["sentences"] == [["not", "bad", "!"]]
+    np.testing.assert_allclose(spec["weights"], [[0.1, 0.2, 0.7]])
+    assert (spec["shares"], spec["unit"]) == (None, "text")
+    assert shown.name == f"Attention over 1 text: P(positive) = 0.70; {beyond}"
 
 
 def test_sentences_stand_apart_with_their_shares_where_they_are_weighed():
     sentences = Attention(np.array([[0.25, 0.75]]), ("",), over="sentences")
     made = reading(attention={"words": LOOK, "sentences": sentences}, rest=("word",) * 1234)
-    shown = show_reading(made, "labelled negative")
-    assert shown.spec["sentences"] == [["not", "bad"], ["!"]]
-    np.testing.assert_allclose(np.concatenate(shown.spec["weights"]), [0.1, 0.2, 0.7])
-    assert shown.spec["shares"] == [0.25, 0.75]
-    assert shown.spec["unit"] == "sentence"
-    assert shown.spec["beyond"] == "not read: 1,234 words beyond the model's cut"
-    assert shown.spec["title"] == "P(positive) = 0.70; labelled negative"
+    spec = show_reading(made, "labelled negative").spec
+    assert spec["sentences"] == [["not", "bad"], ["!"]]
+    np.testing.assert_allclose(np.concatenate(spec["weights"]), [0.1, 0.2, 0.7])
+    assert (spec["shares"], spec["unit"]) == ([0.25, 0.75], "sentence")
+    assert spec["beyond"] == "not read: 1,234 words beyond the model's cut"
+    assert spec["title"] == "P(positive) = 0.70; labelled negative"
 
 
 def test_every_attention_of_several_rows_is_a_heatmap_below():
@@ -141,6 +128,11 @@ def test_every_attention_of_several_rows_is_a_heatmap_below():
     assert heatmap.spec["columns"] == ["not", "bad", "!", "summary"]
     assert (heatmap.spec["extra"], heatmap.spec["title"]) == (1, "steps")
     assert heatmap.spec["peak"] == pytest.approx(weights.max())
+    alone = show_attention(made, "steps", "by hand", outline=0.5).spec
+    assert alone == heatmap.spec | {"title": "positive 0.70; by hand", "outline": 0.5}
+    text, heatmap = show_reading(several(2, over="sentences")).children
+    assert heatmap.spec["columns"] == ["sentence 1", "sentence 2"]
+    assert text.spec["weights"] is None and sum(text.spec["shares"]) == pytest.approx(1)
 
 
 def test_heatmaps_of_one_reading_share_a_colour_scale_and_name_their_quantity():
@@ -150,14 +142,6 @@ def test_heatmaps_of_one_reading_share_a_colour_scale_and_name_their_quantity():
     _, *heatmaps = show_reading(made).children
     assert [view.most for view in heatmaps] == pytest.approx([0.9] * 3)
     assert [view.spec["quantity"] for view in heatmaps] == ["weight", "weight", "gate"]
-    assert show_attention(made, "gates").spec["quantity"] == "gate"
-
-
-def test_looks_at_sentences_name_them():
-    sentences = Attention(np.array([[0.25, 0.75], [0.5, 0.5]]), ("1", "2"), over="sentences")
-    text, heatmap = show_reading(reading(attention={"hops": sentences})).children
-    assert heatmap.spec["columns"] == ["sentence 1", "sentence 2"]
-    assert text.spec["weights"] is None and text.spec["shares"] == [0.375, 0.625]
 
 
 def test_without_attention_the_words_stand_untinted():
@@ -181,10 +165,11 @@ def test_of_more_classes_the_likeliest_is_named_first(probabilities, title):
     assert shown.spec["title"] == title
 
 
-def test_a_reading_without_a_word_is_a_sentence():
-    nothing = {"tokens": (), "sentence_lengths": (), "attention": {}}
-    shown = show_reading(reading(**nothing), "<script>alert(1)</script>")
+def test_of_a_reading_without_a_word_a_sentence_stands_there():
+    nothing = reading(tokens=(), sentence_lengths=(), attention={})
+    shown = show_reading(nothing, "<script>alert(1)</script>")
     assert shown.value.startswith("<p>There are no words to show. P(positive) = 0.70; &lt;script")
+    assert "no words to show. positive 0.70" in show_attention(nothing, "steps").value
 
 
 @pytest.mark.parametrize(
@@ -206,21 +191,6 @@ def test_a_text_with_heatmaps_has_the_three_forms_too(form, holds, monkeypatch):
         assert base64.b64decode(data["image/png"]) == shown.children[0].to_png()
     if form == "static":
         assert data["text/html"] == "".join(part.to_html() for part in shown.children)
-
-
-def test_an_attention_of_steps_is_a_heatmap_with_its_summaries_apart():
-    steps = Attention(
-        np.array([[0.2, 0.2, 0.6, 0.0], [0.1, 0.1, 0.1, 0.7]]), ("1", "2"), extra=("s",)
-    )
-    made = show_attention(reading(attention={"steps": steps}), "steps", "by hand", outline=0.5)
-    assert made.spec["title"] == "positive 0.70; by hand"
-    assert made.spec["columns"] == ["not", "bad", "!", "s"] and made.spec["extra"] == 1
-    assert made.spec["rows"] == ["1", "2"] and made.spec["outline"] == 0.5
-
-
-def test_no_heatmap_is_drawn_of_a_text_without_a_word():
-    shown = show_attention(reading(tokens=(), sentence_lengths=(), attention={}), "steps")
-    assert "There are no words to show. positive 0.70" in shown.value
 
 
 def test_no_text_of_a_table_is_markup():

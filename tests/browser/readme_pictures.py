@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from lab import CHROMIUM, QUIET, chromium, settle
 from PIL import Image
 
 from course_kit.publishing import site
-from course_lib.data.encoding import encode_sentences
 from course_lib.explore.reading import read_text
+from course_lib.faithfulness import DocumentModel
 from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.run import Run, load_run
@@ -59,10 +58,12 @@ def readings_of(run: Run) -> dict[str, Any]:
     trained = read_text(run, SENTENCE)
     untrained = read_text(run.system.before_training(run.record["spec"]["seed"]), SENTENCE)
     uniform = np.full(len(trained.tokens), 1 / len(trained.tokens))
+    attended = DocumentModel(run.system).attended(trained.sentences)
+    (answer,) = attended.answer(np.broadcast_to(uniform, attended.attention.shape)[None])
     readers = [
         ("trained", trained.word_weights(), trained.probabilities),
         ("untrained", untrained.word_weights(), untrained.probabilities),
-        ("uniform", uniform, _with_uniform_attention(run, trained.tokens)),
+        ("uniform", uniform, answer),
     ]
     return {
         "run": run.record["id"],
@@ -77,16 +78,6 @@ def readings_of(run: Run) -> dict[str, Any]:
             for name, attention, probabilities in readers
         ],
     }
-
-
-@torch.inference_mode()
-def _with_uniform_attention(run: Run, words: tuple[str, ...]) -> np.ndarray:
-    """The probabilities of the classes if every word of the one sentence has the same weight."""
-    system = run.system
-    batch = encode_sentences([[list(words)]], system.vocabulary).batch(np.arange(1))
-    uniform = batch.mask / batch.mask.sum(-1, keepdim=True)
-    output = system.model.eval()(batch.tokens, batch.mask, attention=(uniform, None))
-    return output.logits.softmax(1)[0].numpy()
 
 
 @contextmanager

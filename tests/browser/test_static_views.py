@@ -26,97 +26,81 @@ from probes import (
 from course_lib.views.heatmap import AttentionHeatmap
 
 
-def test_pixels_and_readout_are_the_array(open_static):
+@pytest.mark.parametrize("options", [{}, {"most": 1.5}, {"transpose": True}, {"extra": 2}], ids=str)
+def test_pixels_and_readout_are_the_array(open_static, options):
     weights = attention(2, 6, 9)
-    view = AttentionHeatmap(weights, words(6), list("abcdefghi"), steps=["first", "second"])
-    frame = open_static(view)
-    check_scan(frame, weights[0], weights.max(), words(6), "abcdefghi")
-    frame.get_by_role("slider", name="Show").press("ArrowRight")
-    assert frame.locator(".name").inner_text() == "second"
-    check_scan(frame, weights[1], weights.max(), words(6), "abcdefghi")
-
-
-def test_square_root_and_normalised_colours(open_static):
-    weights = np.array([[0.04, 0.16], [0.64, 0]])
-    frame = open_static(AttentionHeatmap(weights, words(2)))
-    frame.get_by_role("combobox", name="Colour scale").select_option("sqrt")
-    found = scan(frame)
-    np.testing.assert_allclose(found[0, 0][-1], shade(0.25), atol=2)
-    np.testing.assert_allclose(found[0, 1][-1], shade(0.5), atol=2)
-    assert "square-root scale" in frame.locator(".legend").inner_text()
-    frame.get_by_role("checkbox", name="each row ÷ its maximum").check()
-    found = scan(frame)
-    np.testing.assert_allclose(found[0, 0][-1], shade(0.5), atol=2)
-    np.testing.assert_allclose(found[0, 1][-1], shade(1), atol=2)
-    assert found[0, 1][2] == pytest.approx(0.16, abs=1e-4)
-    assert "weight ÷ largest of its row" in frame.locator(".legend").inner_text()
-
-
-def test_transposed_tables_keep_the_coordinates_of_the_array(open_static):
-    weights = attention(3, 5)
-    view = AttentionHeatmap(weights, words(3), list("abcde"), transpose=True)
-    frame = open_static(view)
+    columns, names = list("abcdefghi"), ["first", "second"]
+    frame = open_static(AttentionHeatmap(weights, words(6), columns, steps=names, **options))
+    largest = options.get("most", weights.max())
+    for step, name in enumerate(names):
+        assert frame.locator(".name").inner_text() == name
+        check_scan(frame, weights[step], largest, words(6), columns)
+        frame.get_by_role("slider", name="Show").press("ArrowRight")
     plot = frame.locator(".plot")
     plot.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         plot.press(key)
-    assert "w1 [1] → c [2]" in frame.locator(".readout").inner_text()
-    plot.press("Escape")  # a pinned cell is told wherever there is no other
-    check_scan(frame, weights, weights.max(), words(3), "abcde")
+    cell = "w1 [1] → c [2]" if "transpose" in options else "w2 [2] → b [1]"
+    assert cell in frame.locator(".readout").inner_text()  # the coordinates are the array's
+
+
+def test_square_root_and_normalised_colours(open_static):
+    frame = open_static(AttentionHeatmap([[0.04, 0.16], [0.64, 0]], words(2)))
+    frame.get_by_role("combobox", name="Colour scale").select_option("sqrt")
+    for shares, legend in (((0.25, 0.5), "square-root scale"), ((0.5, 1), "÷ largest of its row")):
+        found = scan(frame)
+        for column, share in enumerate(shares):
+            np.testing.assert_allclose(found[0, column][-1], shade(share), atol=2)
+        assert found[0, 1][2] == pytest.approx(0.16, abs=1e-4)
+        assert legend in frame.locator(".legend").inner_text()
+        frame.get_by_role("checkbox", name="each row ÷ its maximum").check()
+        legend = frame.locator(".legend").inner_text()
+
+
+def points(frame):
+    """By place in the plot: what hovering there tells, and the colour there."""
+    found = frame.locator(".plot").evaluate(SCAN, 2)
+    return {(x, y): (text, colour) for x, y, text, colour in found}
+
+
+def changed(before, after):
+    """The cells in which points have another colour than before."""
+    told = [FACTS.match(text) for at, (text, colour) in before.items() if after[at][1] != colour]
+    return {tuple(map(int, match.group(2, 4))) for match in told if match}
 
 
 def test_outlines_frame_the_cells_above_and_no_others(open_static):
     weights = np.array([[0.96, 0.2, 0.94], [0.1, 1, 0]])
-    frames = [
-        open_static(AttentionHeatmap(weights, words(2), words(3), outline=limit))
+    plain, outlined = (
+        points(open_static(AttentionHeatmap(weights, words(2), words(3), outline=limit)))
         for limit in (None, 0.95)
-    ]
-    plain, outlined = [
-        {
-            tuple(point[:2]): (point[2], point[3])
-            for point in frame.locator(".plot").evaluate(SCAN, 2)
-        }
-        for frame in frames
-    ]
-    changed = {plain[at][0] for at in plain if plain[at][1] != outlined[at][1]}
-    cells = {
-        tuple(map(int, FACTS.match(text).group(2, 4))) for text in changed if FACTS.match(text)
-    }
-    assert cells == {(0, 0), (1, 1)}
+    )
+    assert changed(plain, outlined) == {(0, 0), (1, 1)}
 
 
 def test_summaries_stand_apart(open_static):
-    weights = attention(3, 6)
-    columns = [*"abcd", "s1", "s2"]
-    points = {}
+    columns, gaps = [*"abcd", "s1", "s2"], {}
     for extra in (0, 2):
-        frame = open_static(AttentionHeatmap(weights, words(3), columns, extra=extra))
-        points[extra] = frame.locator(".plot").evaluate(SCAN, 2)
-        check_scan(frame, weights, weights.max(), words(3), columns)
-    spans = {}
-    for extra, found in points.items():
-        places = {name: [x for x, _, text, _ in found if f"→ {name} " in text] for name in columns}
-        spans[extra] = min(places["s1"]) - max(places["d"])
-    assert spans[2] >= spans[0] + 6
+        view = AttentionHeatmap(attention(3, 6), words(3), columns, extra=extra)
+        places = [(x, text) for (x, _), (text, _) in points(open_static(view)).items()]
+        first, last = ({x for x, text in places if f"→ {name} " in text} for name in ("s1", "d"))
+        gaps[extra] = min(first) - max(last)
+    assert gaps[2] >= gaps[0] + 6
 
 
 def test_the_band_is_marked_and_its_share_told(open_static):
     weights = attention(6, 6)
     frame = open_static(AttentionHeatmap(weights, words(6), band=1))
     i, j = np.indices(weights.shape)
-    bar = frame.locator(".bar")
+    bar, box = frame.locator(".bar"), frame.get_by_role("spinbutton", name="Band")
     for band in (1, 3):
-        box = frame.get_by_role("spinbutton", name="Band")
         box.fill(str(band))
         share = weights[abs(i - j) <= band].sum() / weights.sum()
         assert f"holds {share:.1%}".replace("%", " %") in bar.inner_text()
-    marked = frame.locator(".plot").evaluate(SCAN, 2)
+    marked = points(frame)
     box.fill("")
     assert "holds" not in bar.inner_text()
-    plain = frame.locator(".plot").evaluate(SCAN, 2)
-    changed = {old[2] for old, new in zip(marked, plain, strict=True) if old[3] != new[3]}
-    cells = [tuple(map(int, FACTS.match(t).group(2, 4))) for t in changed if FACTS.match(t)]
-    distances = {abs(row - column) for row, column in cells}
+    distances = {abs(row - column) for row, column in changed(marked, points(frame))}
     assert {3, 4} <= distances <= {2, 3, 4, 5}  # beside the line, and where its steps have corners
 
 
@@ -312,9 +296,3 @@ def test_what_the_help_promises_a_finger_is_true(open_static):
         frame.get_by_role("button", name="Zoom in").tap()
     assert frame.locator(".plot").evaluate(action) == "none"  # a finger moves the picture
     assert len(scan(frame, 8)) < 25
-
-
-def test_the_colour_of_a_shared_scale_is_that_of_the_weight(open_static):
-    weights = attention(5, 5)
-    frame = open_static(AttentionHeatmap(weights, words(5), most=2 * weights.max()))
-    check_scan(frame, weights, 2 * weights.max(), words(5), words(5))
