@@ -10,6 +10,7 @@ from typing import Any
 import anywidget
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from course_lib.views.reading_view import Stack, page, tree
@@ -58,9 +59,9 @@ class Picture(widgets.HTML):
 
 
 def to_png(figure: Figure) -> bytes:
-    """The figure as PNG; closes it."""
+    """The figure as PNG, of its own size whatever it shows; closes it."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
+    FigureCanvasAgg(figure).print_png(buffer)
     plt.close(figure)
     return buffer.getvalue()
 

@@ -10,18 +10,6 @@ from course_lib.views.colours import TINTS_HEX
 from course_lib.views.heatmap import AttentionText
 
 
-def test_text_in_the_accessibility_tree(open_static):
-    weights = np.array([[0.75, 0.25], [1, 0]])
-    view = AttentionText([["so", "good"], ["really"]], weights, [0.4, 0.6], title="A review")
-    named = {(role, name) for role, name, _ in accessible(open_static(view))}
-    assert {
-        ("listbox", "A review: words by weight"),
-        ("option", "so: weight 0.75, 1.50× uniform"),
-        ("option", "really: weight 1, 1.00× uniform"),
-        ("group", "Sentence 2"),
-    } <= named
-
-
 def test_without_weights_words_stand_untinted_and_tell_nothing(open_static):
     frame = open_static(AttentionText([["so", "good"]], None, title="Counted words"))
     option = frame.locator(".word").first
@@ -35,31 +23,28 @@ def test_without_weights_words_stand_untinted_and_tell_nothing(open_static):
 
 
 @pytest.mark.parametrize("unit", ["sentence", "text"])
-def test_the_legend_says_what_uniform_attention_is_over(open_static, unit):
-    frame = open_static(AttentionText([["so", "good"]], [[0.5, 0.5]], unit=unit))
-    legend = frame.locator(".legend").inner_text()
-    assert legend.endswith(f"times the weight of uniform attention in the {unit}")
-    assert ("group", f"{unit.capitalize()} 1") in {node[:2] for node in accessible(frame)}
-
-
-def test_words_are_tinted_and_tell_their_weight(open_static):
+def test_words_are_tinted_and_tell_their_weight(open_static, unit):
     weights = np.array([[0.5, 0.3, 0.2, 0], [0.9, 0.1, 0, 0]])
     sentences = [["not", "a", "film", "."], ["loved", "it"]]
-    view = AttentionText(sentences, weights, [0.25, 0.75])
+    view = AttentionText(sentences, weights, [0.25, 0.75], title="A review", unit=unit)
     frame = open_static(view)
     assert frame.locator(".chip").all_inner_texts() == ["25.0%", "75.0%"]
-    options = frame.locator(".word")
+    legend = frame.locator(".legend").inner_text()
+    assert legend.endswith(f"times the weight of uniform attention in the {unit}")
+    named = {(role, name) for role, name, _ in accessible(frame)}
+    assert ("listbox", "A review: words by weight") in named
     place = 0
-    for sentence, row in zip(sentences, weights, strict=True):
+    for number, (sentence, row) in enumerate(zip(sentences, weights, strict=True), start=1):
+        assert ("group", f"{unit.capitalize()} {number}") in named
         for word, weight in zip(sentence, row):
-            option = options.nth(place)
-            assert option.inner_text() == word
+            option = frame.locator(".word").nth(place)
             colour = option.evaluate("element => getComputedStyle(element).backgroundColor")
             wanted = shade(min(weight * len(sentence), 4) / 4, TINTS_HEX)
             assert np.abs(np.array(re.findall(r"\d+", colour)[:3], float) - wanted).max() <= 1
             option.hover()
             fact = f"weight {weight:g}, {weight * len(sentence):.2f}× uniform"
-            assert frame.locator(".tip").inner_text() == fact
+            assert (option.inner_text(), frame.locator(".tip").inner_text()) == (word, fact)
+            assert ("option", f"{word}: {fact}") in named
             place += 1
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 MOST_CELLS = 16_000_000  # over all steps; a browser holds each three times, at two to four bytes
 LONGEST_SIDE = 16_384  # of the canvas a matrix is painted on
-THOROUGH = 250_000  # cells below which several ways of packing are tried
 LIVE_LEVELS = 65_535  # all that uint16 tells apart
 STATIC_LEVELS = 5_500  # half a level is below 1e-4 of the largest weight, and deflates well
 
@@ -93,16 +92,11 @@ def quantise(weights: np.ndarray, levels: int) -> np.ndarray:
 def deflate(codes: np.ndarray) -> bytes:
     """One byte that says how many bits are low, then all high and all low parts in zlib's format.
 
-    Attention looks like noise to a packer, so only runs of one value are searched for: longer
-    patterns take ten times as long and save next to nothing. A small matrix is packed in several
-    ways, and the shortest is kept.
+    Five low bits deflate better than eight, where the high ones then fit a byte. Attention looks
+    like noise to a packer, so only runs of one value are searched for: longer patterns take ten
+    times as long and save next to nothing.
     """
-    splits = (5, 6, 8) if codes.size < THOROUGH else (8,)
-    fitting = [low_bits for low_bits in splits if int(codes.max()) >> low_bits <= 255]
-    return min((_packed(codes, low_bits) for low_bits in fitting), key=len)
-
-
-def _packed(codes: np.ndarray, low_bits: int) -> bytes:
+    low_bits = 5 if int(codes.max()) >> 5 <= 255 else 8
     parts = [codes >> low_bits, codes & (2**low_bits - 1)]
     packer = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
     planes = b"".join(packer.compress(part.astype(np.uint8).tobytes()) for part in parts)

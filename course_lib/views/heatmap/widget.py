@@ -15,11 +15,8 @@ from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
 FORMS = ("live", "static", "png")
-FRONT_ENDS = (
-    "JPY_SESSION_NAME",
-    "VSCODE_PID",
-    "COLAB_RELEASE_TAG",
-)  # Jupyter Server, VS Code, Colab
+# set by Jupyter Server, VS Code, Colab
+FRONT_ENDS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
 UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
 
@@ -36,7 +33,8 @@ def shown_form() -> str:
 
 
 class _View(anywidget.AnyWidget):
-    """What both views share: a description of what to draw, packed numbers, and three forms.
+    """What both views share: a description of what to draw, packed numbers, and three forms, of
+    which each has its own ``to_png`` and ``to_html``, and a ``name`` for whoever cannot see it.
 
     The kernel sends nothing before the widget is shown or linked, so that notebooks that are
     executed without a front end store no widget state.
@@ -73,19 +71,6 @@ class _View(anywidget.AnyWidget):
         if form == "static":
             bundle["text/html"] = self.to_html()
         return bundle, {"image/png": {"alt": self.name}}
-
-    def to_png(self) -> bytes:
-        """The view as it stands, as a picture of at most 150 kB."""
-        raise NotImplementedError
-
-    def to_html(self) -> str:
-        """The view as it stands, as an ``<iframe>`` that needs nothing else."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        """The view in one line, for whoever cannot see it."""
-        raise NotImplementedError
 
 
 class AttentionHeatmap(_View):
