@@ -73,10 +73,14 @@ def students(options: argparse.Namespace) -> int:
     """Write copies of the lessons without solutions to a folder."""
     folder = options.to or publishing.lessons.STUDENTS
     paths = options.notebooks or publishing.lessons.lesson_paths()
-    copies = publishing.workspace.learner_copies(paths, folder)
-    told = publishing.workspace.write_copies(copies, folder)
-    print(*told, f"{len(copies)} lessons are in {folder}", sep="\n")
+    _write_copies(publishing.workspace.learner_copies(paths, folder), folder)
+    print(f"{len(paths)} lessons are in {folder}")
     return 0
+
+
+def _write_copies(copies: dict, folder: Path) -> None:
+    for message in publishing.workspace.write_copies(copies, folder):
+        print(message)
 
 
 def progress(options: argparse.Namespace) -> int:
@@ -121,9 +125,7 @@ def lab(options: argparse.Namespace) -> int:
     workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
     paths = publishing.lessons.lesson_paths()
     copies = {workspace.START: workspace.start_notebook(paths)}
-    copies |= workspace.learner_copies(paths, folder)
-    for message in workspace.write_copies(copies, folder):
-        print(message)
+    _write_copies(copies | workspace.learner_copies(paths, folder), folder)
     # the root is the repository, so that what a lesson links to outside its folder opens, too
     start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"
     return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)

@@ -80,11 +80,6 @@ def test_search_finds_a_section_and_leads_there(open_page):
     page.wait_for_url("**/06_agt_compositionality.html*")
 
 
-def test_the_download_button_offers_the_copy(open_page):
-    page = open_page("02_attention")
-    assert page.locator('a[href="copies/02_attention.ipynb"]').first.is_visible()
-
-
 def test_the_switch_shows_one_reader_at_a_time(open_page):
     page = open_page("index")
     for name, answer in (("Before training", "50 %"), ("Trained, equal weights", "64 %")):

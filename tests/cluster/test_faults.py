@@ -1,7 +1,6 @@
 """A small grid killed, failing and spoiled."""
 
 import json
-import shutil
 import subprocess
 import time
 from contextlib import suppress
@@ -86,24 +85,3 @@ def test_a_full_disk_is_said_and_the_run_is_made_once_there_is_space(project, fu
     code, output = project.call("run", "all")
     assert code == 0, output + project.log()
     assert set(records(project)) == expected | {folder.name}
-
-
-def test_a_damaged_checkpoint_fails_its_run_alone_and_names_the_folder_to_delete(project):
-    project.write_grid({"all": [GOOD]})
-    code, output = project.call("run", "all")
-    assert code == 0, output + project.log()
-    before = records(project)
-    names = sorted(name for name in before if name.endswith(("-s0", "-s1")))
-    damaged, whole = (project.folder / "runs" / name for name in names)
-    for folder in (damaged, whole):
-        (folder / "record.json").unlink()
-    weights = damaged / "checkpoints" / "best.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    code, output = project.call("run", "all")
-    assert code == 1
-    assert f"{damaged.name} failed: " in output and f"{whole.name} failed: " not in output
-    assert "damaged" in output and f"Delete {damaged / 'checkpoints'} and train again" in output
-    shutil.rmtree(damaged / "checkpoints")
-    code, output = project.call("run", "all")
-    assert code == 0, output + project.log()
-    assert records(project) == before
