@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import chain
 
 import datasets
 import pytest
@@ -21,7 +22,7 @@ from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import records
-from course_lib.runs.run import load_run, train
+from course_lib.runs.run import train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.views import show_reading
@@ -34,66 +35,89 @@ def prepared(path, columns=UNICODE):
     return load_corpus(custom_texts(path, columns))
 
 
-@pytest.mark.parametrize("form", [".tsv", ".jsonl", ".parquet"])
-def test_every_form_gives_the_same_rows(form, tmp_path):
-    first, other = prepared(write(tmp_path / "a.csv")), prepared(write(tmp_path / f"a{form}"))
-    assert other.provenance.content == first.provenance.content
-    assert other.card.classes == ("bad", "fine", "good") and other.card.title == f"a{form}"
+def texts_of(corpus):
+    return {split: list(rows["text"]) for split, rows in corpus.splits.items()}
 
 
-def test_the_split_is_by_class_and_the_same_each_time(tmp_path, monkeypatch):
-    corpus = prepared(write(tmp_path / "a.csv"))
-    assert corpus.card.sizes == {"train": (5, 5, 5), "validation": (1, 1, 1), "test": (2, 2, 2)}
-    texts = [text for rows in corpus.splits.values() for text in rows["text"]]
-    assert sorted(texts) == sorted(text for text, _ in ROWS)
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "elsewhere"))
-    again = prepared(write(tmp_path / "a.csv", ROWS[::-1]))
-    assert again.provenance.content == corpus.provenance.content
+@pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_every_form_and_order_gives_the_same_rows_split_by_class(form, tmp_path, own_cache):
+    path = write(tmp_path / f"größe (1){form}", ROWS[::-1])
+    name = custom_texts(path, UNICODE)
+    assert name.startswith(f"größe__1_{form}@") and name != custom_texts(path)
+    first, other = prepared(write(tmp_path / "a.csv")), load_corpus(name)
+    about = other.provenance
+    assert about.content == first.provenance.content and other.card.name == name
+    assert other.card.classes == ("bad", "fine", "good") and other.card.title == path.name
+    assert other.card.sizes == {"train": (5, 5, 5), "validation": (1, 1, 1), "test": (2, 2, 2)}
+    assert sorted(chain(*texts_of(other).values())) == sorted(text for text, _ in ROWS)
+    assert about.files == {path.name: f"sha256:{file_digest(path)}"}
+    assert about.reading["encoding"] == {path.name: None if form == ".parquet" else "utf-8"}
+    assert about.reading["counts"]["test"] == {"bad": 2, "fine": 2, "good": 2}
+    assert str(tmp_path) not in json.dumps([about.files, about.reading, about.dataset])
+    path.unlink()
+    assert load_corpus(name).card.name == name
+    (own_cache / "prepared" / f"text-{name[-12:]}-v1" / "card.json").write_text("{}")
+    for broken, says in ((name, "text-.*: damaged"), ("a.csv@0123456789ab", "not in the cache")):
+        with pytest.raises(DataError, match=says):
+            load_corpus(broken)
 
 
-def test_numbers_are_classes_in_their_order(tmp_path):
-    rows = [(text, {"bad": "10", "fine": "2", "good": "-1"}[label]) for text, label in ROWS]
-    assert prepared(write(tmp_path / "a.csv", rows)).card.classes == ("-1", "2", "10")
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [({"bad": ("10",), "fine": ("2",), "good": ("-1",)}, ("-1", "2", "10")),
+     ({"bad": (1, 1.0), "fine": (2, 2), "good": (2.5, 2.5)}, ("1", "2", "2.5")),
+     ({"bad": ("B",), "fine": ("a",), "good": ("b",)}, ("a", "B", "b"))],
+)  # fmt: skip
+def test_numbers_are_classes_in_their_order_however_they_are_written(tmp_path, labels, classes):
+    rows = [(f"{text} {n}", way) for text, label in ROWS for n, way in enumerate(labels[label])]
+    corpus = prepared(write(tmp_path / "a.jsonl", rows))
+    assert corpus.card.classes == classes
+    assert {sum(sizes) for sizes in zip(*corpus.card.sizes.values())} == {len(rows) // 3}
 
 
-def test_a_folder_brings_its_own_split(tmp_path):
-    for name, rows in (("train.csv", ROWS[:12]), ("dev.jsonl", ROWS[12:15]), ("test.csv", ROWS)):
-        write(tmp_path / name, rows)
+def test_a_folder_brings_its_own_split_and_holds_what_is_needed(tmp_path):
+    def refused(says):
+        with pytest.raises(DataError, match=says):
+            custom_texts(tmp_path, UNICODE)
+
+    write(tmp_path / "Train.csv", ROWS[:12])
+    refused(r"has no file named test \(.csv, .tsv, .jsonl")
+    write(tmp_path / "test.csv", [("New.", "new"), ("Newer.", "new"), *ROWS])
+    refused(r"test.csv row 2: label 'new' does not occur in train")
+    (tmp_path / "test.csv").write_text("text,label\n")
+    refused(r": test holds no rows")
+    write(tmp_path / "test.csv")
+    write(tmp_path / "dev.jsonl", ROWS[12:15])
+    (tmp_path / "notes.csv").write_text("not read")
     corpus = prepared(tmp_path)
     sizes = {split: len(rows) for split, rows in corpus.splits.items()}
     assert sizes == {"train": 12, "validation": 3, "test": 24}
     assert corpus.provenance.reading["across_splits"] == 15
     assert "15 texts stand in more than one split" in " ".join(summary_of(corpus))
+    assert "split as the files are: 12 train, 3 validation, 24 test" in summary_of(corpus)
+    write(tmp_path / "test.jsonl")
+    refused(r"test.csv and test.jsonl are both test")
 
 
 def test_equal_texts_stay_in_one_split_and_are_counted(tmp_path):
     rows = ROWS * 2 + [(ROWS[0][0], "good"), ("", "fine")]
     corpus = prepared(write(tmp_path / "a.csv", rows))
-    per_split = [set(rows["text"]) for rows in corpus.splits.values()]
+    per_split = [set(texts) for texts in texts_of(corpus).values()]
     assert sum(map(len, per_split)) == len(set.union(*per_split)) == 25
     told = corpus.provenance.reading
     counted = {name: told[name] for name in ("repeated", "two_labels", "across_splits", "empty")}
     assert counted == {"repeated": 25, "two_labels": 1, "across_splits": 0, "empty": 1}
     assert "1 texts occur with more than one label" in summary_of(corpus)
+    assert "split by us, at random, by class: 32 train" in summary_of(corpus)[1]
 
 
-def test_the_record_of_the_data_says_how_it_was_read(tmp_path):
-    path = write(tmp_path / "a.csv")
-    about = prepared(path).provenance
-    assert about.files == {"a.csv": f"sha256:{file_digest(path)}"}
-    assert about.reading["encoding"] == {"a.csv": "utf-8"}
-    assert about.reading["counts"]["test"] == {"bad": 2, "fine": 2, "good": 2}
-    assert str(tmp_path) not in json.dumps([about.files, about.reading, about.dataset])
-
-
-def test_the_name_says_how_it_was_read_and_the_file_is_needed_only_once(tmp_path, own_cache):
-    path = write(tmp_path / "größe (1).csv")
-    name = custom_texts(path, UNICODE)
-    assert name.startswith("größe__1_.csv@") and name != custom_texts(path)
-    path.unlink()
-    assert load_corpus(name).card.name == name
-    with pytest.raises(DataError, match=r"a.csv@0123456789ab: not in the cache here; give the pa"):
-        load_corpus("a.csv@0123456789ab")
+def test_the_split_is_no_end_of_the_stored_order(tmp_path):
+    """Rows are stored by a hash of their text; test rows must be spread over all of that order."""
+    rows = [(f"Text {n}", "ab"[n % 2]) for n in range(400)]
+    texts = texts_of(prepared(write(tmp_path / "a.csv", rows)))
+    stored = sorted((order_key(text), split) for split in texts for text in texts[split])
+    halves = [[split for _, split in stored[half]] for half in (slice(200), slice(200, 400))]
+    assert all(25 < half.count("test") < 55 for half in halves)
 
 
 def test_columns_are_named_and_further_ones_left_out(tmp_path):
@@ -107,26 +131,12 @@ def test_columns_are_named_and_further_ones_left_out(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_encodings_are_detected_or_given(encoding, tmp_path):
-    rows = [(f"{text} Café", label) for text, label in ROWS]
     path = tmp_path / "a.csv"
-    path.write_text(delimited(rows), encoding=encoding)
+    path.write_text(delimited([(f"{text} Café", label) for text, label in ROWS]), encoding=encoding)
     given = "windows-1252" if encoding == "cp1252" else None
     corpus = prepared(path, Columns(encoding=given, tokeniser="unicode"))
-    assert all(text.endswith("Café") for text in corpus.splits["train"]["text"])
+    assert all(text.endswith("Café") for text in texts_of(corpus)["train"])
     assert f"read as {encoding}" in summary_of(corpus)[0]
-
-
-def test_markup_is_text(tmp_path):
-    rows = [(f"<script>alert({n})</script> & <b>{text}</b>", label)
-            for n, (text, label) in enumerate(ROWS)]  # fmt: skip
-    corpus = prepared(write(tmp_path / "a.csv", rows))
-    assert all(text.startswith("<script>alert(") for text in corpus.splits["train"]["text"])
-    name, folder = corpus.card.name, tmp_path / "run"
-    run = train(RunSpec("han", name, "small", TINY, device="cpu", threads=1), folder)
-    shown = page(show_reading(read_text(run, corpus.splits["test"][0])))
-    assert "script" in shown and "<script>alert(" not in shown
-    assert all(f"{name} 0." in shown for name in ("bad", "fine", "good"))
-    sweep(explore_documents(run, corpus.splits["test"]))
 
 
 def test_other_languages_are_told(tmp_path):
@@ -160,19 +170,20 @@ SAID = [
      "more than 256 different labels; is it the right column"),
     ("a.csv", delimited(TRUTHS), "a.csv, column 'label': numbers beside True or False"),
     ("a.csv", delimited([ROWS[0], ("Café", "bad")]).encode("latin-1"),
-     "a.csv line 3: is not utf-8; say the file's own by --encoding; old Windows programs write cp"),
-    ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: is no object with text, la"),
+     "a.csv after row 0: is not utf-8; say the file's own by --encoding; old Windows programs wri"),
+    ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: no column 'text'; there "),
+    ("a.jsonl", '{"text": "a", "label": 1}\n\n3', "a.jsonl after row 1: cannot be read ('int'"),
     ("a.jsonl", '{"text": "a"}\n', "a.jsonl line 1: no column 'label'; there are: 'text'"),
     ("a.jsonl", '{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
     ("a.jsonl", '{"text": "a", "label": null}\n', "line 1, column 'label': None is no label"),
-    ("a.jsonl", b'\n{"text": "caf\xe9", "label": 1}\n', "a.jsonl line 2: is not utf-8"),
-    ("a.jsonl", "{", "a.jsonl line 1: is not JSON"),
-    ("a.jsonl", 100_000 * "[", "a.jsonl line 1: is not JSON"),
+    ("a.jsonl", b'\n{"text": "caf\xe9", "label": 1}\n', "a.jsonl after row 0: is not utf-8"),
+    ("a.jsonl", '{"text": "a", "label": 1}\n{', "a.jsonl after row 1: cannot be read (Expecting"),
+    ("a.jsonl", 100_000 * "[", "a.jsonl after row 0: cannot be read (maximum recursion depth"),
     ("a.jsonl", r'{"text": "a\ud800", "label": 1}', "line 1, column 'text': '\\ud800' is half"),
     ("a.jsonl", r'{"text": "a", "label": "\ud800"}', "line 1, column 'label': '\\ud800' is half"),
     ("a.parquet", b"PAR1", "a.parquet after row 0: cannot be read (Parquet file size is 4 bytes"),
     ("a.parquet", parquet(text=not_utf8("one\xff", "two"), label=["a", "b"]),
-     "a.parquet: is not utf-8"),
+     "a.parquet after row 0: is not utf-8"),
     ("a.parquet", parquet(text=["one", "two"], label=[1.0, float("nan")]),
      "a.parquet row 2, column 'label': nan is no label"),
     ("a.xlsx", b"PK", "a.xlsx: the form '.xlsx' is not read; .csv, .tsv, .jsonl, .parquet are"),
@@ -189,16 +200,17 @@ def test_bad_input_is_one_sentence_with_its_place(name, content, says, tmp_path,
     assert not list(own_cache.rglob("*.arrow"))
 
 
-@pytest.mark.parametrize(
-    ("encoding", "says"),
-    [("ascii", "a.csv: is not ascii; say the file's own")]
-    + [(name, "is no encoding of text; try utf-8") for name in
-       ("klingon", "rot13", "base64", "undefined", "utf-8\0", "")]
-    + [("punycode", "no encoding of text"), ("unicode_escape", "'\\\\ud800' is half of a char")],
-)  # fmt: skip
+NO_ENCODING = ("klingon", "rot13", "base64", "undefined", "utf-8\0", "")
+OTHER = {name: r"a.csv after row \d: is not .*; say the file's" for name in ("ascii", "punycode")}
+OTHER |= dict.fromkeys(NO_ENCODING, "is no encoding of text; try utf-8")
+OTHER["unicode_escape"] = r"a.csv row 26, column 'text': '\\ud800' is half of a character"
+
+
+@pytest.mark.parametrize(("encoding", "says"), OTHER.items())
 def test_another_encoding_is_told_in_one_sentence(encoding, says, tmp_path):
-    rows = [ROWS[0], ("Caf\xe9 \\ud800", "bad"), *ROWS[1:]]
-    (tmp_path / "a.csv").write_text(delimited(rows), encoding="latin-1")
+    (tmp_path / "a.csv").write_text(
+        delimited([*ROWS, ("Caf\xe9 \\ud800", "bad")]), encoding="latin-1"
+    )
     with pytest.raises(DataError, match=says):
         custom_texts(tmp_path / "a.csv", Columns(encoding=encoding, tokeniser="unicode"))
 
@@ -211,39 +223,6 @@ def test_damaged_parquet_names_its_file(tmp_path, damage):
     path.write_bytes(data)
     with pytest.raises(DataError, match=r"a\.parquet after row 0: cannot be read"):
         custom_texts(path, UNICODE)
-
-
-def test_a_number_is_one_class_however_it_is_written(tmp_path):
-    rows = [(f"{text} {n}", label) for text, label in ROWS for n, label in
-            enumerate({"bad": (1, 1.0), "fine": (2, 2), "good": (2.5, 2.5)}[label])]  # fmt: skip
-    corpus = prepared(write(tmp_path / "a.jsonl", rows))
-    assert corpus.card.classes == ("1", "2", "2.5")
-    assert [sum(sizes) for sizes in zip(*corpus.card.sizes.values())] == [16, 16, 16]
-
-
-def test_the_split_is_no_end_of_the_stored_order(tmp_path):
-    """Rows are stored by a hash of their text; test rows must be spread over all of that order."""
-    rows = [(f"Text {n}", "ab"[n % 2]) for n in range(400)]
-    corpus = prepared(write(tmp_path / "a.csv", rows))
-    stored = sorted((order_key(text), split) for split, rows in corpus.splits.items()
-                    for text in rows["text"])  # fmt: skip
-    halves = [[split for _, split in stored[half]] for half in (slice(200), slice(200, 400))]
-    assert all(25 < half.count("test") < 55 for half in halves)
-
-
-def test_a_folder_must_hold_what_is_needed(tmp_path):
-    write(tmp_path / "train.csv")
-    with pytest.raises(DataError, match=r"has no file named test \(.csv, .tsv, .jsonl"):
-        custom_texts(tmp_path, UNICODE)
-    write(tmp_path / "test.csv", [("New.", "new"), ("Newer.", "new"), *ROWS])
-    with pytest.raises(DataError, match=r"test.csv row 2: label 'new' does not occur in train"):
-        custom_texts(tmp_path, UNICODE)
-    (tmp_path / "test.csv").write_text("text,label\n")
-    with pytest.raises(DataError, match=r": test holds no rows"):
-        custom_texts(tmp_path, UNICODE)
-    write(tmp_path / "test.jsonl")
-    with pytest.raises(DataError, match=r"test.csv and test.jsonl are both test"):
-        custom_texts(tmp_path, UNICODE)
 
 
 def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
@@ -266,15 +245,25 @@ def places(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
 
 
-def test_a_run_is_read_in_another_process_and_stands_in_the_table(tmp_path, places):
-    path = write(tmp_path / "films.csv")
-    spec = RunSpec("han", str(path), "small", TINY, device="cpu", threads=1)
-    assert spec.dataset.startswith("films.csv@")
+def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path, places):
+    """Markup is text, wherever it is shown, and typed texts are split as the file was."""
+    rows = [(f"<script>alert({n})</script> & <b>{text}</b>", label)
+            for n, (text, label) in enumerate(ROWS)]  # fmt: skip
+    name = custom_texts(write(tmp_path / "films.csv", rows), UNICODE)
+    spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     assert spec.id.startswith("han-films.csv_") and "@" not in spec.id
     folder = records.RUNS / spec.id
-    done = train(spec, folder)
-    assert done.record["data"]["reading"]["counts"]["train"] == {"bad": 5, "fine": 5, "good": 5}
-    assert done.record["sizes"] == {"train": 15, "validation": 3, "test": 6}
+    run = train(spec, folder)
+    assert run.record["data"]["reading"]["counts"]["train"] == {"bad": 5, "fine": 5, "good": 5}
+    assert run.record["sizes"] == {"train": 15, "validation": 3, "test": 6}
+    test = run.corpus.splits["test"]
+    assert all(text.startswith("<script>alert(") for text in test["text"])
+    shown = page(show_reading(read_text(run, test[0])))
+    assert "script" in shown and "<script>alert(" not in shown
+    assert all(f"{label} 0." in shown for label in ("bad", "fine", "good"))
+    sweep(explore_documents(run, test))
+    tokens = run.system.read("映画は良い。Don't!").tokens
+    assert tokens == ("映", "画", "は", "良", "い", "。", "Don't", "!")
     code = (
         "import sys; from pathlib import Path; from course_lib.runs import load_run\n"
         "run = load_run(Path(sys.argv[1])); row = run.corpus.splits['test'][0]\n"
@@ -285,22 +274,10 @@ def test_a_run_is_read_in_another_process_and_stands_in_the_table(tmp_path, plac
         capture_output=True, text=True,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
-    reading = done.system.read(done.corpus.splits["test"][0])
-    assert told.stdout.split() == [*reading.answer.split(), "3"]
-    assert (
-        report.own_table([done.record])
-        .splitlines()[2]
-        .startswith("| films.csv | han small, epochs1, hidden4")
-    )
-    assert report.own_table([done.record]).endswith("(1 seed) | 33.3 |")
-
-
-def test_typed_texts_are_split_as_the_file_was(tmp_path):
-    name = custom_texts(write(tmp_path / "a.csv"), UNICODE)
-    spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
-    train(spec, tmp_path / "run")
-    tokens = load_run(tmp_path / "run").system.read("映画は良い。Don't!").tokens
-    assert tokens == ("映", "画", "は", "良", "い", "。", "Don't", "!")
+    assert told.stdout.split() == [*run.system.read(test[0]).answer.split(), "3"]
+    table = report.own_table([run.record])
+    assert table.splitlines()[2].startswith("| films.csv | han small, epochs1, hidden4")
+    assert "(1 seed)" in table
 
 
 def test_an_entry_of_the_grid_takes_a_path(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
 from course_lib.data.custom import CUSTOM, FORMAT, custom_folder, custom_name, unchanged_digest
 from course_lib.data.readers import Row, clean, order_key
-from course_lib.data.tables import FORMS, Rows, encoding_of, read_table, rows_of
+from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt
 from course_lib.files import DataError, check_space
 
@@ -59,24 +59,15 @@ DEFAULT = Columns()
 
 
 class Part(NamedTuple):
-    """One table: the ``split`` that it is (None: to be split), its rows, and what to put
-    before a row's number to name its place."""
+    """One table: the ``split`` that it is (None: to be split), its rows, what to put before a row's
+    number to name its place, a digest of it; of a file its encoding and its size in bytes."""
 
     split: str | None
     rows: Callable[[], Rows]
     place: str
-
-
-class Found(NamedTuple):
-    """What is to be read: its ``title``, its tables, the digest and encoding of each by its name,
-    their ``size`` in bytes where that is known, and where they are ``from_``."""
-
-    title: str
-    parts: list[Part]
-    digests: dict[str, str]
-    encodings: dict[str, str | None]
-    size: int
-    from_: str
+    digest: str
+    encoding: str | None = None
+    size: int = 0
 
 
 def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | None = None) -> str:
@@ -88,20 +79,21 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | No
     """
     if columns.tokeniser not in OFFERED:
         raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
-    found = _on_hub(str(source), columns) if _is_hub(source) else _on_disk(Path(source), columns)
-    reading = {
-        "columns": {"text": columns.text, "label": columns.label},
-        "encoding": found.encodings,
-    }
-    about = json.dumps([found.digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
-    name = custom_name(found.title, hashlib.sha256(about.encode()).hexdigest())
+    on_hub = _is_hub(source)
+    title = str(source).removeprefix(HUB) if on_hub else Path(source).resolve().name
+    parts = _on_hub(str(source), columns) if on_hub else _on_disk(Path(source), columns)
+    encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
+    digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
+    reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
+    about = json.dumps([digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
+    name = custom_name(title, hashlib.sha256(about.encode()).hexdigest())
     folder = custom_folder("text", name, root)
     if not folder.exists():
-        check_space(folder.parent, SPACE * found.size)
-        survey = Survey(found, columns)
+        check_space(folder.parent, SPACE * sum(part.size for part in parts.values()))
+        survey = Survey(title, list(parts.values()), columns)
         card = Card(
             name,
-            found.title,
+            title,
             "the labels of a file of one's own",
             "Those of whoever wrote the texts.",
             "none",
@@ -111,7 +103,8 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | No
         )
         counts = {split: dict(zip(card.classes, sizes)) for split, sizes in card.sizes.items()}
         told = reading | {"tokeniser": columns.tokeniser, "counts": counts, **survey.counted}
-        origin = Provenance(name, found.from_, found.digests, content="", reading=told)
+        from_ = "Hugging Face hub" if on_hub else "own file"
+        origin = Provenance(name, from_, digests, content="", reading=told)
         punkt = fetch_punkt(root) if columns.tokeniser == "english" else None
         prepare(card, survey.rows, origin, folder, punkt)
     return name
@@ -191,8 +184,8 @@ class Survey:
     Some dozens of bytes a row are in memory, however long the texts are.
     """
 
-    def __init__(self, found: Found, columns: Columns) -> None:
-        self.found, self.columns = found, columns
+    def __init__(self, title: str, parts: list[Part], columns: Columns) -> None:
+        self.title, self.parts, self.columns = title, parts, columns
         self.first: dict[str, str] = {}  # the place of each label's first row
         number: dict[str, int] = {}
         keys, labels, splits = array("Q"), array("i"), array("b")
@@ -212,21 +205,22 @@ class Survey:
             labels.append(number[label])
             splits.append(list(SPLITS).index(split or "train"))
         if not keys:
-            raise DataError(f"{found.title}: holds no rows")
+            raise DataError(f"{title}: holds no rows")
         self.classes, self.class_of = self._classes()
         table = pd.DataFrame({"key": np.array(keys), "split": np.array(splits)})
         table["label"] = np.array([self.class_of[label] for label in number])[np.array(labels)]
-        given = found.parts[0].split is not None
+        given = parts[0].split is not None
         if not given:
             table["split"] = self._split(table)
         self.splits = [list(SPLITS)[split] for split in table["split"]]
         self.sizes = self._sizes(table)
+        several = table.groupby("key").nunique() > 1  # of each text: more than one label, one split
         self.counted = {
             "split": "given" if given else dict(SHARES),
             "empty": empty,
             "repeated": int(table["key"].duplicated().sum()),
-            "two_labels": _keys_with_several(table, "label"),
-            "across_splits": _keys_with_several(table, "split"),
+            "two_labels": int(several["label"].sum()),
+            "across_splits": int(several["split"].sum()),
             "foreign_letters": round(1 - float(np.mean(ascii_letters or [1])), 3),
         }
 
@@ -237,7 +231,7 @@ class Survey:
 
     def _read(self) -> Iterator[tuple[str, str | None, str, str]]:
         """Place, given split, text and label of every row; ``DataError`` for what is no such."""
-        for part in self.found.parts:
+        for part in self.parts:
             for number, (text, label) in part.rows():
                 at = f"{part.place} {number}"
                 text = checked_text(text, at, self.columns.text)
@@ -245,7 +239,7 @@ class Survey:
 
     def _classes(self) -> tuple[tuple[str, ...], dict[str, int]]:
         """The classes in order, and the class of each label: ``1.0`` is ``1`` where both occur."""
-        where, labels = f"{self.found.title}, column {self.columns.label!r}", set(self.first)
+        where, labels = f"{self.title}, column {self.columns.label!r}", set(self.first)
         whole = {label: match[1] for label in labels if (match := WHOLE.fullmatch(label))}
         if whole and {label.casefold() for label in labels} & {"true", "false"}:
             raise DataError(f"{where}: numbers beside True or False; write each class in one way")
@@ -279,10 +273,10 @@ class Survey:
             split: np.bincount(table["label"][table["split"] == n], minlength=len(self.classes))
             for n, split in enumerate(SPLITS)
         }
-        asked = {part.split for part in self.found.parts} | {"train"}
+        asked = {part.split for part in self.parts} | {"train"}
         for split in SPLITS:
             if split in asked and not counts[split].any():
-                raise DataError(f"{self.found.title}: {split} holds no rows")
+                raise DataError(f"{self.title}: {split} holds no rows")
         for name, count in zip(self.classes, counts["train"]):
             if not count:
                 raise DataError(f"{self.first[name]}: label {name!r} does not occur in train")
@@ -304,17 +298,11 @@ def _in_order(labels: set[str]) -> Callable[[str], Any]:
     return lambda label: (values[label], label)
 
 
-def _keys_with_several(table: pd.DataFrame, column: str) -> int:
-    """How many different texts have more than one value in a column."""
-    pairs = table[["key", column]].drop_duplicates()
-    return pairs["key"][pairs["key"].duplicated()].nunique()
-
-
 def _is_hub(source: str | Path) -> bool:
     return str(source).startswith(HUB)
 
 
-def _on_hub(source: str, columns: Columns) -> Found:
+def _on_hub(source: str, columns: Columns) -> dict[str, Part]:
     """The splits of a dataset of the hub; without a test split the training rows, to be split."""
     name = source.removeprefix(HUB)
     if not name.strip():
@@ -323,28 +311,22 @@ def _on_hub(source: str, columns: Columns) -> Found:
         found = datasets.load_dataset(name)
     except Exception as error:  # whatever its client, the network or the hub say
         raise DataError(f"{source}: cannot be had from the Hugging Face hub ({error})") from error
-    names = {split: next((n for n in SPLITS[split] if n in found), None) for split in SPLITS}
-    if not names["train"]:
+    names = {split: n for split, known in SPLITS.items() for n in known[::-1] if n in found}
+    if "train" not in names:
         raise DataError(f"{source}: has no split 'train'; it has {', '.join(found)}")
-    if not names["test"]:
+    if "test" not in names:
         names = {"train": names["train"]}
-    parts, digests = [], {}
+    parts = {}
     for split, name in names.items():
-        if name is None:
-            continue
-        for column in (columns.text, columns.label):
-            if column not in found[name].column_names:
-                raise DataError(
-                    f"{source}: no column {column!r}; there are: "
-                    f"{', '.join(found[name].column_names)}. Name yours by --text and --label"
-                )
+        wanted = (columns.text, columns.label)
+        check_columns(found[name].column_names, wanted, f"{source} {split}")
         read = partial(_hub_rows, found[name], columns)
         digest = hashlib.sha256()
         for _, (text, label) in read():
             digest.update(f"{label}\t{text}\n".encode())
-        digests[split] = f"sha256:{digest.hexdigest()}"
-        parts.append(Part(split if len(names) > 1 else None, read, f"{source} {split} row"))
-    return Found(source.removeprefix(HUB), parts, digests, {}, 0, "Hugging Face hub")
+        part_of = split if len(names) > 1 else None
+        parts[split] = Part(part_of, read, f"{source} {split} row", digest.hexdigest())
+    return parts
 
 
 def _hub_rows(rows: datasets.Dataset, columns: Columns) -> Rows:
@@ -356,33 +338,26 @@ def _hub_rows(rows: datasets.Dataset, columns: Columns) -> Rows:
         yield number, (row[columns.text], label)
 
 
-def _on_disk(path: Path, columns: Columns) -> Found:
-    files = _files(path)
-    encodings = {file.name: encoding_of(file, columns.encoding) for file in files}
-    wanted = (columns.text, columns.label)
-    parts = [
-        Part(split, partial(read_table, file, wanted, encodings[file.name]), rows_of(file))
-        for file, split in files.items()
-    ]
-    digests = {file.name: f"sha256:{unchanged_digest(file)}" for file in files}
-    size = sum(file.stat().st_size for file in files)
-    return Found(path.resolve().name, parts, digests, encodings, size, "own file")
-
-
-def _files(path: Path) -> dict[Path, str | None]:
-    """The files to read and the split that each is; ``DataError`` for what has none."""
+def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
+    """A file, to be split, or those of a folder; ``DataError`` for what has none."""
     if path.is_file():
-        return {path: None}
+        return {path.name: _part(path, None, columns)}
     if not path.is_dir():
         raise DataError(f"{path}: no such file of texts, and no dataset of that name")
-    found: dict[str, Path] = {}
-    for file in sorted(path.iterdir()):
-        for split, names in SPLITS.items():
-            if file.stem.lower() in names and file.suffix.lower() in FORMS:
-                if split in found:
-                    raise DataError(f"{path}: {found[split].name} and {file.name} are both {split}")
-                found[split] = file
-    for split in ("train", "test"):
-        if split not in found:
+    files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in FORMS]
+    parts = {}
+    for split, names in SPLITS.items():
+        found = [file for file in files if file.stem.lower() in names]
+        if len(found) > 1:
+            raise DataError(f"{path}: {found[0].name} and {found[1].name} are both {split}")
+        if not found and split != "validation":
             raise DataError(f"{path}: has no file named {split} ({', '.join(FORMS)})")
-    return {found[split]: split for split in SPLITS if split in found}
+        parts |= {file.name: _part(file, split, columns) for file in found}
+    return parts
+
+
+def _part(file: Path, split: str | None, columns: Columns) -> Part:
+    encoding = encoding_of(file, columns.encoding)
+    rows = partial(read_table, file, (columns.text, columns.label), encoding)
+    size = file.stat().st_size
+    return Part(split, rows, rows_of(file), unchanged_digest(file), encoding, size)
