@@ -1,21 +1,13 @@
-"""Word vectors of our own: what they may read, how they are trained and made smaller."""
+"""Word vectors of our own: what they may read, how they are trained and stored."""
 
 import json
 
 import datasets
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from course_kit.research.word_vectors import film_vectors
-from course_kit.research.word_vectors.compact_vectors import (
-    COMPACT,
-    CompactConfig,
-    chosen_words,
-    compacted,
-    in_bytes,
-    make_compact,
-)
+from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
 from course_kit.research.word_vectors.film_vectors import (
     VectorsConfig,
     make_vectors,
@@ -26,7 +18,7 @@ from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.sources import NotObtained
 from course_lib.data.vector_files import custom_vectors
-from course_lib.data.vectors import Vectors, load_vectors
+from course_lib.data.vectors import load_vectors
 from course_lib.files import file_digest
 from course_lib.runs.systems import known_systems
 
@@ -130,13 +122,11 @@ def test_without_the_unlabelled_reviews_the_record_says_so(made_up, monkeypatch,
 
 
 @pytest.mark.parametrize(
-    ("config", "field", "value"),
-    [(VectorsConfig, "method", "glove"), (VectorsConfig, "width", 0), (VectorsConfig, "seed", -1),
-     (CompactConfig, "first", 0), (CompactConfig, "width", 1.5), (CompactConfig, "weight", -1.0)],
-)  # fmt: skip
-def test_a_wrong_setting_is_named(config, field, value):
+    ("field", "value"), [("method", "glove"), ("width", 0), ("seed", -1), ("sample", -1.0)]
+)
+def test_a_wrong_setting_is_named(field, value):
     with pytest.raises(ValueError, match=field):
-        config(**{field: value})
+        VectorsConfig(**{field: value})
 
 
 def test_the_command_names_a_wrong_option_in_one_line(capsys, monkeypatch):
@@ -146,61 +136,15 @@ def test_the_command_names_a_wrong_option_in_one_line(capsys, monkeypatch):
     assert said.startswith("error: --epochs takes") and said.count("\n") == 1
 
 
-# How they are made smaller
-
-RNG = np.random.default_rng(0)
-OURS = Vectors("ours", pa.array(["good", "bad", "film", "rare"]), RNG.normal(size=(4, 6)), None)
-THEIRS = Vectors("theirs", pa.array(["the", "bad", "bank", "film"]), RNG.normal(size=(4, 3)), None)
-
-
-def test_the_first_words_of_ours_then_new_ones_of_theirs():
-    config = CompactConfig(first=3, second=2)
-    assert chosen_words(OURS, THEIRS, config) == ["good", "bad", "film", "the", "bank"]
-
-
-def test_nothing_is_lost_where_all_directions_are_kept():
-    """A rotation keeps all inner products of the centred, weighted parts."""
-    words, vectors = compacted(OURS, THEIRS, CompactConfig(first=4, second=2, width=9, weight=3.0))
-    parts = []
-    for part, weight in ((OURS, 3.0), (THEIRS, 1.0)):
-        places = part.rows_of(tuple(words))
-        matrix = np.where(places[:, None] < 0, np.nan, part.matrix[places])
-        matrix = np.nan_to_num(matrix - np.nanmean(matrix, 0))
-        parts.append(matrix * np.sqrt(weight * (places >= 0).sum() / np.square(matrix).sum()))
-    both = np.hstack(parts)
-    products, expected = (m @ m.T / np.square(m).sum() for m in (vectors, both))
-    np.testing.assert_allclose(products, expected, atol=1e-6)
-    assert vectors.std() == pytest.approx(0.4, rel=1e-5)
-
-
-def test_fewer_directions_are_those_of_the_largest_variance():
-    _, kept = compacted(OURS, THEIRS, CompactConfig(first=4, second=2, width=2))
-    _, whole = compacted(OURS, THEIRS, CompactConfig(first=4, second=2, width=9))
-    values = np.linalg.svd(whole, compute_uv=False)
-    ratio = np.linalg.svd(kept, compute_uv=False) / values[:2]
-    assert ratio[0] == pytest.approx(ratio[1], rel=1e-4)  # one scale for both
+# How they are stored
 
 
 def test_bytes_are_within_half_a_step_of_the_numbers():
-    vectors = RNG.normal(size=(50, 7)).astype(np.float32)
+    vectors = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32)
     vectors[3] = 0
     numbers, scale = in_bytes(vectors)
     assert numbers.dtype == np.int8 and abs(numbers).max() == 127
     assert (abs(numbers * scale[:, None] - vectors) <= scale[:, None] * 0.501).all()
-
-
-def test_the_file_and_its_record_are_written_and_can_be_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
-    for name, source in (("ours", OURS), ("theirs", THEIRS)):
-        words, vectors = np.array(source.words.to_pylist()), source.matrix
-        np.savez(tmp_path / f"{name}.npz", words=words, vectors=vectors)
-    paths = [str(tmp_path / name) for name in ("ours.npz", "theirs.npz")]
-    out = tmp_path / "small.npz"
-    record = make_compact(*paths, CompactConfig(first=4, second=2, width=4), out)
-    assert json.loads(out.with_suffix(".json").read_text(encoding="utf-8")) == record
-    assert record["sha256"] == file_digest(out) and record["words"] == 6
-    assert [part["width"] for part in record["made of"]] == [6, 3]
-    assert load_vectors(custom_vectors(out)).matrix.shape == (6, 4)
 
 
 def test_the_committed_file_is_the_cards_and_the_records(tmp_path):

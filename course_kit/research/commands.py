@@ -8,11 +8,6 @@ COMMANDS = {
         "vectors --method cbow --width 300", "experiments",
         *command_of("course_kit.research.word_vectors.film_vectors"),
     ),
-    "compact": Command(
-        "make a small file of word vectors out of two larger ones, to be committed",
-        "compact imdb-cbow-300d-s0.npz", "experiments",
-        *command_of("course_kit.research.word_vectors.compact_vectors"),
-    ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",

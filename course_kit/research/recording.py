@@ -1,18 +1,16 @@
-"""What the studies share: environment and time, means with intervals, options, vectors files."""
+"""What the studies share: environment and time, means with intervals, options."""
 
 import argparse
 import math
 import time
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from course_lib.faithfulness import mean_over_documents
-from course_lib.files import atomic_path, file_digest
-from course_lib.runs.records import describe_environment, write_json
+from course_lib.runs.records import describe_environment
 from course_lib.runs.settings import SpecError
 from course_lib.training.devices import use_threads
 
@@ -45,20 +43,6 @@ def with_deviation(values: np.ndarray, seed: int = 0) -> dict[str, Any]:
     kept = values[~np.isnan(values)]
     deviation = round(float(kept.std()), DIGITS) if len(kept) else None
     return mean_of(values, seed) | {"deviation": deviation}
-
-
-def write_vectors(
-    path: Path, arrays: dict[str, np.ndarray], about: dict[str, Any]
-) -> dict[str, Any]:
-    """Write word vectors as an ``.npz`` and their record beside it; returns the record."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    size, words = path.stat().st_size, len(arrays["words"])
-    record = {"vectors": path.name, "sha256": file_digest(path), "bytes": size, "words": words}
-    record |= about
-    write_json(path.with_suffix(".json"), record)
-    return record
 
 
 def add_options(parser: argparse.ArgumentParser, config: Any) -> None:

@@ -17,11 +17,12 @@ import datasets
 import numpy as np
 from tqdm.auto import tqdm
 
-from course_kit.research.recording import Stopwatch, add_options, chosen, write_vectors
+from course_kit.research.recording import Stopwatch, add_options, chosen
 from course_lib.checking import check_choice, check_number, check_whole
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import NotObtained
-from course_lib.files import data_root
+from course_lib.files import atomic_path, data_root, file_digest
+from course_lib.runs.records import write_json
 from course_lib.runs.run import split_rows
 
 METHODS = ("cbow", "skipgram", "fasttext")
@@ -132,7 +133,12 @@ def make_vectors(config: VectorsConfig, path: Path) -> dict[str, Any]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as work:
         words, vectors = train_vectors(reviews.sentences(), config, Path(work))
-    about = {
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, words=np.array(words), vectors=vectors.astype(np.float32))
+    record = {
+        "vectors": path.name,
+        "sha256": file_digest(path),
+        "words": len(words),
         "settings": asdict(config),
         "data": {corpus.card.name: asdict(corpus.provenance) for corpus in corpora},
         "reviews": {name: len(rows) for name, rows in reviews.kept.items()},
@@ -140,8 +146,8 @@ def make_vectors(config: VectorsConfig, path: Path) -> dict[str, Any]:
         "gensim": version("gensim"),
         **watch.about(),
     }
-    arrays = {"words": np.array(words), "vectors": vectors.astype(np.float32)}
-    return write_vectors(path, arrays, about)
+    write_json(path.with_suffix(".json"), record)
+    return record
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
