@@ -81,6 +81,7 @@ def test_sentences_of_hostile_texts(engine, splitter):
 @settings(max_examples=150)
 @given(hostile_text)
 @example("It cost 3. Xyzzy came.")
+@example("He waited... The end.")
 @example('He met Mr. B. (It was 3. the end.) "Etc." said I. e.g. The end!! No')
 def test_sentences_of_any_text(engine, text):
     expected = INVENTED.tokenize(text)

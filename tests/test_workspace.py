@@ -316,7 +316,7 @@ def test_learning_touches_no_tracked_file(repository, monkeypatch):
     first = students.find_exercises(source, name)[0]
     copy.cells[first.solution].source = source.cells[first.solution].source
     resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(copy, timeout=300, kernel_name="python3", resources=resources).execute()
+    NotebookClient(copy, timeout=None, kernel_name="python3", resources=resources).execute()
     assert lessons.errors_in(copy) == []
     nbformat.write(copy, folder / name)
     (shown,) = [cell for cell in copy.cells if cell.source == "publishing.show_progress()"]
