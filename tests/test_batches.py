@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from course_lib.data import encoding
 from course_lib.data.batches import Batches, Documents
-from course_lib.data.encoding import encode_documents
+from course_lib.data.encoding import encode_documents, encode_sentences
 from course_lib.data.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(("a", "b", "c", "d"))
@@ -39,22 +39,6 @@ def rows_of(corpus):
     return datasets.Dataset.from_dict(columns, features=features)
 
 
-def cut(corpus, max_sentences=None, max_words=None):
-    """The ids that should come out of a batch, computed one document at a time."""
-    return [
-        [[IDS.get(word, 1) for word in sentence[:max_words]] for sentence in text[:max_sentences]]
-        for text, _ in corpus
-    ]
-
-
-def documents_in(batch):
-    """The sentences under the mask, document after document."""
-    return [
-        [words[real].tolist() for words, real in zip(tokens, mask, strict=True) if real.any()]
-        for tokens, mask in zip(batch.tokens, batch.mask, strict=True)
-    ]
-
-
 def corpus_of(lengths):
     """One document of one sentence for each length."""
     return [([["a"] * length] if length else [], i % 2) for i, length in enumerate(lengths)]
@@ -68,78 +52,56 @@ def indices(batches):
     return [batch.index.tolist() for batch in batches]
 
 
-@given(CORPORA, LIMITS, LIMITS, SIZES, SEEDS, st.integers(0, 3))
-def test_every_document_comes_out_once_with_its_cut_text_and_label(
-    corpus, max_sentences, max_words, size, seed, epoch
+def encoded(corpus, flat, *cuts):
+    """The documents, and the sentences of ids that should come out of each, cut at both limits."""
+    most, longest = cuts
+    if flat:
+        documents = encode_documents(rows_of(corpus), VOCABULARY, flat=True, max_tokens=longest)
+        corpus, most = [([[word for sentence in text for word in sentence]], label)
+                        for text, label in corpus], None  # fmt: skip
+    else:
+        documents = encode_documents(rows_of(corpus), VOCABULARY, most, longest)
+    return documents, [
+        [[IDS.get(word, 1) for word in sentence[:longest]] for sentence in text[:most]]
+        for text, _ in corpus
+    ]
+
+
+@given(CORPORA, st.booleans(), LIMITS, LIMITS, SIZES, SEEDS, st.integers(0, 3))
+def test_every_document_comes_out_once_padded_to_the_longest_of_its_batch(
+    corpus, flat, most, longest, size, seed, epoch
 ):
-    documents = encode_documents(rows_of(corpus), VOCABULARY, max_sentences, max_words)
-    batches = Batches(documents, size, seed)
-    expected = cut(corpus, max_sentences, max_words)
-    seen = []
+    documents, expected = encoded(corpus, flat, most, longest)
+    lengths = [sum(map(len, text)) for text in expected]
+    assert documents.lengths.tolist() == lengths
+    batches, seen, sizes = Batches(documents, size, seed), [], []
     for batch in batches.epoch(epoch):
         places = batch.index.tolist()
-        seen += places
-        assert documents_in(batch) == [expected[i] for i in places]
-        assert batch.labels.tolist() == [corpus[i][1] for i in places]
-    assert sorted(seen) == list(range(len(corpus)))
-
-
-@given(CORPORA, LIMITS, LIMITS, SIZES, SEEDS)
-def test_mask_is_false_exactly_on_padding_and_padding_stands_last(
-    corpus, max_sentences, max_words, size, seed
-):
-    documents = encode_documents(rows_of(corpus), VOCABULARY, max_sentences, max_words)
-    for batch in Batches(documents, size, seed).epoch():
-        assert batch.tokens.shape == batch.mask.shape
-        assert torch.equal(batch.mask, batch.tokens != 0)
-        assert batch.mask.dtype == torch.bool
-        assert batch.tokens.dtype == batch.labels.dtype == batch.index.dtype == torch.int64
-        steps = batch.mask.int().diff(dim=2)
-        assert (steps <= 0).all()
-        assert (batch.mask.any(2).int().diff(dim=1) <= 0).all()
-
-
-@given(CORPORA, LIMITS, LIMITS, SIZES, SEEDS)
-def test_no_padding_beyond_the_longest_sentence_and_the_most_sentences_of_the_batch(
-    corpus, max_sentences, max_words, size, seed
-):
-    documents = encode_documents(rows_of(corpus), VOCABULARY, max_sentences, max_words)
-    expected = cut(corpus, max_sentences, max_words)
-    for batch in Batches(documents, size, seed).epoch():
-        texts = [expected[i] for i in batch.index.tolist()]
-        most = max(1, *(len(text) for text in texts), 1)
-        longest = max([len(sentence) for text in texts for sentence in text] + [1])
-        assert batch.tokens.shape == (len(texts), most, longest)
-
-
-@given(CORPORA, LIMITS, SIZES, SEEDS)
-def test_flat_documents_are_one_sequence_cut_at_its_end(corpus, max_tokens, size, seed):
-    documents = encode_documents(rows_of(corpus), VOCABULARY, flat=True, max_tokens=max_tokens)
-    expected = [[i for sentence in text for i in sentence][:max_tokens] for text in cut(corpus)]
-    assert documents.lengths.tolist() == [len(text) for text in expected]
-    seen = []
-    for batch in Batches(documents, size, seed).epoch():
-        places = batch.index.tolist()
-        seen += places
         texts = [expected[i] for i in places]
-        assert batch.tokens.shape == (len(texts), max([len(text) for text in texts] + [1]))
-        assert torch.equal(batch.mask, batch.tokens != 0)
-        assert (batch.mask.int().diff(dim=1) <= 0).all()
-        rows = zip(batch.tokens, batch.mask, strict=True)
-        assert [tokens[mask].tolist() for tokens, mask in rows] == texts
+        seen, sizes = seen + places, [*sizes, len(places)]
+        widest = max([len(sentence) for text in texts for sentence in text] + [1])
+        tallest = () if flat else (max([len(text) for text in texts] + [1]),)
+        assert batch.tokens.shape == batch.mask.shape == (len(texts), *tallest, widest)
+        assert torch.equal(batch.mask, batch.tokens != 0) and batch.mask.dtype == torch.bool
+        assert batch.tokens.dtype == batch.labels.dtype == batch.index.dtype == torch.int64
         assert batch.labels.tolist() == [corpus[i][1] for i in places]
+        for text, tokens, mask in zip(texts, batch.tokens, batch.mask, strict=True):
+            rows = zip(tokens.reshape(-1, widest), mask.reshape(-1, widest), strict=True)
+            found = [words[real].tolist() for words, real in rows]
+            assert found == text + [[]] * (len(found) - len(text))  # padding stands last
+        assert (batch.mask.int().diff(dim=-1) <= 0).all()
     assert sorted(seen) == list(range(len(corpus)))
+    full, rest = divmod(len(corpus), size)
+    assert sorted(sizes, reverse=True) == [size] * full + [rest] * bool(rest)
+    assert len(sizes) == len(batches)
+    if seed is None:  # as they are evaluated
+        assert seen == sorted(range(len(corpus)), key=lambda i: -lengths[i])
 
 
 @given(CORPORA, SIZES, SEEDS)
 def test_flat_batches_come_in_the_order_of_those_with_sentences(corpus, size, seed):
-    orders = [
-        indices(
-            Batches(encode_documents(rows_of(corpus), VOCABULARY, flat=flat), size, seed).epoch()
-        )
-        for flat in (False, True)
-    ]
-    assert orders[0] == orders[1]
+    flat, tall = (Batches(encoded(corpus, flat, None, None)[0], size, seed) for flat in (1, 0))
+    assert indices(flat.epoch()) == indices(tall.epoch())
 
 
 def test_cut_of_the_other_kind_is_refused():
@@ -150,15 +112,6 @@ def test_cut_of_the_other_kind_is_refused():
     with pytest.raises(ValueError, match="max_tokens cuts flat documents"):
         encode_documents(rows, VOCABULARY, max_tokens=1)
     assert encode_documents(rows, VOCABULARY, flat=True, max_tokens=0).lengths.tolist() == [2]
-
-
-@given(CORPORA, SIZES, SEEDS)
-def test_number_of_batches_is_known_and_only_one_is_smaller(corpus, size, seed):
-    batches = Batches(encode_documents(rows_of(corpus), VOCABULARY), size, seed)
-    sizes = [len(batch.labels) for batch in batches.epoch()]
-    assert len(sizes) == len(batches)
-    assert sorted(sizes, reverse=True)[: len(corpus) // size] == [size] * (len(corpus) // size)
-    assert sum(sizes) == len(corpus)
 
 
 @given(st.lists(st.integers(0, 9), max_size=40), SIZES, SEEDS, st.integers(0, 3), st.integers(0, 9))
@@ -201,14 +154,6 @@ def test_shuffling_does_not_touch_the_global_random_state():
     assert after == (np.random.random(), torch.rand(1))
 
 
-@given(st.lists(st.integers(0, 30), max_size=40), SIZES)
-def test_evaluation_comes_by_falling_length_in_every_epoch(lengths, size):
-    batches = Batches(documents_of(lengths), size)
-    order = [i for batch in batches.epoch() for i in batch.index.tolist()]
-    assert order == sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    assert indices(batches.epoch(3)) == indices(batches.epoch(0))
-
-
 def test_training_batches_hold_documents_of_similar_length_in_random_order():
     lengths = np.random.default_rng(0).permutation(np.arange(1, 513))
     batches = Batches(documents_of(lengths), 8, seed=0)
@@ -220,61 +165,39 @@ def test_training_batches_hold_documents_of_similar_length_in_random_order():
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.5
 
 
-@given(CORPORA, st.integers(1, 3))
-def test_encoding_in_chunks_changes_nothing(corpus, chunk):
-    assume(corpus)
-    whole = encode_documents(rows_of(corpus), VOCABULARY, 3, 4)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "CHUNK", chunk)
-        parts = encode_documents(rows_of(corpus), VOCABULARY, 3, 4)
-    for name in ("words", "sentence_starts", "document_starts", "labels", "lengths"):
-        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
-
-
-@given(CORPORA, st.data())
-def test_selected_rows_are_encoded_in_the_order_of_the_selection(corpus, data):
+@given(CORPORA, st.integers(1, 3), st.data())
+def test_chunks_and_a_selection_of_rows_change_nothing(corpus, chunk, data):
     assume(corpus)
     chosen = data.draw(st.lists(st.integers(0, len(corpus) - 1), max_size=8))
-    documents = encode_documents(rows_of(corpus).select(chosen), VOCABULARY)
-    batch = documents.batch(np.arange(len(chosen)))
-    expected = cut(corpus)
-    assert documents_in(batch) == [expected[i] for i in chosen]
+    whole, _ = encoded([corpus[i] for i in chosen], False, 3, 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "CHUNK", chunk)
+        parts = encode_documents(rows_of(corpus).select(chosen), VOCABULARY, 3, 4)
+    assert whole.digest() == parts.digest()
 
 
-def test_lengths_are_the_words_after_cutting():
-    corpus = [([["a"] * 4, ["b"] * 2, ["c"]], 0), ([], 1), ([["d"]], 0)]
-    assert encode_documents(rows_of(corpus), VOCABULARY).lengths.tolist() == [7, 0, 1]
-    assert encode_documents(rows_of(corpus), VOCABULARY, 2, 3).lengths.tolist() == [5, 0, 1]
+@given(CORPORA, st.booleans())
+def test_typed_texts_are_encoded_like_rows(corpus, flat):
+    rows, _ = encoded([(text, 0) for text, _ in corpus], flat, None, None)
+    typed = encode_sentences([text for text, _ in corpus], VOCABULARY, flat=flat)
+    assert typed.digest() == rows.digest()
 
 
-def test_documents_without_a_word_are_one_masked_cell():
+def test_documents_without_a_word_are_one_masked_cell_and_keep_their_place():
     batch = documents_of([0, 0]).batch(np.array([1, 0]))
-    assert batch.tokens.tolist() == [[[0]], [[0]]]
-    assert batch.mask.tolist() == [[[False]], [[False]]]
+    assert batch.tokens.tolist() == [[[0]], [[0]]] and not batch.mask.any()
     assert batch.labels.tolist() == [1, 0]
-
-
-def test_empty_document_among_others_keeps_its_place():
-    batch = documents_of([2, 0, 3]).batch(np.array([0, 1, 2]))
-    assert batch.mask.sum((1, 2)).tolist() == [2, 0, 3]
-    assert batch.index.tolist() == [0, 1, 2]
-
-
-def test_corpus_without_documents_has_no_batches():
+    assert documents_of([2, 0, 3]).batch(np.arange(3)).mask.sum((1, 2)).tolist() == [2, 0, 3]
     for seed in (None, 0):
         batches = Batches(documents_of([]), 4, seed)
-        assert len(batches) == 0
-        assert list(batches.epoch()) == []
+        assert len(batches) == 0 and list(batches.epoch()) == []
 
 
 def test_document_of_100_000_words_and_one_of_100_000_sentences_fit():
     corpus = [([["a"] * 100_000], 0), ([["b"]] * 100_000, 1)]
     documents = encode_documents(rows_of(corpus), VOCABULARY)
-    assert documents.lengths.tolist() == [100_000, 100_000]
-    assert [batch.tokens.shape for batch in Batches(documents, 1).epoch()] == [
-        (1, 1, 100_000),
-        (1, 100_000, 1),
-    ]
+    shapes = [batch.tokens.shape for batch in Batches(documents, 1).epoch()]
+    assert shapes == [(1, 1, 100_000), (1, 100_000, 1)]
 
 
 def test_slices_are_the_batch_in_order_and_none_is_too_large():

@@ -6,14 +6,7 @@ from hypothesis import strategies as st
 
 from course_lib.data.catalog import CARDS, Card, Download, Source
 from course_lib.data.readers import clean
-from course_lib.data.text import (
-    fetch_punkt,
-    tokenise,
-    tokeniser,
-    trained_punkt,
-    unicode_tokens,
-    untrained_punkt,
-)
+from course_lib.data.text import fetch_punkt, tokenise, tokeniser, trained_punkt, untrained_punkt
 from course_lib.files import DataError
 
 PUNKT = CARDS["punkt_tab"]
@@ -26,11 +19,12 @@ PARAMETERS = {
 }
 
 
-def sentences_of(text, splitter=None):
-    tokens, lengths = tokenise(text, splitter or untrained_punkt())
-    ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
-    assert (ends or [0])[-1] == len(tokens)
-    return [tokens[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+def in_sentences(found):
+    """The words of each sentence of a ``TokenisedText``."""
+    words = iter(found.tokens)
+    sentences = [[next(words) for _ in range(length)] for length in found.sentence_lengths]
+    assert list(words) == [] and all(sentences)
+    return sentences
 
 
 @pytest.fixture
@@ -50,76 +44,12 @@ def punkt_package(tmp_path, make_zip, monkeypatch):
     return make
 
 
-def test_sentences_and_words_keep_their_case():
-    assert sentences_of("The END came. I Didn't cry!") == [
-        ["The", "END", "came", "."],
-        ["I", "Did", "n't", "cry", "!"],
-    ]
-
-
-def test_quotes_become_treebank_quotes():
-    assert sentences_of('He said "no".') == [["He", "said", "``", "no", "''", "."]]
-
-
-def test_line_breaks_of_the_source_never_become_words():
-    text = clean("It was <br /><br />Good.<br />Really.")
-    assert text == "It was Good. Really."
-    assert sentences_of(text) == [["It", "was", "Good", "."], ["Really", "."]]
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u00a0"])
-def test_text_without_a_word_has_no_sentences(text):
-    assert tokenise(text, untrained_punkt()) == ([], [])
-
-
-@given(st.text())
-def test_no_token_holds_white_space_and_no_sentence_is_empty(text):
-    for sentence in sentences_of(clean(text)):
-        assert sentence
-        assert all(len(token.split()) == 1 and token == token.strip() for token in sentence)
-
-
-@given(st.lists(st.text("abcXYZ,;", min_size=1), min_size=1))
-def test_no_character_is_lost(words):
-    text = " ".join(words)
-    assert "".join(tokenise(text, untrained_punkt()).tokens) == text.replace(" ", "")
-
-
-def test_trained_splitter_knows_the_abbreviations_of_its_package(punkt_package, tmp_path):
-    punkt_package(PARAMETERS)
-    text = "I met Dr. Smith. He left."
-    trained = trained_punkt(fetch_punkt(tmp_path))
-    assert [len(s) for s in sentences_of(text, trained)] == [5, 3]
-    assert [len(s) for s in sentences_of(text)] == [4, 2, 3]
-
-
-def test_splitter_parameters_are_unpacked_once(punkt_package, tmp_path):
-    package = punkt_package(PARAMETERS)
-    folder = fetch_punkt(tmp_path)
-    package.unlink()
-    assert fetch_punkt(tmp_path) == folder
-    assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == PARAMETERS
-
-
-def test_package_without_the_splitter_parameters_is_named_and_leaves_nothing(
-    punkt_package, tmp_path
-):
-    punkt_package({name: PARAMETERS[name] for name in list(PARAMETERS)[:2]})
-    with pytest.raises(DataError, match=r"punkt\.whl: .*ortho_context"):
-        fetch_punkt(tmp_path)
-    assert not [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()]
-
-
-@pytest.mark.parametrize("name", [item.filename for item in PUNKT.sources[0].downloads])
-def test_real_splitter_knows_english_abbreviations(real_file, tmp_path, monkeypatch, name):
-    monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(name).parent))
-    splitter = trained_punkt(fetch_punkt(tmp_path))
-    assert splitter.tokenize("Mr. Lee met Dr. Smith at 8 p.m. in Washington. He left.") == [
-        "Mr. Lee met Dr. Smith at 8 p.m. in Washington.",
-        "He left.",
-    ]
-
-
+ENGLISH = {
+    "The END came. I Didn't cry!": [["The", "END", "came", "."], ["I", "Did", "n't", "cry", "!"]],
+    'He said "no".': [["He", "said", "``", "no", "''", "."]],
+    clean("It was <br /><br />Good.<br />Really."): [["It", "was", "Good", "."], ["Really", "."]],
+    **{blank: [] for blank in ("", " ", "\n\t", "\u00a0")},
+}
 UNICODE = {
     "Don't re-read mp3s; 3.14 of 1,000!": [
         ["Don't", "re-read", "mp3s", ";", "3.14", "of", "1,000", "!"]
@@ -139,12 +69,56 @@ UNICODE = {
     "Café 👍🏽": [["Café", "👍", "🏽"]],
     " \n ": [],
 }
+TOKENS = {"8\xa01/2  is\tone": [["8\xa01/2", "is\tone"]], "": []}
+TABLES = {"untrained": ENGLISH, "unicode": UNICODE, "tokens": TOKENS}
 
 
-@pytest.mark.parametrize("text", UNICODE)
-def test_unicode_words_are_whole_in_every_script(text):
-    found = unicode_tokens(text)
-    words = iter(found.tokens)
-    sentences = [[next(words) for _ in range(length)] for length in found.sentence_lengths]
-    assert sentences == UNICODE[text]
-    assert tokeniser("unicode")(text) == found
+@pytest.mark.parametrize("name", TABLES)
+def test_the_words_of_a_text(name):
+    found = {text: in_sentences(tokeniser(name)(text)) for text in TABLES[name]}
+    assert found == TABLES[name]
+
+
+@given(st.text())
+def test_no_token_holds_white_space_and_no_sentence_is_empty(text):
+    for name in ("untrained", "unicode"):
+        for sentence in in_sentences(tokeniser(name)(clean(text))):
+            assert all(len(token.split()) == 1 and token == token.strip() for token in sentence)
+
+
+@given(st.lists(st.text("abcXYZ,;", min_size=1), min_size=1))
+def test_no_character_is_lost(words):
+    text = " ".join(words)
+    assert "".join(tokenise(text, untrained_punkt()).tokens) == text.replace(" ", "")
+
+
+def test_the_trained_splitter_knows_the_abbreviations_of_its_package_unpacked_once(
+    punkt_package, tmp_path
+):
+    package = punkt_package(PARAMETERS)
+    folder = fetch_punkt(tmp_path)
+    package.unlink()
+    assert fetch_punkt(tmp_path) == folder
+    assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == PARAMETERS
+    text = "I met Dr. Smith. He left."
+    assert tokeniser("english", folder)(text).sentence_lengths == [5, 3]
+    assert tokeniser("untrained")(text).sentence_lengths == [4, 2, 3]
+
+
+def test_package_without_the_splitter_parameters_is_named_and_leaves_nothing(
+    punkt_package, tmp_path
+):
+    punkt_package({name: PARAMETERS[name] for name in list(PARAMETERS)[:2]})
+    with pytest.raises(DataError, match=r"punkt\.whl: .*ortho_context"):
+        fetch_punkt(tmp_path)
+    assert not [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", [item.filename for item in PUNKT.sources[0].downloads])
+def test_real_splitter_knows_english_abbreviations(real_file, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(name).parent))
+    splitter = trained_punkt(fetch_punkt(tmp_path))
+    assert splitter.tokenize("Mr. Lee met Dr. Smith at 8 p.m. in Washington. He left.") == [
+        "Mr. Lee met Dr. Smith at 8 p.m. in Washington.",
+        "He left.",
+    ]
