@@ -46,49 +46,23 @@ def words(selected):
     return [row.nonzero().flatten().tolist() for row in selected[0]]
 
 
-@READINGS
-def test_known_words_are_selected(reading):
-    assert words(selected_words(BY_HAND, ALL, reading=reading)) == [[1, 2, 4], [2], []]
-
-
-def test_the_two_readings_of_scaling():
-    expected = (BY_HAND[0, 1] - 0.05) / 0.55
-    torch.testing.assert_close(scaled(BY_HAND, ALL)[0, 1], expected)
+def test_known_words_are_selected_by_their_scaled_weights():
+    for reading in ("minmax", "max"):
+        assert words(selected_words(BY_HAND, ALL, reading=reading)) == [[1, 2, 4], [2], []]
+        assert not scaled(BY_HAND, ALL, reading)[0, 2].any()
+    torch.testing.assert_close(scaled(BY_HAND, ALL)[0, 1], (BY_HAND[0, 1] - 0.05) / 0.55)
     torch.testing.assert_close(scaled(BY_HAND, ALL, "max")[0, 1], BY_HAND[0, 1] / 0.6)
-    assert not scaled(BY_HAND, ALL, "max")[0, 2].any()
+    assert words(selected_words(BY_HAND, ALL, 0.05))[1] == [2, 3, 4]
+    assert words(above_median(BY_HAND, ALL)) == [[1, 2, 4], [2, 3, 4], []]
+    assert weight_histogram(BY_HAND, ALL, 4).tolist() == [[3, 0, 0, 3], [5, 0, 0, 1], [6, 0, 0, 0]]
     with pytest.raises(ValueError, match="reading takes 'minmax' or 'max', got 'softmax'"):
         scaled(BY_HAND, ALL, "softmax")
-
-
-def test_a_lower_threshold_selects_more():
-    assert words(selected_words(BY_HAND, ALL, 0.15))[1] == [2, 4]
-    assert words(selected_words(BY_HAND, ALL, 0.05))[1] == [2, 3, 4]
-
-
-def test_words_above_the_median():
-    """Sorted, the middle two of the second layer are 0.05 and 0.10."""
-    assert words(above_median(BY_HAND, ALL)) == [[1, 2, 4], [2, 3, 4], []]
-    odd = torch.tensor([[[0.1, 0.2, 0.4, 0.2, 0.1]]])
-    assert words(above_median(odd, torch.ones(1, 5, dtype=torch.bool))) == [[2]]
-
-
-@given(lengths=row_lengths(longest=20), seed=seeds, deviation=st.sampled_from([0.5, 3.0, 9.0]))
-def test_above_the_median_is_numpys_however_spiky(lengths, seed, deviation):
-    mask = prefix_mask(lengths)
-    scores = torch.randn(
-        len(lengths), 2, mask.shape[1], generator=torch.Generator().manual_seed(seed)
-    )
-    attention = masked_softmax(deviation * scores.double(), mask.unsqueeze(1))
-    relaxed = above_median(attention, mask)
-    for row, length in enumerate(lengths):
-        for d, found in zip(attention[row, :, :length].numpy(), relaxed[row], strict=True):
-            expected = np.flatnonzero(d > np.median(d)).tolist() if length else []
-            assert found.nonzero().flatten().tolist() == expected
-            assert len(expected) == length // 2
+    with pytest.raises(ValueError, match=r"\(1, 3, 6\) does not fit .* needs \(1, 3, 5\)"):
+        scaled(BY_HAND, ALL[:, :5])
 
 
 @READINGS
-@given(lengths=row_lengths(longest=9), seed=seeds)
+@given(lengths=row_lengths(longest=12), seed=seeds)
 def test_selection_is_numpys(reading, lengths, seed):
     attention, mask = random_attention(lengths, seed)
     chosen, relaxed = (
@@ -104,18 +78,6 @@ def test_selection_is_numpys(reading, lengths, seed):
             assert chosen[row, layer].nonzero().flatten().tolist() == expected
             expected = [] if alike else np.flatnonzero(d > np.median(d) + 1e-7).tolist()
             assert relaxed[row, layer].nonzero().flatten().tolist() == expected
-
-
-@READINGS
-def test_equal_weights_and_single_words_select_nothing(reading):
-    for length in (1, 2, 7, 100):
-        attention = masked_softmax(torch.zeros(1, 2, length), torch.ones(1, 1, length).bool())
-        nearly = attention * (1 + 1e-7 * torch.randn(attention.shape))
-        mask = torch.ones(1, length, dtype=torch.bool)
-        for weights in (attention, nearly):
-            assert not selected_words(weights, mask, reading=reading).any()
-            assert not above_median(weights, mask).any()
-            assert scaled(weights, mask, reading).isfinite().all()
 
 
 def test_ties_are_selected_together_though_rounding_parts_them():
@@ -151,13 +113,6 @@ def test_padding_is_inert(lengths, seed, left, right):
     assert expected.sum() == 3 * sum(lengths)
 
 
-def test_a_mask_of_another_shape_is_refused():
-    with pytest.raises(
-        ValueError, match=r"\(1, 3, 6\) does not fit this batch, which needs \(1, 3, 5\)"
-    ):
-        scaled(BY_HAND, ALL[:, :5])
-
-
 def test_what_is_described_of_known_attention():
     figures = describe_composition(BY_HAND, torch.tensor([[[0.05, 0.15], [0.5, 1.0]]]), ALL)
     assert figures["selected"].tolist() == [[3, 1, 0]]
@@ -181,11 +136,6 @@ def test_expected_phrases_are_the_mean_over_all_orders():
         selected = torch.arange(8)[None, None] < k
         found = expected_phrases(selected, torch.arange(8)[None] < n)
         assert found.item() == pytest.approx(sum(runs) / len(runs))
-
-
-def test_histogram_counts_by_layer():
-    found = weight_histogram(BY_HAND, ALL, 4)
-    assert found.tolist() == [[3, 0, 0, 3], [5, 0, 0, 1], [6, 0, 0, 0]]
 
 
 def test_the_words_that_a_layer_selects_most():
@@ -215,14 +165,7 @@ def test_rise_and_fall_is_scipys_correlation_with_a_tent(profile):
         assert math.isnan(found)
     else:
         assert found == pytest.approx(spearmanr(profile, tent).statistic, abs=1e-9)
-
-
-def test_rise_and_fall_of_shapes():
-    arch, steady = [1, 2, 3, 2, 1], [1, 2, 3, 4, 5]
-    valley = [3, 2, 1, 2, 3]
-    found = rise_and_fall(torch.tensor([arch, steady, valley]))
-    assert found.tolist() == pytest.approx([1, 0, -1])
-    assert rise_and_fall(torch.tensor([1, math.nan, 2])).isnan()
+    assert rise_and_fall(torch.tensor([[1, 2, 1], [1, 0, 1]])).tolist() == pytest.approx([1, -1])
     with pytest.raises(ValueError, match="at least 3 layers, got 2"):
         rise_and_fall(torch.tensor([1, 2]))
 
@@ -270,13 +213,6 @@ def test_the_p_values_are_uniform_where_order_means_nothing():
         p_values.append(torch.cat([found.longer, torch.tensor([found.arch_by_order])]))
     share = (torch.stack(p_values) <= 0.1).float().mean().item()
     assert 0.03 < share < 0.2
-
-
-def test_shuffles_average_to_what_is_expected():
-    selected, mask = sentences([(2, True), (5, True), (7, False)])
-    found = composition_test([(selected, mask)], shuffles=99)
-    expected = selected.sum((0, 2)) / expected_phrases(selected, mask).sum(0)
-    torch.testing.assert_close(found.shuffled.mean(0), expected, rtol=0.03, atol=0)
 
 
 def test_batches_of_different_lengths_add_up():

@@ -53,25 +53,6 @@ def test_reset_after_is_what_torch_computes(device, batch, length, inputs, hidde
         torch.testing.assert_close(h, states[:, step], atol=1e-6, rtol=0)
 
 
-def both_variants(reset_bias=0.0):
-    """The two variants with the same weights, and no bias where only one of them has it."""
-    torch.manual_seed(0)
-    before, after = GRUCell(3, 4), GRUCell(3, 4, reset_after=True)
-    with torch.no_grad():
-        before.u.bias[:4] = reset_bias
-        after.u.load_state_dict(before.u.state_dict())
-        after.w.weight.copy_(before.w.weight)
-        after.w.bias.zero_()
-    return before, after
-
-
-def test_the_two_variants_differ_by_the_place_of_the_reset_gate():
-    before, after = both_variants()
-    x, h = torch.randn(5, 3), torch.randn(5, 4)
-    assert (before(x, h) - after(x, h)).abs().max() > 1e-2
-    torch.testing.assert_close(before(x, 0 * h), after(x, 0 * h))  # nothing to reset
-
-
 def row_by_row(gru, x, lengths):
     """``nn.GRU`` on each row by itself, without its padding; zeros elsewhere."""
     width = x.shape[1]

@@ -64,22 +64,9 @@ def test_uniform_rows_overlap_little_but_are_alike():
     assert step_cosine(attention, mask).item() == pytest.approx(1)
 
 
-def test_passing_the_summary_on_has_no_overlap_at_all():
-    """The trivial way to meet the penalty: attend once, then only to the summary before."""
-    mask = torch.ones(1, 4, dtype=torch.bool)
-    attention = torch.zeros(1, 3, 6)
-    attention[0, 0, 2] = attention[0, 1, 4] = attention[0, 2, 5] = 1
-    assert step_overlap(attention, mask).item() == step_cosine(attention, mask).item() == 0
-    assert summary_share(attention, mask).tolist() == [[0, 1, 1]]
-
-
 def test_visible_are_the_words_and_the_summaries_before():
     expected = [[[1, 1, 0, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 1, 1]], [[0] * 5] * 3]
     assert visible(prefix_mask([2, 0], 3), 3).int().tolist() == expected
-
-
-def test_a_single_step_is_not_described():
-    assert describe_steps(*steps_of([3], 1)) == {}
 
 
 @pytest.mark.parametrize("metric", [summary_share, step_overlap, step_cosine])
