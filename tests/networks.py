@@ -107,14 +107,14 @@ def attentions(output):
 
 
 def places(model, mask):
-    """Where each of its attentions may go, in its shape."""
+    """Where each of its attentions may go, in its shape; none of a baseline."""
     if isinstance(model, HAN):
         return [mask, mask.any(2)]
     if isinstance(model, SANet):
         pairs = mask[:, None, None] & mask[:, None, :, None]
-        return [pairs.expand(-1, len(model.blocks), -1, -1)]
+        return [pairs.expand(-1, len(model.blocks), -1, -1)] if model.config.attention else []
     if isinstance(model, IRAM):
-        return [visible(mask, model.config.steps)]
+        return [visible(mask, model.config.steps)] if model.steps else []
     return [
         mask if isinstance(model, BiLSTM) else mask[:, None].expand(-1, model.config.selecting, -1)
     ]

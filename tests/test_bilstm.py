@@ -1,69 +1,12 @@
-"""The BiLSTM with attention and its variants: equations in NumPy, dropout, the presets."""
+"""The BiLSTM with attention: words by themselves, dropout, the presets."""
 
-import numpy as np
-import pytest
 import torch
-from hypothesis import given, settings
-from networks import FLAT, tiny_bilstm
-from strategies import WORDS, batch, row_lengths, seeds
+from networks import tiny_bilstm
+from strategies import WORDS, batch
 
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems.bilstm_system import BiLSTMSystem
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def by_the_paper(model, words):
-    """Logits and attention of one text, in float64 NumPy, word by word."""
-    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
-
-    def lstm(x, name):
-        w_x, w_h = (weights[f"encoder.{name}.weight_{part}_l0"] for part in ("ih", "hh"))
-        h = c = np.zeros(w_h.shape[1])
-        states = []
-        for word in x:
-            i, f, g, o = np.split(w_x @ np.append(word, 1) + w_h @ h, 4)  # the 1 meets the bias
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-            h = sigmoid(o) * np.tanh(c)
-            states.append(h)
-        return states
-
-    def linear(x, name):
-        return weights[f"{name}.weight"] @ x + weights[f"{name}.bias"]
-
-    x = weights["embedding.weight"][words]
-    if model.config.encoder == "average":
-        h = [np.tanh(linear(word, "encoder")) for word in x]
-    else:
-        states = zip(lstm(x, "forwards"), reversed(lstm(x[::-1], "backwards")), strict=True)
-        h = [np.concatenate(pair) for pair in states]
-    (c,) = weights["pooling.contexts"]
-    if model.config.attention == "dot":
-        scores = np.array([state @ c / np.sqrt(len(state)) for state in h])
-    else:
-        scores = np.array([np.tanh(linear(state, "pooling.projection")) @ c for state in h])
-    alpha = np.exp(scores) / np.exp(scores).sum()
-    document = sum(share * state for share, state in zip(alpha, h, strict=True))
-    return weights["classifier.weight"] @ document + weights["classifier.bias"], alpha
-
-
-@pytest.mark.parametrize("changes", FLAT[tiny_bilstm], ids=str)
-@settings(max_examples=15)
-@given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
-def test_the_forward_pass_is_the_papers(changes, lengths, seed):
-    model, (tokens, mask) = tiny_bilstm(seed % 7, **changes), batch(lengths, seed)
-    with torch.inference_mode():
-        output = model(tokens, mask)
-    assert output.logits.shape == (len(lengths), 3) and output.attention.shape == mask.shape
-    for row, length in enumerate(lengths):
-        logits, alpha = by_the_paper(model, tokens[row, :length].numpy())
-        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
-        np.testing.assert_allclose(output.attention[row, :length], alpha, atol=1e-5)
-    uneven = model(*batch([9], 3)).attention  # else uniform rows would be compared
-    assert uneven.max() > 1.5 / 9
 
 
 def test_an_averaging_encoder_weighs_a_word_by_nothing_but_that_word():

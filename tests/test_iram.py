@@ -1,11 +1,11 @@
-"""IRAM: the paper's equations in NumPy, its penalty, its first weights and its presets."""
+"""IRAM: its LSTM layer, its penalty, its first weights and its presets."""
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from networks import FLAT, FULL, NGRAMS, SIZES, tiny_iram
+from networks import FULL, NGRAMS, SIZES, tiny_iram
 from strategies import WORDS, batch, prefix_mask, row_lengths, seeds
 from torch import nn
 
@@ -14,120 +14,6 @@ from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, step_penalty
 from course_lib.models.layers import Highway, LSTMLayer
 from course_lib.runs.run import split_rows, system_of
 from course_lib.runs.spec import RunSpec
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-class Paper:
-    """One document at a time in float64 NumPy, with the model's weights."""
-
-    def __init__(self, model):
-        self.weights = {name: v.double().numpy() for name, v in model.state_dict().items()}
-        self.config = model.config
-
-    def linear(self, x, name):
-        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
-
-    def highway(self, x, name, layers=1):
-        for layer in range(layers):
-            g = sigmoid(self.linear(x, f"{name}.gates.{layer}"))
-            x = g * x + (1 - g) * np.maximum(0, self.linear(x, f"{name}.transforms.{layer}"))
-        return x
-
-    def lstm(self, x, name):
-        w_x, w_h = (self.weights[f"{name}.weight_{part}_l0"] for part in ("ih", "hh"))
-        w_x, bias = w_x[:, :-1], w_x[:, -1]
-        h = c = np.zeros(w_h.shape[1])
-        states = []
-        for word in x:
-            i, f, g, o = np.split(w_x @ word + w_h @ h + bias, 4)
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-            h = sigmoid(o) * np.tanh(c)
-            states.append(h)
-        return np.array(states), c
-
-    def both_directions(self, x, name):
-        right, right_c = self.lstm(x, f"{name}.forwards")
-        left, left_c = self.lstm(x[::-1], f"{name}.backwards")
-        states = np.concatenate([right, left[::-1]], 1)
-        return states, np.concatenate([right[-1], left[-1]]), np.concatenate([right_c, left_c])
-
-    def gru(self, x, h, name):
-        w_x, w_h, b_x, b_h = (self.weights[f"{name}.{part}"] for part in (
-            "weight_ih", "weight_hh", "bias_ih", "bias_hh"))  # fmt: skip
-        x_r, x_z, x_n = np.split(w_x @ x + b_x, 3)
-        h_r, h_z, h_n = np.split(w_h @ h + b_h, 3)
-        z = sigmoid(x_z + h_z)
-        return (1 - z) * np.tanh(x_n + sigmoid(x_r + h_r) * h_n) + z * h
-
-    def embed(self, words):
-        rows = []
-        for word in words:
-            row = self.weights["embedding.weight"][word]
-            if self.config.ngrams:
-                known = [gram for gram in NGRAMS[word].tolist() if gram]
-                vectors = self.weights["ngrams.weight"][known]
-                row = np.append(row, vectors.mean(0) if known else np.zeros(vectors.shape[1]))
-            rows.append(row)
-        return self.highway(np.array(rows), "highway", self.config.embedding_highway)
-
-    def classify(self, x):
-        for layer in (1, 3):
-            pieces = self.linear(x, f"classifier.{layer}.linear")
-            x = pieces.reshape(4, -1).max(0)
-        return self.linear(x, "classifier.5")
-
-    def __call__(self, words):
-        """Logits, attention of each step and summaries."""
-        config = self.config
-        x = self.embed(words)
-        for layer in range(config.context_layers + config.query_layers):
-            x, state, q = self.both_directions(x, f"encoder.layers.{layer}")
-            if layer + 1 == config.context_layers:
-                h = list(x)
-        if not config.steps:
-            return self.classify(state), [], []
-        q = self.highway(q, "refine_query", int(config.query_highway))
-        attention, summaries = [], []
-        for _ in range(config.steps):
-            scores = np.array([q @ self.weights["steps.attend.weight"] @ state for state in h])
-            exponents = np.exp(scores - scores.max())
-            attention.append(exponents / exponents.sum())
-            found = sum(a * state for a, state in zip(attention[-1], h, strict=True))
-            summaries.append(self.highway(found, "steps.refine"))
-            h.append(summaries[-1])
-            if len(summaries) < config.steps:
-                q = self.gru(summaries[-1], q, "steps.controller")
-        return self.classify(summaries[-1]), attention, summaries
-
-
-@pytest.mark.parametrize("changes", [*FLAT[tiny_iram], {"steps": 4}], ids=str)
-@settings(max_examples=10)
-@given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
-def test_the_forward_pass_is_the_papers(changes, lengths, seed):
-    model = tiny_iram(seed % 7, **changes)
-    tokens, mask = batch(lengths, seed)
-    with torch.inference_mode():
-        output = model(tokens, mask)
-    paper = Paper(model)
-    for row, length in enumerate(lengths):
-        logits, attention, summaries = paper(tokens[row, :length].numpy())
-        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
-        for step, weights in enumerate(attention):
-            found = output.attention[row, step]
-            words, others = found[:length], found[mask.shape[1] :][:step]
-            np.testing.assert_allclose(torch.cat([words, others]), weights, atol=1e-5)
-            np.testing.assert_allclose(output.summaries[row, step], summaries[step], atol=1e-5)
-
-
-def test_these_weights_make_the_steps_attend_to_different_things():
-    """Else the comparison above would compare uniform rows."""
-    tokens, mask = batch([9, 8], 1)
-    attention = tiny_iram(1)(tokens, mask).attention
-    assert attention.amax(-1).max() > 0.3
-    assert (attention[:, 0, :9] - attention[:, 1, :9]).abs().max() > 0.05
 
 
 @settings(max_examples=15)

@@ -1,7 +1,9 @@
-"""What every network keeps: invariants, given attention, word vectors, settings it refuses."""
+"""What every network keeps: its equations, invariants, given attention, word vectors, settings."""
 
 import math
 
+import by_numpy
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -55,8 +57,39 @@ def test_a_document_is_read_the_same_in_any_batch_and_attention_is_a_distributio
         check_independence(model, tokens, mask, 2e-6 if device == "cpu" else 1e-5)
         output = read(model, tokens, mask)
     assert output.logits.isfinite().all()
-    for attention, real in zip(attentions(output), places(model, mask)):
+    for attention, real in zip(attentions(output), places(model, mask), strict=True):
         invariants.check_attention(attention, real)
+
+
+@every_variant
+@settings(max_examples=12)
+@given(data=st.data(), seed=seeds)
+def test_the_forward_pass_is_the_papers_equations_in_numpy(variant, data, seed):
+    lengths = data.draw(lengths_for(variant, shortest=1), "lengths")
+    model, (tokens, mask) = new(variant, seed % 7), inputs(lengths, seed)
+    with torch.inference_mode():
+        output = read(model, tokens, mask)
+    equations, state = getattr(by_numpy, variant.split()[0]), by_numpy.numbers(model)
+    for row, (ids, real) in enumerate(zip(tokens, mask, strict=True)):
+        words = ids[real].numpy()
+        if ids.dim() == 2:
+            words = [i[r].numpy() for i, r in zip(ids, real, strict=True) if r.any()]
+        logits, weights, others = equations(state, model.config, words)
+        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
+        found = zip(attentions(output), places(model, mask), weights, strict=True)
+        for attention, seen, rows in found:
+            expected = np.concatenate(rows)
+            np.testing.assert_allclose(attention[row][seen[row]], expected, atol=1e-5)
+        for name, expected in others.items():
+            np.testing.assert_allclose(getattr(output, name)[row], expected, atol=1e-5)
+
+
+def test_these_weights_make_attention_far_from_uniform():
+    """Else the comparison above would compare uniform rows."""
+    for variant in ("bilstm {}", "iram {}"):
+        attention = new(variant, 1)(*batch([9, 8], 1)).attention
+        assert attention.amax(-1).max() > 0.3
+    assert (attention[:, 0, :9] - attention[:, 1, :9]).abs().max() > 0.05  # IRAM's steps differ
 
 
 @every_variant

@@ -1,5 +1,6 @@
-"""SANet: the paper's equations in NumPy, both paths of attention, where the maximum comes from."""
+"""SANet: both paths of attention, where the maximum comes from, its first weights."""
 
+import by_numpy
 import numpy as np
 import pytest
 import torch
@@ -11,65 +12,7 @@ from course_lib.metrics import invariants
 from course_lib.metrics.invariants import InvariantError
 from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
 
-
-def by_the_paper(model, words):
-    """Logits, places of the maxima and attention of one document, in float64 NumPy."""
-    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
-    width, config = weights["embedding.weight"].shape[1], model.config
-    x = weights["embedding.weight"][words]
-    if config.positions:
-        for place in range(len(words)):
-            for i in range(width):
-                angle = place / 10000 ** (2 * (i // 2) / width)
-                x[place, i] += np.sin(angle) if i % 2 == 0 else np.cos(angle)
-    x = x @ weights["projection.weight"].T + weights["projection.bias"]
-    matrices = []
-
-    def feed_forward(x, name):
-        hidden = np.maximum(0, x @ weights[f"{name}.w_1.weight"].T + weights[f"{name}.w_1.bias"])
-        return hidden @ weights[f"{name}.w_2.weight"].T + weights[f"{name}.w_2.bias"]
-
-    def norm(x, name):
-        centred = x - x.mean(-1, keepdims=True)
-        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
-        return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
-
-    for number in range(config.blocks):
-        name = f"blocks.{number}"
-        if config.attention:
-            scores = x @ weights[f"{name}.mixer.w_qk.weight"].T @ x.T
-            if config.scaled:
-                scores = scores / np.sqrt(config.hidden)
-            exponents = np.exp(scores - scores.max(1, keepdims=True))
-            matrices.append(exponents / exponents.sum(1, keepdims=True))
-            mixed = matrices[-1] @ x @ weights[f"{name}.mixer.w_v.weight"].T
-        else:
-            mixed = feed_forward(x, f"{name}.mixer")
-        x = norm(x + mixed, f"{name}.norms.0")
-        x = norm(x + feed_forward(x, f"{name}.feed_forward"), f"{name}.norms.1")
-    logits = x.max(0) @ weights["classifier.weight"].T + weights["classifier.bias"]
-    return logits, x.argmax(0), np.array(matrices)
-
-
 variants = pytest.mark.parametrize("changes", FLAT[tiny_sanet], ids=str)
-
-
-@variants
-@settings(max_examples=15)
-@given(lengths=row_lengths(shortest=1, longest=9), seed=seeds)
-def test_the_forward_pass_is_the_papers(changes, lengths, seed):
-    model = tiny_sanet(seed % 7, **changes)
-    tokens, mask = batch(lengths, seed)
-    with torch.inference_mode():
-        output = model(tokens, mask, return_attention=True)
-    for row, length in enumerate(lengths):
-        logits, places, matrices = by_the_paper(model, tokens[row, :length].numpy())
-        np.testing.assert_allclose(output.logits[row], logits, atol=1e-5)
-        if len(set(tokens[row, :length].tolist())) == length:  # equal words may tie
-            np.testing.assert_array_equal(output.pooled_from[row], places)
-        if model.config.attention:
-            found = output.attention[row, :, :length, :length]
-            np.testing.assert_allclose(found, matrices, atol=1e-5)
 
 
 @variants
@@ -95,7 +38,7 @@ def test_both_attention_paths_and_their_gradients_agree(changes, device, lengths
 def test_a_model_in_double_precision_has_its_positions_so():
     model = tiny_sanet(2).double()
     tokens, mask = batch([9], 1)
-    logits, _, _ = by_the_paper(model, tokens[0].numpy())
+    logits, _, _ = by_numpy.sanet(by_numpy.numbers(model), model.config, tokens[0].numpy())
     np.testing.assert_allclose(model(tokens, mask).logits[0].detach(), logits, atol=1e-12, rtol=0)
 
 

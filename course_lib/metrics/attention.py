@@ -3,7 +3,10 @@
 All take ``attention`` ``(batch, N, N)``, where row i holds what token i attends to, and ``mask``
 ``(batch, N)``, True = real, and give one value in [0, 1] per document, 0 for an empty one. Only a
 document's own n × n block counts, so padding changes nothing. Where rows are not tokens but
-queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, rows)``.
+queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, rows)``. Example::
+
+    attention = sanet(tokens, mask, return_attention=True).attention[:, 0]  # of the first block
+    gini(attention, mask), diagonality(attention, mask, bandwidth=2)  # (batch,) each
 """
 
 import torch

@@ -1,4 +1,8 @@
-"""How good predictions are, and how precisely a test set of this size can measure that."""
+"""How good predictions are, and how precisely a test set of this size can measure that.
+
+Example: ``classification_metrics(predict(model, batches))["accuracy"]``, with the training
+package's ``predict``.
+"""
 
 from typing import NamedTuple
 

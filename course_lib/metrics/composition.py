@@ -4,7 +4,10 @@ After the analysis of Guo (2017): ``attention`` ``(batch, layers, length)`` with
 ``(batch, length)``, True = real, is scaled within each sentence and layer; a word near the largest
 weight is selected; a phrase is a run of selected words. A layer that gives all words of a sentence
 the same weight selects none; this includes every sentence of one word. Padding is never
-selected and must not stand between words.
+selected and must not stand between words. Example::
+
+    selected = selected_words(agt(tokens, mask).attention, mask)  # (batch, layers, length)
+    phrase_starts(selected).sum(-1)  # how many phrases each layer selects in each document
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,6 +27,13 @@ ALIKE = 1e-6  # weights this close, as a share of the larger, differ by rounding
 CLOSED = 0.1  # a gate below this lets in almost nothing of its layer
 
 
+def selected_words(
+    attention: Tensor, mask: Tensor, threshold: float = THRESHOLD, reading: str = "minmax"
+) -> Tensor:
+    """Words whose scaled weight is above ``threshold``, bool ``(batch, layers, length)``."""
+    return scaled(attention, mask, reading) > threshold
+
+
 def scaled(attention: Tensor, mask: Tensor, reading: str = "minmax") -> Tensor:
     """Weights within each sentence and layer as a share of the largest, ``(batch, layers, length)``
     in [0, 1]; 0 on padding and where a layer prefers no word.
@@ -34,18 +44,12 @@ def scaled(attention: Tensor, mask: Tensor, reading: str = "minmax") -> Tensor:
     if reading not in ("minmax", "max"):
         raise ValueError(f"reading takes 'minmax' or 'max', got {reading!r}")
     weights, real = _weights(attention, mask)
-    least, most = _range(weights, real)
+    most = weights.amax(-1, keepdim=True)
+    least = torch.minimum(weights.masked_fill(~real, torch.inf).amin(-1, keepdim=True), most)
     lowest = least if reading == "minmax" else torch.zeros_like(least)
     alike = most - least <= ALIKE * most
     share = (weights - lowest) / (most - lowest).masked_fill(alike, 1)
     return share.masked_fill(alike | ~real, 0)
-
-
-def selected_words(
-    attention: Tensor, mask: Tensor, threshold: float = THRESHOLD, reading: str = "minmax"
-) -> Tensor:
-    """Words whose scaled weight is above ``threshold``, bool ``(batch, layers, length)``."""
-    return scaled(attention, mask, reading) > threshold
 
 
 def above_median(attention: Tensor, mask: Tensor) -> Tensor:
@@ -227,14 +231,6 @@ def _weights(attention: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The weights, 0 on padding, and which are real, both ``(batch, layers, length)``."""
     real = mask.unsqueeze(1).expand(-1, attention.shape[1], -1)
     return real_weights(attention, real), real
-
-
-def _range(weights: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest weight of a sentence, ``(batch, layers, 1)`` each; 0 and 0
-    without a word."""
-    most = weights.amax(-1, keepdim=True)
-    least = weights.masked_fill(~real, torch.inf).amin(-1, keepdim=True)
-    return torch.minimum(least, most), most
 
 
 def _counts(values: Tensor, where: Tensor, size: int) -> Tensor:

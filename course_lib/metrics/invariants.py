@@ -5,7 +5,10 @@ A model here is anything that maps ``(tokens, mask)`` to an output with ``logits
 is real. An ``nn.Module`` is checked in evaluation mode and gets its mode back. A pooling is a
 module that maps ``(h, mask)``, ``(n, length, hidden)`` and ``(n, length)``, to what it pooled
 ``(n, hidden)`` and its attention, ``(n, length)`` or per hop ``(n, hops, length)``. Tolerances are
-for float32 on a CPU; on a GPU, or in half precision, pass wider ones.
+for float32 on a CPU; on a GPU, or in half precision, pass wider ones. Example::
+
+    check_padding(model, tokens, mask)  # nothing, or an InvariantError with the largest change
+    check_attention(model(tokens, mask).attention, mask)
 """
 
 from collections.abc import Callable, Iterator

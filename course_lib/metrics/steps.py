@@ -3,7 +3,7 @@
 All take IRAM's ``attention`` ``(batch, T, N + T − 1)``, a row for each step, N columns for the
 words and T − 1 for the summaries, and ``mask`` ``(batch, N)``, True = real. Step t sees the real
 words and the t − 1 summaries before it; only that counts, so padding changes nothing. An empty
-document has 0 throughout.
+document has 0 throughout. Example: ``step_overlap(iram(tokens, mask).attention, mask)``.
 """
 
 import torch

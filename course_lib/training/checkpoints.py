@@ -37,7 +37,7 @@ class Checkpoints:
         folder: Path | None,
         identity: str,
         history: History,
-        seconds: float = 60.0,
+        seconds: float,
     ) -> None:
         self.accelerator, self.folder = accelerator, folder
         self.identity, self.history, self.seconds = identity, history, seconds

@@ -25,8 +25,6 @@ from course_lib.training.devices import choose_device, flushed_denormals, make_a
 from course_lib.training.history import History
 from course_lib.training.parallel import add_up, is_main, prepared, share_of
 
-AfterEpoch = Callable[[History], None]
-
 
 def fit(
     model: nn.Module,
@@ -37,7 +35,7 @@ def fit(
     seed: int = 0,
     device: torch.device | None = None,
     folder: Path | None = None,
-    after_epoch: AfterEpoch | None = None,
+    after_epoch: Callable[[History], None] | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> History:
     """Train in place and leave the model, in float32, with the weights of its best epoch.
@@ -96,7 +94,10 @@ def _add_gradients(
     history: History,
 ) -> tuple[float, int]:
     """Forward and backward through this process's share of the batch, slice after slice; returns
-    the share's summed cross-entropy and its number of right guesses."""
+    the share's summed cross-entropy and its number of right guesses.
+
+    Processes exchange gradients after the last slice.
+    """
     loss_sum, right = 0.0, 0
     share, divisor = share_of(batch, accelerator)
     slices = share.to(accelerator.device).slices(config.most_tokens)
