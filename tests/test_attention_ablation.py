@@ -20,7 +20,6 @@ SCORERS = {  # by the beginnings of their parameters' names
     "iram": {"steps.attend", "steps.controller", "refine_query", "encoder.layers.1"},
     "agt": {"attention"},
     "bilstm": {"pooling"},
-    "ordered_agt": {"attention"},
 }
 MORE = {  # so that every kind of scorer occurs
     "sanet": {"model.blocks": 2},

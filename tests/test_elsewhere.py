@@ -29,8 +29,6 @@ VARIANTS = [
     ("iram", {"model.steps": 0}),
     ("agt", {}),
     ("agt", {"model.selection_layers": 2, "model.attention": False}),
-    ("ordered_agt", {}),
-    ("ordered_agt", {"model.order": "positions"}),
     ("bilstm", {}),
     ("bilstm", {"model.encoder": "average", "model.attention": "dot"}),
     ("transformer", {}),

@@ -22,7 +22,6 @@ READS = ("item", "tolist", "cpu", "numpy", "nonzero", "__bool__", "__int__", "__
 OF_THE_LOOP = 1
 OF_A_MODEL = {
     **{"han": 6, "sanet": 0, "iram": 1, "agt": 0, "bilstm": 2},
-    "ordered_agt": 2,
 }
 
 

@@ -29,7 +29,6 @@ ATTENTION = {
     "iram": {"steps": (3, 11)},
     "agt": {"layers": (4, 9)},
     "bilstm": {"words": (1, 9)},
-    "ordered_agt": {"layers": (4, 9)},
     "tfidf": {},
 }
 

@@ -3,17 +3,25 @@
 Their networks are in the history. Each record names the commit that trained it.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from course_kit.research.extensions.ordered_agt import presets_for
+from course_lib.models.agt import AGTConfig
 from course_lib.models.han import HANConfig
 from course_lib.models.iram import IRAMConfig
 from course_lib.models.sanet import SANetConfig
 from course_lib.runs.settings import Settings, SpecError
+from course_lib.runs.systems import Network
+from course_lib.runs.systems.agt_system import AGTSystem
 from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.sanet_system import SANetSystem
+
+
+def presets_for(system: type[Network], config: type, *names: str) -> dict[str, Settings]:
+    """Some presets of a system for a variant of its network, whose ``config`` has more fields."""
+    chosen = {name: system.presets[name] for name in names}
+    return {name: replace(s, model=config(**asdict(s.model))) for name, s in chosen.items()}
 
 
 class FinishedSystem:
@@ -79,3 +87,17 @@ class NearSANetSystem(FinishedSystem):
     """A SANet that knows how far two words stand apart, or that has several heads in a block."""
 
     presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "compact")
+
+
+@dataclass(frozen=True)
+class OrderedAGTConfig(AGTConfig):
+    """An AGT that learns of the ``order`` in (1): ``gru``, from the states of a GRU, or
+    ``positions``, from vectors of the places added to those of the words."""
+
+    order: str = "gru"
+
+
+class OrderedAGTSystem(FinishedSystem):
+    """An AGT that sees the order of the words."""
+
+    presets: ClassVar = presets_for(AGTSystem, OrderedAGTConfig, "compact")
