@@ -1,5 +1,7 @@
 """Every checker accepts right answers, however written, and tells wrong ones apart."""
 
+import inspect
+import math
 import re
 import warnings
 from functools import cache
@@ -25,7 +27,7 @@ from course_kit.exercises import (
     check_pooled_shares,
     check_top_words,
 )
-from course_kit.exercises.cases import Case
+from course_kit.exercises.cases import Case, cases, masks
 from course_kit.exercises.judge import Checker, judge, result_figure
 from course_lib.models.layers import masked_softmax
 from course_lib.views.colours import contrast
@@ -36,20 +38,40 @@ def softmax_without_mask(scores, mask):
 
 
 PARTS = (answers_00_02, answers_03_05, answers_06_07, answers_08_09)
-RIGHT = {checker: answers for part in PARTS for checker, answers in part.RIGHT.items()}
+RIGHT = {checker: answer for part in PARTS for checker, answer in part.RIGHT.items()}
 WRONG = {checker: answers for part in PARTS for checker, answers in part.WRONG.items()}
 every_checker = pytest.mark.parametrize("checker", RIGHT, ids=lambda checker: checker.name)
+
+
+def doubled(checker):
+    """Wrong answers that can be made of any reference: twice, turned round, or without an end."""
+
+    def twice(part):
+        if isinstance(part, torch.Tensor) and part.dtype == torch.bool:
+            return ~part
+        return part[:-1] if isinstance(part, (str, list)) else 2 * part
+
+    def answer(*given):
+        right = checker.reference(*given)
+        return tuple(map(twice, right)) if isinstance(right, tuple) else twice(right)
+
+    return answer
+
+
+def wrong_answers(checker):
+    free = checker.requirement  # then twice an answer may be right, too
+    return WRONG[checker] + ([] if free else [(doubled(checker), "")])
 
 
 @cache
 def judged(checker):
     """The verdicts on the wrong answers, each judged once."""
-    return [judge(checker, wrong) for wrong, _ in WRONG[checker]]
+    return [judge(checker, wrong) for wrong, _ in wrong_answers(checker)]
 
 
 @every_checker
 def test_right_answers_pass_however_written(checker):
-    for right in (checker.reference, *RIGHT[checker]):
+    for right in (checker.reference, RIGHT[checker]):
         verdict = judge(checker, right)
         assert verdict.state == "passed", verdict.sentence
         assert f"{len(checker.cases())} cases, {checker.span}" == verdict.sentence
@@ -58,14 +80,37 @@ def test_right_answers_pass_however_written(checker):
 @every_checker
 def test_each_wrong_answer_is_told_what_is_wrong_with_it(checker):
     verdicts = judged(checker)
-    for verdict, (_, says) in zip(verdicts, WRONG[checker], strict=True):
+    for verdict, (_, says) in zip(verdicts, wrong_answers(checker), strict=True):
         assert verdict.state == "wrong" and says in verdict.sentence
+        assert says or f"A place to start: {checker.start}" not in verdict.sentence
         case = f"(of {len(checker.cases())}): {verdict.result.case.description}."
         assert re.search("(Smallest of [0-9]+ failing cases|The only failing case) ",
                          verdict.sentence)  # fmt: skip
         assert verdict.sentence.endswith(case)
     sentences = {re.split(" Smallest of| The only", each.sentence)[0] for each in verdicts}
     assert len(sentences) == len(verdicts) >= 4
+
+
+NEVER_READ = {  # inputs of which only the shape matters, or what another one makes of it
+    "order": "x", "passes_on": "mask", "pooled_shares": "mask", "network_defect": "mask",
+}  # fmt: skip
+
+
+@every_checker
+def test_an_answer_that_leaves_an_input_out_is_wrong_and_told_so(checker):
+    names = inspect.signature(checker.reference).parameters
+    for place, (name, value) in enumerate(zip(names, checker.cases()[0].inputs)):
+        numbers = isinstance(value, torch.Tensor) and value.is_floating_point()
+        truths = isinstance(value, torch.Tensor) and value.dtype == torch.bool
+        if checker.requirement or NEVER_READ.get(checker.name) == name or not numbers | truths:
+            continue
+
+        def without(*given, place=place, blank=torch.ones_like if truths else torch.zeros_like):
+            return checker.reference(*given[:place], blank(given[place]), *given[place + 1 :])
+
+        verdict = judge(checker, without)
+        assert verdict.state == "wrong"
+        assert "A place to start" not in verdict.sentence, name
 
 
 @every_checker
@@ -154,38 +199,48 @@ MASK = torch.tensor([True, True, False])
 WORDS = torch.tensor([2.0, -1.0, 4.0])
 
 
-def mean_of(a):
-    return a.mean(0)
+def same(a):
+    return a
 
 
-def sum_of(a):
-    return a.sum(0)
+ROW = (torch.linspace(-2, 3, 6)[torch.tensor([[3, 0, 5], [1, 4, 2]])],)  # nothing in order
+SLIPS = [  # what is asked for, what was written, and what is said
+    (same, lambda a: 0 - a, "the sign of value is turned round"),
+    (same, lambda a: 1 - a, "that is 1 − value"),
+    (same, lambda a: a * 0.5, "value is half of what it should be"),
+    (same, lambda a: a + a, "value is twice what it should be"),
+    (torch.square, torch.abs, "that is the square root of value"),
+    (torch.abs, torch.square, "that is the square of value"),
+    (same, lambda a: math.e**a, "that is the exponential of value"),
+    (torch.exp, same, "that is the logarithm of value"),
+    (torch.exp, lambda a: torch.exp(-a), "value is upside down"),
+    (same, lambda a: a * 100, "value is in percent"),
+    (same, lambda a: a * a.sign(), "the sign of value is lost"),
+    (same, torch.relu, "value is cut off at 0:"),
+    (same, lambda a: torch.minimum(a, torch.tensor(1.0)), "value is cut off at 1:"),
+    (same, lambda a: torch.relu(a) - torch.relu(a - 1), "value is cut off at 0 and 1"),
+    (torch.sqrt, lambda a: torch.relu(a).sqrt(), "value is 0 where it is not defined"),
+    (same, lambda a: 2 * torch.sigmoid(2 * a) - 1, "there is a tanh around value"),
+    (same, lambda a: 1 / (1 + torch.exp(-a)), "there is a sigmoid around value"),
+    (same, lambda a: a - 1.0, "value is one too small"),
+    (same, lambda a: 1.0 + a, "value is one too large"),
+    (lambda a: a[:, :2] + 1, lambda a: a[:, :2].T + 1, "value is transposed"),
+    (same, lambda a: a[[1, 0]], "value is in reverse order along its first axis"),
+    (same, lambda a: a[:, [2, 1, 0]], "value is in reverse order along its last axis"),
+    (same, lambda a: a[:, [2, 0, 1]], "value is shifted: each value stands one place too late"),
+    (same, lambda a: a[:, [1, 2, 0]], "value is shifted: each value stands one place too early"),
+    (same, lambda a: a.exp() / a.exp().sum(1, keepdim=True), "there is a softmax around value"),
+    (same, lambda a: a[[0, 0]], "every row of value is the first one"),
+    (same, lambda a: a * 0 + a.mean(), "every entry of value is the mean of them all"),
+    (lambda a: a.sum(1), lambda a: a.mean(1), "value is too small by the size of axis 1 of a: a m"),
+    (lambda a: a.mean(1), lambda a: a.sum(1), "value is too large by the size of axis 1 of a: a s"),
+]
 
 
-SLIPS = {
-    "sign": (lambda a: a @ a, lambda a: -(a @ a), "the sign of value is turned round"),
-    "opposite": (lambda a: a.sum(), lambda a: 1 - a.sum(), "that is 1 − value"),
-    "half": (lambda a: a.sum(1), lambda a: a.sum(1) / 2, "value is half of what it should be"),
-    "root": (lambda a: a.square(), lambda a: a.abs(), "that is the square root of value"),
-    "transposed": (lambda a: a + 1, lambda a: a.T + 1, "value is transposed"),
-    "late": (lambda a: a, lambda a: a.roll(1, -1), "value is in reverse order along its last"),
-    "clamped": (lambda a: a, lambda a: a.clamp(min=0), "value is cut off at 0"),
-    "row": (lambda a: a, lambda a: a[:1].expand(2, 2), "every row of value is the first one"),
-    "input": (lambda a: a @ WORDS[:2], lambda a: a.T @ WORDS[:2], "a is transposed"),
-}
-
-
-@pytest.mark.parametrize("slip", SLIPS)
-def test_a_common_slip_is_named_in_any_exercise(slip):
-    reference, wrong, says = SLIPS[slip]
-    assert judge(numbers(reference, (A,), (B,)), wrong).sentence.startswith(says)
-
-
-def test_a_sum_in_place_of_a_mean_is_told_with_the_axis():
-    tall = torch.cat([A, B[:1]])
-    mean, total = (numbers(kind, (tall,), (2 * tall,)) for kind in (mean_of, sum_of))
-    assert "too large by the size of axis 0 of a: a sum stands" in judge(mean, sum_of).sentence
-    assert "too small by the size of axis 0 of a: a mean stands" in judge(total, mean_of).sentence
+@pytest.mark.parametrize(("reference", "written", "says"), SLIPS)
+def test_a_common_slip_is_named_in_any_exercise(reference, written, says):
+    made = numbers(reference, ROW, (2 * ROW[0] - 0.7,))
+    assert judge(made, written).sentence.startswith(says)
 
 
 def test_slips_of_several_inputs_and_results_are_named():
@@ -215,6 +270,35 @@ def test_slips_of_several_inputs_and_results_are_named():
     assert judge(made, lambda n: n * n - 1).sentence.startswith("value is one too small")
     made = numbers(lambda a: a > 0, (A,), (B,))
     assert judge(made, lambda a: a <= 0).sentence.startswith("value is turned round")
+
+
+def test_cases_say_in_words_what_is_in_them():
+    made = cases("{:row} of {:word}", ((1, 5), (3, 4)), lambda *size: {"x": masks(*size)}, 0)()
+    assert [case.description for case in made] == ["1 row of 5 words, x", "3 rows of 4 words, x"]
+    (real, some, empty), (*_, last) = (case.inputs for case in made)
+    assert real.all() and some.sum() == 3 and not empty.any()  # a single row is half real
+    assert last.any(1).tolist() == [True, True, False] and made[1].inputs[1].sum(1)[-1] == 1
+
+
+def test_ordinary_cases_of_all_sizes_come_before_special_ones():
+    made = cases("{}", ((1,), (2,)), lambda n: {"a": (n,), "b": (n,)}, ordinary=1)()
+    assert [case.description for case in made] == ["1, a", "2, a", "1, b", "2, b"]
+
+
+def test_the_one_case_that_fails_is_called_the_only_one():
+    made = numbers(lambda n: n, (1,), (2,), (5,))
+    assert (
+        "The only failing case (of 3): case 1." in judge(made, lambda n: n + 3 * (n == 2)).sentence
+    )
+    assert "Smallest of 2 failing cases (of 3)" in judge(made, lambda n: n + 3 * (n > 1)).sentence
+
+
+def test_the_precision_of_one_number_is_free_and_that_of_a_tensor_is_not():
+    made = numbers(lambda a: a.sum(), (A,), (B,))
+    assert judge(made, lambda a: a.double().sum()).state == "passed"
+    assert "dtype torch.int64" in judge(made, lambda a: a.sum().long()).sentence
+    made = numbers(lambda a: a.sum(0), (A,), (B,))
+    assert "value has dtype torch.float64" in judge(made, lambda a: a.double().sum(0)).sentence
 
 
 @pytest.mark.parametrize("rounding", [-1e-7, 0.0, 1e-7])

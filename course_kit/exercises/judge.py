@@ -310,10 +310,7 @@ def _difference(checker: Checker, result: CaseResult) -> str:
 
 def _answers_drawn(result: CaseResult) -> bool:
     """Whether the answers are tensors of several numbers, side by side in the figure."""
-    part = result.wrong
-    if part is None or len(result.yours) != len(result.expected):
-        return False
-    both = result.yours[part], result.expected[part]
+    both = result.yours[result.wrong], result.expected[result.wrong]
     return all(isinstance(answer, Tensor) and drawable(answer) for answer in both)
 
 

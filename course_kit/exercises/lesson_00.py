@@ -97,8 +97,6 @@ def _about_top(result: CaseResult) -> str | None:
     if len(weight_of) < len(words) or not set(yours) <= set(words):
         return None  # a word with two weights, or one that is not among them
     found = [weight_of[word] for word in yours]
-    if found == sorted(weights.topk(min(k, len(words))).values.tolist()):
-        return "these are the right words, the lightest first: the heaviest should come first."
     return ASCENDING if found == sorted(weight_of.values())[:k] else None
 
 

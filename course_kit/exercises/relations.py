@@ -121,12 +121,11 @@ def _of_answers(returns: tuple[str, ...], first: CaseResult) -> Iterator[tuple[C
     if len(returns) > 1:
         names = ", then ".join(returns)
         yield lambda result: result.expected[::-1], f"the results are exchanged: return {names}."
+        for change, sentence in _table_for(first.expected[0]):
+            yield _of_all(change), sentence.format(name=" and ".join(returns))
     for place, (name, right) in enumerate(zip(returns, first.expected, strict=True)):
         for change, sentence in _table_for(right):
             yield _of_part(place, change), sentence.format(name=name)
-            if len(returns) > 1 and place == 0:
-                names = " and ".join(returns)
-                yield _of_all(change), sentence.format(name=names)
         yield from _factors(place, name, first)
 
 
