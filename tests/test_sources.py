@@ -136,6 +136,13 @@ def test_a_folder_named_like_the_file_is_named(tmp_path, monkeypatch, place, dig
     assert files_below(tmp_path) == []
 
 
+def test_a_file_of_this_repository_is_verified_and_restored_by_git(tmp_path):
+    for name in ("README.md", "no.md"):
+        wanted = Download("ours", sha256(b"another"), committed=name)
+        with pytest.raises(DataError, match=f"{name}: .* Restore it: git checkout -- {name}"):
+            obtain(card_of(wanted), tmp_path)
+
+
 def test_all_files_of_a_source_are_needed(tmp_path, mirror, monkeypatch):
     (mirror / "single.bin").write_bytes(b"single")
     pair = Source("pair", (download(), download("missing.bin", b"missing")))

@@ -34,20 +34,18 @@ class NotObtained(DataError):
     """No source of a dataset works here; no file is damaged."""
 
 
-def verify(path: Path, digest: str | None) -> None:
+def verify(path: Path, digest: str | None, remedy: str = "Delete it and run again.") -> None:
     """Raise ``DataError`` unless it is a file of the digest ``"algorithm:hexadecimal"``, if any."""
     algorithm, _, expected = (digest or "").partition(":")
     try:
         path.open("rb").close()
         actual = file_digest(path, algorithm) if digest else expected
     except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}). Put a readable file of that name there."
-        ) from error
+        raise DataError(f"{path}: cannot be read ({error.strerror}). {remedy}") from error
     if actual != expected:
         raise DataError(
             f"{path}: {algorithm} is {actual}, expected {expected}: the file is damaged or another "
-            "version. Delete it and run again."
+            f"version. {remedy}"
         )
 
 
@@ -77,25 +75,14 @@ def obtain(card: Card, root: Path | None = None) -> tuple[Source, tuple[Path, ..
 
 
 def _get(download: Download, folder: Path, get: Callable[[Download, Path], None]) -> Path:
+    if download.committed:  # this repository holds it
+        path = REPOSITORY / download.committed
+        verify(path, download.digest, f"Restore it: git checkout -- {download.committed}")
+        return path
     path = folder / download.filename
-    if download.committed:
-        return _committed(download)
     if not path.exists():
         get(download, path)
     verify(path, download.digest)
-    return path
-
-
-def _committed(download: Download) -> Path:
-    """The file as this repository holds it; ``DataError`` says how to restore it."""
-    path = REPOSITORY / download.committed
-    try:
-        verify(path, download.digest)
-    except DataError as error:
-        raise DataError(
-            f"{path} is missing or not the committed file. "
-            f"Restore it: git checkout -- {download.committed}"
-        ) from error
     return path
 
 

@@ -148,14 +148,12 @@ class NgramVectors(Vectors):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Whether each word has an n-gram with a vector, and the means of those that have one."""
         grams = [framed_ngrams(word) for word in words]
-        rows = self._rows(tuple(gram for of_word in grams for gram in of_word))
-        means = []
-        for of_word in np.split(rows, np.cumsum([len(of_word) for of_word in grams])[:-1]):
-            known = of_word[of_word >= 0]
-            means.append(np.asarray(self.matrix[known]).mean(0) if len(known) else None)
-        has_vector = np.array([mean is not None for mean in means], dtype=bool)
-        found = [mean for mean in means if mean is not None]
-        return has_vector, np.array(found, np.float32).reshape(-1, self.matrix.shape[1])
+        rows = self._rows(tuple(chain(*grams)))
+        ends = np.cumsum([len(of_word) for of_word in grams])
+        known = [of_word[of_word >= 0] for of_word in np.split(rows, ends[:-1])]
+        has_vector = np.array([len(of_word) > 0 for of_word in known], dtype=bool)
+        means = [self.matrix[of_word].mean(0) for of_word in known if len(of_word)]
+        return has_vector, np.array(means, np.float32).reshape(-1, self.matrix.shape[1])
 
 
 @dataclass(frozen=True)
