@@ -66,6 +66,7 @@ test("a long text is cut to what a heatmap shows, and its title says so", () => 
 });
 
 test("differences have a sign, and none where there is nothing to tell", () => {
-  assert.deepEqual([0.123, -0.5, 0, -0.004].map(signed), ["+0.12", "−0.50", "0.00", "0.00"]);
+  const told = [0.123, -0.5, 0.005, 0, -0.004].map(signed);
+  assert.deepEqual(told, ["+0.12", "−0.50", "+0.01", "0.00", "0.00"]);
   assert.equal(answerOf({ classes: ["no", "yes"] }, READING), "yes 0.75");
 });
