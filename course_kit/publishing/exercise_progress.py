@@ -80,9 +80,10 @@ def as_text(course: pd.DataFrame) -> str:
 
 def as_html(course: pd.DataFrame) -> str:
     """The state of every exercise as a table in HTML; text is escaped."""
-    marked = course.replace({"state": {state: f"{mark} {state}" for mark, state in STATES.items()}})
-    table = marked.set_index(["lesson", "exercise"]).to_html(border=0)
-    return f"<p>{_total(course)}</p>\n{table}"
+    marked = {state: f"{mark} {state}" for mark, state in STATES.items()}
+    once = course.lesson.mask(course.lesson.duplicated(), "")
+    table = course.assign(lesson=once, state=course.state.replace(marked))
+    return f"<p>{_total(course)}</p>\n{table.to_html(index=False, border=0)}"
 
 
 def show_progress() -> None:
