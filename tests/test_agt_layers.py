@@ -53,8 +53,6 @@ def test_phrases_of_a_reading_by_rule():
     strict, relaxed = layer_phrases(reading()).values()
     assert strict == [["not", "dull"], ["a"], []]
     assert relaxed == [["not", "dull"], ["a dull"], []]
-    alone = layer_phrases(reading(), {"all": lambda weights, mask: weights > 0})
-    assert alone == {"all": [[" ".join(WORDS)]] * 3}
 
 
 def test_the_table_of_phrases_runs_nothing_of_a_text():

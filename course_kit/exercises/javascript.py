@@ -6,6 +6,6 @@ from course_lib.views import plots
 
 def show_javascript(part: str, function: str) -> None:
     """Display a function of the reading room's engine, folded; ``ValueError`` if there is none."""
-    plots.show_folded(
-        "The same in JavaScript, as the reading room computes it", source(part, function), "js"
-    )
+    title = "The same in JavaScript, as the reading room computes it"
+    code = f"```js\n{source(part, function)}```"
+    plots.show_markdown(f"<details><summary>{title}</summary>\n\n{code}\n\n</details>")

@@ -11,8 +11,9 @@ from course_lib.explore.explorer import Explorer, Picture, to_png
 from course_lib.explore.reading import ATTENTION, read_text, system_of
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.views import plots
+from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND, THIRD
 from course_lib.views.heatmap.widget import AttentionText
+from course_lib.views.panels import grid, legend
 
 RANDOM_ORDERS = 20  # of which the curve shows the mean
 MOST_WORDS = 120  # a button each
@@ -146,9 +147,20 @@ class ErasingView(Explorer):
         return caption, widgets.VBox(parts)
 
     def _picture(self, count: int, now: float, alt: str) -> Picture:
-        figure = plots.erasure_curves(
-            self._curves, f"P({self._name})", by_hand=self._found, here=(count, now)
-        )
+        """What is left of the probability over the number of erased words: by each ranking, the
+        most important first; by hand, the least that was found; and ``now``."""
+        figure, (axis,) = grid([""], 1, (7.6, 2.9))
+        looks = zip((ACCENT, THIRD, FOURTH, MUTED), ("-", "--", "-.", ":"), strict=True)
+        for (name, curve), (colour, look) in zip(self._curves.items(), looks, strict=True):
+            axis.plot(curve, look, color=colour, label=name)
+        if len(self._found) > 1:
+            least = zip(*sorted(self._found.items()), strict=True)
+            axis.plot(*least, "o", color=SECOND, label="by hand, the least")
+        ring = {"markersize": 11, "fillstyle": "none", "markeredgewidth": 2}
+        axis.plot(count, now, "o", color=SECOND, **ring)
+        axis.set(xlabel="words erased", ylabel=f"P({self._name})", ylim=(-0.03, 1.03))
+        axis.locator_params(axis="x", integer=True)
+        legend(figure, "right center")
         return Picture(to_png(figure), alt)
 
     def _curve(self, importances: list[np.ndarray]) -> np.ndarray:

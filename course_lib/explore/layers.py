@@ -47,13 +47,12 @@ def layer_table(reading: Reading) -> AttentionHeatmap:
     )
 
 
-def layer_phrases(
-    reading: Reading, rules: Mapping[str, Rule] = SELECTION_RULES
-) -> dict[str, list[list[str]]]:
+def layer_phrases(reading: Reading) -> dict[str, list[list[str]]]:
     """The runs of words that each layer of a reading selects, by the rule of selection."""
     weights, mask = _weights(reading)
     return {
-        name: phrases(reading.tokens, select(weights, mask)[0]) for name, select in rules.items()
+        name: phrases(reading.tokens, select(weights, mask)[0])
+        for name, select in SELECTION_RULES.items()
     }
 
 

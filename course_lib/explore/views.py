@@ -28,6 +28,7 @@ from course_lib.views.reading_view import Stack, tree
 MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed
 UNSURE = 0.6  # a prediction of less confidence is not sure
+PANEL = (4.6, 2.8)  # inches, of a figure under a slider
 EXCERPT = 44  # characters of a document in the menu
 WIDE = widgets.Layout(width="100%", max_width="52rem")
 
@@ -96,13 +97,12 @@ def explore_values(
     panels: Sequence[str],
     name: str,
     alt: str,
-    size: tuple[float, float] = (4.6, 2.8),
 ) -> "ValueView":
     """A view of one figure under a slider, called ``name``, over labelled ``values``.
 
     ``draw(axis, value)`` draws one setting, its title included. Without a kernel the settings named
     in ``panels`` stand side by side, so the page tells the same story; ``alt`` says what they show.
-    ``size`` is one panel's, in inches. ``ValueError`` names panels that are not among the values.
+    ``ValueError`` names panels that are not among the values.
     """
     if not panels or set(panels) - set(values):
         raise ValueError(
@@ -111,7 +111,7 @@ def explore_values(
         )
 
     def png(labels: Sequence[str]) -> bytes:
-        figure, axes = grid(labels, len(labels), size)
+        figure, axes = grid(labels, len(labels), PANEL)
         for axis, label in zip(axes, labels, strict=True):
             draw(axis, values[label])
         return to_png(figure)

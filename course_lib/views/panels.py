@@ -201,21 +201,18 @@ def bar_panels(
     ylabel: str = "",
     title: str = "",
     uniform: bool = False,
-    marked: ArrayLike | None = None,
     signed: bool = False,
 ) -> Figure:
     """Bars under the same labels, one panel a setting, one above the other and on one scale.
 
-    ``uniform`` draws the line that equal shares would give; the ``marked`` bars, ``(labels,)`` of
-    bool, get the second colour. ``signed`` gives it to negative values, and each panel a scale of
-    its own.
+    ``uniform`` draws the line that equal shares would give. ``signed`` gives negative values the
+    second colour, and each panel a scale of its own.
     """
     places = np.arange(len(labels))
     size = max(5.0, 0.42 * len(labels)), 1.5 + 1.1 / len(panels)
     figure, axes = grid(list(panels), 1, size, title, sharex=True, sharey=not signed)
     for axis, values in zip(axes, map(np.asarray, panels.values()), strict=True):
-        second = values < 0 if signed else np.zeros(len(labels)) if marked is None else marked
-        axis.bar(places, values, color=np.where(second, SECOND, ACCENT))
+        axis.bar(places, values, color=np.where(signed & (values < 0), SECOND, ACCENT))
         axis.axhline(0, color=INK, linewidth=0.8)
         if uniform:
             axis.axhline(1 / len(labels), color=SECOND, linestyle=":", label="uniform attention")

@@ -1,6 +1,5 @@
 """Figures in one theme; titles state what a figure found. Seaborn loads with the first figure."""
 
-import html
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from cycler import cycler
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
-from course_lib.views.colours import ACCENT, FOURTH, INK, LINES, MUTED, SECOND, THIRD, TINTS
+from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND, TINTS
 from course_lib.views.panels import bar_panels, grid, legend, lines, log_ticks
 
 Interval = tuple[float, float, float]  # mean, low, high
@@ -165,30 +164,6 @@ def _means_and_ends(intervals: Sequence[Interval]) -> tuple[np.ndarray, np.ndarr
     return means, np.abs([means - low, high - means])
 
 
-def erasure_curves(
-    curves: dict[str, np.ndarray],
-    ylabel: str,
-    title: str = "",
-    by_hand: dict[int, float] | None = None,
-    here: tuple[int, float] | None = None,
-) -> Figure:
-    """What is left of a probability when words are erased, the most important first: ``curves``
-    hold, by ranking, ``(words + 1,)`` values from no word on. ``by_hand`` are values that somebody
-    found, by the number of words, and ``here`` is one of them."""
-    figure, (axis,) = grid([""], 1, (7.6, 2.9), title)
-    looks = zip((ACCENT, THIRD, FOURTH, MUTED), ("-", "--", "-.", ":"), strict=True)
-    for (name, values), (colour, look) in zip(curves.items(), cycle(looks)):
-        axis.plot(values, look, color=colour, label=name)
-    if by_hand and len(by_hand) > 1:
-        axis.plot(*zip(*sorted(by_hand.items())), "o", color=SECOND, label="by hand, the least")
-    if here:
-        axis.plot(*here, "o", color=SECOND, markersize=11, fillstyle="none", markeredgewidth=2)
-    axis.set(xlabel="words erased", ylabel=ylabel, ylim=(-0.03, 1.03))
-    axis.locator_params(axis="x", integer=True)
-    legend(figure, "right center")
-    return figure
-
-
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:
     """ROC curve with its AUC, and the confusion matrix with counts (report, Fig. 9 and 10)."""
     import seaborn as sns  # with the first figure that needs it: 0.6 s
@@ -231,10 +206,3 @@ def show_markdown(text: str) -> None:
 def show_source(code: Callable) -> None:
     """Display the source of a class or function, as it stands in the library."""
     show_markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```")
-
-
-def show_folded(title: str, code: str, language: str) -> None:
-    """Display source text behind a title that opens it."""
-    show_markdown(
-        f"<details><summary>{html.escape(title)}</summary>\n\n```{language}\n{code}```\n\n</details>"
-    )

@@ -109,9 +109,9 @@ class Reading:
         """
         return self._mean("words", name)
 
-    def sentence_weights(self, name: str | None = None) -> np.ndarray:
-        """``(sentences,)``, one weight per sentence of an attention over sentences, likewise."""
-        return self._mean("sentences", name)
+    def sentence_weights(self) -> np.ndarray:
+        """``(sentences,)``, one weight per sentence of the first attention over sentences."""
+        return self._mean("sentences", None)
 
     def names(self, over: str) -> list[str]:
         """The names of the attentions over ``"words"`` or ``"sentences"``."""
