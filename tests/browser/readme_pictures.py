@@ -59,7 +59,7 @@ def readings_of(run: Run) -> dict[str, Any]:
     untrained = read_text(run.system.before_training(run.record["spec"]["seed"]), SENTENCE)
     uniform = np.full(len(trained.tokens), 1 / len(trained.tokens))
     attended = DocumentModel(run.system).attended(trained.sentences)
-    (answer,) = attended.answer(np.broadcast_to(uniform, attended.attention.shape)[None])
+    (answer,) = attended.answer(np.tile(uniform, (1, *attended.attention.shape[:-1], 1)))
     readers = [
         ("trained", trained.word_weights(), trained.probabilities),
         ("untrained", untrained.word_weights(), untrained.probabilities),
