@@ -191,18 +191,17 @@ class Survey:
         keys, labels, splits = array("Q"), array("i"), array("b")
         empty, ascii_letters = 0, []
         for at, split, text, label in self._read():
-            if label not in number:
-                number[label], self.first[label] = len(number), at
-                if len(number) > MOST_CLASSES:
-                    raise DataError(
-                        f"{at}, column {columns.label!r}: more than {MOST_CLASSES} different "
-                        "labels; is it the right column?"
-                    )
+            self.first.setdefault(label, at)
+            if len(self.first) > MOST_CLASSES:
+                raise DataError(
+                    f"{at}, column {columns.label!r}: more than {MOST_CLASSES} different labels; "
+                    "is it the right column?"
+                )
             if len(keys) < LETTERS_FROM:
                 ascii_letters += [letter.isascii() for letter in text if letter.isalpha()]
             empty += not text
             keys.append(split_key(text))
-            labels.append(number[label])
+            labels.append(number.setdefault(label, len(number)))
             splits.append(list(SPLITS).index(split or "train"))
         if not keys:
             raise DataError(f"{title}: holds no rows")
