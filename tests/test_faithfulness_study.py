@@ -159,11 +159,10 @@ def test_no_word_of_a_text_is_in_the_record(made, name):
     assert long and not (long & found) - ours
 
 
-def test_the_seed_decides_and_a_smaller_sample_is_the_beginning_of_a_larger_one(made, name):
-    again, other = (record_faithfulness(choose_run(name, TEXTS, seed)) for seed in (0, 1))
+def test_a_record_repeats_and_a_smaller_sample_is_the_beginning_of_a_larger_one(made, name):
+    again = record_faithfulness(choose_run(name, TEXTS))
     for key in made.keys() - {"command", "seconds"}:
         assert again[key] == made[key], key
-    assert other["removals"] != again["removals"] and other["sample"] != again["sample"]
     assert choose_run(name, 2).documents == choose_run(name, TEXTS).documents[:2]
 
 
