@@ -130,7 +130,8 @@ def test_traits_refuse_what_does_not_exist_and_forgive_a_rounding_error():
         with pytest.raises(ValueError, match=says):
             setattr(view, name, value)
     assert (view.step, view.band) == (1, 2)
-    assert AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1).most == pytest.approx(1)
+    above = AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1)
+    assert above.most == above.spec["peak"] > 1
 
 
 @pytest.mark.parametrize(

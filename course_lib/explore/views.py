@@ -322,6 +322,9 @@ class ValueView(Stack):
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
         return [(self._alt, Picture(self._png(self._panels), self._alt))]
 
+    def _page(self, stills: list[tuple[str, widgets.Widget]]) -> str:
+        return ""  # the picture says all
+
 
 def _compare(models: Mapping[str, DocumentModel], text: str) -> widgets.Widget:
     """The attention of two networks to the words of a text, as a heatmap of two rows."""
