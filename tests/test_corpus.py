@@ -83,7 +83,7 @@ def test_empty_and_enormous_reviews_survive_to_the_batch(prepared_from):
     texts = ["", "x" * 100_000, " ".join(["word"] * 100_000), "A word."]
     split = prepared_from([Row("train", text, n % 2) for n, text in enumerate(texts)])["train"]
     assert Counter(map(len, split["tokens"])) == {0: 1, 1: 1, 100_000: 1, 3: 1}
-    vocabulary = Vocabulary.build(split, minimum=2)
+    vocabulary = Vocabulary.build(split, 3)
     whole = encode_documents(split, vocabulary).batch(np.arange(4))
     assert vocabulary.words == ("word",) and whole.tokens.shape == (4, 1, 100_000)
     real = {text[:7]: whole.tokens[i][whole.mask[i]].tolist()

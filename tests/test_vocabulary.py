@@ -31,15 +31,14 @@ def test_padding_is_0_unknown_is_1_and_a_folded_one_takes_lower_case_where_it_mu
     assert Vocabulary(("the",)).encode(["The"]).tolist() == [UNKNOWN]
 
 
-@given(DOCUMENTS, st.none() | st.integers(0, 8), st.integers(1, 4))
-def test_words_come_by_falling_frequency_and_ties_by_alphabet(documents, size, minimum):
-    """``size`` counts the reserved ids, ``minimum`` the occurrences; chunks change nothing."""
+@given(DOCUMENTS, st.none() | st.integers(0, 8))
+def test_words_come_by_falling_frequency_and_ties_by_alphabet(documents, size):
+    """``size`` counts the reserved ids; chunks change nothing."""
     counts = Counter(word for document in documents for word in document)
-    frequent = [word for word in counts if counts[word] >= minimum]
-    expected = sorted(frequent, key=lambda word: (-counts[word], word))
+    expected = sorted(counts, key=lambda word: (-counts[word], word))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vocabulary_module, "CHUNK", 3)
-        vocabulary = Vocabulary.build(rows_of(documents), size, minimum)
+        vocabulary = Vocabulary.build(rows_of(documents), size)
     assert list(vocabulary.words) == expected[: None if size is None else max(0, size - 2)]
 
 

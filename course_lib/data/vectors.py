@@ -30,16 +30,11 @@ class CommonPart(NamedTuple):
     directions: np.ndarray
 
 
-def common_part(matrix: np.ndarray, count: int | None = None) -> CommonPart:
-    """The mean and first ``count`` principal directions of ``(words, dimensions)``.
-
-    None takes dimensions / 100 of them, at least one, as Mu, Bhat and Viswanath (2017),
-    All-but-the-Top, advise. Raises ``ValueError`` for more directions than dimensions.
-    """
+def common_part(matrix: np.ndarray) -> CommonPart:
+    """The mean of ``(words, dimensions)`` and the first of its principal directions: a hundredth of
+    the dimensions, at least one, as Mu, Bhat and Viswanath (2017), All-but-the-Top, advise."""
     words, dimensions = matrix.shape
-    count = max(1, round(dimensions / 100)) if count is None else count
-    if not 0 <= count <= dimensions:
-        raise ValueError(f"count takes 0 to {dimensions} directions, got {count}")
+    count = max(1, round(dimensions / 100))
     total, products = np.zeros(dimensions), np.zeros((dimensions, dimensions))
     for start in range(0, words, CHUNK):  # 400,000 words of 300 numbers would be 1 GB at once
         block = matrix[start : start + CHUNK].astype(np.float64)

@@ -65,10 +65,8 @@ class Vocabulary:
         return cls(tuple(words), folded)
 
     @classmethod
-    def build(
-        cls, rows: datasets.Dataset, size: int | None = None, minimum: int = 1
-    ) -> "Vocabulary":
-        """The ``size`` (reserved ids included) most frequent words, each seen ``minimum`` times.
+    def build(cls, rows: datasets.Dataset, size: int | None = None) -> "Vocabulary":
+        """The ``size`` (reserved ids included) most frequent words, all of them if None.
 
         Equally frequent words stand in alphabetical order, so the result never depends on the order
         of the rows.
@@ -79,9 +77,8 @@ class Vocabulary:
             values, times = (occurrences.field(name).to_pylist() for name in ("values", "counts"))
             for word, count in zip(values, times, strict=True):
                 counts[word] = counts.get(word, 0) + count
-        frequent = [word for word, count in counts.items() if count >= minimum]
-        frequent.sort(key=lambda word: (-counts[word], word))
-        return cls(tuple(frequent[: None if size is None else max(0, size - RESERVED)]))
+        words = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(tuple(words[: None if size is None else max(0, size - RESERVED)]))
 
 
 def write_words(path: Path, words: Sequence[str]) -> None:
