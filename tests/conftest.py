@@ -160,7 +160,7 @@ def index(tmp_path, monkeypatch):
         return Download(filename, digest, len(data), requirement="tiny.reviews==1.0")
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=[0.01], daemon=True).start()
         monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
         monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{running.server_port}/simple")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")

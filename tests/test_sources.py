@@ -60,7 +60,7 @@ def server(monkeypatch):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=[0.01], daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}", pages, asked
         running.shutdown()
 
