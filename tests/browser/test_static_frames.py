@@ -28,30 +28,17 @@ VIEWS = {
 HEIGHTS = "() => [...document.querySelectorAll('iframe')].map((f) => f.offsetHeight)"
 
 
-@pytest.fixture
-def open_page(browser, tmp_path):
-    """``open_page(body, width)``: a page with a viewport tag, as the site's are."""
-    context = browser.new_context(offline=True)
-
-    def open_one(body, width):
-        path = tmp_path / "page.html"
-        head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
-        style = "max-width:60rem;margin:auto;padding:0 1rem"
-        path.write_text(f"<!DOCTYPE html>{head}<main style='{style}'>{body}</main>", "utf-8")
-        page = context.new_page()
-        page.set_viewport_size({"width": width, "height": 800})
-        page.goto(path.as_uri())
-        settle(page)
-        return page
-
-    yield open_one
-    context.close()
-
-
 @pytest.mark.parametrize("width", [400, 1280])
-def test_every_frame_is_as_tall_as_its_content_before_it_is_seen(open_page, width):
+def test_every_frame_is_as_tall_as_its_content_before_it_is_seen(browser, tmp_path, width):
+    path = tmp_path / "page.html"  # with a viewport tag, as the site's are
+    head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    main = "<main style='max-width:60rem;margin:auto;padding:0 1rem'>"
     frames = "".join(make().to_html() for make in VIEWS.values())
-    page = open_page("<p style='height:3000px'>before</p>" + frames, width)
+    text = f"<!DOCTYPE html>{head}{main}<p style='height:3000px'>before</p>{frames}</main>"
+    path.write_text(text, encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 800}, offline=True)
+    page.goto(path.as_uri())
+    settle(page)
     told = page.evaluate(HEIGHTS)
     for frame in page.locator("iframe").all():
         frame.scroll_into_view_if_needed()
@@ -60,6 +47,7 @@ def test_every_frame_is_as_tall_as_its_content_before_it_is_seen(open_page, widt
         height = inside.evaluate("() => document.documentElement.offsetHeight")
         assert abs(frame.bounding_box()["height"] - height) <= 1
     assert page.evaluate(HEIGHTS) == told, "nothing moves when a frame comes into view"
+    page.close()
 
 
 @pytest.mark.parametrize("name", VIEWS)
