@@ -19,12 +19,14 @@ from torch import nn
 from course_kit import exercises
 from course_kit.exercises import (
     CheckFailed,
+    check_few_runs,
     check_gini,
     check_masked_maximum,
     check_masked_softmax,
     check_passes_on,
     check_phrases,
     check_pooled_shares,
+    check_text_by_text,
     check_top_words,
 )
 from course_kit.exercises.cases import Case, cases, masks
@@ -312,6 +314,18 @@ def test_of_differences_that_only_rounding_tells_apart_the_first_is_named(roundi
     assert said.startswith("value at (1, 1) is nan, expected 0.8.")
 
 
+@pytest.mark.parametrize(
+    ("checker", "says"),
+    [(check_few_runs, "is no probability"), (check_text_by_text, "a p-value is a probability")],
+)
+def test_a_probability_of_one_and_a_bit_of_rounding_is_still_one(checker, says):
+    def at_most(one):
+        return lambda *given: one if (p := float(checker.reference(*given))) < 0.7 else p
+
+    assert says not in judge(checker, at_most(1 + 1e-7)).sentence
+    assert says in judge(checker, at_most(1.01)).sentence
+
+
 def test_a_slip_must_explain_every_case_and_gives_way_to_the_exercises_own_words():
     def half_of_one(a):
         return a / 2 if a[0, 0] == 1 else 3 * a
@@ -476,17 +490,9 @@ def test_a_list_of_tensors_is_a_wrong_answer_and_no_accident():
     assert "at place 0: tensor([1., 1.]) instead of 'good'" in verdict.sentence
 
 
-UNREADABLE = {
-    "sparse": lambda answer: answer.to_sparse(),
-    "csr": lambda answer: answer.to_sparse_csr(),
-    "meta": lambda answer: answer.to("meta"),
-    "nested": lambda answer: torch.nested.nested_tensor(list(answer)),
-}
-
-
-@pytest.mark.parametrize("kind", ["sparse", "meta"])
-def test_a_list_of_what_cannot_be_read_is_a_wrong_answer_and_no_accident(kind):
-    verdict = judge(check_phrases, lambda words, selected: [UNREADABLE[kind](torch.ones(2))])
+@pytest.mark.parametrize("unreadable", [torch.ones(2).to_sparse(), torch.ones(2, device="meta")])
+def test_a_list_of_what_cannot_be_read_is_a_wrong_answer_and_no_accident(unreadable):
+    verdict = judge(check_phrases, lambda words, selected: [unreadable])
     assert verdict.state == "wrong" and "instead of 'good'" in verdict.sentence
 
 

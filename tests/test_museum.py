@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_kit.exercises import museum, wrong_measures
+from course_kit.exercises import museum
 from course_kit.exercises.bugs import HEALTHY, MUSEUM
 from course_kit.exercises.museum import MuseumSpec, train_museum
 from course_lib.cli import main
@@ -33,8 +33,7 @@ def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     assert [entry["name"] for entry in record["specimens"]] == [each.name for each in PAIR]
     assert all(0 <= entry["accuracy"] <= 1 for entry in record["specimens"])
     assert losses(record) == losses(train_museum(TOY, PAIR))
-    shown = capsys.readouterr().out
-    assert "accuracy" in shown and f"\n{wrong_measures.as_text()}\n" in shown
+    assert capsys.readouterr().out.count("accuracy") == 4
 
 
 @pytest.mark.full

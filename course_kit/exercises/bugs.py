@@ -133,18 +133,13 @@ class Logits(NamedTuple):
 
 class MaxPooling(nn.Module):
     """The whole document through one bidirectional GRU, then a maximum over places, padding
-    included unless ``masked``."""
+    included."""
 
     def __init__(
-        self,
-        config: HANConfig,
-        vocabulary: int,
-        classes: int,
-        embedding: Tensor | None = None,
-        masked: bool = False,
+        self, config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
     ) -> None:
         super().__init__()
-        self.config, self.masked = config, masked
+        self.config = config
         self.embedding = word_embedding(vocabulary, config.embedding, embedding)
         self.gru = BidirectionalGRU(self.embedding.embedding_dim, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
@@ -156,8 +151,6 @@ class MaxPooling(nn.Module):
         order = mask.int().argsort(dim=1, descending=True, stable=True)  # real words to the front
         mask = mask.take_along_dim(order, 1)
         h = self.gru(self.dropout(self.embedding(tokens.take_along_dim(order, 1))), mask)
-        if self.masked:
-            h = h.masked_fill(~mask.unsqueeze(2) & mask.any(1)[:, None, None], -torch.inf)
         return Logits(self.classifier(self.dropout(h.amax(1))))
 
 

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from course_kit.exercises.cases import CaseResult, Inputs, Kinds, cases, masks, normal
+from course_kit.exercises.comparison import same
 from course_kit.exercises.judge import Checker
 from course_lib.models.gru import GRUCell
 
@@ -146,7 +147,7 @@ def _about_reverse(result: CaseResult) -> str | None:
     mask, turned = result.case.inputs[1], result.yours[0]
     if not turned[~mask].any():
         late, right = turned[:, 1:], result.expected[0][:, :-1]
-        shifted = mask[:, 1:].any() and torch.equal(late[mask[:, 1:]], right[mask[:, 1:]])
+        shifted = mask[:, 1:].any() and same(late[mask[:, 1:]], right[mask[:, 1:]])
         return SHIFTED if shifted else None
     row, place = (turned.any(2) & ~mask).nonzero()[0].tolist()
     return (

@@ -16,7 +16,7 @@ from course_kit.exercises.cases import (
     normal,
 )
 from course_kit.exercises.judge import Checker
-from course_kit.exercises.lesson_02 import about_weights, exchanged
+from course_kit.exercises.lesson_02 import about_weights
 from course_lib.models.layers import masked_softmax, positions
 
 SetFunction = Callable[[Tensor], Tensor]
@@ -54,8 +54,6 @@ WIDTHS = (1, 2, 1), (2, 2, 1), (2, 3, 2), (3, 4, 3), (5, 8, 4), (12, 16, 6), (60
 
 def _about_self_attention(result: CaseResult) -> str | None:
     q, k, _, mask = result.case.inputs
-    if result.yours[0].shape == result.yours[1].shape and exchanged(result):
-        return "the two results are exchanged: return the output first, then the attention."
     scores = _scores(q, k) / q.shape[-1] ** 0.5
     rows = (part.flatten(0, 1) for part in (scores, mask.unsqueeze(1).expand_as(scores),
                                             result.yours[1]))  # fmt: skip

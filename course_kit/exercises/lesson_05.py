@@ -65,11 +65,11 @@ check_carrying_highway = Checker(
         (_gated_the_other_way,
          "your gate opens the transformation, as in Srivastava et al.; here it carries: where g is "
          "1, y is x."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, bend=torch.tanh),
+        (lambda *given: _highway(*given, bend=torch.tanh),
          "f is bent by tanh; here it is max(0, ·)."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, bend=lambda f: f),
+        (lambda *given: _highway(*given, bend=lambda f: f),
          "f is not bent at all: max(0, x W_f + b_f)."),
-        (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g, b_g, w_f, b_f, squash=lambda g: g),
+        (lambda *given: _highway(*given, squash=lambda g: g),
          "the gate has no sigmoid, so it is no share between 0 and 1."),
         (lambda x, w_g, b_g, w_f, b_f: _highway(x, w_g.T, b_g, w_f.T, b_f),
          "the matrices stand to the right of x: x @ w_g, not x @ w_g.T."),
@@ -160,11 +160,9 @@ check_steps = Checker(
     start="one loop over the steps; each makes a row of the attention, h and q for the next.",
     span="from one word to 20, one step to five",
     mistakes=(
-        (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w, steps, refine, control, append=lambda s_hat, s: s_hat),
+        (lambda *given: _take_steps(*given, append=lambda s_hat, s: s_hat),
          "what you append is Σ a h itself: later steps attend to the refined summary."),
-        (lambda h, q, w, steps, refine, control: _take_steps(
-            h, q, w, steps, refine, control, grows=False),
+        (lambda *given: _take_steps(*given, grows=False),
          "the summary is never appended to h, so no step sees what the ones before it found."),
         (lambda h, q, w, steps, refine, control: _take_steps(
             h, q, w, steps, refine, lambda s, q: q),

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from course_kit.exercises.cases import Case, CaseResult, plural
+from course_kit.exercises.comparison import TOLERANCE
 from course_kit.exercises.judge import Checker
 
 
@@ -98,7 +99,7 @@ def _with(cuts: int = -1, gaps: int = 1) -> Callable:
 
 def _about_chance(result: CaseResult) -> str | None:
     yours = float(result.yours[0])
-    if not 0 <= yours <= 1 + 1e-9:
+    if not 0 <= yours <= 1 + TOLERANCE:
         return (
             f"{yours:.3g} is no probability: divide by the number of ways to choose the places, "
             "C(n, k), and count each arrangement once."

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from course_kit.exercises.cases import Case, CaseResult, Inputs, cases, generator, named
+from course_kit.exercises.comparison import TOLERANCE
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.records import committed_record
 from course_lib.metrics import mcnemar
@@ -301,7 +302,7 @@ def _normal(one: int, other: int) -> float:
 
 def _is_probability(result: CaseResult) -> str | None:
     value = result.yours[0]
-    if isinstance(value, (int, float)) and not 0 <= value <= 1:
+    if isinstance(value, (int, float)) and not 0 <= value <= 1 + TOLERANCE:
         return "a p-value is a probability: it lies between 0 and 1."
     return None
 

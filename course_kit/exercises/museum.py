@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_kit.exercises import wrong_measures
 from course_kit.exercises.bugs import MUSEUM, Specimen
 from course_lib.data.corpus import load_corpus
 from course_lib.metrics.classification import sampling_error
@@ -125,8 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Train all specimens, write their record, and print a line for each and for each wrong
-    measure, which needs no training."""
+    """Train all specimens, write their record, and print a line for each."""
     defaults = asdict(MuseumSpec())
     spec = MuseumSpec(**{name: getattr(options, name) for name in defaults})
     changes = [f"--{name} {value}" for name, value in asdict(spec).items()
@@ -135,5 +133,4 @@ def command(options: argparse.Namespace) -> int:
     write_json(options.output, record)
     for entry in record["specimens"]:
         print(f"{entry['name']:12} {entry['wrong']:60} {_line(entry)}")
-    print(wrong_measures.as_text())
     return 0

@@ -300,13 +300,3 @@ def compare(exhibit: WrongMeasure) -> Comparison:
     """What an exhibit shows: two numbers, and what its check says about the sick function."""
     numbers = (exhibit.example(function) for function in (exhibit.sick, exhibit.healthy))
     return Comparison(*numbers, verdict(exhibit.check, exhibit.sick))
-
-
-def as_text(exhibits: Sequence[WrongMeasure] = WRONG_MEASURES) -> str:
-    """A line for each exhibit: what is wrong, and its wrong number beside the right one."""
-    shown = [(exhibit, compare(exhibit)) for exhibit in exhibits]
-    return "\n".join(
-        f"{exhibit.name:12} {exhibit.wrong:60} {exhibit.number}: {found.sick:.2f}, "
-        f"right {found.healthy:.2f}"
-        for exhibit, found in shown
-    )
