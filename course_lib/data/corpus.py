@@ -19,6 +19,7 @@ from typing import Any
 import datasets
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from tqdm.auto import tqdm
 
 from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
@@ -229,9 +230,10 @@ def _check_counts(card: Card, counts: Counter[tuple[str, int]]) -> None:
 def _in_order(path: Path, split: str) -> datasets.Dataset:
     """The rows of a split by their order key, then label; only these two are in memory."""
     rows = datasets.Dataset.from_file(str(path))
-    splits, keys, labels = (rows.data[name].to_numpy() for name in ("split", "key", "label"))
+    keys, labels = (rows.data[name].to_numpy() for name in ("key", "label"))
     order = np.lexsort((labels, keys))
-    return rows.select_columns(["text", "label"]).select(order[splits[order] == split])
+    of_split = pc.equal(rows.data["split"], split).to_numpy()[order]
+    return rows.select_columns(["text", "label"]).select(order[of_split])
 
 
 def _tokenise(
