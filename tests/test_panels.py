@@ -80,6 +80,7 @@ def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():
     )
     first, second, _ = figure.axes
     assert first.get_position().y0 > second.get_position().y1
+    assert figure.get_figheight() < 4  # its rows are lower, so that a page holds it
     assert [list(line.get_xdata()) for line in first.lines] == [[3, 3]]
     assert first.get_ylim() == second.get_ylim() == (3, 0)  # the first row is on top in both
 
