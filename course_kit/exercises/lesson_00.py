@@ -81,14 +81,10 @@ def _weighed_words(length: int) -> Kinds:
     }
 
 
-ASCENDING = "these are the words with the smallest weights; sort in descending order."
-PLACES = "these are the places of the words, not the words: give words[place] for each."
-
-
 def _about_top(result: CaseResult) -> str | None:
     (words, weights, k), yours = result.case.inputs, result.yours[0]
     if any(isinstance(item, (int, Tensor)) for item in yours):
-        return PLACES
+        return "these are the places of the words, not the words: give words[place] for each."
     if any(isinstance(item, (tuple, list)) for item in yours):
         return "each item of yours is a pair: give the words alone."
     if any(isinstance(item, float) for item in yours):
@@ -97,7 +93,9 @@ def _about_top(result: CaseResult) -> str | None:
     if len(weight_of) < len(words) or not set(yours) <= set(words):
         return None  # a word with two weights, or one that is not among them
     found = [weight_of[word] for word in yours]
-    return ASCENDING if found == sorted(weight_of.values())[:k] else None
+    if found == sorted(weight_of.values())[:k]:
+        return "these are the words with the smallest weights; sort in descending order."
+    return None
 
 
 check_top_words = Checker(

@@ -159,5 +159,4 @@ check_uniform_diagonality = Checker(
          "the largest distance is left out: range(1, m) ends at m − 1, so up to m it is "
          "range(1, m + 1)."),
     ),
-    diagnoses=(),
 )  # fmt: skip
