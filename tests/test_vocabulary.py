@@ -64,7 +64,7 @@ def test_saving_and_loading_gives_the_same_vocabulary(tmp_path_factory, words, o
     path = tmp_path_factory.getbasetemp() / "vocabulary" / "words.txt"
     vocabulary = Vocabulary((*words, odd), folded)
     vocabulary.save(path)
-    assert Vocabulary.load(path, folded) == vocabulary
+    assert Vocabulary.load(path, *[True] * folded) == vocabulary
     assert [file.name for file in path.parent.iterdir()] == ["words.txt"]
 
 
