@@ -218,9 +218,9 @@ def test_pips_own_index_is_asked_unless_it_is_told_another_and_without_pip_none(
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setattr(sources.requests, "get", lambda page, **_: {}[page])
+    monkeypatch.setattr(sources.requests, "get", lambda page, verify, **_: {}[page, verify])
     wanted = Download("a-1.0.whl", requirement="A_b==1.0")
-    with pytest.raises(KeyError, match=r"https://.*/simple/a-b/"):
+    with pytest.raises(KeyError, match=r"https://.*/simple/a-b/', True\)"):
         package_address(wanted, pip_settings())
     monkeypatch.setitem(sys.modules, "pip._internal.models.index", None)
     with pytest.raises(Unavailable, match="pip, which knows the package index, is not installed"):
