@@ -17,8 +17,9 @@ Answer = Callable[[np.ndarray], np.ndarray]
 
 SHUFFLES = 100  # as in Jain and Wallace
 EPSILON = 0.05
-SHIFTS = (1.0, 0.5, 0.25)  # shares of a row's weight that the adversary first moves to one place
-ROUNDS, PROPOSALS = 30, 64
+ROUNDS, PROPOSALS = 15, 64  # of random moves, from each of two starts
+PAIRS, HALVINGS = 8, 8  # edges of a row's simplex that are searched, and how finely
+GROW, SHRINK = 1.5, 0.6  # what a round that finds something, or nothing, does to the next moves
 NUMBERS_AT_ONCE = 1 << 22  # weights in one question: a square attention has many
 
 
@@ -91,63 +92,96 @@ def adversarial_attention(
     """The attention furthest from the given one that a search finds within ``epsilon`` of its
     output (after Jain and Wallace 2019, whose search follows gradients).
 
-    Ours needs none, so it takes any model. The divergence is convex, so it is largest in a corner,
-    where a row has all its weight on one place. First each row in turn is moved towards the places
-    that have the least weight, wholly or in part, as far as the output allows; then shares of
-    weight move between random pairs of places. What is found is a lower bound of the largest
-    divergence. ``ValueError`` for an epsilon outside [0, 1].
+    Ours needs none, so it takes any model. The divergence is convex, so it is largest at the border
+    of what the output allows: with all of a row's weight on one position, or shared by two if the
+    first lowers the output and the second raises it. Each row in turn is tried there. Random moves
+    of weight follow, from the best that was found and from the attention itself; they become larger
+    after a success and smaller after a failure. What is found is a lower bound of the largest
+    divergence. With three positions it came within 0.01 of the optimum in more than 95 % of random
+    cases (in the tests, by a grid). ``ValueError`` for an epsilon outside [0, 1].
     """
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon takes a total variation from 0 to 1, got {epsilon}")
     rows, real_rows = _rows(attention, real)
-    random = np.random.default_rng(seed)
-    shape, output = np.shape(attention), _ask(answer, rows[None], np.shape(attention))
+    random, shape = np.random.default_rng(seed), np.shape(attention)
+    output = _ask(answer, rows[None], shape)
+    label = output.argmax()
 
-    def better(best: Adversary, candidates: np.ndarray) -> Adversary:
-        """The furthest of the candidates whose output is allowed, if further than the best."""
-        distances = jensen_shannon(candidates, rows).sum(-1) / max(1, real_rows.any(-1).sum())
-        further = distances > best.divergence
-        if not further.any():
-            return best
-        candidates, distances = candidates[further], distances[further]
-        changes = total_variation(_ask(answer, candidates, shape), output)
+    def better(best: Adversary, candidates: np.ndarray) -> tuple[Adversary, np.ndarray]:
+        """The furthest of the candidates whose output is allowed, if further than the best; and for
+        each candidate whether the predicted class loses by it."""
+        answers = _ask(answer, candidates, shape)
+        distances = jensen_shannon(candidates, rows).sum(-1) / real_rows.any(-1).sum()
+        changes = total_variation(answers, output)
         distances[changes > epsilon] = -1
-        top = distances.argmax()
-        if distances[top] < 0:
-            return best
-        return Adversary(candidates[top], float(distances[top]), float(changes[top]))
+        top, lower = distances.argmax(), answers[:, label] < output[0, label]
+        if distances[top] > best.divergence:
+            best = Adversary(candidates[top], float(distances[top]), float(changes[top]))
+        return best, lower
 
-    best = Adversary(rows, 0.0, 0.0)
+    origin = best = Adversary(rows, 0.0, 0.0)
     movable = (real_rows.sum(-1) > 1).nonzero()[0]
+    many = min(PROPOSALS, max(2, NUMBERS_AT_ONCE // rows.size))
     for row in movable:
-        best = better(best, _towards_corners(best.attention, row, real_rows[row]))
-    for _ in range(ROUNDS if len(movable) else 0):
-        best = better(best, _between_pairs(best.attention, movable, real_rows, random))
+        corners = _corners(best.attention, row, real_rows[row], many)
+        best, lower = better(best, corners)
+        low, high = _opposite(corners[lower], corners[~lower], rows)
+        for _ in range(HALVINGS if len(low) else 0):
+            middle = (low + high) / 2
+            best, lower = better(best, middle)
+            lower = lower[:, None, None]
+            low, high = np.where(lower, middle, low), np.where(lower, high, middle)
+    found = []
+    for current in (best, origin) if len(movable) else ():
+        step = 1.0
+        for _ in range(ROUNDS):
+            before = current
+            moved = _moved(current.attention, movable, real_rows, step, many, random)
+            current, _ = better(current, moved)
+            step = min(1.0, step * (SHRINK if current is before else GROW))
+        found.append(current)
+    best = max(found, key=lambda one: one.divergence, default=best)
     return best._replace(attention=best.attention.reshape(shape).copy())
 
 
-def _towards_corners(rows: np.ndarray, row: int, real: np.ndarray) -> np.ndarray:
-    """Copies of all rows, in each of which some weight of one row has gone to one place."""
+def _corners(rows: np.ndarray, row: int, real: np.ndarray, most: int) -> np.ndarray:
+    """Copies of all rows ``(m, rows, positions)``, in each of which all weight of one row is on one
+    of the positions that had the least."""
     places = real.nonzero()[0]
-    most = min(PROPOSALS, max(1, NUMBERS_AT_ONCE // rows.size)) // len(SHIFTS)
-    places = places[np.argsort(rows[row, places], kind="stable")][: max(1, most)]
-    candidates = np.repeat(rows[None], len(places) * len(SHIFTS), axis=0)
-    shifts = np.tile(SHIFTS, len(places))
-    candidates[:, row] *= 1 - shifts[:, None]
-    candidates[np.arange(len(candidates)), row, np.repeat(places, len(SHIFTS))] += shifts
-    return candidates
+    places = places[np.argsort(rows[row, places], kind="stable")][:most]
+    corners = np.repeat(rows[None], len(places), axis=0)
+    corners[:, row] = np.eye(rows.shape[1])[places]
+    return corners
 
 
-def _between_pairs(
-    rows: np.ndarray, movable: np.ndarray, real: np.ndarray, random: np.random.Generator
+def _opposite(low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of all pairs, one of ``low`` and one of ``high``, those whose middle is furthest away."""
+    low, high = low[:PAIRS], high[:PAIRS]
+    firsts, seconds = np.repeat(low, len(high), axis=0), np.tile(high, (len(low), 1, 1))
+    distances = jensen_shannon((firsts + seconds) / 2, rows).sum(-1)
+    furthest = np.argsort(-distances, kind="stable")[:PAIRS]
+    return firsts[furthest], seconds[furthest]
+
+
+def _moved(
+    rows: np.ndarray,
+    movable: np.ndarray,
+    real: np.ndarray,
+    step: float,
+    count: int,
+    random: np.random.Generator,
 ) -> np.ndarray:
-    """Copies of all rows, in each of which a share of one place's weight has gone to another."""
-    candidates = np.repeat(rows[None], min(PROPOSALS, max(1, NUMBERS_AT_ONCE // rows.size)), axis=0)
-    for candidate in candidates:
-        row = random.choice(movable)
-        source, target = random.choice(real[row].nonzero()[0], 2, replace=False)
-        weight = candidate[row, source] * random.choice([1.0, random.random()])
-        candidate[row, [source, target]] += [-weight, weight]
+    """Copies of all rows, in each of which one or two positions have given weight to others: all of
+    a share ``step`` of it, or a random part of that."""
+    candidates, every = np.repeat(rows[None], count, axis=0), np.arange(count)
+    for moving in (np.ones(count), random.random(count) < 0.5):
+        row = random.choice(movable, count)
+        keys = np.where(real[row], random.random((count, real.shape[1])), -1)
+        source, target = keys.argsort(-1)[:, -2:].T  # two real positions, whichever drew most
+        share = np.where(random.random(count) < 0.25, 1.0, random.random(count))
+        weight = candidates[every, row, source] * step * share * moving
+        candidates[every, row, source] -= weight
+        candidates[every, row, target] += weight
     return candidates
 
 
