@@ -221,7 +221,7 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     taus, mean = faithfulness.kendall(attention, sizes), found["kendall"]["attention–gradient"]
     assert mean["mean"] == pytest.approx(np.nanmean(taus), abs=1e-4)
     assert mean["deviation"] == pytest.approx(np.nanstd(taus), abs=1e-4)
-    assert report.faithfulness_records() == {name: made}  # no other record was written
+    assert report.study_records("faithfulness") == {name: made}  # no other record was written
 
 
 def test_the_report_reads_the_records(made, changed, name):
@@ -230,7 +230,7 @@ def test_the_report_reads_the_records(made, changed, name):
     assert report.faithfulness_table(records=found).count("\n") == 1 + len(rankings)
     assert report.agreement_table(found).count("\n") == 2
     report.faithfulness_figure(name, found)
-    assert report.interventions_records() == {name: changed}
+    assert report.study_records("interventions") == {name: changed}
     assert report.interventions_table({name: changed}).count("\n") == 2
 
 

@@ -10,6 +10,7 @@ from made_up import cells, made_up
 from sweeping import sweep
 
 from course_kit.research import report
+from course_kit.research.report.frames import COMPARISONS, PAPERS
 from course_lib.data.catalog import CARDS
 from course_lib.explore import explore_values
 from course_lib.metrics import power
@@ -35,7 +36,8 @@ def agt(seed=0, accuracy=0.5, losses=((1.0, 0.5), (1.0, 0.8)), validation=0.5, *
 
 def test_a_network_stands_beside_chance_and_the_better_tfidf():
     records = load_records()
-    (row,) = report.baselines(records, {"sst5": ("agt", "paper")})
+    found = report.baselines(records, {"sst5": ("agt", "paper")})
+    row = found.loc["sst5"]
     train, test = (CARDS["sst5"].sizes[part] for part in ("train", "test"))
     assert row.chance == test[int(np.argmax(train))] / sum(test) < 1 / 5
     group = report.seeds_of(records, "agt", "paper", "sst5")
@@ -43,23 +45,26 @@ def test_a_network_stands_beside_chance_and_the_better_tfidf():
     assert row.error == pytest.approx(sampling_error(row.accuracy, 2210))
     simple = [report.seeds_of(records, *s, "sst5")[0] for s in report.SIMPLE.values()]
     assert row.counted == max(r["test"]["accuracy"] for r in simple)
-    assert cells(report.baselines_table([row]), "| sst5 |")[:2] == [
+    assert cells(report.baselines_table(found), "| sst5 |")[:2] == [
         f"{row.chance:.1%}", f"{row.counted:.1%}"
     ]  # fmt: skip
 
 
 def test_movements_hold_points_by_the_one_setting_that_changed_and_the_seed_first():
+    """Presets count by their settings; runs on other texts answer another question."""
+    by_change = {"text.max_sentences": 7, "text.max_words": 30}
     runs = [agt(), agt(1, validation=0.52), agt(validation=0.6, changes={"model.hidden": 9}),
-            agt(1, validation=0.4, changes={"model.layers": 3}), agt(limit=9)]  # fmt: skip
+            agt(1, validation=0.4, changes={"model.layers": 3}), agt(limit=9), agt(content="other"),
+            made_up("han", "imdb", "long", changes=by_change),
+            made_up("han", "imdb", "report", seed=1, validation=0.9)]  # fmt: skip
     moved = report.movements(runs)
-    assert list(moved) == ["seed", "model.layers", "model.hidden"]
-    assert [*moved.values()] == [pytest.approx([p]) for p in (2.0, 12.0, 10.0)]
+    expected = {"seed": [2.0, 40.0], "model.layers": [12.0], "model.hidden": [10.0]}
+    assert list(moved) == list(expected)
     (axis,) = report.movements_figure(moved, 3.0, "title").axes
     rows = [label.get_text() for label in axis.get_yticklabels()]
-    assert rows == ["seed (1)", "model.layers (1)", "model.hidden (1)"]
-    assert [line.get_xdata().tolist() for line in axis.lines] == [
-        pytest.approx([points]) for points in (2.0, 12.0, 10.0)
-    ]
+    assert rows == ["seed (2)", "model.layers (1)", "model.hidden (1)"]
+    for points, line in zip(expected.values(), axis.lines, strict=True):
+        assert line.get_xdata().tolist() == pytest.approx(points)
 
 
 def test_two_errors_are_those_of_the_seeds_and_of_the_test_texts():
@@ -116,7 +121,7 @@ def test_a_waterfall_goes_on_where_the_last_change_ended_and_ends_before_what_is
     steps = [{"system": "agt", "dataset": "sst5", "preset": "paper", "seed": n} for n in range(5)]
     chains = {"A": dict(zip(("first", "more", "less"), steps)),
               "B": {"first": steps[3], "missing": steps[4], "run": steps[0]}}  # fmt: skip
-    monkeypatch.setitem(report.differences.COMPARISONS, "chains", chains)
+    monkeypatch.setitem(COMPARISONS, "chains", chains)
     runs = [agt(n, validation=share) for n, share in enumerate((0.5, 0.75, 0.7, 0.9))]
     for run in runs:
         run["best_epoch"] = 1
@@ -164,44 +169,11 @@ def test_the_band_is_a_mean_over_seeds_by_the_number_of_training_texts():
     assert points[1000] == pytest.approx(expected)
 
 
-def test_the_band_of_an_extension_is_drawn_a_head_each_counting_once():
-    long = {"text.max_tokens": 256, "training.epochs": 40, "training.patience": 10}
-
-    def run(system, attention, **changes):
-        return made_up(system, "imdb", "base", limit=1250, changes=long | changes,
-                       attention=dict.fromkeys(("trained", "untrained"), attention))  # fmt: skip
-
-    heads = {"head 1 diagonality 3": 0.3, "head 2 diagonality 3": 0.1}
-    plain = run("sanet", {"diagonality 3": 0.05, "uniform diagonality 3": 0.04})
-    two = run("near_sanet", heads, **{"model.heads": 2})
-    assert cells(report.band_table([plain, two]), "| IMDb, 1,000 reviews") == [
-        "4.0", "5.0 (5.0)", "–", "30.0 (30.0), 10.0 (10.0)"
-    ]  # fmt: skip
-    (axis,) = report.band_figure([plain, two]).axes
-    lines = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
-    assert lines["trained"] == lines["untrained"] == [[1000, 5]]
-    assert lines["two heads, mean"] == [[1000, 20]] and not lines["distances up to 5"]
-
-
-def test_halting_has_a_line_for_texts_with_and_without_a_negator():
-    def mean(value):
-        return {"mean": value, "low": value - 0.1, "high": value + 0.2}
-
-    quarters = [
-        {"longest": longest, "without": mean(1.5), "with": mean(taken)}
-        for longest, taken in ((10, 1.6), (20, 1.8), (40, 2.5))
-    ]
-    (axes,) = report.halting_figure({"steps": {"by_length": quarters}}).axes
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1–10", "11–20", "21–40"]
-    lines = {c.get_label(): list(c.lines[0].get_ydata()) for c in axes.containers}
-    assert lines == {"without a negator": [1.5] * 3, "with a negator": [1.6, 1.8, 2.5]}
-
-
 def test_a_length_that_uniform_attention_implies_gives_the_papers_diagonality():
     lengths = report.implied_lengths()
     assert list(lengths) == list(report.ZHANG)
     for dataset, implied in lengths.items():
-        papers = report.PAPERS["sanet_attention"][dataset][1:]
+        papers = PAPERS["sanet_attention"][dataset][1:]
         for b, (length, percent) in enumerate(zip(implied, papers, strict=True), start=1):
             around = torch.tensor([length + 1, length - 1])
             far, near = (100 * uniform_diagonality(around, b)).tolist()
@@ -218,7 +190,11 @@ def test_a_figure_of_a_sanity_check_has_a_dot_for_every_seed_trained_and_untrain
         for name, before in (("share", 0.1), ("held", None))
     ]  # fmt: skip
     figure = report.sanity_figure(
-        "c", {"two": "II", "one": "I"}, ("held", "share"), "T", [{"lines": lines}] * 3
+        "c",
+        {"two": "II", "one": "I"},
+        ("held", "share"),
+        "T",
+        {seed: {"lines": lines} for seed in "abc"},
     )
     held, share = figure.axes
     assert [axis.get_title() for axis in (held, share)] == ["held", "share"]

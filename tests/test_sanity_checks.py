@@ -13,10 +13,10 @@ import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from course_kit.research.report import sanity_figures, sanity_records, sanity_table
+from course_kit.research.report import sanity_figures, sanity_table, study_records
 from course_kit.research.sanity_checks import ControlSpec, train_check, word_by_word
 from course_kit.research.sanity_checks import instruments as shows
-from course_kit.research.sanity_checks.sanity_record import PENALTY, PLANTED, RECORDS
+from course_kit.research.sanity_checks.sanity_record import PENALTY, PLANTED
 from course_kit.research.sanity_checks.synthetic import (
     FAR,
     FILLERS,
@@ -286,12 +286,16 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
     assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(SYNTHETIC_TASKS)
     finished = {key for key in sanity_figures() if key[0].startswith("halting")}
-    assert sanity_figures([made]).keys() == sanity_figures().keys() - finished
+    assert sanity_figures({"made": made}).keys() == sanity_figures().keys() - finished
     assert "step cosine" in capsys.readouterr().out
-    assert sanity_table("order", [made]).splitlines()[2].startswith("| order | AGT | accuracy |")
+    assert (
+        sanity_table("order", {"made": made})
+        .splitlines()[2]
+        .startswith("| order | AGT | accuracy |")
+    )
 
 
 def test_the_committed_records_are_of_three_seeds_and_clean_commits():
-    records = sanity_records(RECORDS)
+    records = study_records("sanity_checks").values()
     assert [made["spec"] for made in records] == [vars(ControlSpec(seed=seed)) for seed in range(3)]
     assert not any("dirty" in made["environment"]["commit"] for made in records)

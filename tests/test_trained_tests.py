@@ -22,7 +22,6 @@ from course_kit.research.trained_tests.training_setup import masked, setup_of
 from course_kit.research.trained_tests.word_mlp import attention_of, uniform
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, objectives
-from course_lib.files import REPOSITORY
 from course_lib.metrics.invariants import check_padding
 from course_lib.models.bilstm import BiLSTMOutput
 from course_lib.models.layers import masked_softmax
@@ -269,7 +268,7 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tin
             assert shown["mean"] == pytest.approx(values.mean(), abs=1e-4)
             np.testing.assert_allclose(shown["by_seed"], values.mean(1), atol=1e-4)
             assert shown["low"] <= shown["mean"] <= shown["high"] and shown["counted"] == 40
-    assert report.trained_records()["adversary-planted"] == made
+    assert report.study_records("faithfulness/trained")["adversary-planted"] == made
     assert report.trained_table("adversary").count("\n") == 1 + len(made["lines"])
     report.adversary_figure("planted")
 
@@ -302,7 +301,7 @@ def test_what_cannot_be_done_is_one_sentence(arguments, says, capsys):
 
 
 def test_the_committed_records_are_of_commits_and_can_be_drawn():
-    found = report.trained_records(REPOSITORY / "results/faithfulness/trained")
+    found = report.study_records("faithfulness/trained")
     assert {record["test"] for record in found.values()} == {*TESTS, "avoidance", "randomisation"}
     for stem, record in found.items():
         assert stem == f"{record['test']}-{record['on']}" and record["seeds"] == [0, 1, 2]

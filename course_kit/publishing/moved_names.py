@@ -46,6 +46,9 @@ WORDS = (
     ("layered.weight_histograms(", "figures.weight_histograms("),
     ("figures.histograms(panels, ", 'views.histograms(panels, 40, "gate", "", '),
     ("faithfulness.attention.", "faithfulness.word_attention."),
+    ("report.faithfulness_records()", 'report.study_records("faithfulness")'),
+    ("report.interventions_records()", 'report.study_records("interventions")'),
+    ("report.sanity_records()", "report.study_records('sanity_checks')"),
 )
 # packages that were in course_lib: a copy goes on calling them by these names
 PACKAGES = {

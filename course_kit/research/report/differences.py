@@ -4,111 +4,72 @@ ranked only if the interval of their difference excludes 0."""
 import math
 import statistics
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from course_kit.research.report.frames import (
-    COMPARISONS,
-    MODELS,
-    NAMES,
-    PAIRS,
-    PAPERS,
-    ZHANG,
-    Group,
-    Records,
-    accuracy_of,
-    made_from,
-    mean_std,
-    planned,
-    runs_of,
-    seeds_of,
-    shown,
-    tidy,
-    to_markdown,
-    vector_size,
-    with_film_vectors,
-    without_film_vectors,
-)
+from course_kit.research.grid.groups import read_grid
+from course_kit.research.report import frames
+from course_kit.research.report.frames import Group, Record, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.classification import sampling_error
 from course_lib.metrics.statistics import LEVEL, mcnemar, paired_bootstrap
 from course_lib.runs.predictions import ItemPredictions
 from course_lib.runs.records import kept_accuracy, predictions_of
+from course_lib.runs.settings import ATTENTION_WEIGHTS, in_words
 from course_lib.runs.spec import RunSpec
 
 STANDARD_ERRORS = 2.0  # on either side: an interval of about 95 %
-MEAN = "mean of word vectors, AGT's classifier"
 REPORT = "HAN, 7 × 30"  # the IMDb report does not say which texts its accuracy is of
 # Accuracies in %, by model and dataset, from the papers whose models we train too.
 PAPER_ACCURACIES: dict[str, dict[str, float]] = {
-    REPORT: {"imdb": 100 * PAPERS["imdb_report"]["accuracy"]},
+    REPORT: {"imdb": 100 * frames.PAPERS["imdb_report"]["accuracy"]},
     **{
-        model: {data: 100 - e for data, e in zip(ZHANG, errors, strict=True) if e is not None}
-        for model, errors in PAPERS["sanet_errors"]["rows"].items()
-        if model in MODELS
+        model: {data: 100 - error for data, error in zip(frames.ZHANG, errors) if error is not None}
+        for model, errors in frames.PAPERS["sanet_errors"]["rows"].items()
+        if model in frames.MODELS
     },
-    **{model: row for model, row in PAPERS["treebank_accuracies"].items() if model in MODELS},
+    **{
+        model: row
+        for model, row in frames.PAPERS["treebank_accuracies"].items()
+        if model in frames.MODELS
+    },
 }
-CONTRASTS = COMPARISONS["contrasts"]
-
-
-class Paired(NamedTuple):
-    """A paired comparison of two accuracies in [0, 1]: the bounds of a 95 % interval of their
-    difference, and the p-value of McNemar's test, None if one side has several seeds."""
-
-    low: float
-    high: float
-    p: float | None
-
-    def __str__(self) -> str:
-        """Which test it is, in words."""
-        if self.p is None:
-            return "paired, bootstrap over texts and seeds"
-        return "paired, McNemar p " + (f"= {self.p:.3f}" if self.p >= 0.001 else "< 0.001")
+CONTRASTS, FILM_CONTRASTS = (frames.COMPARISONS[k] for k in ("contrasts", "film_contrasts"))
+EXTENSIONS = frames.COMPARISONS["extensions"]
+GLOVE = ", GloVe's vectors alone"  # ends the name of a network compared with itself on film vectors
+SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
 
 
 class Difference(NamedTuple):
-    """The difference of two shares in [0, 1].
+    """The difference of two shares in [0, 1], and the bounds of its interval of about 95 %.
 
-    ``error`` is its standard error if each side had read a test set of its own; ``paired`` the
-    comparison text by text, where both sides kept their predictions of the same texts, which then
-    decides. ``one_seed`` if one side has a single seed, so that the spread over seeds is missing.
+    ``test`` says how they were found: ``"unpaired"``, as if each side had read a test set of its
+    own, or which paired test. ``p`` is that of McNemar's test; None if a side has several seeds.
+    ``one_seed`` if one side has a single seed, so that the deviation over seeds is missing.
     """
 
     value: float
-    error: float
+    low: float
+    high: float
+    test: str
     one_seed: bool
-    paired: Paired | None = None
+    p: float | None = None
 
     def __str__(self) -> str:
         """Percentage points, and half of the interval, or both bounds of a paired one."""
-        if self.paired:
-            low, high = self.interval
-            return f"{100 * self.value:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-        return f"{100 * self.value:+.1f} ± {100 * STANDARD_ERRORS * self.error:.1f}"
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The bounds of an interval of about 95 %."""
-        if self.paired:
-            return self.paired.low, self.paired.high
-        half = STANDARD_ERRORS * self.error
-        return self.value - half, self.value + half
-
-    @property
-    def test(self) -> str:
-        """Which test the reading rests on: ``"unpaired"``, or which paired one."""
-        return str(self.paired or "unpaired")
+        if self.test == "unpaired":
+            return f"{100 * self.value:+.1f} ± {100 * (self.high - self.low) / 2:.1f}"
+        return f"{100 * self.value:+.1f} [{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
 
     @property
     def reading(self) -> str:
         """``"better"``, ``"worse"``, or ``"not told apart"`` if the interval contains 0 or
         McNemar's p-value, where there is one, is at least 0.05."""
-        low, high = self.interval
-        by_chance = self.paired and self.paired.p is not None and self.paired.p >= LEVEL
-        if low <= 0 <= high or by_chance:
+        if self.low <= 0 <= self.high or (self.p is not None and self.p >= LEVEL):
             return "not told apart"
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
@@ -120,55 +81,56 @@ def difference(ours: Group, other: Group | tuple[float, int]) -> Difference:
     the error assumes independent test sets. Ours share one test set, where models tend to fail on
     the same texts, so the true error is smaller and ``"not told apart"`` appears too often.
     """
+    value, one_seed = statistics.mean(map(frames.accuracy_of, ours)), _lacks_seeds(ours)
     if isinstance(other, tuple):
-        share, error, one_seed, pair = other[0], sampling_error(*other), False, None
-    else:
-        share, error = statistics.mean(map(accuracy_of, other)), error_of_mean(other)
-        one_seed, pair = _lacks_seeds(other), _paired(ours, other)
-    value = statistics.mean(map(accuracy_of, ours)) - share
-    error = math.hypot(error_of_mean(ours), error)
-    return Difference(value, error, one_seed or _lacks_seeds(ours), pair)
+        return _unpaired(value - other[0], _error(ours), sampling_error(*other), one_seed)
+    value -= statistics.mean(map(frames.accuracy_of, other))
+    one_seed = one_seed or _lacks_seeds(other)
+    kept = [predictions_of(record) for record in (*ours, *other)]
+    found = [run for run in kept if isinstance(run, ItemPredictions)]
+    if len(found) < len(kept) or len({run.items for run in found}) > 1:
+        return _unpaired(value, _error(ours), _error(other), one_seed)
+    right = np.stack([run.right for run in found])
+    first, second = right[: len(ours)], right[len(ours) :]
+    p, test = None, "paired, bootstrap over texts and seeds"
+    if len(first) == len(second) == 1:
+        p = mcnemar(first[0], second[0])
+        test = "paired, McNemar p " + (f"= {p:.3f}" if p >= 0.001 else "< 0.001")
+    return Difference(value, *paired_bootstrap(first, second), test, one_seed, p)
 
 
 def validation_difference(ours: Group, other: Group) -> Difference:
     """The difference of the accuracies of kept epochs, as of samples drawn apart."""
     mine, others = (statistics.mean(map(kept_accuracy, group)) for group in (ours, other))
     texts = other[0]["sizes"]["validation"]
-    error = math.hypot(*(sampling_error(share, texts) for share in (mine, others)))
-    return Difference(mine - others, error, len(ours) == 1)
+    errors = (sampling_error(share, texts) for share in (mine, others))
+    return _unpaired(mine - others, *errors, len(ours) == 1)
 
 
-def error_of_mean(group: Group) -> float:
+def _unpaired(value: float, error: float, other: float, one_seed: bool) -> Difference:
+    half = STANDARD_ERRORS * math.hypot(error, other)
+    return Difference(value, value - half, value + half, "unpaired", one_seed)
+
+
+def _error(group: Group) -> float:
     """Standard error of a mean test accuracy over seeds, from the sampling of the test set and from
     the seeds. For a single seed the second part is unknown and left out."""
-    shares = [accuracy_of(record) for record in group]
+    shares = [frames.accuracy_of(record) for record in group]
     documents = sampling_error(statistics.mean(shares), group[0]["sizes"]["test"])
     seeds = statistics.stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
     return math.hypot(documents, seeds)
-
-
-def _paired(ours: Group, other: Group) -> Paired | None:
-    """The comparison of runs that all kept their predictions of the same test texts, else None."""
-    kept = [predictions_of(record) for record in (*ours, *other)]
-    found = [run for run in kept if isinstance(run, ItemPredictions)]
-    if len(found) < len(kept) or len({run.items for run in found}) > 1:
-        return None
-    right = np.stack([run.right for run in found])
-    first, second = right[: len(ours)], right[len(ours) :]
-    p = mcnemar(first[0], second[0]) if len(first) == len(second) == 1 else None
-    return Paired(*paired_bootstrap(first, second), p)
 
 
 def _lacks_seeds(group: Group) -> bool:
     return len(group) == 1 and group[0]["spec"]["system"] != "tfidf"  # whose fit is not random
 
 
-def gap_to_paper(group: Group, model: str, dataset: str) -> Difference | None:
-    """The runs' mean accuracy minus the paper's of a model; None without the one or the other."""
-    paper = PAPER_ACCURACIES.get(model, {}).get(dataset)
-    if not group or paper is None:
-        return None
-    return difference(group, (paper / 100, sum(CARDS[dataset].sizes["test"])))
+def _judged(gap: Difference | None) -> list[str | None]:
+    """The cells of a difference: itself, which test it rests on, and its reading."""
+    return [str(gap), gap.test, gap.reading] if gap else [None, None, "not run"]
+
+
+# Beside the papers
 
 
 def paper_cell(model: str, dataset: str) -> str | None:
@@ -177,9 +139,12 @@ def paper_cell(model: str, dataset: str) -> str | None:
     return share and f"{share:.4g}" + " (split not named)" * (model == REPORT)
 
 
-def judged(gap: Difference | None) -> list[str | None]:
-    """The cells of a difference: itself, which test it rests on, and its reading."""
-    return [str(gap), gap.test, gap.reading] if gap else [None, None, "not run"]
+def _gap_to_paper(group: Group, model: str, dataset: str) -> Difference | None:
+    """The runs' mean accuracy minus the paper's of a model; None without the one or the other."""
+    paper = PAPER_ACCURACIES.get(model, {}).get(dataset)
+    if not group or paper is None:
+        return None
+    return difference(group, (paper / 100, sum(CARDS[dataset].sizes["test"])))
 
 
 def papers_table(records: Records = None, models: Iterable[str] = tuple(PAPER_ACCURACIES)) -> str:
@@ -187,74 +152,20 @@ def papers_table(records: Records = None, models: Iterable[str] = tuple(PAPER_AC
     markdown table; "–" where a run is missing."""
     frame, rows = tidy(records), []
     for model, dataset in ((name, data) for name in models for data in PAPER_ACCURACIES[name]):
-        group = runs_of(frame, model, dataset)
-        ours = ", ".join(filter(None, [shown(group), *map(vector_size, group[:1])])) or None
-        gap = judged(gap_to_paper(group, model, dataset))
-        rows.append([NAMES[dataset], model, paper_cell(model, dataset), ours, *gap])
+        group = frames.runs_of(frame, model, dataset)
+        ours = ", ".join(filter(None, [shown(group), *map(frames.vector_size, group[:1])])) or None
+        gap = _judged(_gap_to_paper(group, model, dataset))
+        rows.append([frames.NAMES[dataset], model, paper_cell(model, dataset), ours, *gap])
     heads = ["dataset", "model", "paper", "ours", "difference", "test", "ours is"]
     return to_markdown(heads, rows, "llrrrll")
-
-
-def contrasts_table(
-    records: Records = None, contrasts: Iterable[tuple[str, str, str]] = CONTRASTS
-) -> str:
-    """Differences in test accuracy between two models of ours, in points with their intervals, and
-    which test each reading rests on."""
-    frame = tidy(records)
-    rows = [
-        _contrast(data, *((model, runs_of(frame, model, data)) for model in models))
-        for data, *models in contrasts
-    ]
-    return _contrasts(rows, "first")
-
-
-def film_contrasts_table(records: Records = None) -> str:
-    """As ``contrasts_table``, of networks with film vectors; then a mean of film vectors against
-    the same with GloVe's alone, all else being equal."""
-    frame = tidy(records)
-
-    def film(model: str, dataset: str) -> tuple[str, Group]:
-        if model == PAIRS:
-            return model, runs_of(frame, model, dataset)
-        return model, with_film_vectors(frame, *MODELS[model][:2], dataset)
-
-    contrasts = COMPARISONS["film_contrasts"]
-    rows = [_contrast(data, *(film(name, data) for name in pair)) for data, *pair in contrasts]
-    glove = without_film_vectors(frame, *MODELS[MEAN][:2], "sst5")
-    rows.append(_contrast("sst5", film(MEAN, "sst5"), (f"{MEAN}, GloVe's vectors alone", glove)))
-    return _contrasts(rows, "first, with film vectors")
-
-
-def _contrasts(rows: list[list[str | None]], first: str) -> str:
-    heads = ["dataset", first, "second", "first − second", "test", "the first is"]
-    return to_markdown(heads, rows, "lllrll")
-
-
-def _contrast(dataset: str, *sides: tuple[str, Group]) -> list[str | None]:
-    names = [f"{name} {made_from(group)}" if group else name for name, group in sides]
-    groups = [group for _, group in sides]
-    return [NAMES[dataset], *names, *judged(difference(*groups) if all(groups) else None)]
-
-
-def pairs_table(pairs: Mapping[str, tuple[Group, Group]]) -> str:
-    """Named pairs of groups of runs, their test accuracies in % with the number of runs, and the
-    first minus the second in points with its interval, as a markdown table."""
-    rows = []
-    for name, pair in pairs.items():
-        cells = [f"{mean_std(list(map(accuracy_of, g)), 100)} ({len(g)})" for g in pair]
-        gap = difference(*pair)
-        rows.append([name, *cells, gap, gap.reading])
-    return to_markdown(
-        ["first − second", "first", "second", "points", "the first is"], rows, "lrrrl"
-    )
 
 
 def recorded_chains(records: Records = None) -> dict[str, dict[str, float]]:
     """The chains of changes with the validation accuracies of their kept epochs, as far as each is
     recorded."""
     frame, chains = tidy(records), {}
-    for title, steps in COMPARISONS["chains"].items():
-        found = planned(frame, (RunSpec(**step) for step in steps.values()))
+    for title, steps in frames.COMPARISONS["chains"].items():
+        found = frames.planned(frame, (RunSpec(**step) for step in steps.values()))
         done = found.index(None) if None in found else len(found)
         if done:
             chains[title] = dict(zip(steps, map(kept_accuracy, found[:done]), strict=False))
@@ -265,26 +176,178 @@ def gaps_table(records: Records = None) -> str:
     """The test accuracies in % of networks at first and now as a markdown table, what is still
     missing to the paper's, and the step that brought most on the validation texts; "–" where a run
     is missing, or the paper names no figure."""
-    frame = tidy(records)
-    chains, rows = recorded_chains(frame), []
-    for model, dataset, preset, chain in COMPARISONS["gaps"]:
-        before, now = runs_of(frame, model, dataset), film_runs(frame, model, preset, dataset)
-        cells = [NAMES[dataset], paper_cell(model, dataset), shown(before), shown(now)]
-        cells.append(difference(now, before) if now and before else None)
-        cells += [gap_to_paper(now, model, dataset), _largest_step(chains.get(chain, {}))]
-        rows.append([model, *cells])
+    frame, rows = tidy(records), []
+    chains = recorded_chains(frame)
+    for model, dataset, preset, chain in frames.COMPARISONS["gaps"]:
+        before = frames.runs_of(frame, model, dataset)
+        now = frames.film_runs(frame, model, preset, dataset)
+        gap = difference(now, before) if now and before else None
+        steps = pairwise(chains.get(chain, {}).items())
+        gains = {words: 100 * (after - first) for (_, first), (words, after) in steps}
+        best = max(gains, key=gains.__getitem__, default=None)
+        step = best and f"{best}: {gains[best]:+.1f}"
+        accuracies = [paper_cell(model, dataset), shown(before), shown(now)]
+        to_paper = _gap_to_paper(now, model, dataset)
+        rows.append([model, frames.NAMES[dataset], *accuracies, gap, to_paper, step])
     heads = ["network", "dataset", "paper", "first record", "now", "now − first", "now − paper",
              "the step that brought most, on validation"]  # fmt: skip
     return to_markdown(heads, rows, "llrrrrrl")
 
 
-def film_runs(records: Records, model: str, preset: str, dataset: str) -> Group:
-    """A model's runs with film vectors; the preset ``compact`` reads them by itself."""
-    find = seeds_of if preset == "compact" else with_film_vectors
-    return find(records, MODELS[model][0], preset, dataset)
+# Ours beside ours
 
 
-def _largest_step(chain: dict[str, float]) -> str | None:
-    gains = {words: 100 * (b - a) for (_, a), (words, b) in pairwise(chain.items())}
-    best = max(gains, key=gains.__getitem__, default=None)
-    return best and f"{best}: {gains[best]:+.1f}"
+def contrasts_table(
+    records: Records = None,
+    contrasts: Iterable[tuple[str, str, str]] | None = None,
+    film: bool = False,
+) -> str:
+    """Differences in test accuracy between two models of ours, in points with their intervals, and
+    which test each reading rests on; with ``film``, of networks that read film vectors, and last a
+    mean of film vectors against the same with GloVe's alone, all else being equal."""
+    frame, rows = tidy(records), []
+    for dataset, *models in contrasts or (FILM_CONTRASTS if film else CONTRASTS):
+        groups = [_runs(frame, model, dataset, film) for model in models]
+        names = [f"{model} {frames.made_from(group)}" if group else model
+                 for model, group in zip(models, groups, strict=True)]  # fmt: skip
+        gap = difference(*groups) if all(groups) else None
+        rows.append([frames.NAMES[dataset], *names, *_judged(gap)])
+    first = "first, with film vectors" if film else "first"
+    heads = ["dataset", first, "second", "first − second", "test", "the first is"]
+    return to_markdown(heads, rows, "lllrll")
+
+
+def _runs(records: Records, model: str, dataset: str, film: bool) -> Group:
+    if not film or model == frames.PAIRS:
+        return frames.runs_of(records, model, dataset)
+    find = frames.without_film_vectors if model.endswith(GLOVE) else frames.with_film_vectors
+    return find(records, *frames.MODELS[model.removesuffix(GLOVE)][:2], dataset)
+
+
+def pairs_table(pairs: Mapping[str, tuple[Group, Group]]) -> str:
+    """Named pairs of groups of runs, their test accuracies in % with the number of runs, and the
+    first minus the second in points with its interval, as a markdown table."""
+    rows = []
+    for name, pair in pairs.items():
+        gap = difference(*pair)
+        rows.append([name, *(f"{frames.percent(g)} ({len(g)})" for g in pair), gap, gap.reading])
+    heads = ["first − second", "first", "second", "points", "the first is"]
+    return to_markdown(heads, rows, "lrrrl")
+
+
+def compact_table(records: Records = None) -> str:
+    """The runs of the small networks over the committed vectors, whose weights are committed, as a
+    markdown table: accuracy in % on validation and test texts, and the difference to TF-IDF of
+    words and word pairs on the same test texts; "–" where a run is missing. Below it the caveat of
+    validation accuracies."""
+    frame, specs, rows = tidy(records), read_grid()["compact"], []
+    found = frames.planned(frame, specs)
+    for spec, record in zip(specs, found, strict=True):
+        group, simple = (
+            [record] if record else [],
+            frames.runs_of(frame, frames.PAIRS, spec.dataset),
+        )
+        gap = _judged(difference(group, simple) if group and simple else None)
+        network = [SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
+        rows.append([*network, frames.percent(group, kept_accuracy), shown(group), *gap])
+    heads = ["network", "dataset", "validation, kept epoch", "test", "− TF-IDF",
+             "test of the difference", "it is"]  # fmt: skip
+    below = frames.caveats([record for record in found if record])
+    return f"{to_markdown(heads, rows, 'llrrrll')}\n\n{below}"
+
+
+def extensions_table(records: Records = None) -> str:
+    """Accuracies in % before and after each change as a markdown table, over the seeds that both
+    have, with ``difference``'s interval and reading.
+
+    Where the changed runs left the test texts unread, the accuracies are those of the validation
+    texts, which chose the epochs.
+    """
+    frame, rows = tidy(records), []
+    for one in EXTENSIONS:
+        sides = [frames.by_seed(frame, RunSpec(**one[side])) for side in ("before", "changed")]
+        before, after = _of_the_same_seeds(*sides)
+        share, compare, test = kept_accuracy, validation_difference, "validation"
+        if all("test" in record for record in (*before, *after)):
+            share, compare, test = frames.accuracy_of, difference, None
+        gap = compare(after, before) if after else None
+        cells = [one["network"], one["change"], frames.NAMES[one["changed"]["dataset"]]]
+        cells += [frames.percent(before, share), frames.percent(after, share)]
+        cells += [f"{gap} ({test or gap.test})", gap.reading] if gap else [None, "not run"]
+        rows.append(cells)
+    heads = ["network", "change", "dataset", "before", "after", "difference", "reading"]
+    return to_markdown(heads, rows, "lllrrl")
+
+
+def _of_the_same_seeds(first: dict[int, Record], second: dict[int, Record]) -> tuple[Group, Group]:
+    both = sorted(first.keys() & second.keys())
+    return [first[seed] for seed in both], [second[seed] for seed in both]
+
+
+# The attention ablation: what a network loses whose attention is kept uniform or untrained
+
+
+def ablation_table(
+    records: Records = None, group: str = "attention_ablation", system: str | None = None
+) -> str:
+    """Test accuracies in % with learned attention weights and with those that the grid's ``group``
+    plans, uniform or untrained, as a markdown table, one row for each network and dataset of the
+    group, or of one ``system`` of it.
+
+    An ablated run is compared with the run that has its settings, its seed and its data, and
+    differs only in the attention; both start from the same other weights and read the same
+    batches. The learned attention is "used" if ``difference`` calls its accuracy better than that
+    of every ablation; else the row names the one from which it is not told apart, or than which it
+    is worse. "–" where a run is missing.
+    """
+    frame = tidy(records)
+    tested, trainings = frame[frame.accuracy.notna()], {}
+    specs = [spec for spec in read_grid()[group] if system in (None, spec.system)]
+    for spec in specs:
+        trainings.setdefault(frames.group_of(_with_weights(spec, "learned")), []).append(spec)
+    planned = {spec.overrides[frames.WEIGHTS] for spec in specs}
+    names = [weights for weights in ATTENTION_WEIGHTS if weights in planned]
+    heads = ["network", "dataset", "learned", *names, *(f"learned − {name}" for name in names),
+             "the learned attention is"]  # fmt: skip
+    rows = [_ablation(tested, of_one, names) for of_one in trainings.values()]
+    return to_markdown(heads, rows, "llr" + "r" * len(names) + "l")
+
+
+def _with_weights(spec: RunSpec, weights: str) -> RunSpec:
+    return replace(spec, overrides=spec.overrides | {frames.WEIGHTS: weights})
+
+
+def _ablation(tested: pd.DataFrame, specs: list[RunSpec], names: list[str]) -> list[Any]:
+    """The row of one training, whose ablations the grid plans as ``specs``."""
+    spec = specs[0]
+    frame = tested[tested.seed.isin({spec.seed for spec in specs})]
+    learned = frames.by_seed(frame, _with_weights(spec, "learned"))
+    accuracies, gaps = [shown(list(learned.values()))], {}
+    for name in names:
+        runs = frames.by_seed(frame, _with_weights(spec, name))
+        runs = {s: run for s, run in runs.items() if _content(learned.get(s, run)) == _content(run)}
+        accuracies.append(shown(list(runs.values())))
+        full, ablated = _of_the_same_seeds(learned, runs)
+        gaps[name] = difference(full, ablated) if full else None
+    others = [
+        in_words(name, value) for name, value in spec.overrides.items() if name != frames.WEIGHTS
+    ]
+    network = ", ".join([SYSTEM_NAMES[spec.system], spec.preset, *others])
+    told = [gap and f"{gap} ({gap.test})" for gap in gaps.values()]
+    return [network, frames.title_of(spec.dataset), *accuracies, *told, _reading(gaps)]
+
+
+def _content(record: Record) -> str:
+    return record["data"]["content"]
+
+
+def _reading(gaps: dict[str, Difference | None]) -> str:
+    """What the differences to all ablations say together."""
+    if None in gaps.values():
+        return "not run"
+    found = {}
+    for reading, words in (("worse", "worse than"), ("not told apart", "not told apart from")):
+        if names := [name for name, gap in gaps.items() if gap.reading.startswith(reading)]:
+            found[reading] = f"{words} {' and '.join(names)}"
+    one_seed = (not found or "worse" in found) and any(gap.one_seed for gap in gaps.values())
+    return (", ".join(found.values()) or "used") + ", of one seed" * one_seed

@@ -1,47 +1,43 @@
-"""The figures of recorded runs, and the numbers behind them."""
+"""The figures of recorded runs and studies, and the numbers behind them."""
 
+import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from statistics import fmean, mean, variance
+from itertools import combinations
+from statistics import fmean, variance
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from course_kit.research.faithfulness.erasure_record import MEASURES, RANDOM, REMOVALS
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION
+from course_kit.research.report import frames
 from course_kit.research.report.differences import recorded_chains
-from course_kit.research.report.frames import (
-    HOW_LONG,
-    PAPERS,
-    SIMPLE,
-    ZHANG,
-    Group,
-    Record,
-    Records,
-    accuracy_of,
-    largest_group,
-    runs_of,
-    seeds_of,
-    single_factor_pairs,
-    tidy,
-    to_markdown,
-    with_film_vectors,
-    with_other_vectors,
-)
-from course_kit.research.report.tables import words_per_text
+from course_kit.research.report.faithfulness import ranked, sanity_figures
+from course_kit.research.report.frames import ByName, Group, Record, Records, bounds, tidy
+from course_kit.research.report.tables import Groups, words_per_text
+from course_kit.research.trained_tests import protocols
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
 from course_lib.metrics.classification import sampling_error
 from course_lib.metrics.statistics import LEVEL
 from course_lib.runs.records import kept_accuracy
+from course_lib.runs.settings import flat_settings
 from course_lib.views import plots
 from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND
+from course_lib.views.panels import dot_panels, grid, legend
 
 OTHER_TEXTS = ("dataset", "limit")  # runs that differ in these answer another question
 EXPERIMENTS = 4000  # simulated ones in a histogram
 RULES = {"above 0.95": "", "above the median": "relaxed "}  # of AGT's selection
+PANELS = ("validation accuracy", "overlap", "cosine", "last step on summaries")
+BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is better"}
 
 
 # Learning curves
@@ -57,20 +53,15 @@ def losses_figure(runs: Mapping[str, Record], same_scale: bool = False) -> Figur
 
     The panels' loss begins at 0, unless they share a scale.
     """
-    figure, axes = plt.subplots(
-        1, len(runs), figsize=(10, 2.9), sharey=same_scale, squeeze=False, layout="constrained"
-    )
-    for axis, (name, record) in zip(axes[0], runs.items(), strict=True):
-        for part, look, colour in (("train", "o-", ACCENT), ("validation", "s--", SECOND)):
-            label = "training" if part == "train" else part
-            _plot(axis, curve(record, f"{part}_loss"), look, color=colour, label=label)
+    figure, axes = grid(list(runs), len(runs), (10 / len(runs), 2.9), sharey=same_scale)
+    for axis, record in zip(axes, runs.values(), strict=True):
+        training, validation = (curve(record, f"{part}_loss") for part in ("train", "validation"))
+        _over_epochs(axis, training, "o-", color=ACCENT, label="training")
+        _over_epochs(axis, validation, "s--", color=SECOND, label="validation")
         if not same_scale:
-            both = curve(record, "train_loss") + curve(record, "validation_loss")
-            axis.set_ylim(0, 1.08 * max(both))
-        axis.locator_params(axis="x", integer=True, nbins=6)
-        axis.set(title=name, xlabel="epoch")
-    axes[0, 0].set_ylabel("loss")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", fontsize=9)
+            axis.set_ylim(0, 1.08 * max(training + validation))
+    axes[0].set_ylabel("loss")
+    legend(figure, "right center")
     return figure
 
 
@@ -80,88 +71,87 @@ def patience_figure(runs: Mapping[str, Record], again: Record) -> Figure:
 
     A bar has the length of two standard errors of a validation accuracy on either side.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3), layout="constrained")
-    first = next(iter(runs))
-    colours = [*zip(runs.items(), (SECOND, ACCENT, FOURTH)), ((f"{first}, again", again), SECOND)]
-    for axis, what in zip(axes, ("train_loss", "validation_accuracy"), strict=True):
-        for (name, record), colour in colours:
-            look = "x--" if record is again else "o-"
-            _plot(axis, curve(record, what), look, color=colour, label=name)
-        axis.locator_params(axis="x", integer=True)
+    figure, (losses, accuracies) = grid(["", ""], 2, (5, 3))
+    looks = [(name, run, "o-", c) for (name, run), c in zip(runs.items(), (SECOND, ACCENT, FOURTH))]
+    looks.append((f"{next(iter(runs))}, again", again, "x--", SECOND))
+    for name, record, look, colour in looks:
+        _over_epochs(losses, curve(record, "train_loss"), look, color=colour, label=name)
+        _over_epochs(accuracies, curve(record, "validation_accuracy"), look, color=colour)
     error = sampling_error(kept_accuracy(again), again["sizes"]["validation"])
-    last, low = len(again["epochs"]), min(curve(again, "validation_accuracy"))
-    bar = {"fmt": "none", "ecolor": MUTED, "capsize": 4}
-    axes[1].errorbar([last + 2], [low + 2 * error], [2 * error], **bar)
-    axes[1].annotate(
-        "± 2 standard errors", (last + 2.5, low + 2 * error), rotation=90, va="center",
-        color=MUTED, fontsize=8,
-    )  # fmt: skip
-    axes[1].set_xlim(right=last + 4)
-    axes[0].set(xlabel="epoch", ylabel="training loss")
-    axes[1].set(xlabel="epoch", ylabel="validation accuracy")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
+    last, centre = len(again["epochs"]), min(curve(again, "validation_accuracy")) + 2 * error
+    accuracies.errorbar(last + 2, centre, 2 * error, fmt="none", ecolor=MUTED, capsize=4)
+    words = {"rotation": 90, "va": "center", "color": MUTED, "fontsize": 8}
+    accuracies.annotate("± 2 standard errors", (last + 2.5, centre), **words)
+    accuracies.set_xlim(right=last + 4)
+    losses.set_ylabel("training loss")
+    accuracies.set_ylabel("validation accuracy")
+    legend(figure, "right center")
     return figure
 
 
-def _plot(axis: Axes, values: Sequence[float], look: str, **style: Any) -> None:
+def _over_epochs(axis: Axes, values: Sequence[float], look: str, **style: Any) -> None:
     axis.plot(range(1, len(values) + 1), values, look, markersize=4, **style)
+    axis.locator_params(axis="x", integer=True, nbins=6)
+    axis.set_xlabel("epoch")
 
 
 # What an accuracy is compared with, and its two errors
 
 
-class Baselines(NamedTuple):
-    """A network's mean test accuracy on a dataset with the standard error of one, beside the
-    accuracy of the commonest training class and of TF-IDF; all in [0, 1]."""
-
-    dataset: str
-    network: str
-    chance: float
-    counted: float
-    accuracy: float
-    error: float
-
-
-def chance_line(dataset: str) -> float:
-    """Test accuracy of always answering the commonest training class, from the dataset's card."""
-    train, test = CARDS[dataset].sizes["train"], CARDS[dataset].sizes["test"]
-    return test[train.index(max(train))] / sum(test)
-
-
-def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> list[Baselines]:
-    """For each dataset its network, a system and a preset, beside chance and counted words."""
-    frame, rows = tidy(records), []
+def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    """A row a dataset, in [0, 1]: the mean test ``accuracy`` of its network, a system and a preset,
+    with the standard ``error`` of one, beside ``chance``, that of always answering the commonest
+    training class, and ``counted``, that of TF-IDF."""
+    frame, rows = tidy(records), {}
     for dataset, (system, preset) in networks.items():
-        group = seeds_of(frame, system, preset, dataset)
-        accuracy = fmean(map(accuracy_of, group))
-        counted = max(fmean(map(accuracy_of, runs_of(frame, name, dataset))) for name in SIMPLE)
-        error = sampling_error(accuracy, group[0]["sizes"]["test"])
-        names = dataset, f"{system} {preset}"
-        rows.append(Baselines(*names, chance_line(dataset), counted, accuracy, error))
-    return rows
+        group, sizes = frames.seeds_of(frame, system, preset, dataset), CARDS[dataset].sizes
+        simple = [frames.runs_of(frame, model, dataset) for model in frames.SIMPLE]
+        accuracy = _mean_accuracy(group)
+        rows[dataset] = {
+            "network": f"{system} {preset}",
+            "chance": sizes["test"][int(np.argmax(sizes["train"]))] / sum(sizes["test"]),
+            "counted": max(map(_mean_accuracy, simple)),
+            "accuracy": accuracy,
+            "error": sampling_error(accuracy, group[0]["sizes"]["test"]),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def baselines_table(rows: list[Baselines]) -> str:
+def _mean_accuracy(group: Group) -> float:
+    return fmean(map(frames.accuracy_of, group))
+
+
+def baselines_table(found: pd.DataFrame) -> str:
     """These as a markdown table, in percent."""
     heads = ["dataset", "chance line", "counted words (TF-IDF)", "network", "its standard error"]
-    cells = [
-        [row.dataset, f"{row.chance:.1%}", f"{row.counted:.1%}",
+    rows = [
+        [dataset, f"{row.chance:.1%}", f"{row.counted:.1%}",
          f"{row.accuracy:.1%} ({row.network})", f"{row.error:.1%}"]
-        for row in rows
+        for dataset, row in found.iterrows()
     ]  # fmt: skip
-    return to_markdown(heads, cells, "lr")
+    return frames.to_markdown(heads, rows, "lr")
 
 
 def movements(records: list[Record]) -> dict[str, list[float]]:
-    """How many points of validation accuracy lie between two runs that differ in one setting, by
-    that setting: the seed first, then those that move most."""
+    """How many points of validation accuracy lie between two runs that differ in exactly one
+    setting, by that setting: the seed first, then those that move most.
+
+    Presets count by the settings that they stand for, not by their names.
+    """
     moved: dict[str, list[float]] = {}
-    for address, first, second in single_factor_pairs([r for r in records if "epochs" in r]):
-        if address not in OTHER_TEXTS:
-            points = 100 * abs(kept_accuracy(first) - kept_accuracy(second))
-            moved.setdefault(address, []).append(points)
+    trained = [(_factors(r), 100 * kept_accuracy(r)) for r in records if "epochs" in r]
+    for (first, one), (second, other) in combinations(trained, 2):
+        differ = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+        if len(differ) == 1 and differ[0] not in OTHER_TEXTS:
+            moved.setdefault(differ[0], []).append(abs(one - other))
     names = sorted(moved, key=lambda name: (name != "seed", -np.median(moved[name])))
     return {name: moved[name] for name in names}
+
+
+def _factors(record: Record) -> dict[str, Any]:
+    spec = {name: record["spec"][name] for name in ("system", "limit", "seed")}
+    data = {"dataset": (record["spec"]["dataset"], record["data"]["content"])}
+    return flat_settings(record["settings"]) | spec | data
 
 
 def movements_figure(moved: Mapping[str, list[float]], limit: float, title: str) -> Figure:
@@ -180,8 +170,7 @@ def movements_figure(moved: Mapping[str, list[float]], limit: float, title: str)
 
 def _rows(names: Sequence[str], height: float, title: str) -> tuple[Figure, Axes]:
     """An axis with a named row for each of some things, the first one on top."""
-    size = 8.5, height * len(names) + 1.2
-    figure, axis = plt.subplots(figsize=size, layout="constrained")
+    figure, axis = plt.subplots(figsize=(8.5, height * len(names) + 1.2), layout="constrained")
     axis.set_yticks(range(len(names)), names, fontsize=10)
     axis.invert_yaxis()
     axis.set_title(title)
@@ -202,10 +191,10 @@ def two_errors(records: Records, least: int = 3) -> dict[str, TwoErrors]:
     frame, found = tidy(records), {}
     trained = frame[frame.validation.notna()]
     for network in sorted(set(zip(trained.system, trained.preset, trained.dataset, strict=True))):
-        groups = seeds_of(frame, *network), with_film_vectors(frame, *network)
+        groups = frames.seeds_of(frame, *network), frames.with_film_vectors(frame, *network)
         for note, group in zip(("", ", film vectors"), groups, strict=True):
             if len(group) >= least:
-                texts = sampling_error(fmean(map(accuracy_of, group)), group[0]["sizes"]["test"])
+                texts = sampling_error(_mean_accuracy(group), group[0]["sizes"]["test"])
                 name = "{} {}, {}".format(*network) + note
                 found[name] = TwoErrors(pooled_deviation(group), 100 * texts)
     return dict(sorted(found.items(), key=lambda item: -item[1].seeds))
@@ -227,7 +216,7 @@ def two_errors_figure(found: Mapping[str, TwoErrors], title: str) -> Figure:
 
 def pooled_deviation(*groups: Group) -> float:
     """Standard deviation of test accuracies over seeds in points, pooled over groups of runs."""
-    return 100 * fmean(variance(map(accuracy_of, group)) for group in groups) ** 0.5
+    return 100 * fmean(variance(map(frames.accuracy_of, group)) for group in groups) ** 0.5
 
 
 def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> None:
@@ -259,6 +248,41 @@ def waterfall_figure(records: Records = None) -> Figure:
     return plots.waterfall(recorded_chains(records), label)
 
 
+# IRAM's steps
+
+
+def steps_panels(
+    sweeps: Mapping[str, Groups],
+    xlabel: str,
+    title: str,
+    accuracy: tuple[float, float] = (0.7, 0.9),
+) -> Figure:
+    """IRAM's accuracy and the figures of its steps over a setting's values, one panel a figure: a
+    dot a run, a colour for each of the named ``sweeps``, dotted lines for untrained steps.
+
+    ``accuracy`` are the ends of that panel's scale. A run of one step has accuracy alone.
+    """
+    dots: dict[str, Any] = {panel: defaultdict(lambda: defaultdict(list)) for panel in PANELS}
+    lines = defaultdict(list)
+    for name, groups in sweeps.items():
+        for value, record in ((value, one) for value, group in groups.items() for one in group):
+            trained = {PANELS[0]: kept_accuracy(record)} | _of_steps(record, "trained")
+            for panel, figure in trained.items():
+                dots[panel][name][f"{value:g}"].append(figure)
+            for panel, figure in _of_steps(record, "untrained").items():
+                lines[panel].append(figure)
+    untrained = {panel: statistics.mean(values) for panel, values in lines.items()}
+    return dot_panels(dots, xlabel, title, {PANELS[0]: accuracy}, "untrained", untrained)
+
+
+def _of_steps(record: Record, state: str) -> dict[str, float]:
+    """The figures of ``PANELS`` but accuracy; nothing for a single step."""
+    figures = record.get("attention", {}).get(state) or {}
+    last = f"summary share, step {record['settings']['model']['steps']}"
+    names = zip(PANELS[1:], ("step overlap", "step cosine", last), strict=True)
+    return {panel: figures[name] for panel, name in names if name in figures}
+
+
 # SANet's band
 
 
@@ -269,9 +293,9 @@ def sizes_of_training(records: Records = None, dataset: str = "imdb") -> dict[in
     frame = tidy(records)
     asked = (frame.system == "sanet") & (frame.preset == "base") & (frame.dataset == dataset)
     read = frame.accuracy.notna() & frame.record.map(lambda record: "attention" in record)
-    found = frame[asked & read & frame.changes.map(HOW_LONG.issuperset).astype(bool)]
+    found = frame[asked & read & frame.changes.map(frames.HOW_LONG.issuperset).astype(bool)]
     sizes = found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
-    return {size: largest_group(group) for size, group in sizes}
+    return {size: frames.largest_group(group) for size, group in sizes}
 
 
 def band_by_size(
@@ -284,7 +308,7 @@ def band_by_size(
              "uniform": ("trained", f"uniform {figure}")}  # fmt: skip
     return {
         size: {
-            line: mean(record["attention"][state][name] for record in group)
+            line: statistics.mean(record["attention"][state][name] for record in group)
             for line, (state, name) in lines.items()
         }
         for size, group in sizes_of_training(records, dataset).items()
@@ -300,18 +324,18 @@ def implied_lengths() -> dict[str, list[int]]:
             int(lengths[(100 * uniform_diagonality(lengths, b) - value).abs().argmin()])
             for b, value in enumerate(figures[1:], start=1)
         ]
-        for dataset, figures in PAPERS["sanet_attention"].items()
+        for dataset, figures in frames.PAPERS["sanet_attention"].items()
     }
 
 
 def implied_figure() -> Figure:
     """``implied_lengths`` over the bandwidth, a line for each dataset with its mean length, which
     is estimated from the archives' sizes."""
-    figure, axis = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
+    figure, (axis,) = grid([""], 1, (7.5, 3.8))
     for dataset, lengths in implied_lengths().items():
         style = {"color": SECOND if dataset.startswith(("yelp", "amazon")) else ACCENT}
-        _plot(axis, lengths, "o-", **style)
-        name = f"{ZHANG[dataset]}, mean about {words_per_text(dataset):.0f}"
+        axis.plot(range(1, 6), lengths, "o-", markersize=4, **style)
+        name = f"{frames.ZHANG[dataset]}, mean about {words_per_text(dataset):.0f}"
         axis.annotate(name, (5.1, lengths[-1]), va="center", fontsize=9, **style)
     axis.set(xlabel="bandwidth b", ylabel="words", xticks=range(1, 6), xlim=(0.8, 7.2))
     axis.set(yscale="log", yticks=[6, 10, 20, 40, 60], yticklabels=[6, 10, 20, 40, 60])
@@ -327,15 +351,17 @@ def gate_profiles(records: Records = None) -> dict[str, dict[str, Tensor]]:
     """The mean gate by layer, ``(layers − 1,)``, of AGT's recorded runs on SST-5, by their vectors
     and by seed."""
     frame = tidy(records)
-    groups = {"50-d vectors that learn": seeds_of(frame, "agt", "paper", "sst5")}
-    groups |= with_other_vectors(frame, "agt", "paper", "sst5")
+    groups = {"50-d vectors that learn": frames.seeds_of(frame, "agt", "paper", "sst5")}
+    groups |= frames.with_other_vectors(frame, "agt", "paper", "sst5")
     return {
-        vectors: {
-            f"seed {record['spec']['seed']}": torch.tensor(record["attention"]["trained"]["gate"])
-            for record in group
-        }
+        vectors: {f"seed {one['spec']['seed']}": _layers([one], "trained", "gate") for one in group}
         for vectors, group in groups.items()
     }
+
+
+def _layers(group: Group, state: str, name: str) -> Tensor:
+    """A recorded figure of each layer, mean over the runs."""
+    return torch.tensor([record["attention"][state][name] for record in group]).mean(0)
 
 
 class PhraseLengths(NamedTuple):
@@ -350,11 +376,11 @@ class PhraseLengths(NamedTuple):
 def phrase_lengths(record: Record) -> dict[str, PhraseLengths]:
     """The phrases of a recorded AGT by the rule of selection, on the texts that it was tested on;
     a rule that is not in the record is left out."""
-    recorded, found = record["attention"]["trained"], {}
+    found = {}
     for rule, prefix in RULES.items():
-        if f"{prefix}selected" in recorded:
+        if f"{prefix}selected" in record["attention"]["trained"]:
             words, runs, expected = (
-                torch.tensor(recorded[f"{prefix}{name}"])
+                _layers([record], "trained", f"{prefix}{name}")
                 for name in ("selected", "phrases", "phrases by chance")
             )
             # the words are the same in any order, so lengths go as one over the numbers of runs
@@ -367,27 +393,133 @@ def composition_figure(records: Records = None) -> Figure:
     """Words in a phrase by layer, by both rules of selection, and the mean transform gate: means
     over the seeds of AGT with film vectors on SST-5's test sentences (the paper's Fig. 3), beside
     the same words in a random order and the untrained network."""
-    group = with_film_vectors(records, "agt", "paper", "sst5")
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.1), layout="constrained")
-
-    def layers(state: str, name: str) -> Tensor:
-        return torch.tensor([record["attention"][state][name] for record in group])
-
-    for axis, (rule, prefix) in zip(axes, RULES.items()):
-        for state, name, look in (
-            ("trained", "phrases", "o-"),
-            ("trained", "phrases by chance", "s--"),
-            ("untrained", "phrases", "^:"),
-        ):
-            lengths = layers(state, f"{prefix}selected") / layers(state, prefix + name)
-            label = "trained, words shuffled" if "chance" in name else state
-            axis.plot(lengths.mean(0), look, label=label)
-        axis.set(title=f"weights {rule}", xlabel="layer", ylabel="words in a phrase")
-        axis.set_ylim(0.9, 2.5)
+    group = frames.with_film_vectors(records, "agt", "paper", "sst5")
+    figure, axes = grid([*(f"weights {rule}" for rule in RULES), "gates"], 3, (11 / 3, 3.1))
+    looks = {
+        "trained": ("trained", "phrases", "o-"),
+        "trained, words shuffled": ("trained", "phrases by chance", "s--"),
+        "untrained": ("untrained", "phrases", "^:"),
+    }
+    for axis, prefix in zip(axes, RULES.values()):
+        for label, (state, name, look) in looks.items():
+            attention = [record["attention"][state] for record in group]
+            words, runs = (torch.tensor([one[prefix + of] for one in attention])
+                           for of in ("selected", name))  # fmt: skip
+            axis.plot((words / runs).mean(0), look, label=label)
+        axis.set(xlabel="layer", ylabel="words in a phrase", ylim=(0.9, 2.5))
         axis.legend(loc="upper left", fontsize=9)
     for state, look in (("trained", "o-"), ("untrained", "^:")):
-        gates = layers(state, "gate").mean(0)
+        gates = _layers(group, state, "gate")
         axes[2].plot(range(1, 1 + len(gates)), gates, look, label=state)
-    axes[2].set(title="gates", xlabel="layer", ylabel="mean transform gate", ylim=(0, 1))
+    axes[2].set(xlabel="layer", ylabel="mean transform gate", ylim=(0, 1))
     axes[2].legend(loc="lower left", fontsize=9)
     return figure
+
+
+# Studies
+
+
+def sanity_figure(
+    check: str,
+    networks: Mapping[str, str],
+    chosen: Sequence[str],
+    title: str,
+    records: ByName | None = None,
+) -> Figure:
+    """The ``chosen`` figures of a sanity check as small multiples, a dot a seed: of trained
+    networks and of their untrained twins; ``networks`` gives each a short name below its dots."""
+    figures = sanity_figures(records)
+    panels = {
+        figure: {
+            column: {short: figures[check, name, figure][column]
+                     for name, short in networks.items()}
+            for column in ("trained", "untrained")
+        }
+        for figure in chosen
+    }  # fmt: skip
+    return dot_panels(panels, title=title)
+
+
+def faithfulness_figure(name: str, records: ByName | None = None) -> Figure:
+    """Comprehensiveness and sufficiency (AOPC) of every ranking of a network, with 95 % intervals,
+    by deletion and by masking; the most comprehensive first.
+
+    ``ValueError`` lists what is recorded if that network is not.
+    """
+    records = frames.study_records("faithfulness") if records is None else records
+    record = frames.recorded(records, name, "faithfulness")
+    removals = record["removals"]
+    panels = {
+        f"{measure}, {BETTER[measure]}": {
+            f"by {removal}": {
+                ranking: bounds(figures["aopc"])
+                for ranking, figures in removals[removal][measure]["rankings"].items()
+            }
+            for removal in REMOVALS
+        }
+        for measure in MEASURES
+    }
+    costs = removals["deletion"]["comprehensiveness"]["rankings"]
+    attention, random = (costs[ranking]["aopc"]["mean"] for ranking in (ATTENTION, RANDOM))
+    title = (
+        f"{name}, {record['texts']} texts: deleting the words that attention ranks first\n"
+        f"costs {attention:.2f} of the probability, random words {random:.2f}"
+    )
+    rows = ranked(removals["deletion"])
+    return plots.means_with_intervals(panels, rows, "AOPC: mean, 95 % interval", title)
+
+
+def roar_figure(on: str, records: ByName | None = None) -> Figure:
+    """Test accuracy over the share of words that were removed before each training, a curve for
+    each ranking, with 95 % intervals over texts.
+
+    ``ValueError`` lists what is recorded if that is not.
+    """
+    lines = _trained("roar", on, records)
+    curves = {
+        ranker: {
+            100 * share: bounds(lines[protocols.roar_line(ranker, share)][protocols.ACCURACY])
+            for share in (0.0, *protocols.SHARES)
+        }
+        for ranker in protocols.RANKERS
+    }
+    last = 100 * protocols.SHARES[-1]
+    title = (
+        f"{on}: trained without {last:.0f} % of the words, those that attention\nranks first, "
+        f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
+        f"{curves[protocols.RANDOM][last][0]:.0%}"
+    )
+    return plots.curves_with_intervals(
+        curves, "words masked before training, % of each text", "test accuracy", title
+    )
+
+
+def adversary_figure(on: str, records: ByName | None = None) -> Figure:
+    """How far predictions (TVD) and attention (JSD) of each adversary and each other network are
+    from the base's, with 95 % intervals over texts.
+
+    ``ValueError`` lists what is recorded if that is not.
+    """
+    points = {
+        name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
+        for name, figures in _trained("adversary", on, records).items()
+    }
+    near = points["the base, another seed"]
+    taught = [name for name in points if name.startswith("adversary")]
+    # the gentlest of those that attend further away than another seed
+    name = next((name for name in taught if points[name][0][1] > near[0][2]), taught[-1])
+    far = points[name]
+    title = (
+        f"{on}: an {name}, attends elsewhere (JSD {far[0][0]:.2f}, another seed "
+        f"{near[0][0]:.2f})\nand its predictions differ by {far[1][0]:.2f} (another seed "
+        f"{near[1][0]:.2f})"
+    )
+    points.pop("the base network", None)
+    axes = "Jensen-Shannon divergence of the attention from the base's", "TVD of the predictions"
+    return plots.trade_off(points, *axes, title)
+
+
+def _trained(test: str, on: str, records: ByName | None) -> dict[str, Any]:
+    records = frames.study_records("faithfulness/trained") if records is None else records
+    found = {record["on"]: record for record in records.values() if record["test"] == test}
+    return frames.recorded(found, on, test)["lines"]

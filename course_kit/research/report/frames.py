@@ -4,20 +4,20 @@ A group is a list of records that differ only in their seed. Example:
 ``mean_std([run["test"]["accuracy"] for run in seeds_of(None, "han", "long", "imdb")], 100)``.
 """
 
+import json
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
-from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import yaml
 
-from course_lib.metrics.classification import sampling_error
+from course_lib.data.catalog import CARDS
+from course_lib.runs import records as run_records
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec, identity_of
@@ -25,6 +25,8 @@ from course_lib.runs.spec import RunSpec, identity_of
 Record = dict[str, Any]
 Group = list[Record]
 Records = list[Record] | pd.DataFrame | None  # None: all that are committed
+ByName = dict[str, Record]  # the records of a study
+Mean = dict[str, Any]  # "mean", and the ends of its 95 % interval, "low" and "high"
 
 # Overrides with which a run still counts as its preset: the cut and the length of training.
 HOW_LONG = frozenset({"text.max_tokens", "training.epochs", "training.patience"})
@@ -36,15 +38,10 @@ COLUMNS = ("record", "identity", "system", "preset", "dataset", "limit", "seed",
 FILM = "imdb-cbow"  # the beginning of the names of film vectors
 WIDTH = re.compile(r"\d+d")  # at the end of a catalog's name
 
-
-@cache
-def data_file(name: str) -> dict[str, Any]:
-    """What one of the YAML files beside this module holds."""
-    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
-
-
-PAPERS = data_file("papers")
-COMPARISONS = data_file("comparisons")
+PAPERS, COMPARISONS = (
+    yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    for name in ("papers", "comparisons")
+)
 MODELS: dict[str, Sequence[str]] = {
     name: model for models in COMPARISONS["models"].values() for name, model in models.items()
 }  # a system and its presets, by the name of a row
@@ -93,15 +90,21 @@ def _group(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     return identity_of({**spec, "seed": 0, "test": True}, settings)
 
 
+def planned(frame: pd.DataFrame, specs: Iterable[RunSpec]) -> list[Record | None]:
+    """The record of each planned run, found by its identity; None where there is none."""
+    found = dict(zip(frame.identity, frame.record, strict=True))
+    return [found.get(spec.identity) for spec in specs]
+
+
 def group_of(spec: RunSpec) -> str:
     """The ``group`` of the records of a planned run and of its other seeds."""
     return _group(asdict(spec), asdict(spec.settings()))
 
 
-def planned(frame: pd.DataFrame, specs: Iterable[RunSpec]) -> list[Record | None]:
-    """The record of each planned run, found by its identity; None where there is none."""
-    found = dict(zip(frame.identity, frame.record, strict=True))
-    return [found.get(spec.identity) for spec in specs]
+def by_seed(frame: pd.DataFrame, spec: RunSpec) -> dict[int, Record]:
+    """The records of a planned run and of its other seeds."""
+    rows = frame[frame.group == group_of(spec)]
+    return dict(zip(rows.seed, rows.record, strict=True))
 
 
 def seeds_of(records: Records, system: str, preset: str, dataset: str) -> Group:
@@ -111,8 +114,7 @@ def seeds_of(records: Records, system: str, preset: str, dataset: str) -> Group:
     the length of training do not count. The whole dataset is preferred to a subset, then
     the settings with the most seeds.
     """
-    tested = _tested(records, system, preset, dataset)
-    return largest_group(tested[tested.changes.map(HOW_LONG.issuperset).astype(bool)])
+    return largest_group(_tested(records, system, preset, dataset, HOW_LONG.issuperset))
 
 
 def with_other_vectors(
@@ -124,8 +126,7 @@ def with_other_vectors(
     the vectors are read (``HOW_READ``): of runs that differ in that alone, those with the most
     seeds count.
     """
-    tested = _tested(records, system, preset, dataset)
-    tested = tested[tested.changes.map(lambda changes: "text.vectors" in changes).astype(bool)]
+    tested = _tested(records, system, preset, dataset, lambda changes: "text.vectors" in changes)
     groups = tested.groupby(tested.record.map(_changed), sort=False)
     return {changes: largest_group(group) for changes, group in groups}
 
@@ -149,8 +150,7 @@ def without_film_vectors(records: Records, system: str, preset: str, dataset: st
     wanted = {k: v for run in film[:1] for k, v in run["spec"]["overrides"].items()}
     if not wanted.pop("text.vectors", None):
         return []
-    tested = _tested(records, system, preset, dataset)
-    return largest_group(tested[tested.changes.map(wanted.__eq__).astype(bool)])
+    return largest_group(_tested(records, system, preset, dataset, wanted.__eq__))
 
 
 def runs_of(records: Records, model: str, dataset: str) -> Group:
@@ -160,13 +160,21 @@ def runs_of(records: Records, model: str, dataset: str) -> Group:
     return next(filter(None, groups), [])
 
 
-def _tested(records: Records, system: str, preset: str, dataset: str) -> pd.DataFrame:
+def film_runs(records: Records, model: str, preset: str, dataset: str) -> Group:
+    """A model's runs with film vectors; the preset ``compact`` reads them by itself."""
+    find = seeds_of if preset == "compact" else with_film_vectors
+    return find(records, MODELS[model][0], preset, dataset)
+
+
+def _tested(
+    records: Records, system: str, preset: str, dataset: str, holds: Callable[[dict], bool]
+) -> pd.DataFrame:
     """The rows of a preset on all rows at hand of a dataset, with the test half read and learned
-    attention."""
+    attention, whose changes are such that ``holds`` is true."""
     frame = tidy(records)
     asked = (frame.system == system) & (frame.preset == preset) & (frame.dataset == dataset)
     whole = frame.limit.isna() & frame.accuracy.notna() & (frame[WEIGHTS] == "learned")
-    return frame[asked & whole]
+    return frame[asked & whole & frame.changes.map(holds).astype(bool)]
 
 
 def largest_group(frame: pd.DataFrame) -> Group:
@@ -176,54 +184,25 @@ def largest_group(frame: pd.DataFrame) -> Group:
     return list(best.record)
 
 
-class SingleFactorPair(NamedTuple):
-    """Two recorded runs that differ in nothing but the setting at this ``address``."""
-
-    address: str
-    first: Record
-    second: Record
-
-
-def single_factor_pairs(records: Iterable[Record]) -> list[SingleFactorPair]:
-    """All pairs of these runs that differ in exactly one setting, the seed among them.
-
-    Presets count by the settings that they stand for, not by their names.
-    """
-    found = []
-    for (first, one), (second, other) in combinations([(r, _factors(r)) for r in records], 2):
-        differ = [key for key in {**one, **other} if one.get(key) != other.get(key)]
-        if len(differ) == 1:
-            found.append(SingleFactorPair(differ[0], first, second))
-    return found
-
-
-def _factors(record: Record) -> dict[str, Any]:
-    spec = {name: record["spec"][name] for name in ("system", "limit", "seed")}
-    data = {"dataset": (record["spec"]["dataset"], record["data"]["content"])}
-    return flat_settings(record["settings"]) | spec | data
-
-
 def accuracy_of(record: Record) -> float:
     """The share of test documents that a run gets right."""
     return record["test"]["accuracy"]
 
 
-def standard_error(records: Records, dataset: str) -> float:
-    """Standard error of an accuracy on the complete test set, due to the sampling of its texts, for
-    the best recorded accuracy. ``ValueError`` if no run has read it."""
-    frame = tidy(records)
-    whole = frame.accuracy.notna() & ~frame.subset.astype(bool)
-    tested = frame[whole & (frame.dataset == dataset)]
-    if tested.empty:
-        raise ValueError(f"no recorded run has read the complete test half of {dataset}")
-    best = tested.record[tested.accuracy.idxmax()]
-    return sampling_error(accuracy_of(best), best["sizes"]["test"])
+def study_records(study: str) -> ByName:
+    """The committed records of a study by name, from its folder in ``results/``: ``"faithfulness"``
+    and ``"interventions"`` by network, ``"faithfulness/trained"``, ``"sanity_checks"``,
+    ``"extensions"``, ``"vectors"``; empty if there are none."""
+    paths = sorted((run_records.RESULTS / study).glob("*.json"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def require_claim(claim: bool, words: str) -> None:
-    """Raise ``ValueError`` where the records no longer say what a text claims."""
-    if not claim:
-        raise ValueError(f"the records no longer say that {words}: write that text anew")
+def recorded(records: ByName, name: str, of: str) -> Record:
+    """The record of that name; ``ValueError`` lists what there is."""
+    if name not in records:
+        there = ", ".join(records) or "none yet"
+        raise ValueError(f"{name!r} has no record of {of}; there are: {there}")
+    return records[name]
 
 
 # In words
@@ -237,6 +216,28 @@ def mean_std(values: Sequence[float], scale: float = 1.0, digits: int = 1) -> st
     return f"{mean} ± {scale * statistics.stdev(values):.{digits}f}"
 
 
+def bounds(mean: Mean) -> tuple[float, float, float]:
+    """A recorded mean and the ends of its interval."""
+    return mean["mean"], mean["low"], mean["high"]
+
+
+def interval(mean: Mean | None, digits: int = 2) -> str | None:
+    """A recorded mean with its 95 % interval; None where there is none."""
+    if mean is None or mean["mean"] is None:
+        return None
+    return "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(*bounds(mean), d=digits)
+
+
+def percent(group: Group, figure: Callable[[Record], float] = accuracy_of) -> str | None:
+    """A share of each run in %, such as ``"90.7 ± 0.1"``; None without runs."""
+    return mean_std(list(map(figure, group)), 100) if group else None
+
+
+def shown(group: Group, figure: Callable[[Record], float] = accuracy_of) -> str | None:
+    """``percent`` and what it is made from: ``"90.7 ± 0.1 (3 seeds)"``."""
+    return f"{percent(group, figure)} {made_from(group)}" if group else None
+
+
 def made_from(group: Group) -> str:
     """The number of seeds, whether of a subset, and whether trained in bfloat16, such as
     ``(3 seeds, subset, bfloat16)``."""
@@ -244,11 +245,6 @@ def made_from(group: Group) -> str:
     parts += ["subset"] * group[0]["data"]["subset"]
     parts += [trained] if (trained := in_bfloat16(group)) else []
     return f"({', '.join(parts)})"
-
-
-def shown(group: Group, figure: Callable[[Record], float] = accuracy_of) -> str | None:
-    """A share of each run in %, such as ``"90.7 ± 0.1 (3 seeds)"``; None without runs."""
-    return f"{mean_std(list(map(figure, group)), 100)} {made_from(group)}" if group else None
 
 
 def in_bfloat16(group: Group) -> str:
@@ -265,6 +261,11 @@ def caveats(group: Group) -> str:
     trained = in_bfloat16(group)
     where = "in bfloat16" if trained == "bfloat16" else trained
     return f"{KEPT_EPOCH} Trained: {where}." if trained else KEPT_EPOCH
+
+
+def title_of(dataset: str) -> str:
+    """The name of a dataset in a table."""
+    return NAMES.get(dataset) or CARDS[dataset].title
 
 
 def vector_size(record: Record) -> str:

@@ -7,33 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from course_kit.research.grid.groups import read_grid
-from course_kit.research.report.differences import difference, judged
-from course_kit.research.report.frames import (
-    COMPARISONS,
-    NAMES,
-    PAIRS,
-    PAPERS,
-    SIMPLE,
-    TREEBANK,
-    WEIGHTS,
-    ZHANG,
-    Group,
-    Record,
-    Records,
-    accuracy_of,
-    caveats,
-    made_from,
-    mean_std,
-    planned,
-    runs_of,
-    seeds_of,
-    shown,
-    tidy,
-    to_markdown,
-    vector_size,
-    with_other_vectors,
-)
+from course_kit.research.grid.groups import choose, read_grid
+from course_kit.research.report import frames
+from course_kit.research.report.frames import Group, Record, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.data.custom import CUSTOM
 from course_lib.files import REPOSITORY
@@ -42,13 +18,13 @@ from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems.sanet_system import BASE
 
-SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
-IRAM_MODELS = COMPARISONS["models"]["iram"]
-AGT_MODELS = COMPARISONS["models"]["agt"]
-SANET_MODELS = COMPARISONS["models"]["sanet"]
-STATES = {"trained": "trained ", "untrained": "untrained ", "uniform attention": "trained uniform "}
+IRAM_MODELS = frames.COMPARISONS["models"]["iram"]
+AGT_MODELS = frames.COMPARISONS["models"]["agt"]
+SANET_MODELS = frames.COMPARISONS["models"]["sanet"]
+STATES = ("trained", "untrained", "uniform attention")
 BENCHMARKS = REPOSITORY / "benchmarks" / "results"
 LENGTHS = (48, 256)  # words per text in the measured throughputs
+Groups = dict[float, Group]  # records by the value of a setting, from low to high
 
 
 # Accuracies beside the papers'
@@ -57,11 +33,12 @@ LENGTHS = (48, 256)  # words per text in the measured throughputs
 def imdb_table(records: Records = None) -> str:
     """The results on the complete IMDb test half of HAN and TF-IDF as a markdown table, a row for
     all seeds of equal settings, the IMDb report's row first."""
-    frame, paper = tidy(records), PAPERS["imdb_report"]
+    frame, paper = tidy(records), frames.PAPERS["imdb_report"]
     ours = (frame.dataset == "imdb") & frame.system.isin(["han", "tfidf"])
-    full = frame.accuracy.notna() & ~frame.subset.astype(bool) & (frame[WEIGHTS] == "learned")
-    rows = [[paper["model"], paper["cut"], None, 1, f"≈ {100 * paper['accuracy']:.0f}",
-             f"≈ {paper['f1']}", None, None]]  # fmt: skip
+    whole = frame.accuracy.notna() & ~frame.subset.astype(bool)
+    full = whole & (frame[frames.WEIGHTS] == "learned")
+    accuracy, f1 = f"≈ {100 * paper['accuracy']:.0f}", f"≈ {paper['f1']}"
+    rows = [[paper["model"], paper["cut"], None, 1, accuracy, f1, None, None]]
     groups = [list(group.record) for _, group in frame[ours & full].groupby("group", sort=False)]
     rows += [_imdb_row(group) for group in sorted(groups, key=_imdb_order)]
     heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC", "training"]
@@ -82,10 +59,8 @@ def _imdb_row(group: Group) -> list[Any]:
         hops += [f"penalty {model['penalty']}"] * bool(hops and model["penalty"])
         film = ["film vectors"] * text["vectors"].startswith("reviews")
         name = ", ".join(["HAN", *hops, *film])
-        cut, read = (
-            f"{text['max_sentences']} × {text['max_words']}",
-            group[0]["share_of_words_kept"],
-        )
+        cut = f"{text['max_sentences']} × {text['max_words']}"
+        read = group[0]["share_of_words_kept"]
         seconds = [sum(epoch["seconds"] for epoch in record["epochs"]) for record in group]
     else:
         words = "words" if model["longest"] == 1 else "words and word pairs"
@@ -93,7 +68,7 @@ def _imdb_row(group: Group) -> list[Any]:
         seconds = [record["fit_seconds"] for record in group]
     tests = [record["test"] for record in group]
     kinds = ("accuracy", 100, 1), ("f1", 1, 3), ("auc", 1, 3)
-    scores = [mean_std([test[name] for test in tests], *form) for name, *form in kinds]
+    scores = [frames.mean_std([test[name] for test in tests], *form) for name, *form in kinds]
     return [name, cut, f"{read:.0%}", len(group), *scores, f"{statistics.mean(seconds):.0f} s"]
 
 
@@ -107,17 +82,18 @@ def _results(
     """The papers' figures in %, then ours with seeds, runs with other vectors in rows of their own;
     ``datasets`` gives the columns and their titles. ``head`` names accuracies or errors."""
     frame, rows = tidy(records), []
-    figure = error_of if "error" in head else accuracy_of
+    figure = error_of if "error" in head else frames.accuracy_of
     for name, figures in paper.items():
         values = (figures.get(dataset) for dataset in datasets)
         cells = [None if value is None else f"{value:g}" for value in values]
         rows.append([f"{name}, paper", *cells])
     for name, (system, *presets) in ours.items():
-        usual = {dataset: runs_of(frame, name, dataset) for dataset in datasets}
-        vectors = sorted({vector_size(group[0]) for group in usual.values() if group} - {""})
+        usual = {dataset: frames.runs_of(frame, name, dataset) for dataset in datasets}
+        vectors = sorted({frames.vector_size(group[0]) for group in usual.values() if group} - {""})
         found = {", ".join([name, *vectors]): usual}
         for preset, dataset in product(presets, datasets):
-            for changes, group in with_other_vectors(frame, system, preset, dataset).items():
+            others = frames.with_other_vectors(frame, system, preset, dataset)
+            for changes, group in others.items():
                 found.setdefault(f"{name}, {changes}", {}).setdefault(dataset, group)
         for title, groups in found.items():
             cells = [shown(groups.get(dataset, []), figure) for dataset in datasets]
@@ -127,51 +103,34 @@ def _results(
 
 def error_of(record: Record) -> float:
     """The share of test documents that a run gets wrong."""
-    return 1 - accuracy_of(record)
+    return 1 - frames.accuracy_of(record)
 
 
 def sanet_error_table(records: Records = None, datasets: Sequence[str] | None = None) -> str:
     """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it;
     "–" where a run is missing. Of some ``datasets``, the base model and its baseline alone."""
     short = datasets is not None
-    names = {data: NAMES[data] for data in (datasets if short else [*ZHANG, "imdb"])}
+    names = {data: frames.NAMES[data] for data in (datasets if short else [*frames.ZHANG, "imdb"])}
     paper = {
-        name: dict(zip(ZHANG, errors, strict=True))
-        for name, errors in PAPERS["sanet_errors"]["rows"].items()
+        name: dict(zip(frames.ZHANG, errors, strict=True))
+        for name, errors in frames.PAPERS["sanet_errors"]["rows"].items()
         if not short or name in ("baseline base", "SANet base")
     }
-    ours = {name: m for name, m in (SANET_MODELS | SIMPLE).items() if not (short and "big" in name)}
+    ours = SANET_MODELS | frames.SIMPLE
+    ours = {name: model for name, model in ours.items() if not (short and "big" in name)}
     return _results("test error %", names, paper, ours, records)
 
 
 def sst_table(
     records: Records = None,
-    models: Mapping[str, Sequence[str]] = IRAM_MODELS | AGT_MODELS | SIMPLE,
+    models: Mapping[str, Sequence[str]] = IRAM_MODELS | AGT_MODELS | frames.SIMPLE,
     compact: bool = False,
 ) -> str:
     """Test accuracies in % as a markdown table: the papers' rows, then ours for ``models``; "–"
     where a run is missing. A ``compact`` table keeps only the papers' rows for the same models."""
-    paper = PAPERS["treebank_accuracies"].items()
+    paper = frames.PAPERS["treebank_accuracies"].items()
     rows = {name: row for name, row in paper if not compact or name in models}
-    return _results("accuracy %", TREEBANK, rows, models, records)
-
-
-def compact_table(records: Records = None) -> str:
-    """The runs of the small networks over the committed vectors, whose weights are committed, as a
-    markdown table: accuracy in % on validation and test texts, and the difference to TF-IDF of
-    words and word pairs on the same test texts; "–" where a run is missing. Below it the caveat of
-    validation accuracies."""
-    frame, specs, rows = tidy(records), read_grid()["compact"], []
-    found = planned(frame, specs)
-    for spec, record in zip(specs, found, strict=True):
-        dataset = NAMES.get(spec.dataset, CARDS[spec.dataset].title)
-        simple = runs_of(frame, PAIRS, spec.dataset)
-        cells = [f"{100 * kept_accuracy(record):.1f}", shown([record])] if record else [None, None]
-        gap = judged(difference([record], simple) if record and simple else None)
-        rows.append([SYSTEM_NAMES[spec.system], dataset, *cells, *gap])
-    heads = ["network", "dataset", "validation, kept epoch", "test", "− TF-IDF",
-             "test of the difference", "it is"]  # fmt: skip
-    return f"{to_markdown(heads, rows, 'llrrrll')}\n\n{caveats([r for r in found if r])}"
+    return _results("accuracy %", frames.TREEBANK, rows, models, records)
 
 
 def own_table(records: Records = None) -> str:
@@ -198,48 +157,49 @@ def own_table(records: Records = None) -> str:
 
 
 def sanet_attention_table(
-    records: Records = None, datasets: Sequence[str] = (*ZHANG, "imdb")
+    records: Records = None, datasets: Sequence[str] = (*frames.ZHANG, "imdb")
 ) -> str:
     """Gini and diagonality of the base model in % as a markdown table (the paper's Table 2).
 
     Below the paper's row for each dataset come ours: trained, untrained, and uniform attention
     over the same documents; "–" where no run of ours is recorded.
     """
-    frame, rows, bands = tidy(records), [], range(1, 6)
+    frame, rows, bands = tidy(records), [], [f"diagonality {b}" for b in range(1, 6)]
     for dataset in datasets:
-        if dataset in PAPERS["sanet_attention"]:
-            sparse, *near = (f"{value:.2f}" for value in PAPERS["sanet_attention"][dataset])
-            rows.append([f"{NAMES[dataset]}, paper", sparse, None, *near])
-        name, group = f"**{NAMES[dataset]}, ours**", seeds_of(frame, "sanet", "base", dataset)
-        group = [record for record in group if "attention" in record]
+        if dataset in frames.PAPERS["sanet_attention"]:
+            sparse, *near = (f"{value:.2f}" for value in frames.PAPERS["sanet_attention"][dataset])
+            rows.append([f"{frames.NAMES[dataset]}, paper", sparse, None, *near])
+        name = f"**{frames.NAMES[dataset]}, ours**"
+        runs = frames.seeds_of(frame, "sanet", "base", dataset)
+        group = [record for record in runs if "attention" in record]
         rows += [] if group else [[name, *[None] * 7]]
-        for what, prefix in STATES.items() if group else ():
-            figures = ["gini", "gini normalised", *(f"diagonality {b}" for b in bands)]
-            cells = [_attention_cell(group, prefix, figure) for figure in figures]
-            seeds = f" {made_from(group)}" * (what == "trained")
-            rows.append([f"{name}, {what}{seeds}", *cells])
-    heads = ["%", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in bands)]
+        for state in STATES if group else ():
+            seeds = f" {frames.made_from(group)}" * (state == "trained")
+            cells = _attention(group, state, ["gini", "gini normalised", *bands])
+            rows.append([f"{name}, {state}{seeds}", *cells])
+    heads = ["%", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in range(1, 6))]
     return to_markdown(heads, rows, "lr")
-
-
-def _attention_cell(group: Group, prefix: str, figure: str) -> str:
-    state, uniform = prefix.split(" ", 1)
-    if uniform and figure.startswith("gini"):
-        return "0"
-    values = [100 * record["attention"][state][uniform + figure] for record in group]
-    return mean_std(values[:1] if uniform else values)  # every seed has the same documents
 
 
 def attention_lines_table(records: Mapping[str, Record]) -> str:
     """Validation accuracy, Gini and diagonality in % of single runs by name, as a markdown table:
     trained, untrained and uniform attention, a line each."""
-    rows, bands = [], (1, 3, 5)
-    for (name, record), (what, prefix) in product(records.items(), STATES.items()):
-        figures = ["gini", *(f"diagonality {b}" for b in bands)]
-        cells = [f"{float(_attention_cell([record], prefix, figure)):.1f}" for figure in figures]
-        accuracy = f"{100 * kept_accuracy(record):.1f}" if what == "trained" else ""
-        rows.append([f"{name}, {what}", accuracy, *cells])
-    return to_markdown(["%", "accuracy", "Gini", *(f"b = {b}" for b in bands)], rows, "lr")
+    rows, figures = [], ["gini", *(f"diagonality {b}" for b in (1, 3, 5))]
+    for (name, record), state in product(records.items(), STATES):
+        accuracy = frames.percent([record], kept_accuracy) if state == "trained" else ""
+        cells = [f"{float(cell):.1f}" for cell in _attention([record], state, figures)]
+        rows.append([f"{name}, {state}", accuracy, *cells])
+    return to_markdown(["%", "accuracy", "Gini", "b = 1", "b = 3", "b = 5"], rows, "lr")
+
+
+def _attention(group: Group, state: str, figures: Sequence[str]) -> list[str]:
+    """Figures of these runs' attention in % in one of ``STATES``. Uniform attention has a Gini of
+    0, and the same figures in every seed, since all read the same documents."""
+    if state == "uniform attention":
+        of = group[0]["attention"]["trained"]
+        return ["0" if "gini" in name else f"{100 * of[f'uniform {name}']:.1f}" for name in figures]
+    attention = [record["attention"][state] for record in group]
+    return [frames.mean_std([one[figure] for one in attention], 100) for figure in figures]
 
 
 # AGT beyond accuracy
@@ -264,12 +224,10 @@ def optimiser_table(records: Records = None) -> str:
 
 
 def _optimiser(chosen: dict[str, Any]) -> str:
-    extra = [
-        f"{name.replace('_', ' ')} {chosen[name]:g}"
-        for name in ("epsilon", "weight_decay")
-        if chosen[name]
-    ]
-    return ", ".join([chosen["optimizer"].title(), f"rate {chosen['learning_rate']:g}", *extra])
+    words = [chosen["optimizer"].title(), f"rate {chosen['learning_rate']:g}"]
+    words += [f"epsilon {chosen['epsilon']:g}"] * bool(chosen["epsilon"])
+    words += [f"weight decay {chosen['weight_decay']:g}"] * bool(chosen["weight_decay"])
+    return ", ".join(words)
 
 
 def agt_seeds_table(records: Records = None) -> str:
@@ -277,10 +235,10 @@ def agt_seeds_table(records: Records = None) -> str:
     after the second and the last epoch, the kept epoch, accuracies in %."""
     frame, rows = tidy(records), []
     for name in AGT_MODELS:
-        for record in runs_of(frame, name, "sst5"):
+        for record in frames.runs_of(frame, name, "sst5"):
             epochs = record["epochs"]
             losses = [f"{epochs[place]['train_loss']:.3f}" for place in (1, -1)]
-            shares = [f"{100 * of(record):.1f}" for of in (kept_accuracy, accuracy_of)]
+            shares = [frames.percent([record], of) for of in (kept_accuracy, frames.accuracy_of)]
             whole = [record["spec"]["seed"], *losses, len(epochs), record["best_epoch"]]
             rows.append([name, *whole, *shares])
     heads = ["network", "seed", "loss after 2 epochs", "last loss", "epochs", "kept",
@@ -288,7 +246,71 @@ def agt_seeds_table(records: Records = None) -> str:
     return to_markdown(heads, rows, "lr")
 
 
-# The grid
+# The grid: how results change with one setting
+
+
+def sweep(
+    address: str,
+    fixed: Mapping[str, Any],
+    model: tuple[str, str],
+    dataset: str,
+    records: Records = None,
+    tested: bool = False,
+) -> Groups:
+    """The records of a model, (system, preset), by the value of a setting such as
+    ``"model.penalty"``.
+
+    ``fixed`` gives the required values of other settings; beyond these, only the cut and the length
+    of training may be overridden. ``tested`` selects records with the test half read, else those
+    without. Runs on a part of the rows never count.
+    """
+    frame = tidy(records)
+    free = frames.HOW_LONG | {address, *fixed}
+    asked = {"system": model[0], "preset": model[1], "dataset": dataset, **fixed}
+    for name, value in asked.items():
+        frame = frame[frame[name] == value]
+    whole = frame.limit.isna() & (frame.accuracy.notna() == tested)
+    frame = frame[whole & frame.changes.map(free.issuperset).astype(bool)]
+    return {value: list(group.record) for value, group in frame.groupby(address)}
+
+
+def steps_sweep(
+    penalty: float, model: tuple[str, str], dataset: str, records: Records = None
+) -> Groups:
+    """IRAM's records by the number of steps at one penalty, the test half unread.
+
+    The penalty acts on pairs of steps, so it does not affect a single step. Records of a single
+    step without penalty are therefore included, unless there are some with this penalty.
+    """
+    frame, address = tidy(records), "model.steps"
+    single = sweep(address, {"model.penalty": 0.0, "model.steps": 1}, model, dataset, frame)
+    return single | sweep(address, {"model.penalty": penalty}, model, dataset, frame)
+
+
+def planned_values(group: str, address: str) -> list[float]:
+    """The values of a setting that a group of the grid plans, in increasing order."""
+    return sorted({flat_settings(spec.settings())[address] for spec in choose([group])})
+
+
+def mean_figures(group: Group) -> dict[str, float]:
+    """Means over the seeds: validation accuracy, and the figures of the trained attention."""
+    means = {"accuracy": statistics.mean(map(kept_accuracy, group))}
+    for name in group[0].get("attention", {}).get("trained", ()):
+        means[name] = statistics.mean(record["attention"]["trained"][name] for record in group)
+    return means
+
+
+def sweep_table(name: str, groups: Groups, values: Iterable[float]) -> str:
+    """Accuracies in % by the value of a setting as a markdown table, "–" for those of the planned
+    ``values`` that were not run; below it the caveat of its validation accuracies."""
+    rows = []
+    for value in sorted({*values, *groups}):
+        group = groups.get(value, [])
+        test = frames.percent(group) if group and "test" in group[0] else None
+        rows.append([f"{value:g}", len(group) or None, frames.percent(group, kept_accuracy), test])
+    heads = [name, "seeds", "validation, kept epoch", "test"]
+    every = [record for group in groups.values() for record in group]
+    return f"{to_markdown(heads, rows, 'r')}\n\n{frames.caveats(every)}"
 
 
 def changes_table(
@@ -305,7 +327,7 @@ def changes_table(
     grid = read_grid()
     specs = [*([first] if first else []), *(spec for name in groups for spec in grid[name])]
     found: dict[str, Group] = {}  # the records of all seeds, by the change
-    for spec, record in zip(specs, planned(tidy(records), specs), strict=True):
+    for spec, record in zip(specs, frames.planned(tidy(records), specs), strict=True):
         found.setdefault(_change(spec, specs[0]), []).extend([record] if record else [])
     base, rows = found[_change(specs[0], specs[0])], []
     found = {change: group for change, group in found.items() if base and group}
@@ -314,9 +336,9 @@ def changes_table(
         gain = 100 * (statistics.fmean(shares) - statistics.fmean(map(kept_accuracy, base)))
         epochs = ", ".join(str(record["best_epoch"]) for record in group)
         points = None if group is base else f"{gain:+.1f}"
-        rows.append([change, len(group), epochs, mean_std(shares, 100), points])
+        rows.append([change, len(group), epochs, frames.mean_std(shares, 100), points])
     heads = ["change", "seeds", "kept epoch", "validation, kept epoch", "points"]
-    below = caveats([record for group in found.values() for record in group])
+    below = frames.caveats([record for group in found.values() for record in group])
     return f"{to_markdown(heads, rows, 'lr')}\n\n{below}"
 
 
@@ -343,7 +365,7 @@ def runs_table(records: Records = None) -> str:
         if listed.issuperset(spec.id for spec in specs):
             continue
         listed.update(spec.id for spec in specs)
-        found = zip(specs, planned(frame, specs), strict=True)
+        found = zip(specs, frames.planned(frame, specs), strict=True)
         missing = [f"`{spec.id}`" for spec, record in found if record is None]
         done = f"{len(specs) - len(missing)} of {len(specs)}"
         rows.append([f"`{name}`", done, ", ".join(missing) or None])
@@ -353,7 +375,7 @@ def runs_table(records: Records = None) -> str:
 def words_per_text(dataset: str) -> float:
     """The mean number of words in the texts of one of Zhang's sets, about."""
     texts = sum(map(sum, CARDS[dataset].sizes.values()))
-    return 1e6 * PAPERS["text_megabytes"][dataset] / PAPERS["bytes_per_token"] / texts
+    return 1e6 * frames.PAPERS["text_megabytes"][dataset] / frames.PAPERS["bytes_per_token"] / texts
 
 
 def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
@@ -372,7 +394,7 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     """
     preparing = json.loads((folder / "prepare.json").read_text())["figures"]["hours_extrapolated"]
     measured, rows = throughputs(folder), []
-    for dataset, title in ZHANG.items():
+    for dataset, title in frames.ZHANG.items():
         texts, mean = sum(map(sum, CARDS[dataset].sizes.values())), words_per_text(dataset)
         epoch = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.text.validation_share) * mean
         length = next(words for words in LENGTHS if mean <= words * 1.3 or words == LENGTHS[-1])
@@ -384,3 +406,27 @@ def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
     heads = ["set", "texts", "words a text", "million words an epoch", "hours to prepare",
              "MB of ids", *(f"hours on {name}" for name in measured)]  # fmt: skip
     return to_markdown(heads, rows, "lr")
+
+
+# Word vectors
+
+
+def vectors_table() -> str:
+    """For each corpus and all vectors, as a markdown table: the share in % of its validation words
+    (occurrences) that have a vector, and the validation accuracy in % of a linear classifier of
+    mean vectors. The comparison was made once: its commit makes it again."""
+    corpora = frames.study_records("vectors")["methods"]["corpora"]
+    rows = [
+        [name, *(f"{100 * of[name]['accuracy']:.1f} ({100 * of[name]['occurrences']:.0f} % covered)"
+                 for of in corpora.values())]
+        for name in next(iter(corpora.values()))
+    ]  # fmt: skip
+    return to_markdown(["vectors", *corpora], rows, "lr")
+
+
+def neighbours_table() -> str:
+    """The nearest words of the words asked, by vectors, as a markdown table."""
+    found = frames.study_records("vectors")["methods"]["neighbours"]
+    words = next(iter(found.values()))
+    rows = [[word, *(", ".join(of[word]) for of in found.values())] for word in words]
+    return to_markdown(["word", *found], rows, "l")
