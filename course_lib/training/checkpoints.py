@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from course_lib.files import atomic_path
+from course_lib.files import atomic_path, file_digest
 from course_lib.training.config import CheckpointError
 from course_lib.training.history import Epoch, History
 from course_lib.training.parallel import written_together
@@ -118,7 +118,7 @@ class Checkpoints:
     def _write(self, path: Path, files: list[Path] | tuple[()] = ()) -> None:
         """Identity, history and the digests of ``files``, under a digest of their own."""
         state = {"identity": self.identity, "history": asdict(self.history)}
-        state["files"] = {each.name: _digest(each.read_bytes()) for each in files}
+        state["files"] = {each.name: file_digest(each) for each in files}
         path.write_text(json.dumps(state | {"digest": _digest_of(state)}))
 
     def _read(self, path: Path) -> None:
@@ -129,7 +129,7 @@ class Checkpoints:
             epochs = [Epoch(**epoch) for epoch in state["history"]["epochs"]]
         for name, digest in state["files"].items():
             with self._naming(path.with_name(name)):
-                if _digest(path.with_name(name).read_bytes()) != digest:
+                if file_digest(path.with_name(name)) != digest:
                     raise ValueError("its digest is another")
         if state["identity"] != self.identity:
             raise CheckpointError(
@@ -166,12 +166,8 @@ def load_weights(path: Path) -> dict[str, torch.Tensor]:
     return state
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _digest_of(state: dict[str, Any]) -> str:
-    return _digest(json.dumps(state, sort_keys=True).encode())
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
 def _digest_of_weights(state: dict[str, torch.Tensor]) -> str:
