@@ -170,21 +170,6 @@ def test_an_adversary_keeps_the_output_and_knows_how_far_it_went(seed, epsilon):
     assert found.divergence == pytest.approx(distance) and distance > 0
 
 
-def test_an_adversary_comes_near_the_largest_divergence_on_a_grid():
-    """Three states, so that a grid over all attentions can be searched."""
-    states = np.array([[2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-    grid = np.array([(a, b, 50 - a - b) for a in range(51) for b in range(51 - a)]) / 50
-
-    def answer(attention):
-        return softmax(attention @ states)
-
-    attention = np.array([0.5, 0.3, 0.2])
-    allowed = faithfulness.total_variation(answer(grid), answer(attention[None])) <= 0.05
-    largest = faithfulness.jensen_shannon(grid, attention)[allowed].max()
-    found = faithfulness.adversarial_attention(answer, attention)
-    assert found.divergence > 0.9 * largest
-
-
 def test_rows_of_an_attention_are_moved_each_on_its_own():
     """The last row is padding: it stays empty, and the mean is over the real rows alone."""
     attention = np.array([[0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])

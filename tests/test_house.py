@@ -79,19 +79,19 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (14_300, 12_000),
-    "course_lib/models": (1_600, 1_500),
-    "course_lib/training": (740, 550),
+    "course_lib": (13_350, 12_000),
+    "course_lib/models": (1_595, 1_500),
+    "course_lib/training": (700, 550),
     "course_lib/metrics": (970, 900),
-    "course_lib/data": (2_930, 2_200),
+    "course_lib/data": (2_550, 2_200),
     "course_lib/faithfulness": (1_450, 1_450),
-    "course_lib/runs": (2_790, 2_500),
-    "course_kit/exercises": (7_380, 6_300),
-    "course_kit/research": (6_300, 3_600),
-    "course_kit/publishing": (1_700, 1_000),
+    "course_lib/runs": (2_745, 2_500),
+    "course_kit/exercises": (7_210, 6_300),
+    "course_kit/research": (4_965, 3_600),
+    "course_kit/publishing": (1_360, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (26_300, 16_000),
+    "tests": (21_700, 16_000),
 }
 LONGEST = 450
 

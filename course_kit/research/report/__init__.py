@@ -15,12 +15,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "sanity_figures", "sanity_table", "trained_table",
         ],
         "figures": [
-            "adversary_figure", "band_by_size", "baselines", "baselines_table",
-            "composition_figure", "curve", "draw_experiments", "faithfulness_figure",
-            "gate_profiles", "implied_figure", "implied_lengths", "losses_figure", "movements",
-            "movements_figure", "patience_figure", "phrase_lengths", "pooled_deviation",
-            "roar_figure", "sanity_figure", "sizes_of_training", "steps_panels", "two_errors",
-            "two_errors_figure", "waterfall_figure",
+            "band_by_size", "baselines", "baselines_table", "composition_figure", "curve",
+            "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
+            "losses_figure", "movements", "movements_figure", "patience_figure",
+            "phrase_lengths", "pooled_deviation", "sizes_of_training", "steps_panels",
+            "two_errors", "two_errors_figure", "waterfall_figure",
         ],
         "frames": [
             "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "mean_std", "seeds_of",
@@ -28,6 +27,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "without_film_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
+        "study_figures": [
+            "adversary_figure", "faithfulness_figure", "roar_figure", "sanity_figure",
+        ],
         "tables": [
             "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "attention_lines_table",
             "changes_table", "imdb_table", "mean_figures", "neighbours_table", "optimiser_table",

@@ -1,4 +1,4 @@
-"""The figures of recorded runs and studies, and the numbers behind them."""
+"""The figures of recorded runs, and the numbers behind them."""
 
 import statistics
 from collections import defaultdict
@@ -15,14 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.research.faithfulness.erasure_record import MEASURES, RANDOM, REMOVALS
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION
 from course_kit.research.report import frames
 from course_kit.research.report.differences import recorded_chains
-from course_kit.research.report.faithfulness import ranked, sanity_figures
-from course_kit.research.report.frames import ByName, Group, Record, Records, bounds, tidy
+from course_kit.research.report.frames import Group, Record, Records, tidy
 from course_kit.research.report.tables import Groups, words_per_text
-from course_kit.research.trained_tests import protocols
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
 from course_lib.metrics.classification import sampling_error
@@ -37,7 +33,6 @@ OTHER_TEXTS = ("dataset", "limit")  # runs that differ in these answer another q
 EXPERIMENTS = 4000  # simulated ones in a histogram
 RULES = {"above 0.95": "", "above the median": "relaxed "}  # of AGT's selection
 PANELS = ("validation accuracy", "overlap", "cosine", "last step on summaries")
-BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is better"}
 
 
 # Learning curves
@@ -414,112 +409,3 @@ def composition_figure(records: Records = None) -> Figure:
     axes[2].set(xlabel="layer", ylabel="mean transform gate", ylim=(0, 1))
     axes[2].legend(loc="lower left", fontsize=9)
     return figure
-
-
-# Studies
-
-
-def sanity_figure(
-    check: str,
-    networks: Mapping[str, str],
-    chosen: Sequence[str],
-    title: str,
-    records: ByName | None = None,
-) -> Figure:
-    """The ``chosen`` figures of a sanity check as small multiples, a dot a seed: of trained
-    networks and of their untrained twins; ``networks`` gives each a short name below its dots."""
-    figures = sanity_figures(records)
-    panels = {
-        figure: {
-            column: {short: figures[check, name, figure][column]
-                     for name, short in networks.items()}
-            for column in ("trained", "untrained")
-        }
-        for figure in chosen
-    }  # fmt: skip
-    return dot_panels(panels, title=title)
-
-
-def faithfulness_figure(name: str, records: ByName | None = None) -> Figure:
-    """Comprehensiveness and sufficiency (AOPC) of every ranking of a network, with 95 % intervals,
-    by deletion and by masking; the most comprehensive first.
-
-    ``ValueError`` lists what is recorded if that network is not.
-    """
-    records = frames.study_records("faithfulness") if records is None else records
-    record = frames.recorded(records, name, "faithfulness")
-    removals = record["removals"]
-    panels = {
-        f"{measure}, {BETTER[measure]}": {
-            f"by {removal}": {
-                ranking: bounds(figures["aopc"])
-                for ranking, figures in removals[removal][measure]["rankings"].items()
-            }
-            for removal in REMOVALS
-        }
-        for measure in MEASURES
-    }
-    costs = removals["deletion"]["comprehensiveness"]["rankings"]
-    attention, random = (costs[ranking]["aopc"]["mean"] for ranking in (ATTENTION, RANDOM))
-    title = (
-        f"{name}, {record['texts']} texts: deleting the words that attention ranks first\n"
-        f"costs {attention:.2f} of the probability, random words {random:.2f}"
-    )
-    rows = ranked(removals["deletion"])
-    return plots.means_with_intervals(panels, rows, "AOPC: mean, 95 % interval", title)
-
-
-def roar_figure(on: str, records: ByName | None = None) -> Figure:
-    """Test accuracy over the share of words that were removed before each training, a curve for
-    each ranking, with 95 % intervals over texts.
-
-    ``ValueError`` lists what is recorded if that is not.
-    """
-    lines = _trained("roar", on, records)
-    curves = {
-        ranker: {
-            100 * share: bounds(lines[protocols.roar_line(ranker, share)][protocols.ACCURACY])
-            for share in (0.0, *protocols.SHARES)
-        }
-        for ranker in protocols.RANKERS
-    }
-    last = 100 * protocols.SHARES[-1]
-    title = (
-        f"{on}: trained without {last:.0f} % of the words, those that attention\nranks first, "
-        f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
-        f"{curves[protocols.RANDOM][last][0]:.0%}"
-    )
-    return plots.curves_with_intervals(
-        curves, "words masked before training, % of each text", "test accuracy", title
-    )
-
-
-def adversary_figure(on: str, records: ByName | None = None) -> Figure:
-    """How far predictions (TVD) and attention (JSD) of each adversary and each other network are
-    from the base's, with 95 % intervals over texts.
-
-    ``ValueError`` lists what is recorded if that is not.
-    """
-    points = {
-        name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
-        for name, figures in _trained("adversary", on, records).items()
-    }
-    near = points["the base, another seed"]
-    taught = [name for name in points if name.startswith("adversary")]
-    # the gentlest of those that attend further away than another seed
-    name = next((name for name in taught if points[name][0][1] > near[0][2]), taught[-1])
-    far = points[name]
-    title = (
-        f"{on}: an {name}, attends elsewhere (JSD {far[0][0]:.2f}, another seed "
-        f"{near[0][0]:.2f})\nand its predictions differ by {far[1][0]:.2f} (another seed "
-        f"{near[1][0]:.2f})"
-    )
-    points.pop("the base network", None)
-    axes = "Jensen-Shannon divergence of the attention from the base's", "TVD of the predictions"
-    return plots.trade_off(points, *axes, title)
-
-
-def _trained(test: str, on: str, records: ByName | None) -> dict[str, Any]:
-    records = frames.study_records("faithfulness/trained") if records is None else records
-    found = {record["on"]: record for record in records.values() if record["test"] == test}
-    return frames.recorded(found, on, test)["lines"]
