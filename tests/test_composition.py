@@ -152,6 +152,8 @@ def test_the_words_that_a_layer_selects_most():
     assert sorted(ids[0].tolist()) == [2, 3]
     often_but_rarely = torch.tensor([[9, 5, 2]]), torch.tensor([18, 5, 10])
     assert most_selected(*often_but_rarely, top=3, at_least=1)[0].tolist() == [[1, 0, 2]]
+    always = torch.arange(40)  # an unstable sort keeps up to 16 equal rates in their order
+    assert torch.equal(most_selected(always[None], always, top=20)[0][0], always.flip(0)[:20])
     with pytest.raises(ValueError, match="only 2 words occur 2 times; top asks for 3"):
         most_selected(counts, occurrences, top=3, at_least=2)
 
@@ -193,6 +195,8 @@ def test_phrases_that_grow_and_shrink_are_found():
     assert found.arch_by_layers < 0.05
     low, high = found.interval()
     assert (high[1:-1] < found.length[1:-1]).all() and (low <= high).all()
+    three = composition_test([sentences([(2, True), (4, True), (2, True)])])
+    assert three.arch_by_layers == pytest.approx(1 / 3, abs=0.05)  # the longest is in the middle
 
 
 def test_an_arch_that_only_counts_words_is_no_composition():

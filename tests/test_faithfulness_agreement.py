@@ -183,7 +183,7 @@ def test_rows_of_an_attention_are_moved_each_on_its_own():
 @pytest.mark.parametrize(
     ("attention", "real", "message"),
     [
-        ([0.5, 0.4], None, "sum to 1"),
+        ([0.5, 0.4985], None, "sum to 1"),
         ([1.5, -0.5], None, "sum to 1"),
         ([0.5, 0.5], [True, False], "sum to 1"),
         ([0.5, 0.5], [True], "real has the shape"),
@@ -196,6 +196,11 @@ def test_what_is_no_attention_is_refused(attention, real, message):
             test(ignoring, np.array(attention), None if real is None else np.array(real))
 
 
-def test_an_epsilon_that_is_no_probability_is_refused():
+def test_epsilon_is_a_probability_and_a_twentieth_unless_told_otherwise():
+    usual, told = (
+        faithfulness.adversarial_attention(attending, weights(5, seed=3), **epsilon)
+        for epsilon in ({}, {"epsilon": 0.05})
+    )
+    assert usual.divergence == pytest.approx(told.divergence)
     with pytest.raises(ValueError, match="epsilon"):
         faithfulness.adversarial_attention(ignoring, weights(3), epsilon=2.0)

@@ -142,13 +142,20 @@ def test_a_run_of_a_preset_that_has_changed_is_refused(finished, monkeypatch):
         train(SPEC, folder)
 
 
-def test_a_run_on_other_data_is_refused(finished, tmp_path):
+@pytest.mark.parametrize(
+    ("part", "name", "value", "says"),
+    [("data", "content", "0" * 64, "was made from other data than toy"),
+     ("spec", "threads", 0, "copy holds a run that cannot be made today: threads takes a")],
+)  # fmt: skip
+def test_a_run_on_other_data_or_of_no_valid_spec_is_refused(
+    finished, tmp_path, part, name, value, says
+):
     folder, _ = finished
     record = strict((folder / "record.json").read_text())
-    record["data"]["content"] = "0" * 64
+    record[part][name] = value
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "record.json").write_text(json.dumps(record))
-    with pytest.raises(StaleRun, match="was made from other data than toy"):
+    with pytest.raises(StaleRun, match=says):
         load_run(copy)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.runs import run
+from course_lib.runs import records, run
 from course_lib.runs.settings import SpecError, differences, flat_settings, with_overrides
 from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.runs.systems import known_systems
@@ -23,6 +23,7 @@ EVERY_PRESET = [
         ("no preset 'nope'; there are: compact, long, report, small", {"preset": "nope"}),
         ("no dataset 'nope'; there are: ag_news, amazon_full", {"dataset": "nope"}),
         ("no dataset 'glove.6B.50d'", {"dataset": "glove.6B.50d"}),
+        ("no dataset 5; there are", {"dataset": 5}),
         ("no setting 'hidden'; do you mean model.hidden?", {"overrides": {"hidden": 8}}),
         ("no setting 'model.hiden'; do you mean model.hidden?", {"overrides": {"model.hiden": 8}}),
         ("no setting 'zz'; there are: text.max_tokens", {"overrides": {"zz": 8}}),
@@ -71,12 +72,16 @@ EVERY_PRESET = [
         ("test takes True or False, got 'no'", {"test": "no"}),
     ],
 )  # fmt: skip
-def test_what_cannot_run_is_refused_by_name_before_anything_starts(monkeypatch, says, change):
+def test_what_cannot_run_is_refused_by_name_before_anything_starts(
+    monkeypatch, tmp_path, says, change
+):
     monkeypatch.setattr(run, "load_corpus", None)
+    monkeypatch.setattr(records, "RUNS", tmp_path)
     spec = RunSpec(**change)
-    for act in (spec.validate, lambda: run.train(spec)):
+    for act in (RunSpec.validate, run.train, run.train_or_load, run.execute):
         with pytest.raises(SpecError, match=re.escape(says)):
-            act()
+            act(spec)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("system", "preset"), EVERY_PRESET)

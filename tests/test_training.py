@@ -40,9 +40,9 @@ def test_the_loss_falls_on_the_toy_corpus(device):
     assert history.epochs[-1].seconds > 0
 
 
-def test_an_epochs_figures_are_those_of_the_model_on_the_data():
+def test_an_epochs_figures_are_those_of_the_model_on_the_data(capsys):
     """With one batch an epoch the training loss is that of the weights before the step, and its
-    penalty is no part of it."""
+    penalty is no part of it. The bar shows both figures."""
     documents = toy_documents("train", 0, 40)
     batches = Batches(documents, 40)
     model = OneWord(penalty=0.5)
@@ -56,6 +56,8 @@ def test_an_epochs_figures_are_those_of_the_model_on_the_data():
         rows = probabilities[torch.arange(40), labels].numpy()
         assert loss == pytest.approx(-np.log(rows).mean(), abs=1e-5)
         assert accuracy == pytest.approx(((rows > 0.5).mean()), abs=1e-6)
+    epoch, told = history.epochs[0], capsys.readouterr().err
+    assert f"accuracy={epoch.train_accuracy:.3f}, loss={epoch.train_loss:.3f}]" in told
 
 
 def test_dropout_acts_in_every_training_step_and_in_no_validation():
