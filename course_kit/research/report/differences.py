@@ -74,12 +74,13 @@ class Difference(NamedTuple):
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
 
-def difference(ours: Group, other: Group | tuple[float, int]) -> Difference:
+def difference(ours: Group, other: Group | tuple[float, int], paired: bool = True) -> Difference:
     """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents).
 
-    Runs that all kept their predictions of the same test texts are compared text by text. Otherwise
-    the error assumes independent test sets. Ours share one test set, where models tend to fail on
-    the same texts, so the true error is smaller and ``"not told apart"`` appears too often.
+    Runs that all kept their predictions of the same test texts are compared text by text, if
+    ``paired``. Otherwise the error assumes independent test sets. Ours share one test set, where
+    models tend to fail on the same texts, so the true error is smaller and ``"not told apart"``
+    appears too often.
     """
     value, one_seed = statistics.mean(map(frames.accuracy_of, ours)), _lacks_seeds(ours)
     if isinstance(other, tuple):
@@ -88,7 +89,7 @@ def difference(ours: Group, other: Group | tuple[float, int]) -> Difference:
     one_seed = one_seed or _lacks_seeds(other)
     kept = [predictions_of(record) for record in (*ours, *other)]
     found = [run for run in kept if isinstance(run, ItemPredictions)]
-    if len(found) < len(kept) or len({run.items for run in found}) > 1:
+    if not paired or len(found) < len(kept) or len({run.items for run in found}) > 1:
         return _unpaired(value, _error(ours), _error(other), one_seed)
     right = np.stack([run.right for run in found])
     first, second = right[: len(ours)], right[len(ours) :]
