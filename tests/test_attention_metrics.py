@@ -87,7 +87,7 @@ def test_all_agree_with_independent_formulas(lengths, seed, sharpness):
         ],
     ]:
         values = metric(attention, mask)
-        assert values.shape == (len(lengths),)
+        assert values.shape == (len(lengths),) and values.ge(0).all() and values.le(1 + 1e-6).all()
         assert np.allclose(values, [formula(block) for block in found], atol=1e-5)
 
 
@@ -117,30 +117,6 @@ def test_padding_changes_nothing(lengths, seed, extra):
     wide, wide_mask = padding(attention, (0, extra, 0, extra), value=0.7), padding(mask, (0, extra))
     for metric in METRICS:
         assert torch.allclose(metric(wide, wide_mask), metric(attention, mask), atol=1e-6)
-
-
-@settings(max_examples=40)
-@given(lengths=lengths, seed=seeds)
-def test_all_lie_in_0_to_1_and_documents_do_not_meet(lengths, seed):
-    attention, mask = attention_of(lengths, seed, 8.0)
-    for metric in METRICS:
-        values = metric(attention, mask)
-        assert values.ge(0).all() and values.le(1 + 1e-6).all()
-        assert values[~mask.any(1)].eq(0).all()
-        alone = [metric(a[None], m[None]) for a, m in zip(attention, mask, strict=True)]
-        assert torch.allclose(torch.cat(alone), values, atol=1e-6)
-
-
-@settings(max_examples=30)
-@given(n=st.integers(1, 8), seed=seeds)
-def test_the_order_of_tokens_matters_to_diagonality_alone(n, seed):
-    attention, mask = attention_of([n], seed)
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-    for metric in (gini, row_gini, entropy):
-        shuffled = attention[:, order][:, :, order]
-        assert torch.allclose(metric(shuffled, mask), metric(attention, mask), atol=1e-6)
-        columns = attention[:, :, order]
-        assert torch.allclose(metric(columns, mask), metric(attention, mask), atol=1e-6)
 
 
 @settings(max_examples=30)
