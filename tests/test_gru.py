@@ -64,11 +64,20 @@ def row_by_row(gru, x, mask):
     return torch.stack(rows)
 
 
+@pytest.fixture(scope="module", params=["the CPU's way", "a GPU's way"])
+def way(request):
+    """The GRU as it is computed here, then by PyTorch's packed sequences."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "a GPU's way":
+            patch.setattr(torch.Tensor, "is_cuda", True)
+        yield
+
+
 @every_device
 @settings(max_examples=30)
 @given(lengths=row_lengths(longest=6, most_rows=5), inputs=sizes, hidden=sizes, seed=seeds)
 def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
-    device, lengths, inputs, hidden, seed
+    way, device, lengths, inputs, hidden, seed
 ):
     torch.manual_seed(seed)
     ours = BidirectionalGRU(inputs, hidden).double().to(device)

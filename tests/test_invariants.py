@@ -433,6 +433,14 @@ def test_steps_see_what_is_there_and_any_change_of_one_weight_is_noticed(steps, 
         check_steps(attention, mask)
 
 
+@pytest.mark.parametrize("check", [check_attention, check_steps])
+def test_a_row_misses_one_by_rounding_alone(check):
+    rows = lambda off: torch.tensor([[[0.5, 0.5 + off]]])  # noqa: E731
+    mask = torch.ones(1, 2, dtype=torch.bool)
+    check(rows(5e-6), mask)
+    fails(check, rows(1.5e-5), mask, says="do not sum to 1")
+
+
 def test_steps_that_look_ahead_or_at_nothing_are_named():
     attention, mask = steps_over([4, 2])
     fails(check_steps, attention[:, :, :5], mask, says="needs 2 columns after those of the mask")

@@ -102,6 +102,8 @@ def test_the_masked_maximum_is_numpys_over_real_words(lengths, seed):
             np.testing.assert_array_equal(places[row], x[row, :length].numpy().argmax(0))
         else:
             assert not values[row].any() and (places[row] == -1).all()
+    values, places = masked_maximum(x[:, :0], mask[:, :0])  # no place at all
+    assert not values.any() and (places == -1).all() and places.shape == (len(lengths), 5)
 
 
 @settings(max_examples=15)

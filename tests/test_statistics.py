@@ -85,6 +85,20 @@ def test_seeds_widen_the_interval_by_the_error_of_their_mean():
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.08)
 
 
+def test_what_the_texts_explain_of_the_seeds_is_counted_once():
+    """The mean difference varies with the texts, and with the seeds beyond that."""
+    random, seeds, texts = np.random.default_rng(3), 8, 400
+    right = random.random((seeds, texts)) < random.normal(0.7, 0.02, (seeds, 1))
+    accuracies = right.mean(1)
+    by_texts = right.mean(0).var() / texts
+    residuals = right - accuracies[:, None]
+    beyond = accuracies.var(ddof=1) - residuals.var(0, ddof=1).mean() / texts
+    assert 0.2 < beyond / accuracies.var(ddof=1) < 0.8
+    low, high = paired_bootstrap(right, np.zeros((1, texts), bool))
+    expected = 1.96 * (by_texts + beyond / seeds) ** 0.5
+    assert (high - low) / 2 == pytest.approx(expected, rel=0.05)
+
+
 def answers(random, seeds, texts, effect, seed_spread, difficulty):
     """Answers of runs on texts of a given difficulty; seeds differ by a normal effect."""
     logits = 1.2 + effect + difficulty + random.normal(0, seed_spread, (seeds, 1))
@@ -129,6 +143,6 @@ def test_a_rank_correlation_is_scipys_with_ties_too(pairs):
 
 
 def test_rows_are_compared_with_rows_and_a_value_that_is_not_finite_gives_nan():
-    rows = torch.tensor([[1.0, 5.0, 9.0], [9.0, 5.0, 1.0], [1.0, torch.inf, 2.0]])
+    rows = torch.tensor([[1.0, 5.0, 9.0], [9.0, 5.0, 1.0], [1.0, torch.inf, 2.0], [0, 0, 1.0]])
     found = rank_correlation(rows, torch.tensor([2.0, 3.0, 4.0]))
     assert found[:2].tolist() == [1, -1] and found[2].isnan()

@@ -69,6 +69,10 @@ def test_visible_are_the_words_and_the_summaries_before():
     assert visible(prefix_mask([2, 0], 3), 3).int().tolist() == expected
 
 
+def test_a_single_step_is_not_described():
+    assert describe_steps(*steps_of([3], 1)) == {}
+
+
 @pytest.mark.parametrize("metric", [summary_share, step_overlap, step_cosine])
 def test_a_mask_of_another_length_is_refused(metric):
     attention, mask = steps_of([3, 2], 3)
