@@ -1,11 +1,10 @@
-"""Each fast path against the plain form that is taught; ``test_gru`` compares the packed GRU."""
+"""Each fast path against the plain form; ``test_gru`` and ``test_iram`` hold recurrent ones."""
 
 import torch
 from hypothesis import given, settings
 from strategies import prefix_mask, row_lengths, seeds
 
 from course_lib.models import fast
-from course_lib.models.layers import LSTMLayer
 from course_lib.models.sanet import SelfAttention
 
 lengths = row_lengths(longest=6, most_rows=5)
@@ -17,20 +16,6 @@ def outcome(function, module, *inputs):
     output = function(*inputs)
     (output * torch.arange(output.numel()).view_as(output).to(output).sin()).sum().backward()
     return [output, *(value.grad for value in [*inputs, *module.parameters()])]
-
-
-@settings(max_examples=25)
-@given(lengths=row_lengths(shortest=1, longest=6, most_rows=5), seed=seeds)
-def test_the_lstm_over_padding_gives_each_row_what_the_plain_one_gives_it_alone(lengths, seed):
-    torch.manual_seed(seed)
-    layer, mask = LSTMLayer(3, 4).double(), prefix_mask(lengths, max(lengths) + 1)
-    x = torch.randn(*mask.shape, 3, dtype=torch.float64)
-    h, state, cell = layer(x, mask)
-    for row, length in enumerate(lengths):
-        alone = layer(x[row : row + 1, :length], mask[row : row + 1, :length])
-        torch.testing.assert_close(h[row, :length], alone[0][0], atol=1e-12, rtol=0)
-        torch.testing.assert_close(state[row], alone[1][0], atol=1e-12, rtol=0)
-        torch.testing.assert_close(cell[row], alone[2][0], atol=1e-12, rtol=0)
 
 
 @settings(max_examples=40)
