@@ -43,12 +43,12 @@ class Checker:
     """What an exercise asks for, and what its wrong answers look like.
 
     ``cases`` come smallest first. ``mistakes`` are wrong functions with what to say to a learner
-    whose answers equal theirs in every case; ``diagnoses`` look at the smallest failing result and
-    return a sentence, or None where it is something else. The first that fits speaks. ``shapes``
-    says what to think of when the shape is wrong, often an axis. Where many answers are right,
-    ``requirement`` takes the inputs and the answer and returns what is wrong with it, or nothing;
-    the reference is then only an example. ``about`` is its docstring: what it is called with and
-    must return.
+    whose answers equal theirs in every case; each of the ``diagnoses`` examines the smallest
+    failing result and returns a sentence, or None if it does not apply. The first sentence found is
+    shown: mistakes, then generic slips, then diagnoses. ``shapes`` says what to think of when the
+    shape is wrong, often an axis. Where many answers are right, ``requirement`` takes the inputs
+    and the answer and returns what is wrong with it, or nothing; the reference is then only an
+    example. ``about`` is its docstring: what it is called with and must return.
     """
 
     name: str
@@ -284,7 +284,7 @@ def _diagnose(checker: Checker, results: list[CaseResult], smallest: CaseResult)
 def _explanations(
     checker: Checker, results: list[CaseResult], smallest: CaseResult
 ) -> Iterator[str | None]:
-    """A slip that explains all cases, then what the exercise knows of the smallest failing one."""
+    """A generic slip that explains all cases, then what the exercise's diagnoses find."""
     if not checker.requirement:
         yield relation(checker.reference, checker.returns, results)
     for diagnosis in checker.diagnoses:

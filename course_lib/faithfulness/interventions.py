@@ -1,9 +1,8 @@
-"""Other attention for the same text: shuffled, with places zeroed, chosen by an adversary.
+"""Alternative attention for one document: shuffled, partly zeroed, or chosen by an adversary.
 
-All look at one document. Its ``attention`` is ``(…, places)``, each row a distribution over the
-places where ``real``, of the same shape, is True (everywhere, if not given). ``answer`` is the
-model with its attention given: from many attentions ``(m, …, places)`` to class probabilities
-``(m, classes)``.
+Its ``attention`` has the shape ``(…, positions)``; each row is a distribution over the positions
+where ``real``, of the same shape, is True (all of them by default). ``answer`` runs the model with
+given attention: from ``(m, …, positions)`` to class probabilities ``(m, classes)``.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,7 @@ SHUFFLES = 100  # as in Jain and Wallace
 EPSILON = 0.05
 ROUNDS, PROPOSALS = 15, 64  # of random moves, from each of two starts
 PAIRS, HALVINGS = 8, 8  # edges of a row's simplex that are searched, and how finely
-GROW, SHRINK = 1.5, 0.6  # what a round that finds something, or nothing, does to the next moves
+GROW, SHRINK = 1.5, 0.6  # of the next moves, after a round that improved and one that did not
 NUMBERS_AT_ONCE = 1 << 22  # weights in one question: a square attention has many
 
 
@@ -33,9 +32,9 @@ class Adversary(NamedTuple):
 
 
 def zeroed(attention: np.ndarray, gone: np.ndarray) -> np.ndarray:
-    """Attention ``(…, places)`` that is 0 where ``gone``, each row scaled to sum to 1 again.
+    """Attention ``(…, positions)`` that is 0 where ``gone``, each row scaled to sum to 1 again.
 
-    Without the scaling the pooled state would shrink, too, and the output would answer two changes
+    Without the scaling the pooled state would also shrink, and the output would reflect two changes
     at once. A row that loses all its weight stays zero. ``ValueError`` for a negative weight.
     """
     attention = np.asarray(attention, dtype=np.float64)
@@ -56,7 +55,7 @@ def permutation_change(
     """Median total variation |ŷᵖ − ŷ| over shuffles of each row's weights (Jain and Wallace 2019).
 
     In [0, 1]; 0 says that the output does not depend on which word has which weight, so no ranking
-    by attention can be faithful. Every row is shuffled on its own, over its real places.
+    by attention can be faithful. Every row is shuffled on its own, over its real positions.
     """
     if shuffles < 1:
         raise ValueError(f"shuffles takes a whole number from 1, got {shuffles}")
@@ -92,13 +91,14 @@ def adversarial_attention(
     """The attention furthest from the given one that a search finds within ``epsilon`` of its
     output (after Jain and Wallace 2019, whose search follows gradients).
 
-    Ours needs none, so it takes any model. The divergence is convex, so it is largest at the border
-    of what the output allows: with all of a row's weight on one position, or shared by two if the
-    first lowers the output and the second raises it. Each row in turn is tried there. Random moves
-    of weight follow, from the best that was found and from the attention itself; they become larger
-    after a success and smaller after a failure. What is found is a lower bound of the largest
-    divergence. With three positions it came within 0.01 of the optimum in more than 95 % of random
-    cases (in the tests, by a grid). ``ValueError`` for an epsilon outside [0, 1].
+    Ours needs no gradients, so it works for any model. The divergence is convex, so it is largest
+    on the boundary of the set of attentions whose output stays within ``epsilon``: with all of a
+    row's weight on one position, or shared by two if the first lowers the output and the second
+    raises it. Each row in turn is tried there. Random moves of weight follow, from the best that
+    was found and from the attention itself; they become larger after a success and smaller after a
+    failure. What is found is a lower bound of the largest divergence. With three positions it came
+    within 0.01 of the optimum in more than 95 % of random cases (in the tests, by a grid).
+    ``ValueError`` for an epsilon outside [0, 1].
     """
     if not 0 <= epsilon <= 1:
         raise ValueError(f"epsilon takes a total variation from 0 to 1, got {epsilon}")
@@ -108,8 +108,8 @@ def adversarial_attention(
     label = output.argmax()
 
     def better(best: Adversary, candidates: np.ndarray) -> tuple[Adversary, np.ndarray]:
-        """The furthest of the candidates whose output is allowed, if further than the best; and for
-        each candidate whether the predicted class loses by it."""
+        """The most divergent candidate that is allowed, if it exceeds the best so far; and for each
+        candidate whether it lowers the predicted class's probability."""
         answers = _ask(answer, candidates, shape)
         distances = jensen_shannon(candidates, rows).sum(-1) / real_rows.any(-1).sum()
         changes = total_variation(answers, output)
@@ -177,7 +177,7 @@ def _moved(
     for moving in (np.ones(count), random.random(count) < 0.5):
         row = random.choice(movable, count)
         keys = np.where(real[row], random.random((count, real.shape[1])), -1)
-        source, target = keys.argsort(-1)[:, -2:].T  # two real positions, whichever drew most
+        source, target = keys.argsort(-1)[:, -2:].T  # the two real positions with the largest keys
         share = np.where(random.random(count) < 0.25, 1.0, random.random(count))
         weight = candidates[every, row, source] * step * share * moving
         candidates[every, row, source] -= weight
@@ -186,8 +186,8 @@ def _moved(
 
 
 def _rows(attention: np.ndarray, real: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The attention and its real places as ``(rows, places)``; ``ValueError`` unless each row is a
-    distribution over its real places."""
+    """The attention and its real positions as ``(rows, positions)``; ``ValueError`` unless each row
+    is a distribution over its real positions."""
     attention = np.asarray(attention, dtype=np.float64)
     real = np.ones(attention.shape, dtype=bool) if real is None else np.asarray(real, dtype=bool)
     if not attention.size or real.shape != attention.shape:

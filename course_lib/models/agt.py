@@ -125,7 +125,10 @@ class AGT(nn.Module):
         return AGTOutput(self.classifier(y), d, gates)
 
     def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """B of (1): ids and mask ``(batch, length)`` → ``(batch, length, hidden)``."""
+        """B of (1): ids and mask ``(batch, length)`` → ``(batch, length, hidden)``.
+
+        Each vector is of its word alone; ``attend`` masks the padding.
+        """
         return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
 
     def attend(self, b: Tensor, real: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """One training loop for every model: any device, resumable at any moment, best epoch kept.
 
 Example: ``history = fit(model, train, validation, TrainingConfig(epochs=3), seed=0)``. ``fit`` is
-the loop. ``Checkpoints`` follows it from step to step and resumes it; what several processes need
-stands in ``parallel``.
+the loop. ``Checkpoints`` saves and resumes it; the code for several processes is in
+``parallel``.
 """
 
 import math
@@ -71,7 +71,7 @@ def fit(
                 if config.clip_norm:
                     accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
                 optimizer.step()
-                # of all processes; the main one decides for all when to save
+                # summed over the processes; the main one decides when all of them save
                 loss, right, due = add_up([loss, right, checkpoints.due()], accelerator)
                 history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
                 if due:
@@ -110,7 +110,7 @@ def _add_gradients(
             # weighted by its number of documents, so that slices add up to the batch
             accelerator.backward(loss * (len(part.labels) / divisor))
         hits = (output.logits.argmax(1) == part.labels).sum()
-        # read together: each reading makes the device wait
+        # one transfer, because each one makes the device wait
         read = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)]).tolist()
         if not math.isfinite(read[0]):
             raise TrainingError(
