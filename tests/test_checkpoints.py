@@ -51,6 +51,15 @@ def test_checkpoints_change_nothing(tmp_path):
     assert without_seconds(histories[0]) == without_seconds(histories[1])
 
 
+def test_a_checkpoint_is_saved_after_so_many_seconds_and_after_each_epoch(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(Checkpoints, "save", lambda self: saved.append(self.history.step))
+    for seconds in (0, 1e6):
+        folder, config = tmp_path / str(seconds), replace(CONFIG, epochs=1)
+        fit(new_model(), data(), config, folder=folder, checkpoint_seconds=seconds)
+    assert saved == [1, 2, 3, 4, 5, 0] + [0]
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "amsgrad", "adadelta", "sgd"])
 def test_every_optimizer_learns_and_resumes(optimizer, tmp_path):
     config = replace(CONFIG, optimizer=optimizer, epochs=2,

@@ -56,14 +56,6 @@ def test_padding_and_what_stands_on_it_change_nothing(lengths, steps, seed):
         torch.testing.assert_close(found[name], values, msg=name)
 
 
-def test_uniform_rows_overlap_little_but_are_alike():
-    mask = torch.ones(1, 50, dtype=torch.bool)
-    attention = torch.zeros(1, 3, 52)
-    attention[:, :, :50] = 1 / 50
-    assert step_overlap(attention, mask).item() == pytest.approx(1 / 50)
-    assert step_cosine(attention, mask).item() == pytest.approx(1)
-
-
 def test_visible_are_the_words_and_the_summaries_before():
     expected = [[[1, 1, 0, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 1, 1]], [[0] * 5] * 3]
     assert visible(prefix_mask([2, 0], 3), 3).int().tolist() == expected
