@@ -105,7 +105,7 @@ def test_a_saved_notebook_holds_no_widget_state(notebook):
         notebook.page.keyboard.press("Control+s")
     assert answer.value.ok
     saved = json.loads(notebook.path.read_text())
-    assert saved["cells"][7]["execution_count"]  # the file as it was opened holds none
+    assert saved["cells"][0]["execution_count"]  # the file as it was opened holds none
     assert "widgets" not in saved["metadata"]
     [output] = saved["cells"][0]["outputs"]
     assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
