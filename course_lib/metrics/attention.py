@@ -21,7 +21,7 @@ def gini(
     """Gini coefficient over all n² weights of each document, ``(batch,)``: 0 where all are equal.
 
     Rows sum to 1, so even one-hot rows reach only 1 − 1/n; ``normalise`` multiplies by n/(n − 1)
-    (Letarte et al. 2018 leave open how they count; PAPERS: matrix-wide, mean over documents).
+    (Letarte et al. 2018 leave open how they count; ours: matrix-wide, mean over documents).
     """
     weights, rows = _block(attention, mask, row_mask)
     value = _gini(weights.flatten(1), rows.sum(1) * mask.sum(1))

@@ -14,7 +14,7 @@ from course_lib.models import fast
 
 
 class GRUCell(nn.Module):
-    """One step of a GRU, equation by equation (IMDb report; PAPERS: z = 1 takes the new state).
+    """One step of a GRU, equation by equation (IMDb report, whose z = 1 takes the new state).
 
     ``reset_after=False`` is that report's cell: the reset gate acts on the state before the
     recurrent product. ``reset_after=True`` is what ``nn.GRU`` computes (with z for its 1 − z):
