@@ -22,10 +22,10 @@ from typing import Any
 from common import PeakMemory, interleave, ratio, show, spread, write
 
 from course_lib.data.catalog import CARDS
-from course_lib.data.corpus import SPACE, Provenance, open_corpus, prepare
+from course_lib.data.corpus import Provenance, open_corpus, prepare
 from course_lib.data.readers import READERS, ZHANG_SETS
 from course_lib.data.text import fetch_punkt
-from course_lib.files import check_space, data_root
+from course_lib.files import data_root
 from course_lib.training.devices import use_threads
 
 EVERY = 0.2  # seconds between two looks at all processes
@@ -129,7 +129,6 @@ def prepare_made_up(rows: int, workers: list[int], rounds: int, seed: int) -> di
     """Figures of so many training reviews, prepared with each number of processes in turn."""
     with tempfile.TemporaryDirectory(dir=data_root()) as folder:
         archive = write_archive(Path(folder), rows, seed)
-        check_space(Path(folder), SPACE * archive.stat().st_size)
 
         def once(count: int) -> dict[str, float]:
             shutil.rmtree(Path(folder) / "prepared", ignore_errors=True)

@@ -31,6 +31,11 @@ def data_root() -> Path:
     return Path(os.environ.get("COURSE_DATA_DIR") or REPOSITORY / "data")
 
 
+def prepared_folder(name: str) -> Path:
+    """Where in that folder something is kept in the form in which it is used."""
+    return data_root() / "prepared" / name
+
+
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
     """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
@@ -84,17 +89,6 @@ def undamaged(folder: Path) -> Iterator[None]:
         raise DataError(f"{folder}: damaged ({error}). Delete it and run again.") from error
 
 
-def check_space(folder: Path, needed: int) -> None:
-    """Raise ``DataError`` unless the disk of ``folder`` has room for ``needed`` bytes."""
-    present = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    free = shutil.disk_usage(present).free
-    if free < needed:
-        raise DataError(
-            f"{folder}: preparing needs about {_in_words(needed)} temporarily, but the "
-            f"disk has only {_in_words(free)} free. Free some space{_elsewhere(folder)}."
-        )
-
-
 def file_digest(path: Path, algorithm: str = "sha256") -> str:
     """The digest of a file, hexadecimal."""
     with path.open("rb") as file:
@@ -122,13 +116,6 @@ def _elsewhere(path: Path) -> str:
     if path.absolute().is_relative_to(data_root().absolute()):
         return ", or set COURSE_DATA_DIR to a folder on another disk"
     return ""
-
-
-def _in_words(size: int) -> str:
-    for unit, length in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= length:
-            return f"{size / length:.1f} {unit}"
-    return f"{size} bytes"
 
 
 def _to_disk(path: Path) -> None:

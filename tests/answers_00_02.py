@@ -1,6 +1,7 @@
 """Right answers to lessons 00 to 02, and wrong ones with what they are told."""
 
 import math
+from functools import partial
 
 import torch
 from torch.autograd.functional import jacobian
@@ -9,20 +10,16 @@ from torch.nn.functional import scaled_dot_product_attention
 from course_kit.exercises import (
     check_attention_pooling,
     check_blend,
-    check_diagonality,
     check_effective_words,
-    check_gini,
     check_gru_jacobian,
     check_gru_step,
     check_last_state,
     check_masked_softmax,
     check_multi_head,
-    check_order,
     check_report_weights,
     check_reverse,
     check_self_attention,
     check_top_words,
-    check_uniform_diagonality,
     check_words_to_flip,
 )
 from course_lib.models.layers import masked_softmax
@@ -134,19 +131,6 @@ def pooling_by_maximum(h, mask, context):
     return (alpha[..., None] * h).amax(1), alpha
 
 
-def gini_by_differences(attention):
-    w = attention.flatten()
-    return (w[:, None] - w).abs().mean() / (2 * w.mean())
-
-
-def diagonality_by_tri(attention, bandwidth):
-    return attention.tril(bandwidth).triu(-bandwidth).sum() / attention.sum()
-
-
-def uniform_by_distances(n, b):
-    return (n + sum(2 * (n - k) for k in range(1, min(b, n - 1) + 1))) / n**2
-
-
 def attend_by_torch(q, k, v, mask, **options):
     n = q.shape[1]
     hidden = mask.unsqueeze(1).expand(-1, n, -1)
@@ -162,26 +146,32 @@ def attend_zeroed_afterwards(q, k, v, mask):
     return alpha @ v, alpha
 
 
-def order_by_swaps(function, x):
-    """Swaps of neighbours make every order."""
-    before, same, along = function(x), True, True
-    for i in range(len(x) - 1):
-        order = list(range(len(x)))
-        order[i], order[i + 1] = order[i + 1], order[i]
-        after = function(x[order])
-        same &= bool((after - before).abs().max() < 1e-5)
-        along &= len(before) == len(x) and bool((after - before[order]).abs().max() < 1e-5)
-    return "invariant" if same else "equivariant" if along else "neither"
+def heads_with(scale=None, hides=True, last=lambda layer, mixed: layer(mixed)):
+    """The class of a learner who leaves the softmax to torch, or part of it out."""
 
+    class Heads(torch.nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            make = partial(torch.nn.Linear, width, width, bias=False)
+            self.query, self.key, self.value, self.output = (make() for _ in range(4))
+            self.heads = heads
 
-def order_by_shape(function, x):
-    return "equivariant" if function(x).shape == x.shape else "invariant"
+        def forward(self, x, mask):
+            n = x.shape[1]
+            hidden = mask[:, None, None].expand(-1, self.heads, n, -1) | (not hides)
+            q, k, v = (
+                layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
+                for layer in (self.query, self.key, self.value)
+            )
+            values = (v, torch.eye(n).expand(len(x), self.heads, n, n))
+            mixed, attention = (
+                scaled_dot_product_attention(q, k, value, attn_mask=hidden, scale=scale)
+                for value in values
+            )
+            mixed, attention = mixed.nan_to_num(0), attention.nan_to_num(0)
+            return last(self.output, mixed.transpose(1, 2).flatten(2)), attention
 
-
-def heads_by_torch(x, w_q, w_k, w_v, w_o, heads, **options):
-    q, k, v = ((x @ w).unflatten(2, (heads, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
-    mixed = scaled_dot_product_attention(q, k, v, **{"is_causal": True} | options)
-    return mixed.transpose(1, 2).flatten(2) @ w_o
+    return Heads
 
 
 RIGHT = {
@@ -192,15 +182,11 @@ RIGHT = {
     check_gru_step: gru_by_einsum,
     check_report_weights: report_weights_by_chunks,
     check_last_state: last_state,
-    check_gini: gini_by_differences,
-    check_diagonality: diagonality_by_tri,
     check_reverse: reverse_by_gather,
     check_top_words: top_by_argsort,
     check_self_attention: attend_by_torch,
-    check_order: order_by_swaps,
-    check_uniform_diagonality: uniform_by_distances,
     check_words_to_flip: flip_by_slices,
-    check_multi_head: heads_by_torch,
+    check_multi_head: heads_with(),
     check_gru_jacobian: step_jacobian,
 }
 WRONG = {
@@ -242,16 +228,6 @@ WRONG = {
         (lambda x, mask, *weights: last_state(x, mask | True, *weights), "the padding is read"),
         (last_state_of_zeroed_words, "a padded word of zeros still moves the state"),
     ],
-    check_gini: [
-        (lambda a: gini_by_differences(a) * len(a) / torch.tensor(len(a) - 1.0), "divide by n − 1"),
-        (lambda a: torch.stack([*map(gini_by_differences, a)]).mean(), "the mean of each row's"),
-        (lambda a: gini_by_differences(a) + 2, "gini is 2, but lies in [0, 1]"),
-    ],
-    check_diagonality: [
-        (lambda a, b: a.tril(b).sum() / a.sum(), "j − i ≤ bandwidth takes all"),
-        (lambda a, b: 1 - diagonality_by_tri(a, b), "that is 1 − diagonality: you have"),
-        (lambda a, b: 1 + a.trace(), "lies in [0, 1]"),
-    ],
     check_reverse: [
         (lambda x, mask: (x * mask.unsqueeze(2)).flip(1), "the zeros of the padding come first"),
         (lambda x, mask: x.flip(0), "row 0 has a word at place 0, which is"),
@@ -269,29 +245,17 @@ WRONG = {
         (lambda q, k, *rest: attend_by_torch(k, q, *rest), "q and k are exchanged."),
         (attend_zeroed_afterwards, "divide by what is left"),
     ],
-    check_order: [
-        (order_by_shape, "the shape decides"),
-        (lambda f, x: order_by_swaps(f, x) == "invariant", "kind is a bool, expected a str"),
-        (lambda f, x: "neither", "says 'neither', but it is invariant"),
-        (lambda f, x: "equivariant", "says 'equivariant', but it is invariant"),
-    ],
-    check_uniform_diagonality: [
-        (lambda n, b: (n + sum(2 * (n - k) for k in range(1, b))) / n**2, "two things at the end"),
-        (lambda n, b: (2 * b + 1) / n, "a share is never above 1"),
-        (lambda n, b: uniform_by_distances(n, b) * n, "your diagonality is 1, expected 0.5"),
-    ],
     check_words_to_flip: [
         (lambda f, words, w: flip_by_slices(f, words, w) / len(words), "expected an int"),
         (lambda f, words, w: flip_by_slices(f, words, w) + 9, "between 1 and all"),
         (flip_first_copy, "you remove the first, whichever is heavier"),
     ],
     check_multi_head: [
-        (lambda *given: heads_by_torch(*given, is_causal=False), "sees the places after it"),
-        (lambda *given: heads_by_torch(*given, scale=1.0), "the division by the root"),
-        (
-            lambda *given: heads_by_torch(*given[:4], torch.eye(len(given[4])), given[5]),
-            "w_o is le",
-        ),
+        (heads_with(scale=1.0), "the division by the root"),
+        (heads_with(hides=False), "padding gets weight"),
+        (heads_with(last=lambda layer, mixed: mixed), "no gradient reaches output.weight"),
+        (heads_with(last=lambda layer, mixed: layer(mixed).flip(1)), "output"),
+        (torch.nn.MultiheadAttention, "the library's MultiheadAttention does the work"),
     ],
     check_gru_jacobian: [
         (lambda *given: step_jacobian(*given, held="z"), "z depends on h, too"),

@@ -2,23 +2,24 @@
 
 import math
 
-import numpy as np
 import torch
+from torch import nn
 from torch.nn.functional import normalize, pad
 
 from course_kit.exercises import (
-    check_carrying_highway,
+    check_diagonality,
+    check_gini,
+    check_iram,
     check_masked_maximum,
     check_network_defect,
     check_padding_odds,
-    check_passes_on,
     check_pooled_shares,
     check_redundancy,
     check_scattered_attention,
     check_sentences_in_place,
     check_shifted_attention,
+    check_shortcut,
     check_smallest_f1,
-    check_step_cosine,
     check_step_penalty,
     check_step_price,
     check_steps,
@@ -28,7 +29,7 @@ from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.attention import diagonality, uniform_diagonality
 from course_lib.metrics.steps import step_cosine, summary_share
 from course_lib.models.iram import step_penalty
-from course_lib.models.layers import Highway, positions
+from course_lib.models.layers import positions
 
 inf = torch.inf
 
@@ -60,55 +61,96 @@ def redundancy_by_einsum(alpha):
     return torch.einsum("nhk,nhk->n", products, products)
 
 
-def highway_by_layer(x, w_g, b_g, w_f, b_f):
-    layer = Highway(x.shape[1])
-    weights = {"gates.0.weight": w_g.T, "gates.0.bias": b_g,
-               "transforms.0.weight": w_f.T, "transforms.0.bias": b_f}  # fmt: skip
-    layer.load_state_dict(weights)
-    return layer(x)
+class StepsByList(nn.Module):  # one text after the other
+    def __init__(self, hidden, steps):
+        super().__init__()
+        self.steps = steps
+        self.bilinear = nn.Parameter(torch.empty(hidden, hidden))
+        self.gate, self.transform = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+        self.controller = nn.GRUCell(hidden, hidden)
+
+    def query(self, s, q):
+        return self.controller(s, q)
+
+    def forward(self, h, q, mask):
+        read = [self.one(*given) for given in zip(h, q, mask, strict=True)]
+        return tuple(map(torch.stack, zip(*read, strict=True)))
+
+    def one(self, h, q, real):
+        rows, found = [], []
+        for _ in range(self.steps):
+            entries = torch.stack([*h[real], *found]) if real.any() else h[:0]
+            a = (q @ self.bilinear @ entries.T).softmax(0)
+            row = torch.zeros(len(h) + self.steps - 1)
+            row[: len(h)][real] = a[: real.sum()]
+            row[len(h) : len(h) + len(a) - real.sum()] = a[real.sum() :]
+            s_hat = a @ entries
+            s = torch.lerp(self.transform(s_hat).relu(), s_hat, self.gate(s_hat).sigmoid())
+            rows, found, q = [*rows, row], [*found, s], self.query(s[None], q[None])[0]
+        return s, torch.stack(rows)
 
 
-def steps_by_list(h, q, w, steps, refine, control):
-    entries, rows = list(h), []
-    for _ in range(steps):
-        a = torch.stack([q @ w @ entry for entry in entries]).softmax(0)
-        s = refine(sum(share * entry for share, entry in zip(a, entries, strict=True)))
-        rows.append(pad(a, (0, len(h) + steps - 1 - len(entries))))
-        entries, q = [*entries, s], control(s, q)
-    return torch.stack(rows)
+class StepsWithZerosFirst(StepsByList):
+    def one(self, h, q, real):
+        s, rows = super().one(h, q, real)
+        return s, torch.stack([row.roll(len(rows) - 1 - step) for step, row in enumerate(rows)])
 
 
-def steps_with_late_zeros_first(h, *rest):
-    rows = steps_by_list(h, *rest)
-    return torch.stack([row.roll(len(row) - len(h) - step) for step, row in enumerate(rows)])
+class StepsSummariesFirst(StepsByList):
+    def one(self, h, q, real):
+        s, rows = super().one(h, q, real)
+        ends = enumerate(rows, len(h))
+        return s, torch.stack([torch.cat([r[:e].roll(e - len(h)), r[e:]]) for e, r in ends])
 
 
-def steps_summaries_first(h, *rest):
-    rows = steps_by_list(h, *rest)
-    ends = range(len(h), len(h) + len(rows))
-    return torch.stack(
-        [torch.cat([row[:end].roll(end - len(h)), row[end:]]) for row, end in zip(rows, ends)]
-    )
+class StepsWithOneQuery(StepsByList):
+    def query(self, s, q):
+        return q + 0 * self.controller(s, q)
+
+
+class IRAMByTopk(nn.Module):
+    start = 2  # the last cell
+
+    def __init__(self, vocabulary, width, hidden, steps, classes, encoder):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.encoder = encoder(width, hidden)
+        self.steps = StepsByList(hidden, steps)
+        self.maps = nn.Linear(hidden, 4 * hidden)
+        self.classifier = nn.Linear(hidden, classes)
+
+    def largest(self, maps):
+        return maps.view(len(maps), 4, -1).topk(1, 1)[0].squeeze(1)
+
+    def forward(self, tokens, mask):
+        read = self.encoder(self.embedding(tokens), mask)
+        s, attention = self.steps(read[0], read[self.start], mask)
+        return self.classifier(self.largest(self.maps(s))), attention
+
+
+class IRAMFromState(IRAMByTopk):
+    start = 1
+
+
+class IRAMByMean(IRAMByTopk):
+    largest = staticmethod(lambda maps: maps.unflatten(1, (4, -1)).mean(1))
+
+
+class IRAMOfTheSum(IRAMByTopk):
+    largest = staticmethod(lambda maps: maps.unflatten(1, (4, -1)).sum(1) / 2)
+
+
+def shortcut_backwards(words, last=1.0):
+    """Step 3 returns to the first summary, step 2 looks at it too where ``last`` is less than 1."""
+    rows = torch.eye(words + 2)[[0, words, words + 1]]
+    rows[2, words:] = torch.tensor([1 - last, last])
+    return rows
 
 
 def penalty_by_squares(attention, gamma):
     """(Σ rows)² holds every product, Σ rows² those with themselves."""
     every = attention.sum(1).square().sum(1) - attention.square().sum((1, 2))
     return gamma * every / (2 * attention.shape[1])
-
-
-def cosine_by_numpy(attention):
-    rows = attention.numpy() / np.linalg.norm(attention.numpy(), axis=2, keepdims=True)
-    upper = np.triu_indices(attention.shape[1], 1)
-    return torch.from_numpy((rows @ rows.transpose(0, 2, 1))[:, upper[0], upper[1]].mean(1))
-
-
-def passes_by_least(attention, mask, threshold):
-    return attention[:, 1:, mask.shape[1] :].sum(2).amin(1) >= threshold
-
-
-def of_summaries(attention, mask):
-    return attention[:, 1:, mask.shape[1] :].sum(2)
 
 
 def maximum_by_topk(x, mask, empty=lambda there: ~there):
@@ -192,15 +234,25 @@ def cosine_of_words_read(attention, mask):
     )
 
 
+def gini_by_differences(attention):
+    w = attention.flatten()
+    return (w[:, None] - w).abs().mean() / (2 * w.mean())
+
+
+def diagonality_by_tri(attention, bandwidth):
+    return attention.tril(bandwidth).triu(-bandwidth).sum() / attention.sum()
+
+
 RIGHT = {
+    check_gini: gini_by_differences,
+    check_diagonality: diagonality_by_tri,
     check_sentences_in_place: place_by_scatter,
     check_smallest_f1: f1_by_formula,
     check_redundancy: redundancy_by_einsum,
-    check_carrying_highway: highway_by_layer,
-    check_steps: steps_by_list,
+    check_steps: StepsByList,
+    check_iram: IRAMByTopk,
+    check_shortcut: shortcut_backwards,
     check_step_penalty: penalty_by_squares,
-    check_step_cosine: cosine_by_numpy,
-    check_passes_on: passes_by_least,
     check_masked_maximum: maximum_by_topk,
     check_pooled_shares: shares_by_comparison,
     check_untrained: untrained_by_entropy,
@@ -211,6 +263,16 @@ RIGHT = {
     check_step_price: cosine_of_words_read,
 }
 WRONG = {
+    check_gini: [
+        (lambda a: gini_by_differences(a) * len(a) / torch.tensor(len(a) - 1.0), "divide by n − 1"),
+        (lambda a: torch.stack([*map(gini_by_differences, a)]).mean(), "the mean of each row's"),
+        (lambda a: gini_by_differences(a) + 2, "gini is 2, but lies in [0, 1]"),
+    ],
+    check_diagonality: [
+        (lambda a, b: a.tril(b).sum() / a.sum(), "j − i ≤ bandwidth takes all"),
+        (lambda a, b: 1 - diagonality_by_tri(a, b), "that is 1 − diagonality: you have"),
+        (lambda a, b: 1 + a.trace(), "lies in [0, 1]"),
+    ],
     check_sentences_in_place: [
         (place_from_the_first, "one after the other from the first place"),
         (
@@ -230,30 +292,26 @@ WRONG = {
         (lambda a: redundancy_by_einsum(a.mT), "you compare places"),
         (lambda a: redundancy_by_einsum(a).sqrt(), "that is the square root of redundancy: no"),
     ],
-    check_carrying_highway: [
-        (lambda x, g, bg, f, bf: highway_by_layer(x, -g, -bg, f, bf), "your gate opens the transf"),
-        (lambda x, g, bg, f, bf: x + torch.relu(x @ f + bf), "a residual"),
-        (lambda x, g, bg, f, bf: highway_by_layer(x, g.T, bg, f.T, bf), "to the right of x"),
-    ],
     check_steps: [
-        (steps_with_late_zeros_first, "step 1 attends to summary 1, which is not"),
-        (steps_summaries_first, "the weights are right, in other columns"),
-        (lambda *given: steps_by_list(*given[:-1], lambda s, q: q), "the query stays the same"),
+        (StepsWithZerosFirst, "step 1 attends to summary 1, which is not"),
+        (StepsSummariesFirst, "the weights are right, in other columns"),
+        (StepsWithOneQuery, "the query stays the same"),
+    ],
+    check_iram: [
+        (IRAMFromState, "not the last state"),
+        (IRAMByMean, "you take the mean of the maps"),
+        (IRAMOfTheSum, "logits at"),
+    ],
+    check_shortcut: [
+        (lambda words: shortcut_backwards(words, 0.5), "it costs 0.17: two rows have weight in"),
+        (lambda words: torch.eye(words + 2)[[0, words - 1, words]], "a later step still reads"),
+        (lambda words: torch.eye(words + 2)[[words, words + 1, 0]], "not written yet"),
+        (lambda words: torch.ones(3, words + 2), "row 1 sums to 4"),
     ],
     check_step_penalty: [
         (lambda a, gamma: gamma * (a @ a.mT).sum((1, 2)) / (2 * a.shape[1]), "the diagonal is in"),
         (lambda a, gamma: penalty_by_squares(a, gamma) / 2, "each pair is counted once"),
         (lambda a, gamma: penalty_by_squares(a, 1.0), "γ is missing"),
-    ],
-    check_step_cosine: [
-        (lambda a: 2 * penalty_by_squares(a, 1) / (a.shape[1] - 1), "that is the overlap"),
-        (lambda a: cosine_by_numpy(a) / 2, "halved"),
-        (lambda a: cosine_by_numpy(a[:, :2]), "your cosine is 0.3096, expected 0.1527"),
-    ],
-    check_passes_on: [
-        (lambda a, m, t: (of_summaries(a, m) >= t).any(1), "one step that passes on"),
-        (lambda a, m, t: of_summaries(a, m).mean(1) >= t, "you average over the steps"),
-        (lambda a, m, t: (of_summaries(a, m) < t).all(1), "your passes is True, expected False"),
     ],
     check_masked_maximum: [
         (lambda x, mask: tuple((x * mask[..., None]).max(1)), "And a document without words"),

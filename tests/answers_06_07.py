@@ -8,20 +8,16 @@ import torch
 from scipy.stats import hypergeom, kendalltau
 
 from course_kit.exercises import (
+    check_areas,
     check_attention_gate,
     check_erasure,
     check_few_runs,
     check_highway,
-    check_integrated_gradients,
     check_kendall,
-    check_normalised_aopc,
     check_order_change,
-    check_permutation_change,
     check_phrase_orders,
     check_phrases,
     check_selected_words,
-    check_share_to_flip,
-    check_zeroed,
 )
 
 
@@ -67,24 +63,18 @@ def chance_from_scipy(n, k, runs):
     return float(hypergeom.cdf(runs, n, n - k + 1, k))
 
 
-def erasure_by_sets(model, words, importance, count, tell=lambda whole, part: whole - part):
-    top = set(sorted(range(len(words)), key=lambda i: -importance[i])[:count])
-    texts = [words, [], []]
-    for place, word in enumerate(words):
-        texts[1 + (place in top)].append(word)
-    whole, without, alone = model(texts)
+def erasure_by_sets(model, importance, count, tell=lambda whole, part: whole - part):
+    top = set(sorted(range(len(importance)), key=lambda i: -importance[i])[:count])
+    keep = [[True, place not in top, place in top] for place in range(len(importance))]
+    whole, without, alone = model(torch.tensor(keep).T)
     j = whole.argmax()
     return tell(whole, without)[j], tell(whole, alone)[j]
 
 
-def flip_in_numpy(before, after):
-    changed = np.array(after) != before
-    return float((changed.argmax() + 1) / len(after) if changed.any() else 1)
-
-
-def normalised_by_mask(losses, lower, upper):
-    share = (losses.mean(dim=-1) - lower) / (upper - lower).clamp(min=1e-6)
-    return share.masked_fill(upper == lower, torch.nan)
+def areas_in_numpy(model, importance, shares, words=lambda n, share: -int(-n * share // 1)):
+    """AOPC with the number of ``words`` that a share of n is."""
+    losses = [erasure_by_sets(model, importance, words(len(importance), s)) for s in shares]
+    return tuple(np.mean(losses, axis=0).tolist())
 
 
 def tau_by_scipy(first, second):
@@ -101,35 +91,15 @@ def tau_with(under):
     return answer
 
 
-def zeroed_by_product(attention, gone):
-    left = attention * ~gone
-    return (left / left.sum(1, keepdim=True)).nan_to_num(0.0)
-
-
-def change_by_gain(answer, attention, orders, tell=torch.median):
-    gains = answer(attention[orders]) - answer(attention.view(1, -1))
-    return tell(gains.clamp(min=0).sum(1))
-
-
-def integrated_by_functional(model, x, steps, place=0.5):
-    slope = torch.func.grad(lambda point: model(point.unsqueeze(0)).squeeze(0))
-    scales = (torch.arange(steps) + place) / steps
-    return torch.stack([(x * slope(a * x)).sum(-1) for a in scales]).mean(0)
-
-
 RIGHT = {
     check_highway: highway_as_a_step,
     check_attention_gate: gate_by_halves,
     check_selected_words: select_without_dividing,
     check_phrases: phrases_by_split,
     check_order_change: change_by_extremes,
-    check_integrated_gradients: integrated_by_functional,
     check_erasure: erasure_by_sets,
-    check_share_to_flip: flip_in_numpy,
-    check_normalised_aopc: normalised_by_mask,
+    check_areas: areas_in_numpy,
     check_kendall: tau_by_scipy,
-    check_zeroed: zeroed_by_product,
-    check_permutation_change: change_by_gain,
     check_phrase_orders: orders_by_slices,
     check_few_runs: chance_from_scipy,
 }
@@ -163,43 +133,23 @@ WRONG = {
         (lambda f, x: change_by_extremes(lambda ids: f(ids).softmax(0), x),
          "you find a change of 0.416, but some"),
     ],
-    check_integrated_gradients: [
-        (lambda f, x, n: integrated_by_functional(f, x, 1, place=1.0), "gradient × input"),
-        (lambda f, x, n: integrated_by_functional(f, x, n, place=0.0), "each part at its left end"),
-        (lambda *given: integrated_by_functional(*given).abs(), "the sign of importance is lost"),
-    ],
     check_erasure: [
         (lambda *given: erasure_by_sets(*given, tell=lambda whole, part: part), "that are left: "),
         (lambda *given: erasure_by_sets(*given, tell=lambda *two: two[0] - two[1].max()),
          "each text has its own class"),
         (lambda *given: erasure_by_sets(*given)[0], "2 results are expected"),
     ],
-    check_share_to_flip: [
-        (lambda before, after: np.mean([now != before for now in after]).item(), "how often"),
-        (lambda before, after: 1 / len(after) if after[0] != before else 1.0,
-         "your share is 1, expected 0.5 (difference"),
-        (lambda before, after: 0.77, "A place to start: go through after"),
-    ],
-    check_normalised_aopc: [
-        (lambda losses, lower, upper: losses.mean(1), "that is the raw AOPC"),
-        (lambda losses, lower, upper: losses.mean(1) - lower, "is not divided by"),
-        (lambda losses, lower, upper: losses, "the mean runs over the thresholds"),
+    check_areas: [
+        (lambda f, scores, shares: areas_in_numpy(f, scores, shares, lambda n, s: round(n * s)),
+         "round to the nearest"),
+        (lambda f, scores, shares: areas_in_numpy(f, scores, [*shares, shares[-1]]),
+         "your sufficiency is"),
+        (lambda *given: areas_in_numpy(*given)[::-1], "the results are exchanged"),
     ],
     check_kendall: [
         (tau_with(lambda a, b: a.size - len(a)), "you divide by all pairs"),
         (tau_with(lambda a, b: np.abs(a * b).sum()), "you leave out every pair"),
         (lambda *given: abs(tau_by_scipy(*given)), "the sign of tau is lost: it may be"),
-    ],
-    check_zeroed: [
-        (lambda attention, gone: attention * ~gone, "does not sum to 1"),
-        (lambda attention, gone: zeroed_by_product(attention, ~gone), "gone is used the wrong way"),
-        (lambda attention, gone: attention, "a place that should be zero has a weight"),
-    ],
-    check_permutation_change: [
-        (lambda *given: change_by_gain(*given, tell=torch.mean), "that is the mean over the sh"),
-        (lambda *given: change_by_gain(*given, tell=torch.max), "that is the largest change"),
-        (lambda f, alpha, orders: (f(alpha[orders]) - f(alpha[None])).norm(dim=1).median(),
-         "Euclidean"),
     ],
     check_phrase_orders: [
         (lambda s: orders_by_slices(s)[::-1], "the two orders are exchanged"),

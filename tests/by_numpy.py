@@ -174,7 +174,11 @@ def iram(state, config, words):
         h.append(summaries[-1])
         if step + 1 < config.steps:
             q = gru_step(state, "steps.controller", summaries[-1], q)
-    return classified(summaries[-1]), [rows], {"summaries": np.array(summaries)}
+    seen = np.array([np.pad(row, (0, len(rows[-1]) - len(row))) for row in rows])
+    overlap = (seen @ seen.T)[~np.eye(len(seen), dtype=bool)].sum()
+    others = {"summaries": np.array(summaries)}
+    others["penalty"] = config.penalty / (2 * config.steps) * overlap
+    return classified(summaries[-1]), [rows], others
 
 
 def han(state, config, sentences):

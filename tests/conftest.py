@@ -43,7 +43,7 @@ def own_data_folder(tmp_path_factory):
 def own_cache(tmp_path, monkeypatch):
     """An empty data folder for texts of one's own; the English splitter needs no data there."""
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda root: None)
+    monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda: None)
     return tmp_path / "data"
 
 

@@ -56,7 +56,8 @@ AVERAGE, DOT = {"encoder": "average"}, {"attention": "dot"}
 FLAT = {
     tiny_agt: [{}, {"layers": 1}, {"layers": 15}, {"selection_layers": 1}, {"selection_layers": 3},
                {"attention": False, "layers": 1}, {"attention": False}, {"classifier": 5}],
-    tiny_iram: [{"steps": 0}, {"steps": 1}, {"steps": 2}, {}, FULL, FULL | {"query_layers": 0}],
+    tiny_iram: [{"steps": 0}, {"steps": 1}, {"steps": 2, "penalty": 9.0}, {}, FULL,
+               FULL | {"query_layers": 0}],
     tiny_sanet: [{}, {"attention": False}, {"blocks": 2}, {"scaled": True}, {"positions": False}],
     tiny_bilstm: [{}, DOT, AVERAGE, AVERAGE | DOT],
 }  # fmt: skip

@@ -193,13 +193,6 @@ def test_documents_without_a_word_are_one_masked_cell_and_keep_their_place():
         assert len(batches) == 0 and list(batches.epoch()) == []
 
 
-def test_document_of_100_000_words_and_one_of_100_000_sentences_fit():
-    corpus = [([["a"] * 100_000], 0), ([["b"]] * 100_000, 1)]
-    documents = encode_documents(rows_of(corpus), VOCABULARY)
-    shapes = [batch.tokens.shape for batch in Batches(documents, 1).epoch()]
-    assert shapes == [(1, 1, 100_000), (1, 100_000, 1)]
-
-
 def test_slices_are_the_batch_in_order_and_none_is_too_large():
     batch = documents_of([3, 1, 4, 1, 5, 9, 2]).batch(np.arange(7))
     each = batch.tokens[0].numel()

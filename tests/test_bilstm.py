@@ -2,22 +2,9 @@
 
 import torch
 from networks import tiny_bilstm
-from strategies import WORDS, batch
+from strategies import batch
 
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
-from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems.bilstm_system import BiLSTMSystem
-
-
-def test_an_averaging_encoder_weighs_a_word_by_nothing_but_that_word():
-    model, (tokens, mask) = tiny_bilstm(2, encoder="average"), batch([6], 5)
-    tokens[0, 5] = tokens[0, 2]
-    alpha = model(tokens, mask).attention[0]
-    other = tokens.clone()
-    other[0, 0] = other[0, 0] % (WORDS - 1) + 1
-    changed = model(other, mask).attention[0]
-    torch.testing.assert_close(alpha[5], alpha[2])
-    torch.testing.assert_close(changed[1:] / changed[1], alpha[1:] / alpha[1])
 
 
 def test_dropout_takes_the_same_features_of_every_word_and_some_of_the_document():
@@ -48,21 +35,3 @@ def test_the_papers_network_has_as_many_parameters_as_their_code():
     ):
         model = BiLSTM(BiLSTMConfig.paper(**changes), 100, 2)
         assert sum(p.numel() for p in model.parameters()) == 100 * 300 + expected + classifier
-
-
-def test_the_presets_are_what_they_are_said_to_be():
-    presets = BiLSTMSystem.presets
-    assert set(presets) == {"sst2", "imdb", "ag_news", "small"}
-    for name in ("sst2", "imdb", "ag_news"):
-        text, model, training = (getattr(presets[name], p) for p in ("text", "model", "training"))
-        assert model == BiLSTMConfig(hidden=128)
-        assert text.max_tokens == (400 if name == "imdb" else 0)
-        assert (text.vectors, text.vocabulary_from) == ("reviews.100d", "vectors")
-        assert (training.optimizer, training.learning_rate) == ("amsgrad", 1e-3)
-        assert (training.weight_decay, training.decay, training.embedding_rate) == (1e-5, False, 0)
-
-
-def test_a_run_is_named_by_its_variant():
-    changes = {"model.encoder": "average", "model.attention": "dot"}
-    spec = RunSpec("bilstm", "sst2", "sst2", changes, seed=1)
-    assert spec.id == "bilstm-sst2-sst2-encoder-average-attention-dot-s1"

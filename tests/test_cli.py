@@ -145,6 +145,8 @@ def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):
     ]  # fmt: skip
     names = [path.name for path in lessons.lesson_paths()]
     assert sorted(path.name for path in folder.glob("*.ipynb")) == [*names, "start.ipynb"]
+    notes = [path.name for path in lessons.side_notes()]
+    assert sorted(path.name for path in folder.glob("further/*.ipynb")) == notes
 
 
 def test_only_snakemake_and_jupyterlab_may_get_arguments_that_we_do_not_know(monkeypatch):

@@ -74,17 +74,6 @@ def test_a_gpu_named_by_its_number_becomes_the_current_one(monkeypatch):
     assert len(chosen) == 1
 
 
-@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs here")
-def test_a_training_stays_on_the_gpu_of_its_number():
-    before = torch.cuda.current_device()
-    model = new_model()
-    try:
-        fit(model, data(), replace(CONFIG, epochs=1), device=choose_device("cuda:1"))
-    finally:
-        torch.cuda.set_device(before)
-    assert {parameter.device for parameter in model.parameters()} == {torch.device("cuda:1")}
-
-
 def test_threads_are_set_and_told():
     before = torch.get_num_threads()
     try:

@@ -9,7 +9,6 @@ from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from course_kit.research.small_transformer.transformer import Transformer
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
 from course_lib.models import fast
@@ -37,7 +36,7 @@ VARIANTS = [
 
 def made(name, changes):
     """A system with an untrained network, and a batch with long, short and empty texts."""
-    kind = (NETWORKS | {"transformer": Transformer})[name]
+    kind = NETWORKS[name]
     settings = with_overrides(kind.presets["small"], changes)
     system = kind(settings, ("negative", "positive"), "untrained")
     rows = load_corpus("toy").splits["train"].select(range(64))
@@ -110,7 +109,7 @@ def test_a_training_step_runs_in_bfloat16(name, changes):
     assert grads and all(grad.isfinite().all() for grad in grads)
 
 
-@pytest.mark.parametrize(("name", "changes"), VARIANTS[:-1])  # PyTorch's own layers need a place
+@pytest.mark.parametrize(("name", "changes"), VARIANTS)
 def test_a_batch_without_a_place_is_answered_like_one_of_padding(name, changes):
     system, batch = made(name, changes)
     tokens, mask = (0 * part[1:3, ..., :1] for part in batch[:2])
@@ -121,7 +120,7 @@ def test_a_batch_without_a_place_is_answered_like_one_of_padding(name, changes):
 
 
 def test_every_network_is_tried():
-    assert {name for name, _ in VARIANTS} == {*NETWORKS, "transformer"}
+    assert {name for name, _ in VARIANTS} == NETWORKS.keys()
 
 
 class Careless(nn.Module):

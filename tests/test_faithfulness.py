@@ -127,6 +127,12 @@ def test_integrated_gradients_integrate():
         faithfulness.integrated_gradients(quartic, detector, [["a"]], steps=0)
 
 
+def test_scores_lose_their_sign_and_attention_takes_one():
+    scores, attention = [np.array([2.0, -3.0, 0.0])], [np.array([0.1, 0.6, 0.3])]
+    np.testing.assert_array_equal(faithfulness.magnitude(scores), [[2, 3, 0]])
+    np.testing.assert_array_equal(faithfulness.with_sign(attention, scores), [[0.1, -0.6, 0]])
+
+
 @settings(max_examples=20)
 @given(documents, documents, st.integers(0, 3))
 def test_a_document_is_ranked_the_same_with_other_neighbours(texts, others, seed):

@@ -11,7 +11,11 @@ from recorded import spec_of, tiny_vectors
 
 from course_kit.research import report
 from course_kit.research.faithfulness import erasure_record
-from course_kit.research.faithfulness.changed_attention import record_interventions
+from course_kit.research.faithfulness.changed_attention import (
+    QUANTILES,
+    TOLERANCES,
+    record_interventions,
+)
 from course_kit.research.faithfulness.erasure_record import (
     AGREEMENT,
     ALL,
@@ -21,6 +25,7 @@ from course_kit.research.faithfulness.erasure_record import (
     record_faithfulness,
 )
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
+from course_kit.research.recording import Stopwatch
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.document_model import DocumentModel
@@ -36,7 +41,9 @@ from course_lib.runs.weights import publish_weights
 TEXTS, SLOW = 5, 2
 ALWAYS = {
     "attention", "α · ∇α", "gradient × input", "gradient × input, attention detached",
-    "integrated gradients", "leave-one-out", "random",
+    "integrated gradients", "leave-one-out", "random", "attention × sign of the gradient",
+    *(f"|{name}|" for name in ("α · ∇α", "gradient × input", "integrated gradients",
+                               "leave-one-out")),
 }  # fmt: skip
 FURTHER = {"han": set(), "iram": {"attention, step 1", "attention, step 2"}}
 
@@ -141,6 +148,25 @@ def test_its_figures_are_the_librarys_with_words_removed_as_it_says(made, name):
         assert pair["mean"] == pytest.approx(np.nanmean(tau), abs=0.03)  # near ties in float32
 
 
+def test_the_areas_of_every_text_stand_beside_the_record_in_the_order_of_its_rankings(made, name):
+    tested = choose_run(name, TEXTS)
+    areas = np.load(study_path(name, ALL).with_suffix(".npz"))
+    model, documents = tested.model, tested.documents
+    gradient = faithfulness.gradient_times_input(model.gradients, model, documents, detached=True)
+    attention = tested.attention()["attention"]
+    signed = [alpha * np.sign(slope) for alpha, slope in zip(attention, gradient, strict=True)]
+    for measure, found in made["removals"]["deletion"].items():
+        if measure == "words_to_flip":
+            continue
+        rankings = found["rankings"]
+        assert areas[measure].shape == (len(rankings), TEXTS)
+        means = [figures["aopc"]["mean"] for figures in rankings.values()]
+        np.testing.assert_allclose(areas[measure].mean(1), means, atol=1e-4)
+        own = faithfulness.aopc(getattr(faithfulness, measure)(model, documents, signed))
+        place = list(rankings).index("attention × sign of the gradient")
+        np.testing.assert_allclose(areas[measure][place], own, atol=1e-5)
+
+
 def test_exact_and_searched_limits_are_kept_apart_from_sampled_ones():
     how = ("exact", "sampled", "beam", "exact")
     found = by_limit(np.array([0.0, 0.25, 0.5, np.nan]), how, seed=0)
@@ -239,32 +265,51 @@ def test_the_report_reads_the_records(made, changed, name):
 
 def test_shuffles_and_adversaries_are_those_of_the_texts_one_by_one(changed, name):
     tested = choose_run(name, TEXTS)
-    shuffled, divergence, change, cosines = [], [], [], []
+    shuffled, largest, cosines, adversaries = [], [], [], {name: [] for name in TOLERANCES}
     for document, states in zip(tested.documents, tested.model.states(tested.documents)):
         attention, real, answer = tested.model.attended(document)
-        adversary = faithfulness.adversarial_attention(answer, attention, real)
+        for strict, epsilon in TOLERANCES.items():
+            search = faithfulness.adversarial_attention
+            adversaries[strict].append(search(answer, attention, real, epsilon))
         shuffled.append(faithfulness.permutation_change(answer, attention, real))
-        divergence.append(adversary.divergence)
-        change.append(adversary.change)
+        largest.append(attention.max())
         norms = np.linalg.norm(states, axis=1) * np.linalg.norm(states.mean(0))
         cosines.append((states @ states.mean(0) / norms).mean())
-    assert np.ptp(divergence) > 0  # so that the halves below can differ
+    divergence = {n: [one.divergence for one in found] for n, found in adversaries.items()}
+    assert np.ptp(divergence["adversary"]) > 0  # so that the halves below can differ
     _, certainty = predicted(tested.model, tested.documents)
     more = certainty > np.median(certainty)
     assert changed["certainty"]["mean"] == pytest.approx(certainty.mean(), abs=1e-4)
     assert changed["certainty"]["median"] == pytest.approx(np.median(certainty), abs=1e-4)
     for part, by_text in (
         (changed["permutation"]["change"], shuffled),
-        (changed["adversary"]["divergence"], divergence),
+        *((changed[name]["divergence"], values) for name, values in divergence.items()),
     ):
         values = np.array(by_text)
         assert part["all"]["mean"] == pytest.approx(values.mean(), abs=1e-4)
         assert part["certain"]["mean"] == pytest.approx(values[more].mean(), abs=1e-4)
         assert part["hesitant"]["mean"] == pytest.approx(values[~more].mean(), abs=1e-4)
         assert part["certain"]["counted"] + part["hesitant"]["counted"] == TEXTS
-    assert changed["adversary"]["change"]["mean"] == pytest.approx(np.mean(change), abs=1e-4)
-    assert changed["adversary"]["change"]["high"] <= changed["adversary"]["epsilon"]
+    assert [changed[name]["epsilon"] for name in TOLERANCES] == [0.05, 0.01]
+    for name, found in adversaries.items():
+        changes = [one.change for one in found]
+        assert changed[name]["change"]["mean"] == pytest.approx(np.mean(changes), abs=1e-4)
+        assert changed[name]["quantiles"].keys() == {"divergence", "change"}
+        levels = np.quantile(changes, QUANTILES)
+        np.testing.assert_allclose(
+            list(changed[name]["quantiles"]["change"].values()), levels, atol=1e-4
+        )
+        assert max(changes) <= changed[name]["epsilon"]
+    median = changed["permutation"]["quantiles"]["change"]["0.5"]
+    assert median == pytest.approx(np.median(shuffled), abs=1e-4)
     assert changed["conicity"]["mean"] == pytest.approx(np.mean(cosines), abs=1e-4)
+    counted = 0
+    for low, found in changed["permutation"]["by_largest_weight"].items():
+        inside = [float(low) <= weight < float(low) + 0.25 + (low == "0.75") for weight in largest]
+        median = np.median(np.array(shuffled)[inside])
+        assert found == {"median": pytest.approx(median, abs=1e-4), "counted": sum(inside)}
+        counted += found["counted"]
+    assert counted == TEXTS
 
 
 def test_another_seed_is_compared_on_the_same_texts(changed, names):
@@ -294,3 +339,19 @@ def test_only_another_seed_of_the_same_network_may_stand_beside_it(names):
     for beside in (names[0], str(records.RUNS / other.id)):
         with pytest.raises(SpecError, match=r"differs from .* in more than its seed"):
             record_interventions(tested, beside=[beside])
+
+
+def test_texts_of_some_classes_are_decided_between_these(name):
+    """As Jain and Wallace take two of AG News's four."""
+    whole = choose_run(name, TEXTS)
+    labels = whole.run.corpus.splits["test"]["label"]
+    first, second = whole.run.system.classes
+    tested = choose_run(name, TEXTS, classes=[second])
+    assert tested.about(Stopwatch())["classes"] == [second]
+    kept = [place for place, label in enumerate(labels) if label == 1]
+    texts = whole.model.documents(whole.run.corpus.splits["test"].select(kept))
+    assert all(document in texts for document in tested.documents)
+    swapped = choose_run(name, TEXTS, classes=[second, first]).model(whole.documents)
+    np.testing.assert_allclose(swapped[:, ::-1], whole.model(whole.documents), atol=1e-6)
+    with pytest.raises(SpecError, match=f"classes takes some of {first}, {second}; got cats"):
+        choose_run(name, TEXTS, classes=["cats"])

@@ -1,4 +1,4 @@
-"""Each fast path against the plain form; ``test_gru`` and ``test_iram`` hold recurrent ones."""
+"""Each fast path against the plain form; ``test_gru`` holds the recurrent one."""
 
 import torch
 from hypothesis import given, settings

@@ -85,7 +85,8 @@ def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
     mask = prefix_mask(lengths)
     mask = mask[:, torch.randperm(mask.shape[1])].to(device)  # padding anywhere
     x = torch.randn(*mask.shape, inputs, dtype=torch.float64, device=device)
-    x_ours, x_reference = x.clone().requires_grad_(), x.clone().requires_grad_()
+    x_ours = x.masked_fill(~mask.unsqueeze(-1), torch.nan).requires_grad_()  # it can hold anything
+    x_reference = x.clone().requires_grad_()
     found = ours(x_ours, mask)
     expected = row_by_row(reference, x_reference, mask)
     torch.testing.assert_close(found, expected, atol=1e-9, rtol=0)
@@ -102,19 +103,6 @@ def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
     ):
         expected_grad = torch.zeros_like(value) if other.grad is None else other.grad
         torch.testing.assert_close(value.grad, expected_grad, atol=1e-9, rtol=0, msg=name)
-
-
-@every_device
-def test_padding_can_hold_anything(device):
-    torch.manual_seed(0)
-    gru, mask = BidirectionalGRU(3, 4).to(device), prefix_mask([2, 5, 0, 3]).to(device)
-    x = torch.randn(4, 5, 3, device=device)
-    junk = x.masked_fill(~mask.unsqueeze(-1), torch.nan).requires_grad_()
-    found = gru(junk, mask)
-    assert torch.equal(found, gru(x, mask))
-    found.sum().backward()
-    assert junk.grad[~mask].eq(0).all()
-    assert all(value.grad.isfinite().all() for value in gru.parameters())
 
 
 @every_device

@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from IPython.core.formatters import DisplayFormatter
 from ipywidgets import VBox
 from matplotlib.colors import to_rgb
 from PIL import Image
@@ -30,7 +31,7 @@ from course_lib.views.colours import (
     contrast,
     ink_on,
 )
-from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale, widget
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
@@ -217,6 +218,18 @@ def test_nothing_is_sent_before_it_is_shown_or_linked(monkeypatch):
     box = VBox([view])  # a container sends the models of its children along with its own
     assert view.model_id in {f"comm {i}" for i in range(1, sent.call_count + 1)}
     assert box.model_id != view.model_id
+
+
+@pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
+def test_a_live_view_leaves_its_static_page_in_the_notebook(monkeypatch, make):
+    shown, view = [], make()
+    monkeypatch.setattr(widget, "display", lambda bundle, raw: shown.append(bundle))
+    assert set(DisplayFormatter().format(view)[0]) == PAGE and not shown
+    monkeypatch.setenv("COURSE_HEATMAP", "live")
+    assert DisplayFormatter().format(view)[0] == {}
+    kept, live = shown
+    assert set(live) == LIVE and set(kept) == {"text/html"}
+    assert view.to_html() in kept["text/html"].replace(' loading="lazy"', "")
 
 
 def test_static_pages_hold_what_is_shown():

@@ -12,7 +12,13 @@ from course_lib.files import REPOSITORY
 
 PACKAGES = ("course_lib", "course_kit")
 FLOORS = [  # from the ground up: a module imports from its own package or a lower floor
-    ("course_lib.checking", "course_lib.files", "course_lib.profile", "course_lib.terminal"),
+    (
+        "course_lib.checking",
+        "course_lib.files",
+        "course_lib.front_end",
+        "course_lib.profile",
+        "course_lib.terminal",
+    ),
     ("course_lib.data", "course_lib.models", "course_lib.metrics"),
     ("course_lib.training", "course_lib.views", "course_lib.faithfulness"),
     ("course_lib.runs",),
@@ -24,11 +30,11 @@ FLOORS = [  # from the ground up: a module imports from its own package or a low
     ("course_lib.__main__",),  # started, never imported
 ]
 FLOOR = {package: number for number, packages in enumerate(FLOORS) for package in packages}
-ROOT = ("course_lib.checking", "course_lib.files")
+ROOT = ("course_lib.checking", "course_lib.files", "course_lib.front_end")
 THIN = ("course_lib.models", "course_lib.metrics", "course_lib.training")
 ONLY = {  # what a package may import beside itself
-    "course_lib.views": ("course_lib.files",),
-    "course_lib.faithfulness": ("course_lib.models", "course_lib.metrics"),
+    "course_lib.views": ("course_lib.files", "course_lib.front_end"),
+    "course_lib.faithfulness": ("course_lib.front_end", "course_lib.models", "course_lib.metrics"),
     "course_lib.data": ROOT,
 }
 SOURCES = sorted(path for name in PACKAGES for path in (REPOSITORY / name).rglob("*.py"))
@@ -79,19 +85,19 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (13_350, 12_000),
-    "course_lib/models": (1_595, 1_500),
+    "course_lib": (13_840, 12_000),
+    "course_lib/models": (1_860, 1_500),
     "course_lib/training": (700, 550),
-    "course_lib/metrics": (970, 900),
-    "course_lib/data": (2_550, 2_200),
+    "course_lib/metrics": (1_020, 900),
+    "course_lib/data": (2_564, 2_200),
     "course_lib/faithfulness": (1_450, 1_450),
-    "course_lib/runs": (2_745, 2_500),
-    "course_kit/exercises": (7_210, 6_300),
-    "course_kit/research": (4_965, 3_600),
-    "course_kit/publishing": (1_360, 1_000),
+    "course_lib/runs": (2_780, 2_500),
+    "course_kit/exercises": (7_200, 6_300),
+    "course_kit/research": (5_550, 3_600),
+    "course_kit/publishing": (1_455, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (21_700, 16_000),
+    "tests": (21_950, 16_000),
 }
 LONGEST = 450
 

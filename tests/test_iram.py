@@ -1,63 +1,12 @@
 """IRAM: its LSTM layer, its penalty, its first weights and its presets."""
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from networks import FULL, NGRAMS, SIZES, tiny_iram
-from strategies import WORDS, batch, prefix_mask, row_lengths, seeds
-from torch import nn
+from strategies import WORDS, batch
 
-from course_lib.data.corpus import load_corpus
-from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, step_penalty
+from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig
 from course_lib.models.layers import Highway, LSTMLayer
-from course_lib.runs.run import split_rows, system_of
-from course_lib.runs.spec import RunSpec
-
-
-@settings(max_examples=15)
-@given(lengths=row_lengths(longest=7), seed=seeds)
-def test_the_lstm_layer_is_pytorchs_on_packed_sequences(lengths, seed):
-    torch.manual_seed(seed)
-    layer, packed = LSTMLayer(3, 8), nn.LSTM(3, 4, batch_first=True, bidirectional=True)
-    with torch.no_grad():
-        for ours, suffix in ((layer.forwards, ""), (layer.backwards, "_reverse")):
-            ours.weight_ih_l0[:, -1] = torch.randn(16)
-            getattr(packed, f"weight_ih_l0{suffix}").copy_(ours.weight_ih_l0[:, :-1])
-            getattr(packed, f"bias_ih_l0{suffix}").copy_(ours.weight_ih_l0[:, -1])
-            getattr(packed, f"weight_hh_l0{suffix}").copy_(ours.weight_hh_l0)
-            getattr(packed, f"bias_hh_l0{suffix}").zero_()
-    mask = prefix_mask(lengths)
-    x = torch.randn(*mask.shape, 3).masked_fill(~mask.unsqueeze(2), torch.nan)
-    h, state, cell = layer(x, mask)
-    assert not h[~mask].any()
-    for row, length in enumerate(lengths):
-        if not length:
-            assert not state[row].any() and not cell[row].any()
-            continue
-        expected, (last_h, last_c) = packed(x[row : row + 1, :length])
-        torch.testing.assert_close(h[row, :length], expected[0], atol=1e-6, rtol=1e-5)
-        torch.testing.assert_close(state[row], last_h.flatten(), atol=1e-6, rtol=1e-5)
-        torch.testing.assert_close(cell[row], last_c.flatten(), atol=1e-6, rtol=1e-5)
-
-
-@settings(max_examples=15)
-@given(lengths=row_lengths(longest=6), steps=st.integers(1, 4), seed=seeds)
-def test_the_penalty_is_the_double_sum(lengths, steps, seed):
-    model = tiny_iram(seed % 7, steps=steps, penalty=0.7)
-    output = model(*batch(lengths, seed))
-    sums = [
-        sum(float(A[i] @ A[j]) for i in range(steps) for j in range(steps) if i != j)
-        for A in output.attention.detach().double().numpy()
-    ]
-    np.testing.assert_allclose(step_penalty(output.attention).detach(),
-                               np.array(sums) / (2 * steps), atol=1e-6)  # fmt: skip
-    expected = [0.7 / (2 * steps) * total for total in sums]
-    assert output.penalty.tolist() == pytest.approx(expected, abs=1e-6)
-    assert steps > 1 or not output.penalty.any()
-    same = torch.nn.functional.one_hot(torch.full((1, steps), 2), 7).float()  # the largest
-    assert step_penalty(same).item() == pytest.approx((steps - 1) / 2)
 
 
 @pytest.mark.parametrize("initial_std", [0.01, 0.0])
@@ -108,25 +57,6 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(full):
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == expected
     assert model.embedding.weight.shape == (WORDS, 50)
     assert (config.steps, config.penalty, config.dropout) == (3, 0.0003, 0.1)
-
-
-@pytest.mark.parametrize("standardise", [True, False])
-def test_its_word_vectors_are_standardised_unless_told_otherwise(monkeypatch, standardise):
-    asked = []
-
-    class Vectors:
-        provenance = ()
-
-        def embedding_for(self, vocabulary, seed, standardise, without_vector):
-            asked.append(standardise)
-            return torch.zeros(len(vocabulary), 50), 1.0
-
-    name = "course_lib.runs.systems.network.load_vectors"
-    monkeypatch.setattr(name, lambda name: Vectors())
-    corpus = load_corpus("toy")
-    spec = RunSpec("iram", "toy", "vanilla", {} if standardise else {"text.standardise": False})
-    system_of(spec, corpus).build(split_rows(corpus), 0)
-    assert asked == [standardise]
 
 
 @pytest.mark.parametrize(

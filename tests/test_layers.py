@@ -8,17 +8,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from strategies import every_device, prefix_mask, row_lengths, seeds
+from strategies import every_device, prefix_mask
 
 from course_lib.metrics.invariants import check_attention
-from course_lib.models.han import hop_redundancy
 from course_lib.models.layers import (
     AttentionPooling,
-    BilinearAttention,
     Dropout,
-    Highway,
     LockedDropout,
-    Maxout,
     masked_softmax,
     positions,
 )
@@ -80,68 +76,12 @@ def test_huge_scores_stay_finite(scores, dtype):
     np.testing.assert_allclose(weights.detach().numpy()[0], expected, atol=1e-6)
 
 
-def numpy_pooling(pooling, h, mask):
-    """Equations 5 to 7, row by row and hop by hop."""
-    weight = {name: value.detach().cpu().numpy() for name, value in pooling.named_parameters()}
-    contexts = weight["contexts"]
-    pooled = np.zeros((len(h), h.shape[2]))
-    attention = np.zeros((len(h), len(contexts), h.shape[1]))
-    for row, states in enumerate(h):
-        u = np.tanh(states @ weight["projection.weight"].T + weight.get("projection.bias", 0))
-        for hop, context in enumerate(contexts):
-            attention[row, hop] = numpy_softmax(u @ context, mask[row])
-            pooled[row] += attention[row, hop] @ states / len(contexts)
-    return pooled, attention
-
-
-@every_device
-@pytest.mark.parametrize("hops", [1, 3])
-@pytest.mark.parametrize("bias", [True, False])
-@settings(max_examples=20)
-@given(lengths=row_lengths(), seed=seeds)
-def test_attention_pooling_is_its_equations(device, hops, bias, lengths, seed):
-    torch.manual_seed(seed)
-    pooling = AttentionPooling(3, 4, hops, bias).double().to(device)
-    mask = prefix_mask(lengths).to(device)
-    h = torch.randn(*mask.shape, 3, dtype=torch.float64, device=device)
-    pooled, attention = pooling(h, mask)
-    expected = numpy_pooling(pooling, h.cpu().numpy(), mask.cpu().numpy())
-    np.testing.assert_allclose(pooled.detach().cpu().numpy(), expected[0], atol=1e-12)
-    np.testing.assert_allclose(attention.detach().cpu().numpy(), expected[1], atol=1e-12)
-    check_attention(attention, mask.unsqueeze(1))
-    junk = h.masked_fill(~mask.unsqueeze(2), torch.nan)
-    assert torch.equal(pooling(junk, mask)[1], attention)
-
-
 @pytest.mark.parametrize("width", [4, 100, 2000])
 def test_scores_start_out_as_large_however_wide_the_attention_is(width):
     """|u| ≤ 1, so context vectors of unit variance would give scores of about the root of width."""
     torch.manual_seed(0)
     contexts = AttentionPooling(3, width, hops=400).contexts
     assert contexts.square().sum(1).mean().item() == pytest.approx(1, rel=0.2)
-
-
-@every_device
-@settings(max_examples=20)
-@given(lengths=row_lengths(), rows=st.integers(1, 3), seed=seeds)
-def test_bilinear_attention_is_its_equation(device, lengths, rows, seed):
-    torch.manual_seed(seed)
-    attend = BilinearAttention(4, 3).double().to(device)
-    mask = prefix_mask(lengths).to(device)
-    q = torch.randn(len(lengths), rows, 4, dtype=torch.float64, device=device)
-    h = torch.randn(*mask.shape, 3, dtype=torch.float64, device=device)
-    attention = attend(q, h, mask)
-    check_attention(attention, mask.unsqueeze(1))
-    each = mask.unsqueeze(1).expand(-1, rows, -1).clone()  # rows may see different keys
-    each[:, 0, 0] = False
-    check_attention(attend(q, h, each), each)
-    W = attend.weight.detach().cpu().numpy()
-    for n in range(len(lengths)):
-        for row in range(rows):
-            scores = [q[n, row].cpu().numpy() @ W @ key.cpu().numpy() for key in h[n]]
-            expected = numpy_softmax(np.array(scores), mask[n].cpu().numpy())
-            found = attention[n, row].detach().cpu().numpy()
-            np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("length", "width"), [(0, 4), (1, 1), (7, 2), (40, 9), (1000, 100)])
@@ -159,23 +99,6 @@ def test_positions_are_the_formula_entry_by_entry(length, width):
     for wrong in ((-1, width), (length, 0)):
         with pytest.raises(ValueError, match=f"width ≥ 1, got {wrong[0]} and {wrong[1]}"):
             positions(*wrong)
-
-
-@settings(max_examples=30)
-@given(hops=st.integers(1, 4), lengths=row_lengths(), seed=seeds)
-def test_hop_redundancy_is_the_penalty_of_lin_et_al(hops, lengths, seed):
-    mask = prefix_mask(lengths)
-    torch.manual_seed(seed)
-    alpha = masked_softmax(torch.randn(len(lengths), hops, mask.shape[1]), mask.unsqueeze(1))
-    expected = [
-        sum(
-            (float(row[a] @ row[b]) - (a == b)) ** 2  # one entry of A Aᵀ − I
-            for a in range(hops)
-            for b in range(hops)
-        )
-        for row in alpha
-    ]
-    np.testing.assert_allclose(hop_redundancy(alpha), expected, atol=1e-5)
 
 
 @every_device
@@ -218,34 +141,3 @@ def test_dropout_is_off_in_evaluation_and_repeats_from_a_seed():
         draws.append(Dropout(0.5)(x))
     assert torch.equal(*draws)
     assert Dropout(0.5)(x.bfloat16()).dtype == torch.bfloat16
-
-
-@every_device
-@pytest.mark.parametrize("layers", [0, 1, 3])
-def test_a_highway_carries_where_its_gate_is_open(device, layers):
-    torch.manual_seed(0)
-    highway = Highway(4, layers).double().to(device)
-    x = torch.randn(2, 3, 4, dtype=torch.float64, device=device)
-    expected = x.cpu().numpy()
-    for gate, transform in zip(highway.gates, highway.transforms, strict=True):
-        w_g, b_g, w_f, b_f = (
-            part.detach().cpu().numpy()
-            for part in (gate.weight, gate.bias, transform.weight, transform.bias)
-        )
-        g = 1 / (1 + np.exp(-(expected @ w_g.T + b_g)))
-        expected = g * expected + (1 - g) * np.maximum(0, expected @ w_f.T + b_f)
-    np.testing.assert_allclose(highway(x).detach().cpu().numpy(), expected, atol=1e-12)
-    assert all(g.bias.eq(1).all() for g in highway.gates)  # it starts out carrying
-    assert not any(transform.bias.any() for transform in highway.transforms)
-
-
-@every_device
-@pytest.mark.parametrize("pool", [1, 2, 4])
-def test_maxout_is_the_largest_of_its_linear_maps(device, pool):
-    torch.manual_seed(0)
-    maxout = Maxout(3, 5, pool).to(device)
-    x = torch.randn(2, 7, 3, device=device)
-    pieces = maxout.linear.weight.view(pool, 5, 3), maxout.linear.bias.view(pool, 5)
-    each = torch.stack([x @ w.T + b for w, b in zip(*pieces, strict=True)])
-    torch.testing.assert_close(maxout(x), each.amax(0))
-    assert maxout(x).shape == (2, 7, 5)

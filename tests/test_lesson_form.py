@@ -1,17 +1,31 @@
 """What holds for the form of every lesson, and for the tables made from all of them."""
 
 import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import nbformat
+import numpy as np
 import pytest
 import yaml
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_kit.publishing import contents, lessons, students
 from course_lib.files import REPOSITORY
 
-LONGEST_CELL, MOST_LINES, MOST_WORDS = 25, 350, 3500
+LONGEST_CELL = 25
+# words with folded ones, lines of code and cells that a learner sees, predictions, minutes with all
+# exercises: a lesson, and those that have not been rewritten to one question yet
+MOST, BEFORE = (2_000, 220, 60, 5, 120), (4_200, 300, 105, 20, 260)
+NOT_YET = {
+    "01_gru", "03_han_imdb", "04_sanet_zhang",
+    "06_agt_compositionality",
+    "10_to_transformers",
+}  # fmt: skip
+LONGEST_NOTE = 15, 700  # cells, words
+PREDICTION, ANSWER = "**Before you ", "<details><summary>Answer"
+FIVE_LINES = re.compile(r"^## In five lines\n\n(1\. .*?\n)\n", re.MULTILINE | re.DOTALL)
 EXERCISE, HINT = re.compile(r"^### Exercise \d+ (●+○*) ", re.MULTILINE), "<summary>Hint"
 NBGRADER = {"grade", "grade_id", "locked", "schema_version", "solution", "task"}
 ABOUT = yaml.safe_load(contents.ABOUT.read_text(encoding="utf-8"))
@@ -31,26 +45,61 @@ def tags(cell):
     return cell.metadata.get("tags", [])
 
 
-def test_code_and_prose_stay_short_and_the_head_says_how_long_it_takes(path, notebook):
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert max(len(cell.source.splitlines()) for cell in cells) <= LONGEST_CELL
-    # the site leaves claims out and folds imports: what a reader reads is the rest
-    read = [cell.source.splitlines() for cell in cells if "claim" not in tags(cell)]
-    lines = [line for source in read for line in source if " import " not in line]
-    assert len(lines) <= MOST_LINES
-    assert contents.words_of(notebook) <= MOST_WORDS
-    said = re.search(r"\*\*Reading\*\* (\d+) minutes", notebook.cells[0].source)
-    assert int(said[1]) == contents.read_entry(path).minutes
+def test_a_lesson_is_short_and_its_head_says_how_long_it_takes(path, notebook):
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert max(len(cell.source.splitlines()) for cell in code) <= LONGEST_CELL
+    size, seen = contents.size_of(notebook, path.name), students.student_copy(notebook, path.name)
+    predictions = sum(cell.source.count(PREDICTION) for cell in seen.cells)
+    found = (size.words, size.code, len(seen.cells), predictions, size.minutes)
+    most = BEFORE if path.stem in NOT_YET else MOST
+    assert all(count <= limit for count, limit in zip(found, most, strict=True)), found
+    said = re.search(r"about (\d+) minutes, reading and doing", notebook.cells[0].source)
+    assert int(said[1]) == size.minutes, "run `attention-course contents`"
 
 
-def test_claims_stand_after_their_discussion_and_never_where_a_reader_predicts(notebook):
+def test_a_lesson_ends_in_five_lines_and_folds_its_answers(path, notebook):
+    if path.stem in NOT_YET:
+        pytest.skip("not rewritten yet")
+    seen = students.student_copy(notebook, path.name).cells
+    for number, cell in enumerate(seen):
+        if PREDICTION in cell.source:
+            after = (each.source for each in seen[number + 1 :] if each.cell_type == "markdown")
+            assert ANSWER in next(after), f"no folded answer follows {cell.source!r}"
+    (end,) = (cell.source for cell in seen if FIVE_LINES.search(cell.source))
+    lines = re.findall(r"^\d\. ", FIVE_LINES.search(end)[1], re.MULTILINE)
+    assert lines == ["1. ", "2. ", "3. ", "4. ", "5. "]
+    assert ANSWER in end.partition("**Recall**")[2] and seen[-1].source == end
+
+
+def test_a_copy_without_claims_misses_no_name(path, notebook):
+    cells = students.student_copy(notebook, path.name).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "-"]
+    done = subprocess.run(command, input=code, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("note", lessons.side_notes(), ids=lambda path: path.stem)
+def test_a_side_note_is_one_question_of_a_lesson_that_links_to_it(note):
+    notebook = nbformat.read(note, as_version=4)
+    cells, words = LONGEST_NOTE
+    seen = students.student_copy(notebook, note.name)
+    assert len(seen.cells) <= cells and contents.size_of(notebook, note.name).words <= words
+    assert students.title_of(notebook, "none").endswith("?")
+    assert not students.find_exercises(notebook, note.name)
+    (origin,) = re.findall(r"\]\(\.\./(\d\d_\w+\.ipynb)", notebook.cells[0].source)
+    lesson = students.student_copy(students.read_notebook(lessons.LESSONS / origin), origin)
+    assert any(f"](further/{note.name})" in cell.source for cell in lesson.cells)
+
+
+def test_claims_are_folded_after_their_discussion_and_never_where_a_reader_predicts(notebook):
     claims = 0
     for before, cell in pairwise(notebook.cells):
-        if before.cell_type == "markdown" and "**Before you " in before.source:
+        if before.cell_type == "markdown" and PREDICTION in before.source:
             assert "assert " not in cell.source and "claim" not in tags(cell), cell.source
         if "claim" in tags(cell):
             claims += 1
-            assert "assert" in cell.source
+            assert "assert" in cell.source and cell.metadata.jupyter.source_hidden
             assert before.cell_type == "markdown", "no discussion before this claim"
     assert claims
 
@@ -90,11 +139,12 @@ def test_the_table_agrees_with_what_a_lesson_says_it_needs(path, notebook):
 
 def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
     """`attention-course contents` brings them up to date."""
-    names = ("README.md", "notebooks/README.md", "notebooks/00_start_here.ipynb")
+    names = ["README.md", "notebooks/README.md"]
+    names += [f"notebooks/{path.name}" for path in lessons.lesson_paths()]
     committed = {name: (REPOSITORY / name).read_text(encoding="utf-8") for name in names}
     for name, text in committed.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        stale = re.sub(r"(\d+) min \|", "99 min |", text)  # as if somebody had typed them
+        stale = re.sub(r"\d+ (?=min \||minutes, reading and)", "99 ", text)  # as if typed
         (tmp_path / name).write_text(stale, encoding="utf-8")
     contents.write_tables(tmp_path)
     for name, text in committed.items():
@@ -111,16 +161,45 @@ def test_the_routes_name_only_lessons_that_there_are():
     assert set(re.findall(r"\[(\d\d)\]", routes)) == {entry.number for entry in entries[:3]}
 
 
-def test_minutes_follow_from_words_and_headings(tmp_path):
+# words, lines, pictures, minutes named by the exercises, and a reader's minutes for it all: of the
+# ten lessons at commit 3b3c593, when they were from 105 to 270 minutes long
+READ = np.array([
+    (2452, 120, 7, 40, 105), (3271, 268, 6, 78, 180), (3820, 282, 11, 120, 270),
+    (4116, 247, 16, 75, 195), (3718, 270, 17, 90, 225), (3748, 288, 15, 65, 190),
+    (3746, 282, 12, 90, 225), (3688, 275, 7, 95, 220), (3852, 244, 9, 90, 200),
+    (2794, 209, 6, 85, 155),
+])  # fmt: skip
+
+
+def test_minutes_are_those_that_readers_needed():
+    """The factor is fitted to relative errors; left out, each lesson is still predicted."""
+    sizes = [contents.Size(*map(int, row[:4])) for row in READ]
+    said = np.array([size.minutes for size in sizes])
+    assert np.abs(said / READ[:, 4] - 1).max() < 0.25
+    load = (READ[:, 0] / 200 + READ[:, 1] / 6 + 2 * READ[:, 2] + READ[:, 3]) / READ[:, 4]
+    for left_out in range(len(READ)):
+        kept = np.delete(load, left_out)
+        factor = kept.sum() / (kept**2).sum()
+        assert abs(factor - 1.2) < 0.05 and abs(factor * load[left_out] - 1) < 0.25
+
+
+def test_minutes_follow_from_words_code_pictures_and_exercises(tmp_path):
     prose = (
         "# 42 · Title\n\n**running** about 3 minutes on\ntwo cores",
         "word " * 1001 + "$x + y$ <details>not these</details>",
         "### Exercise 1 ●●○ · 15 minutes: one",
         "### Exercise 2 ●●●● · 20 minutes: two",
     )
-    notebook = new_notebook(cells=list(map(new_markdown_cell, prose)))
+    picture = new_output("display_data", {"image/png": ""})
+    code = (
+        new_code_cell("import torch\n\nx = 1\ny = 2", outputs=[picture, picture]),
+        new_code_cell("show(x)", metadata={"tags": ["corpus-text"]}),
+        new_code_cell("assert x == 1", outputs=[picture], metadata={"tags": ["claim"]}),
+    )
+    notebook = new_notebook(cells=[*map(new_markdown_cell, prose), *code])
     nbformat.write(notebook, tmp_path / "42_title.ipynb")
     entry = contents.read_entry(tmp_path / "42_title.ipynb")
-    assert contents.words_of(notebook) == 1001 + 2 + 7 + 5 + 5
-    assert (entry.minutes, entry.practice, entry.running) == (10, 35, "about 3 minutes")
+    size = contents.size_of(notebook, "42_title")
+    assert size == contents.Size(1001 + 2 + 2 + 7 + 5 + 5, 3, 3, 35)
+    assert (entry.minutes, entry.running) == (55, "about 3 minutes")  # 1.2 (5.1 + 0.5 + 6 + 35)
     assert (entry.number, entry.title) == ("42", "Title")

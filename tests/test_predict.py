@@ -1,4 +1,4 @@
-"""Texts without labels, asked of a finished run: the table, and going on where it stopped."""
+"""Texts without labels, asked of a finished run: what the table holds, and what is refused."""
 
 import csv
 import json
@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from custom_files import ROWS, TINY, UNICODE, delimited, write
@@ -17,7 +16,7 @@ from course_lib.data import custom_texts
 from course_lib.files import DataError
 from course_lib.runs import predict, records, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
-from course_lib.runs.run import Run, load_run, train
+from course_lib.runs.run import load_run, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 
@@ -55,7 +54,10 @@ def table(path):
         return list(csv.DictReader(opened))
 
 
-def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(run, file, tmp_path):
+def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(
+    run, file, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(predict, "AT_ONCE", 10)
     assert predict_file(run, file, tmp_path / "out.csv") == len(TEXTS)
     rows = table(tmp_path / "out.csv")
     assert [int(row["row"]) for row in rows] == list(range(2, 2 + len(TEXTS)))
@@ -81,54 +83,12 @@ def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(run, 
         assert float(row["P(good)"]) == pytest.approx(same["P(good)"], abs=1e-6)
 
 
-def test_an_interrupted_prediction_goes_on(han, file, tmp_path, monkeypatch):
-    monkeypatch.setattr(predict, "PART", 10)
-    predict_file(han, file, tmp_path / "whole.csv")
-    asked, ask = [], predict.answers
-
-    def stops(system, chunk):
-        asked.append(chunk[0][0])
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return ask(system, chunk)
-
-    monkeypatch.setattr(predict, "answers", stops)
-    with pytest.raises(KeyboardInterrupt):
-        predict_file(han, file, tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
-    other = Run(han.record | {"id": "another"}, han.system)
-    with pytest.raises(SpecError, match=r"out.csv.parts holds predictions of another run or file"):
-        predict_file(other, file, tmp_path / "out.csv")
-    predict_file(han, file, tmp_path / "out.csv")
-    assert asked == [2, 12, 12, 22]
-    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    assert not (tmp_path / "out.csv.parts").exists()
-
-
-def test_damaged_parts_are_refused_in_one_sentence(han, file, tmp_path, monkeypatch):
-    parts = tmp_path / "out.csv.parts"
-    with monkeypatch.context() as patch:
-        patch.setattr(predict, "_read_part", None)  # so that it ends before the parts are joined
-        with pytest.raises(TypeError):
-            predict_file(han, file, tmp_path / "out.csv")
-    (part,) = parts.glob("*.parquet")
-    part.write_bytes(part.read_bytes()[:50])
-    with pytest.raises(DataError, match=r"000000.parquet is damaged .*: delete .*out.csv.parts"):
-        predict_file(han, file, tmp_path / "out.csv")
-    pq.write_table(pa.table({"mine": [1]}), part)
-    with pytest.raises(DataError, match=r"000000.parquet has other columns: delete"):
-        predict_file(han, file, tmp_path / "out.csv")
-    (parts / "about.json").write_text('{"run": "h')
-    with pytest.raises(SpecError, match=r"out.csv.parts holds predictions of another run or file"):
-        predict_file(han, file, tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
-
-
 def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
     path = tmp_path / "new.jsonl"
     path.write_text('{"text": "Good."}\n{"text": null}\n')
     with pytest.raises(DataError, match=r"new.jsonl line 2, column 'text': None is not a text"):
         predict_file(han, path, tmp_path / "out.csv")
+    assert not list(tmp_path.glob("*out.csv*"))
     path.write_text(r'{"text": "a \ud800"}')
     with pytest.raises(DataError, match=r"line 1, column 'text': '\\ud800' is half of a character"):
         predict_file(han, path, tmp_path / "again.csv")

@@ -59,8 +59,8 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch):
         pretrained.read_pretrained("A tender film.", "some/model")
 
 
-def test_lesson_09_says_why_a_model_cannot_be_had(monkeypatch, capsys):
-    lesson = nbformat.read(REPOSITORY / "notebooks/09_to_transformers.ipynb", as_version=4)
+def test_lesson_10_says_why_a_model_cannot_be_had(monkeypatch, capsys):
+    lesson = nbformat.read(REPOSITORY / "notebooks/10_to_transformers.ipynb", as_version=4)
     (cell,) = [cell for cell in lesson.cells if "def show_pretrained" in cell.source]
     given = {"hub": pretrained, "ours": "A tender film.", "pretrained": "some/model"}
     monkeypatch.setitem(sys.modules, "transformers", None)

@@ -130,7 +130,8 @@ def test_the_prose_of_the_benchmarks_quotes_what_some_benchmark_holds():
     assert [quote for quote in found if not holds(held, quote)] == []
 
 
-LESSONS = sorted((REPOSITORY / "notebooks").glob("[0-9]*.ipynb"))
+NOTEBOOKS = REPOSITORY / "notebooks"
+LESSONS = [*sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), *sorted(NOTEBOOKS.glob("further/*.ipynb"))]
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)

@@ -344,6 +344,7 @@ SOURCES = [(name, number) for name, card in CARDS.items() if card.kind == "corpu
            for number, source in enumerate(card.sources)]  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "number"), SOURCES)
 def test_real_files_have_the_counts_and_the_content_of_the_catalog(real_file, name, number):
     source = CARDS[name].sources[number]
@@ -360,6 +361,7 @@ def test_real_files_have_the_counts_and_the_content_of_the_catalog(real_file, na
         assert len(set.union(*texts.values())) == len(rows)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("shortest", "classes", "rows", "distinct"),
     [

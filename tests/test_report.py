@@ -8,10 +8,11 @@ from made_up import cells, made_up
 
 from course_kit.research import report
 from course_kit.research.grid.groups import read_grid
+from course_kit.research.report import differences
 from course_kit.research.report.differences import PAPER_ACCURACIES
 from course_kit.research.report.frames import COMPARISONS, PAPERS, made_from
 from course_lib.files import REPOSITORY, DataError
-from course_lib.metrics import mcnemar, paired_bootstrap
+from course_lib.metrics import crossed, mcnemar
 from course_lib.runs import records
 from course_lib.runs.records import KEPT_EPOCH, load_records
 from course_lib.runs.spec import RunSpec
@@ -232,7 +233,7 @@ def test_costs_follow_from_measured_throughput_device_by_device(tmp_path):
 
 
 def test_the_readme_is_a_front_door_and_no_corridor():
-    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 125
+    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 90
 
 
 # Differences
@@ -267,9 +268,10 @@ FEW, MANY = answers(30, 16, 954)  # fourteen texts of a thousand apart
 def test_a_difference_holds_the_test_sets_error_and_that_of_the_seeds():
     ours = [iram(a, seed=seed) for seed, a in enumerate((0.78, 0.80, 0.82))]
     found = report.difference(ours, (0.90, 1821))
-    expected = (0.8 * 0.2 / 1821 + 0.02**2 / 3 + 0.9 * 0.1 / 1821) ** 0.5  # the variances add up
-    assert found[:3] == pytest.approx((-0.10, -0.10 - 2 * expected, -0.10 + 2 * expected))
-    assert found.reading == "worse" and str(found) == f"-10.0 ± {200 * expected:.1f}"
+    # 1.96 standard errors of the texts and 4.30 of three seeds
+    half = (1.96**2 * (0.8 * 0.2 + 0.9 * 0.1) / 1821 + 4.303**2 * 0.02**2 / 3) ** 0.5
+    assert found[:3] == pytest.approx((-0.10, -0.10 - half, -0.10 + half), abs=1e-4)
+    assert found.reading == "worse" and str(found) == f"-10.0 ± {100 * half:.1f}"
     assert found.test == "unpaired"
 
 
@@ -284,17 +286,18 @@ def test_nothing_is_ranked_inside_its_interval_and_one_seed_is_said():
 
 
 def test_runs_on_the_same_texts_are_compared_text_by_text(published):
-    """One run on each side has McNemar's test, which has the last word; several seeds have none."""
+    """One run on each side has McNemar's test, which has the last word; several seeds have t's."""
     found, p = report.difference([iram(right=FEW)], [tfidf(MANY)]), mcnemar(FEW, MANY)
-    low, high = paired_bootstrap(FEW[None], MANY[None])
+    low, high = crossed(FEW[None], MANY[None]).interval
     assert (found.low, found.high, found.p) == (low, high, p) and low > 0 and 0.05 < p < 0.1
     assert str(found) == f"+1.4 [{100 * low:+.1f}, {100 * high:+.1f}]"
     assert (found.test, found.reading) == (f"paired, McNemar p = {p:.3f}", "not told apart")
     rights = np.random.default_rng(0).random((3, 1000)) < 0.8
     seeds = [iram(right=right, seed=seed) for seed, right in enumerate(rights)]
     found = report.difference(seeds, [tfidf(MANY)])
-    assert (found.test, found.p) == ("paired, bootstrap over texts and seeds", None)
-    assert (found.low, found.high) == paired_bootstrap(rights, MANY[None])
+    expected = crossed(rights, MANY[None])
+    assert (found.low, found.high, found.p) == (*expected.interval, expected.p)
+    assert found.test == f"paired, t over seeds and texts, {differences.p_value(found.p)}"
     assert found.reading == "worse"
 
 
@@ -412,20 +415,31 @@ def test_an_ablation_is_compared_on_its_data_and_over_the_seeds_that_both_have(p
     made += [han(1, 300, seed=seed) for seed in (0, 1)] + [han(2, 300)]
     found = ablation(made)
     assert found[2:5] == ["85.5 ± 0.7 (2 seeds)", "75.0 ± 0.0 (2 seeds)", "75.0 (1 seed)"]
-    assert found[5].startswith("+10.5 [") and "bootstrap over texts and seeds" in found[5]
+    assert found[5].startswith("+10.5 [") and "t over seeds and texts" in found[5]
     assert found[6].startswith("+10.0 [") and found[7] == "used, of one seed"
 
 
 def test_an_extension_is_compared_over_the_seeds_that_both_have_else_on_validation_texts():
     before = [made_up("han", "imdb", "report", 0.8, seed=seed) for seed in (0, 1, 2)]
     after = [made_up("context_han", "imdb", "report", a, seed=seed)
-             for seed, a in ((1, 0.9), (2, 0.92), (7, 0.1))]  # fmt: skip
+             for seed, a in ((1, 0.9), (2, 0.904), (7, 0.1))]  # fmt: skip
     found = cells(report.extensions_table([*before, *after]), "| HAN | context in both")[2:]
-    assert found[:2] == ["80.0 ± 0.0", "91.0 ± 1.4"] and found[3] == "better"
-    assert found[2].startswith("+11.0 ± ") and found[2].endswith("(unpaired)")
+    assert found[:2] == ["80.0 ± 0.0", "90.2 ± 0.3"] and found[-1] == "better"
+    assert found[2].startswith("+10.2 ± ") and found[2].endswith("(unpaired)")
     variant = made_up("context_han", "imdb", "report", test=False, validation=0.8,
                       changes={"model.both": False})  # fmt: skip
     table = report.extensions_table([after[0] | {"spec": after[0]["spec"] | {"seed": 0}}, variant])
-    # 2 √(0.8 · 0.2 / 872 + 0.5 · 0.5 / 872) = 4.3 points
+    # 1.96 √(0.8 · 0.2 / 872 + 0.5 · 0.5 / 872) = 4.2 points
     told = cells(table, "| HAN | context from left")[2:]
-    assert told == ["50.0", "80.0", "+30.0 ± 4.3 (validation)", "better, of one seed"]
+    assert told[:3] == ["50.0", "80.0", "+30.0 ± 4.2 (validation)"]
+    assert told[3:] == ["0.000", "0.000", "better, of one seed"]
+
+
+def test_a_reading_uses_the_p_value_that_is_corrected_within_its_family():
+    gap = differences.Difference(0.1, 0.01, 0.19, "unpaired", False, 0.03)
+    gaps = {name: gap for name in "abc"}
+    found = differences.corrected(gaps, ["one", "one", "other"])
+    assert {name: each.holm for name, each in found.items()} == pytest.approx(
+        {"a": 0.06, "b": 0.06, "c": 0.03}
+    )
+    assert [each.reading for each in found.values()] == [*["not told apart"] * 2, "better"]

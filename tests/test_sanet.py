@@ -6,11 +6,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from networks import FLAT, tiny_sanet
-from strategies import batch, every_device, prefix_mask, row_lengths, seeds
+from strategies import batch, every_device, row_lengths, seeds
 
 from course_lib.metrics import invariants
 from course_lib.metrics.invariants import InvariantError
-from course_lib.models.sanet import SANet, SANetConfig, masked_maximum, pooled_word_attention
+from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
 
 variants = pytest.mark.parametrize("changes", FLAT[tiny_sanet], ids=str)
 
@@ -50,17 +50,6 @@ def test_unmasked_pooling_depends_on_the_neighbours():
         invariants.check_neighbours(model, tokens, mask)
 
 
-def test_the_baseline_has_the_same_shapes_and_no_attention():
-    names = {name: value.shape for name, value in tiny_sanet().state_dict().items()}
-    baseline = {name: v.shape for name, v in tiny_sanet(attention=False).state_dict().items()}
-    assert {name for name in names if "mixer" not in name} == {
-        name for name in baseline if "mixer" not in name
-    }
-    assert not any("w_qk" in name or "w_v" in name for name in baseline)
-    tokens, mask = batch([3, 2], 0)
-    assert tiny_sanet(attention=False)(tokens, mask).logits.shape == (2, 3)
-
-
 @pytest.mark.parametrize(
     ("preset", "embedding", "hidden", "blocks"),
     [(SANetConfig.base, 100, 128, 1), (SANetConfig.big, 200, 256, 2)],
@@ -88,22 +77,6 @@ def test_first_weights_are_xaviers_where_asked_for(attention):
         end = (6 / sum(weight.shape)) ** 0.5
         assert 0.98 * end < weight.abs().max() <= end
         assert other.abs().max() <= weight.shape[1] ** -0.5 < 0.98 * end
-
-
-@settings(max_examples=20)
-@given(lengths=row_lengths(longest=6), seed=seeds)
-def test_the_masked_maximum_is_numpys_over_real_words(lengths, seed):
-    mask = prefix_mask(lengths)
-    x = torch.randn(*mask.shape, 5, generator=torch.Generator().manual_seed(seed))
-    values, places = masked_maximum(x, mask)
-    for row, length in enumerate(lengths):
-        if length:
-            np.testing.assert_array_equal(values[row], x[row, :length].numpy().max(0))
-            np.testing.assert_array_equal(places[row], x[row, :length].numpy().argmax(0))
-        else:
-            assert not values[row].any() and (places[row] == -1).all()
-    values, places = masked_maximum(x[:, :0], mask[:, :0])  # no place at all
-    assert not values.any() and (places == -1).all() and places.shape == (len(lengths), 5)
 
 
 @settings(max_examples=15)

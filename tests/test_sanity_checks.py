@@ -14,7 +14,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from course_kit.research.report import sanity_figures, sanity_table, study_records
-from course_kit.research.sanity_checks import ControlSpec, train_check, word_by_word
+from course_kit.research.sanity_checks import (
+    ControlSpec,
+    sanity_record,
+    train_check,
+    word_by_word,
+)
 from course_kit.research.sanity_checks import instruments as shows
 from course_kit.research.sanity_checks.sanity_record import PENALTY, PLANTED
 from course_kit.research.sanity_checks.synthetic import (
@@ -34,8 +39,8 @@ from course_lib.models.iram import IRAMConfig
 
 WORD_BY_WORD = "IRAM word by word"
 SIZES = {
-    "adjacent pairs": (3000, 10), "distant pairs": (3000, 10), "pointer": (1600, 10),
-    "phrase": (1500, 6), "order": (400, 2), "planted word": (1000, 6),
+    "adjacent pairs": (3000, 10), "distant pairs": (3000, 10), "sharp band": (3000, 10),
+    "pointer": (1600, 10), "phrase": (1500, 6), "order": (400, 2), "planted word": (1000, 6),
 }  # fmt: skip
 
 
@@ -124,6 +129,38 @@ def test_sanets_band_appears_where_neighbours_decide_and_not_for_distant_pairs()
     distant, untrained, uniform = three(far, shows.beside)
     assert distant < untrained + 0.01 and distant < uniform + 0.01 and beside > 1.5 * distant
     assert shows.within_pairs(far.seen) > 1.5 * shows.within_pairs(far.see(far.untrained))
+
+
+@pytest.mark.full
+def test_a_sharp_attention_has_a_band_where_it_needs_neighbours_and_only_there():
+    near, far = (trained("sharp band", f"SANet, {task} pairs") for task in ("adjacent", "distant"))
+    beside, alone, away = shows.at_distances(near).values()
+    assert max(abs(beside - 0.5), 1 - alone, 1 - away) < 0.1
+    beside, alone, away = shows.at_distances(far).values()
+    assert beside > 0.8 and max(alone, away) < 0.7
+    assert min(shows.sharpness(one.seen) for one in (near, far)) > 0.8
+    bands = [shows.band(one.seen, 1) / shows.band(one.uniform, 1) for one in (near, far)]
+    assert bands[0] > 2 > 1.5 > bands[1]
+
+
+def test_weights_at_a_distance_are_left_out_and_the_others_fill_their_rows(monkeypatch):
+    """Seen through what an intervention hands to the network."""
+    spec = ControlSpec(rows=32, epochs=1)
+    one, given = train_check("sharp band", "SANet, adjacent pairs", spec), []
+    see = type(one).see
+    monkeypatch.setattr(
+        type(one), "see", lambda self, *given_: given.append(given_[1:]) or see(self, *given_)
+    )
+    assert list(shows.at_distances(one)) == [
+        "accuracy, no weight on the words beside it",
+        "accuracy, weight on itself and the words beside it alone",
+        f"accuracy, no weight {FAR} positions away",
+    ]
+    beside, alone, away = (some[0][0, 0] for some in given if some)
+    weights = one.seen.output.attention[0, 0]
+    assert not beside.diagonal(1).any() and torch.equal(beside.diagonal(2), weights.diagonal(2))
+    assert torch.equal(alone.diagonal(-1), weights.diagonal(-1)) and not alone.diagonal(2).any()
+    assert not away.diagonal(-FAR).any() and torch.equal(away.diagonal(), weights.diagonal())
 
 
 # IRAM: steps that part, and what the second one depends on
@@ -295,7 +332,17 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     )
 
 
+def test_one_control_is_recorded_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(sanity_record, "RECORDS", tmp_path)
+    assert main(["sanity-checks", "--control", "order", "--rows", "32", "--epochs", "1"]) == 0
+    made = json.loads((tmp_path / "order-s0.json").read_text(encoding="utf-8"))
+    assert made["command"].startswith('attention-course sanity-checks --control "order" --rows 32')
+    assert {line["control"] for line in made["lines"]} == {"order"}
+
+
 def test_the_committed_records_are_of_three_seeds_and_clean_commits():
-    records = study_records("sanity_checks").values()
-    assert [made["spec"] for made in records] == [vars(ControlSpec(seed=seed)) for seed in range(3)]
-    assert not any("dirty" in made["environment"]["commit"] for made in records)
+    records = study_records("sanity_checks")
+    assert records.keys() == {f"{of}s{seed}" for of in ("", "sharp-band-") for seed in range(3)}
+    for name, made in records.items():
+        assert made["spec"] == vars(ControlSpec(seed=int(name[-1])))
+        assert "dirty" not in made["environment"]["commit"]

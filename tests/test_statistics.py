@@ -8,17 +8,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, ttest_1samp, ttest_ind
 
-from course_lib.metrics import mcnemar, paired_bootstrap, rank_correlation
-
-DRAWS = 1000
+from course_lib.metrics import Estimate, crossed, holm, mcnemar, rank_correlation
 
 
 @st.composite
 def two_models(draw, most_seeds=1):
     """Two models' right answers on the same texts, bool ``(seeds, texts)`` each."""
-    texts, random = draw(st.integers(1, 300)), np.random.default_rng(draw(st.integers(0, 9999)))
+    texts, random = draw(st.integers(2, 300)), np.random.default_rng(draw(st.integers(0, 9999)))
     shares = draw(st.floats(0, 1)), draw(st.floats(0, 1))
     seeds = draw(st.integers(1, most_seeds)), draw(st.integers(1, most_seeds))
     difficulty = random.random(texts) * draw(st.floats(0, 1))
@@ -48,85 +46,84 @@ def test_mcnemars_p_is_the_sum_of_the_binomial_tail(only_first, only_second, bot
 def test_the_same_predictions_differ_by_nothing(models, seeds, others):
     (answers,), _ = models
     assert mcnemar(answers, answers) == 1
-    sides = (np.tile(answers, (count, 1)) for count in (seeds, others))
-    assert paired_bootstrap(*sides, DRAWS) == (0, 0)
+    found = crossed(*(np.tile(answers, (count, 1)) for count in (seeds, others)))
+    assert found.interval == pytest.approx((0, 0), abs=1e-12) and found.p == 1
 
 
 @settings(max_examples=40)
 @given(two_models(most_seeds=4))
-def test_the_interval_is_mirrored_when_the_sides_change_places(models):
-    first, second = models
-    low, high = paired_bootstrap(first, second, 4000)
-    others = paired_bootstrap(second, first, 4000)
-    near = 0.15 * (high - low) + 1 / first.shape[1]  # the draws are others
-    assert (low, high) == pytest.approx((-others[1], -others[0]), abs=near)
-    assert (low, high) == paired_bootstrap(first, second, 4000)
+def test_an_interval_is_mirrored_when_the_sides_change_places_and_fits_its_p_value(models):
+    found, other = crossed(*models), crossed(*reversed(models))
+    assert found.interval == pytest.approx((-other.interval[1], -other.interval[0]))
+    low, high = found.interval
+    assert (found.p < 0.05) == (not low <= 0 <= high) or min(abs(low), abs(high)) < 1e-9
 
 
 @settings(max_examples=40)
 @given(st.integers(5, 200), st.integers(5, 200), st.integers(400, 4000))
-def test_the_interval_of_two_runs_has_the_closed_forms_width(only_first, only_second, both):
+def test_two_runs_are_compared_by_the_t_test_of_their_texts(only_first, only_second, both):
     first, second = counts_as_answers(only_first, only_second, both)
-    texts, gap = len(first), (only_first - only_second) / len(first)
-    error = ((only_first + only_second) / texts - gap**2) ** 0.5 / texts**0.5
-    low, high = paired_bootstrap(first[None], second[None])
-    near = 0.15 * error + 1 / texts
-    assert (low, high) == pytest.approx((gap - 1.96 * error, gap + 1.96 * error), abs=near)
+    found = crossed(first[None], second[None])
+    theirs = ttest_1samp(first.astype(int) - second.astype(int), 0)
+    assert found.interval == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+    assert found.p == pytest.approx(theirs.pvalue, abs=1e-6)
 
 
-def test_seeds_widen_the_interval_by_the_error_of_their_mean():
+def test_seeds_are_compared_by_welchs_t_where_texts_add_nothing():
     """On texts that all runs answer alike but for a block that a seed gets right or not."""
-    accuracies = np.array([0.70, 0.80, 0.75, 0.83, 0.66])
-    texts = 100_000
-    first = np.arange(texts) < accuracies[:, None] * texts
-    second = np.arange(texts)[None] < 0.6 * texts
-    low, high = paired_bootstrap(first, second)
-    error = accuracies.std(ddof=1) / len(accuracies) ** 0.5
-    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.08)
+    first, second = np.array([0.70, 0.80, 0.75, 0.83, 0.66]), np.array([0.60, 0.62, 0.59])
+    texts = np.arange(100_000)
+    sides = [texts < 100_000 * accuracies[:, None] for accuracies in (first, second)]
+    theirs = ttest_ind(first, second, equal_var=False)
+    found = crossed(*sides)
+    assert found.interval == pytest.approx(tuple(theirs.confidence_interval(0.95)), abs=0.002)
+    assert found.p == pytest.approx(theirs.pvalue, rel=0.02)
 
 
-def test_what_the_texts_explain_of_the_seeds_is_counted_once():
-    """The mean difference varies with the texts, and with the seeds beyond that."""
-    random, seeds, texts = np.random.default_rng(3), 8, 400
-    right = random.random((seeds, texts)) < random.normal(0.7, 0.02, (seeds, 1))
-    accuracies = right.mean(1)
-    by_texts = right.mean(0).var() / texts
-    residuals = right - accuracies[:, None]
-    beyond = accuracies.var(ddof=1) - residuals.var(0, ddof=1).mean() / texts
-    assert 0.2 < beyond / accuracies.var(ddof=1) < 0.8
-    low, high = paired_bootstrap(right, np.zeros((1, texts), bool))
-    expected = 1.96 * (by_texts + beyond / seeds) ** 0.5
-    assert (high - low) / 2 == pytest.approx(expected, rel=0.05)
+# The spread of seeds, of texts, and of single answers; in the last, seeds differ most of all.
+SPREADS = [(0, 1, 1), (0.05, 1, 1), (0.2, 1, 1), (0, 0.05, 1), (0.1, 0.3, 0.5), (1, 1, 1)]
 
 
-def answers(random, seeds, texts, effect, seed_spread, difficulty):
-    """Answers of runs on texts of a given difficulty; seeds differ by a normal effect."""
-    logits = 1.2 + effect + difficulty + random.normal(0, seed_spread, (seeds, 1))
-    return random.random((seeds, texts)) < 1 / (1 + np.exp(-logits))
+@pytest.mark.parametrize("seeds", [(1,), (2,), (3,), (5,), (3, 3), (3, 1), (5, 3)])
+def test_nineteen_of_twenty_intervals_hold_the_true_value(seeds):
+    """Of simulated studies: at least 93 % for any spread."""
+    random, texts, studies = np.random.default_rng(0), 100, 1000
+    for by_seed, by_text, single in SPREADS:
+        hits = 0
+        for _ in range(studies):
+            sides = [
+                by_text * random.normal(size=texts)
+                + (by_seed if count > 1 else 0) * random.normal(size=(count, 1))
+                + single * random.normal(size=(count, texts))
+                for count in seeds
+            ]
+            low, high = crossed(*sides).interval
+            hits += low <= 0 <= high
+        assert hits / studies >= 0.93, (by_seed, by_text, single)
 
 
-@pytest.mark.parametrize(
-    ("seeds", "spread"), [((1, 1), 0), ((3, 3), 0), ((3, 1), 0), ((8, 8), 0.2)]
-)
-def test_nineteen_of_twenty_intervals_hold_the_true_difference(seeds, spread):
-    random, texts, hits = np.random.default_rng(0), 500, 0
-    everything = random.normal(0, 1.5, 20_000) + random.normal(0, spread, 20_000)
-    better, worse = ((1 / (1 + np.exp(-(1.2 + effect + everything)))).mean() for effect in (0.2, 0))
-    for number in range(400):
-        difficulty = random.normal(0, 1.5, texts)
-        one = answers(random, seeds[0], texts, 0.2, spread, difficulty)
-        other = answers(random, seeds[1], texts, 0.0, spread, difficulty)
-        low, high = paired_bootstrap(one, other, 400, seed=number)
-        hits += low <= better - worse <= high
-    assert 0.92 <= hits / 400 <= 0.98
+def test_equality_takes_an_interval_inside_the_margin_and_may_stay_open():
+    found = Estimate(0.5, 0.04, 10_000)  # ± 0.33 at 90 %
+    assert [found.equivalent(margin) for margin in (0.1, 0.5, 0.9)] == [
+        "different", "inconclusive", "equivalent",
+    ]  # fmt: skip
+    few = Estimate(0.5, 0.0, 10_000, 0.04, 2)  # ± 0.58 with three seeds
+    assert [few.equivalent(margin) for margin in (0.1, 0.9)] == ["inconclusive"] * 2
+
+
+def test_holm_corrects_a_family_for_its_number():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
 
 
 def test_texts_that_differ_in_number_or_are_none_are_refused():
-    for compare in (mcnemar, paired_bootstrap):
+    for compare in (mcnemar, crossed):
         for texts in ((3, 4), (0, 0)):
             first, second = (np.ones((1, count), bool) for count in texts)
             with pytest.raises(ValueError, match=f"same texts, got {texts[0]} and {texts[1]}"):
                 compare(first, second)
+    with pytest.raises(ValueError, match="at least 2, got 1"):
+        crossed(np.ones((3, 1)))
 
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=20)

@@ -82,7 +82,8 @@ def test_a_check_of_a_copy_is_open_until_the_solution_is_pasted(capsys):
 
 def test_a_copy_keeps_all_but_solutions_and_outputs():
     source, untouched = small_lesson(), small_lesson()
-    copy = students.student_copy(source, "source")
+    claimed = new_code_cell("assert True", metadata={"tags": ["claim"]})
+    copy = students.student_copy(new_notebook(cells=[*source.cells, claimed]), "source")
     assert [cell.metadata for cell in copy.cells] == [cell.metadata for cell in source.cells]
     assert copy.cells[2].source == (
         "import torch\n\ndef my_softmax(scores, mask):\n"

@@ -30,6 +30,8 @@ def in_sentences(found):
 def punkt_package(tmp_path, monkeypatch):
     """Makes a package with splitter parameters that we made up the one in the catalog."""
 
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
+
     def make(parameters):
         package = zip_of({INSIDE + name: data for name, data in parameters.items()})
         file = saved(tmp_path / "downloads" / "punkt.whl", package)
@@ -91,9 +93,9 @@ def test_the_trained_splitter_knows_the_abbreviations_of_its_package_unpacked_on
     punkt_package, tmp_path
 ):
     punkt_package(PARAMETERS)
-    folder = fetch_punkt(tmp_path)
+    folder = fetch_punkt()
     (tmp_path / "downloads" / "punkt.whl").unlink()
-    assert fetch_punkt(tmp_path) == folder
+    assert fetch_punkt() == folder
     assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == PARAMETERS
     text = "I met Dr. Smith. He left."
     assert tokeniser("english", folder)(text).sentence_lengths == [5, 3]
@@ -105,14 +107,15 @@ def test_package_without_the_splitter_parameters_is_named_and_leaves_nothing(
 ):
     punkt_package({name: PARAMETERS[name] for name in list(PARAMETERS)[:2]})
     with pytest.raises(DataError, match=r"punkt\.whl: .*ortho_context"):
-        fetch_punkt(tmp_path)
+        fetch_punkt()
     assert not [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("name", [item.filename for item in PUNKT.sources[0].downloads])
 def test_real_splitter_knows_english_abbreviations(real_file, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(name).parent))
-    splitter = trained_punkt(fetch_punkt(tmp_path))
+    splitter = trained_punkt(fetch_punkt())
     assert splitter.tokenize("Mr. Lee met Dr. Smith at 8 p.m. in Washington. He left.") == [
         "Mr. Lee met Dr. Smith at 8 p.m. in Washington.",
         "He left.",

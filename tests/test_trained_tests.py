@@ -261,6 +261,7 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tin
     assert {"commit", "device", "threads"} <= made["environment"].keys()
     assert not re.search("superb|dull|river", json.dumps(made))
     found = [protocols.adversary(setup, seed) for seed in (0, 3)]
+    positive = np.array([text.label for text in setup.texts.test]) == 1
     assert set(made["lines"]) == set(found[0])
     for line, figures in made["lines"].items():
         for figure, shown in figures.items():
@@ -268,6 +269,10 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tin
             assert shown["mean"] == pytest.approx(values.mean(), abs=1e-4)
             np.testing.assert_allclose(shown["by_seed"], values.mean(1), atol=1e-4)
             assert shown["low"] <= shown["mean"] <= shown["high"] and shown["counted"] == 40
+        right = np.stack([one[line]["accuracy"] for one in found]) == 1
+        for values, shown in zip(right, made["f1_by_seed"][line], strict=True):
+            hits = (values & positive).sum()
+            assert shown == pytest.approx(2 * hits / (2 * hits + (~values).sum()), abs=1e-4)
     assert report.study_records("faithfulness/trained")["adversary-planted"] == made
     assert report.trained_table("adversary").count("\n") == 1 + len(made["lines"])
     report.adversary_figure("planted")
@@ -277,7 +282,7 @@ def test_an_interrupted_test_keeps_the_seeds_that_are_done(tiny, monkeypatch):
     def lines(setup, seed):
         if seed == 2:
             raise KeyboardInterrupt
-        return {"one": {"accuracy": np.array([seed, 1.0])}}
+        return {"one": {"accuracy": np.repeat([seed, 1.0], 20)}}
 
     test = TESTS["guided"]._replace(on=("planted",), lines=lines)
     monkeypatch.setitem(TESTS, "guided", test)

@@ -91,7 +91,7 @@ def cosine(a, b):
 @pytest.mark.parametrize("method", film_vectors.METHODS)
 def test_words_of_the_same_places_get_like_vectors_that_a_run_can_read(method, made_up, tmp_path):
     record = make_vectors(VectorsConfig(method=method, **SMALL), tmp_path / "ours.npz")
-    vectors = load_vectors(custom_vectors(tmp_path / "ours.npz", tmp_path), tmp_path)
+    vectors = load_vectors(custom_vectors(tmp_path / "ours.npz"))
     good, fine, bad = np.asarray(vectors.matrix[vectors.rows_of(("good", "Fine", "bad"))])
     assert cosine(good, fine) > cosine(good, bad)
     assert vectors.matrix.shape == (record["words"], 16)
@@ -149,7 +149,7 @@ def test_bytes_are_within_half_a_step_of_the_numbers():
 
 def test_the_committed_file_is_the_cards_and_the_records(tmp_path):
     """Read into an empty cache: it needs no download."""
-    vectors = load_vectors("reviews.100d", tmp_path)
+    vectors = load_vectors("reviews.100d")
     record = json.loads(COMPACT.with_suffix(".json").read_text(encoding="utf-8"))
     (download,) = card("reviews.100d").sources[0].downloads
     assert download.digest == f"sha256:{record['sha256']}" == f"sha256:{file_digest(COMPACT)}"

@@ -173,6 +173,26 @@ def test_links_lead_to_the_same_files_and_never_to_solutions(tmp_path):
         assert moved == [text.format("../notebooks/"), code]
 
 
+def test_a_side_note_and_its_lesson_lead_to_each_other_s_copies(tmp_path):
+    source, folder = tmp_path / "notebooks", tmp_path / "students"
+    (tmp_path / "README.md").write_text("x")
+    asked, back = "[why?](further/why.ipynb)", "[lesson](../01_gru.ipynb#x) [up]({}README.md)"
+    made = [
+        stored(source, "01_gru.ipynb", new_markdown_cell(asked)),
+        stored(source / "further", "why.ipynb", new_markdown_cell(back.format("../../"))),
+    ]
+    copies = workspace.learner_copies(made, folder)
+    assert {name: copy.cells[0].source for name, copy in copies.items()} == {
+        "01_gru.ipynb": asked,
+        "further/why.ipynb": back.format("../../"),
+    }
+    assert workspace.write_copies(copies, folder) == []
+    edit(folder / "further", 0, "mine", "why.ipynb")
+    copies["further/why.ipynb"] = lesson("newer")
+    (told,) = workspace.write_copies(copies, folder)
+    assert "why.new.ipynb" in told and sources(folder / "further", "why.ipynb") == ["mine"]
+
+
 def test_the_landing_notebook_links_every_lesson_and_says_how_to_go_on_with_a_newer_one():
     text = workspace.start_notebook(lessons.lesson_paths()).cells[0].source
     for path in lessons.lesson_paths():
@@ -250,6 +270,18 @@ def test_old_names_in_a_copy_with_work_are_mended_once_and_the_copy_as_it_was_is
     assert workspace.write_copies({NAME: lesson("newer")}, tmp_path) == []
 
 
+def test_a_copy_takes_the_name_that_its_lesson_has_today(tmp_path):
+    old, new = "09_to_transformers.ipynb", "10_to_transformers.ipynb"
+    workspace.write_copies({old: lesson("1")}, tmp_path)
+    edit(tmp_path, 1, "my answer", old)
+    told, offered = workspace.write_copies({new: lesson("2"), NAME: lesson("3")}, tmp_path)
+    assert old in told and "10_to_transformers.new.ipynb" in offered
+    assert not (tmp_path / old).exists() and sources(tmp_path, new)[1] == "my answer"
+    (tmp_path / old).write_text("{}")  # a folder that has both keeps both
+    assert workspace.write_copies({new: lesson("2")}, tmp_path) == []
+    assert (tmp_path / old).read_text() == "{}"
+
+
 def test_a_copy_without_work_is_replaced_and_not_mended(tmp_path):
     write(tmp_path, OLD_IMPORTS)
     assert workspace.write_copies({NAME: lesson("newer")}, tmp_path) == []
@@ -313,8 +345,9 @@ def test_learning_touches_no_tracked_file(repository, monkeypatch):
     folder = repository / "students"
     name = "00_start_here.ipynb"
     copy, source = read(folder, name), read(repository / "notebooks", name)
-    first = students.find_exercises(source, name)[0]
-    copy.cells[first.solution].source = source.cells[first.solution].source
+    first = source.cells[students.find_exercises(source, name)[0].solution]
+    open_cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in copy.cells}
+    open_cells[first.metadata.nbgrader.grade_id].source = first.source
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(copy, timeout=None, kernel_name="python3", resources=resources).execute()
     assert lessons.errors_in(copy) == []
@@ -324,6 +357,7 @@ def test_learning_touches_no_tracked_file(repository, monkeypatch):
     following = "Exercise 2: the effective number of words (open)"
     assert re.search(rf"^00_start_here +1 of 3 +{re.escape(following)}$", call("progress"), re.M)
     assert json.loads((folder / RECORD).read_text(encoding="utf-8")).keys() == {
-        path.name for path in lessons.lesson_paths()
+        *(path.name for path in lessons.lesson_paths()),
+        *(f"further/{path.name}" for path in lessons.side_notes()),
     }
     assert git(repository, "status", "--porcelain") == ""

@@ -6,18 +6,19 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_00": "effective_words top_words words_to_flip",
     "lesson_01": "blend gru_jacobian gru_step last_state report_weights reverse",
     "lesson_02": "attention_pooling masked_softmax",
-    "lesson_02_measures": "diagonality gini uniform_diagonality",
-    "lesson_02_self_attention": "multi_head order self_attention",
+    "lesson_02_self_attention": "multi_head self_attention",
     "lesson_03": "network_defect padding_odds redundancy sentences_in_place smallest_f1",
     "lesson_04": "masked_maximum pooled_shares scattered_attention shifted_attention untrained",
-    "lesson_05": "carrying_highway passes_on step_cosine step_penalty step_price steps",
+    "lesson_04_measures": "diagonality gini",
+    "lesson_05": "iram steps",
+    "lesson_05_prices": "shortcut step_penalty step_price",
     "lesson_06": "attention_gate highway order_change phrases selected_words",
     "lesson_06_runs": "few_runs phrase_orders",
-    "lesson_07": "erasure kendall normalised_aopc share_to_flip",
-    "lesson_07_interventions": "integrated_gradients permutation_change zeroed",
-    "lesson_08": "defect one_change text_by_text unknown_share",
-    "lesson_08_chance": "constant_answer power prior_correction",
-    "lesson_09": "by_word contributions head_weights hidden_keys without_head",
+    "lesson_07": "areas erasure kendall",
+    "lesson_08": "adversary divergence guided permutation_change",
+    "lesson_09": "diagnosis text_by_text",
+    "lesson_09_chance": "constant_answer power",
+    "lesson_10": "by_word contributions head_weights hidden_keys without_head",
 }
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
@@ -26,7 +27,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
         "javascript": ["show_javascript"],
-        "judge": ["CheckFailed", "check_number"],
+        "judge": ["CheckFailed"],
         "records": ["committed_record", "shortest_seconds"],
         "wrong_measures": ["WRONG_MEASURES", "compare"],
     }

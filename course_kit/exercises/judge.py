@@ -14,7 +14,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.exercises import feedback
+from course_kit.exercises import feedback, solutions
 from course_kit.exercises.case_figure import case_figure, drawable
 from course_kit.exercises.cases import Case, CaseResult
 from course_kit.exercises.comparison import close, is_number, is_readable, largest, parts, same
@@ -38,6 +38,10 @@ class CheckFailed(AssertionError):
         return [line for part in str(self).split("\n") for line in textwrap.wrap(part, 100)]
 
 
+class Remark(Exception):
+    """What is wrong with an answer before its numbers matter; raised while it is tried."""
+
+
 @dataclass(frozen=True)
 class Checker:
     """What an exercise asks for, and what its wrong answers look like.
@@ -48,7 +52,10 @@ class Checker:
     shown: mistakes, then generic slips, then diagnoses. ``shapes`` says what to think of when the
     shape is wrong, often an axis. Where many answers are right, ``requirement`` takes the inputs
     and the answer and returns what is wrong with it, or nothing; the reference is then only an
-    example. ``about`` is its docstring: what it is called with and must return.
+    example. ``changes`` are the places of inputs that an answer may change. ``adapt`` makes a
+    function of an answer that is none, such as the class of a network (``building``), and ``ours``
+    is what a lesson uses in its place. ``about`` is its docstring: what it is called with and must
+    return.
     """
 
     name: str
@@ -62,25 +69,40 @@ class Checker:
     mistakes: tuple[tuple[Callable, str], ...] = ()
     diagnoses: tuple[Callable[[CaseResult], str | None], ...] = ()
     requirement: Callable[..., str] | None = None
+    changes: tuple[int, ...] = ()
+    adapt: Callable[[Any], Callable] | None = None
+    ours: Callable | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", inspect.cleandoc(self.about))
 
-    def __call__(self, function: Callable) -> None:
-        """Tell the learner in one line that the function is right, or still open.
+    def __call__(self, answer: Callable) -> None:
+        """Tell the learner in one line that the answer is right, or still open.
 
         Raises ``CheckFailed``, after drawing the smallest failing case, if it is wrong, and under
-        nbgrader also if it is open.
+        nbgrader also if it is open. A right answer and the third wrong one bring our solution.
         """
-        verdict = judge(self, function)
+        verdict = self.judged(answer)
         if verdict.state == "passed":
             print(f"✓ {self.name}: {verdict.sentence}")
+            solutions.after_right(self.name, answer)
         elif verdict.state == "open":
             _tell_open(f"○ {self.name} is still open: {verdict.sentence}")
         else:
             if verdict.result and (figure := result_figure(self, verdict.result)):
                 plots.show(figure, f"The smallest failing case: {verdict.sentence}")
+            solutions.after_wrong(self.name, answer)
             raise CheckFailed(f"✗ {self.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
+
+    def judged(self, answer: Callable) -> "Verdict":
+        """What ``judge`` says of an answer as a learner gives it."""
+        return judge(self, self.adapt(answer) if self.adapt else answer)
+
+    def or_ours(self, answer: Callable) -> Callable:
+        """The answer if it is right, else ours, so that a lesson can go on; prints which."""
+        right = self.judged(answer).state == "passed"
+        print(f"{self.name}: {'your own' if right else 'ours, until yours passes its check'}")
+        return answer if right else self.ours or self.reference
 
 
 @dataclass(frozen=True)
@@ -122,37 +144,6 @@ def judge(checker: Checker, function: Callable) -> Verdict:
     return Verdict("wrong", sentence, smallest, _lists(smallest))
 
 
-def check_number(
-    name: str,
-    answer: Any,
-    expected: float,
-    start: str,
-    tolerance: float = 1e-3,
-    mistakes: dict[float, str] | None = None,
-) -> None:
-    """For an exercise whose answer is one number; ``mistakes`` maps wrong ones to what went wrong.
-
-    Prints and raises as ``check`` does; ``start`` is for a wrong answer of no known kind.
-    """
-    if _is_open((answer,)):
-        _tell_open(f"○ {name} is still open. {WHERE}")
-        return
-    if isinstance(answer, Tensor) and not is_readable(answer):
-        raise CheckFailed(f"✗ {name}: the answer is {_kind(answer)}, {DENSE}.")
-    try:
-        value = float(answer)
-    except (TypeError, ValueError, RuntimeError):  # the last is of tensors with several numbers
-        raise CheckFailed(f"✗ {name}: the answer must be a number, got {answer!r}.") from None
-    if abs(value - expected) <= tolerance:
-        print(f"✓ {name}: {value:.4g}")
-        return
-    messages = [
-        message for wrong, message in (mistakes or {}).items() if abs(value - wrong) <= tolerance
-    ]
-    hint = messages[0] if messages else f"Try {start}"
-    raise CheckFailed(f"✗ {name}: {value:.4g} is not it. {hint}")
-
-
 def _tell_open(sentence: str) -> None:
     """Print it; under nbgrader raise it, since a check without an error gets all its points."""
     if "NBGRADER_EXECUTION" in os.environ:  # set by autograde and validate
@@ -169,12 +160,14 @@ def _try(checker: Checker, function: Callable, case: Case) -> CaseResult:
         answer = function(*arguments)
     except NotImplementedError:
         raise
+    except Remark as error:
+        return CaseResult(case, (), expected, given, str(error))
     except Exception as error:
         return CaseResult(case, (), expected, given, _complaint(error, function))
     yours = parts(answer, len(checker.returns))
     remark = RETURNED_NOTHING
     if not _is_open(yours):
-        remark = _changed(given, arguments) or _formal_remark(checker, yours, expected)
+        remark = _changed(checker, given, arguments) or _formal_remark(checker, yours, expected)
         if checker.requirement and not remark:
             remark = checker.requirement(*case.inputs, *yours)
             expected = yours  # any answer that meets the requirement is right
@@ -202,7 +195,7 @@ def _is_open(yours: tuple[Any, ...]) -> bool:
 
 def _complaint(error: Exception, function: Callable) -> str:
     """What the learner's code raised, and the learner's own line that did."""
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "forward", function), "__code__", None)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if code and frame.filename == code.co_filename]
     line = linecache.getline(own[-1].filename, own[-1].lineno).strip() if own else ""
@@ -210,10 +203,10 @@ def _complaint(error: Exception, function: Callable) -> str:
     return f"your code raised {type(error).__name__}{place}: {str(error).rstrip('.')}."
 
 
-def _changed(given: dict[str, Any], arguments: tuple[Any, ...]) -> str:
+def _changed(checker: Checker, given: dict[str, Any], arguments: tuple[Any, ...]) -> str:
     """What to say if the learner's function changed an input, or nothing."""
-    for (name, before), after in zip(given.items(), arguments, strict=True):
-        if not same(after, before):
+    for place, (name, before) in enumerate(given.items()):
+        if place not in checker.changes and not same(arguments[place], before):
             return (
                 f"the input {name} was changed in place: work on a copy, since whoever calls you "
                 "still needs it."

@@ -1,25 +1,13 @@
-"""Lesson 02: scaled dot products, the order of words, and several heads."""
+"""Lesson 02: scaled dot products, and several heads of them as a network that a learner writes."""
 
-from collections.abc import Callable
+from torch import Tensor, nn
 
-import torch
-from torch import Tensor
-
-from course_kit.exercises.cases import (
-    Case,
-    CaseResult,
-    Inputs,
-    Kinds,
-    cases,
-    generator,
-    masks,
-    normal,
-)
+from course_kit.exercises.building import building, network
+from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, masks, named, normal
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02 import about_weights
-from course_lib.models.layers import masked_softmax, positions
-
-SetFunction = Callable[[Tensor], Tensor]
+from course_lib.models.layers import masked_softmax
+from course_lib.models.transformer import MultiHeadAttention
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:
@@ -96,200 +84,93 @@ check_self_attention = Checker(
 )  # fmt: skip
 
 
-def _mean(x: Tensor) -> Tensor:
-    return x.mean(0)
+class MultiHead(nn.Module):
+    """Multi-head attention without biases, behind the interface of the lesson's class."""
 
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.value = nn.Linear(width, width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
 
-def _maximum(x: Tensor) -> Tensor:
-    return x.amax(0)
-
-
-def _attention_pooling(x: Tensor) -> Tensor:
-    return x.sum(1).softmax(0) @ x
-
-
-def _dot_products(x: Tensor) -> Tensor:
-    return (x @ x.T / x.shape[1] ** 0.5).softmax(-1) @ x
-
-
-def _by_token(x: Tensor) -> Tensor:
-    return torch.tanh(2 * x + 1)
-
-
-def _less_the_mean(x: Tensor) -> Tensor:
-    return x - x.mean(0)
-
-
-def _first(x: Tensor) -> Tensor:
-    return x[0]
-
-
-def _both_ends(x: Tensor) -> Tensor:
-    return x[:2].sum(0) + x[-2:].sum(0)
-
-
-def _neighbours(x: Tensor) -> Tensor:
-    """A convolution that reads alike in both directions."""
-    padded = torch.nn.functional.pad(x, (0, 0, 1, 1))
-    return padded[:-2] + x + padded[2:]
-
-
-def _with_positions(x: Tensor) -> Tensor:
-    return _dot_products(x + positions(*x.shape))
-
-
-def _moved_on(x: Tensor) -> Tensor:
-    """Each token at the next place: the rows have the same sum in every order."""
-    return x.roll(1, 0)
-
-
-def _sorted(x: Tensor) -> Tensor:
-    """As many rows as x has, but none belongs to a token."""
-    return x.sort(0).values
-
-
-FUNCTIONS = {
-    "the mean": (_mean, "invariant"),
-    "a function of each token alone": (_by_token, "equivariant"),
-    "the first token": (_first, "neither"),
-    "the maximum": (_maximum, "invariant"),
-    "dot-product self-attention": (_dot_products, "equivariant"),
-    "each token moved to the next place": (_moved_on, "neither"),
-    "attention pooling": (_attention_pooling, "invariant"),
-    "tokens less their mean": (_less_the_mean, "equivariant"),
-    "self-attention with positions": (_with_positions, "neither"),
-    "each feature sorted": (_sorted, "invariant"),
-    "a convolution": (_neighbours, "neither"),
-    "the two tokens at each end": (_both_ends, "neither"),
-}
-
-
-KINDS = {function: kind for function, kind in FUNCTIONS.values()}
-
-
-def _order_cases() -> list[Case]:
-    return [
-        Case(f"{description}, {n} tokens of size {d}", (function, torch.randn(n, d,
-                                                                      generator=generator(n, d))))
-        for n, d in ((6, 3), (30, 8)) for description, (function, _) in FUNCTIONS.items()
-    ]  # fmt: skip
-
-
-def _kind(
-    function: SetFunction,
-    x: Tensor,
-    order: Tensor | None = None,
-    same: Callable[[Tensor, Tensor], bool] = lambda a, b: torch.allclose(a, b, atol=1e-5),
-) -> str:
-    """The answer of one shuffle, ``order``."""
-    order = torch.randperm(len(x), generator=generator(len(x))) if order is None else order
-    before, after = function(x), function(x[order])
-    if same(after, before):
-        return "invariant"
-    fits = len(before) == len(x) and same(after, before[order])
-    return "equivariant" if fits else "neither"
-
-
-def _about_order(result: CaseResult) -> str | None:
-    yours, expected = result.yours[0], result.expected[0]
-    if yours not in ("invariant", "equivariant", "neither"):
-        return f'you returned {yours!r}; the answers are "invariant", "equivariant", "neither".'
-    if (yours, expected) == ("equivariant", "neither"):
-        return (
-            f"yours says {yours!r}, but the rows do not follow every shuffle: compare "
-            "function(x[order]) with function(x)[order], entry by entry."
-        )
-    if expected == "neither":
-        return f"yours says {yours!r}, but another shuffle of the rows shows that it is neither."
-    return f"yours says {yours!r}, but it is {expected}."
-
-
-check_order = Checker(
-    name="order",
-    about="""``f(function, x)``, ``x`` ``(n, d)`` with n ≥ 2 → ``"invariant"`` if the function's
-    result stays however the rows of x are shuffled, ``"equivariant"`` if its rows are shuffled
-    along, ``"neither"`` otherwise.""",
-    reference=lambda function, x: KINDS[function],
-    cases=_order_cases,
-    returns=("kind",),
-    start="order = torch.randperm(len(x)); compare function(x[order]) with function(x).",
-    span="twelve functions, among them pooling, self-attention and positions",
-    mistakes=(
-        (lambda function, x: _kind(function, x, torch.arange(len(x)).flip(0)),
-         "reversing is one shuffle of many, and some functions read alike from both ends: try "
-         "random orders."),
-        (lambda function, x: _kind(function, x, torch.arange(len(x))),
-         "x[order] equals x: the identity is no shuffle, so everything seems invariant."),
-        (lambda function, x: "invariant" if _kind(function, x) == "invariant" else "neither",
-         "equivariant functions are missing: compare function(x[order]) with "
-         "function(x)[order], too."),
-        (lambda function, x: "equivariant" if len(function(x)) == len(x) else "invariant",
-         "the shape decides in yours: call the function on shuffled rows and compare numbers."),
-        (lambda function, x: _kind(function, x, same=lambda a, b: torch.equal(a, b)),
-         "sums in another order differ in their last digits: torch.equal is too strict, use "
-         "torch.allclose with atol=1e-5."),
-        (lambda function, x: _kind(function, x, same=lambda a, b: torch.allclose(
-            a.sum(), b.sum(), atol=1e-4)),
-         "you compare sums, which hide where the rows went: compare every entry."),
-    ),
-    diagnoses=(_about_order,),
-)  # fmt: skip
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` of the keys → as ``x``, and the
+        attention ``(batch, heads, n, n)``."""
+        return _multi_head(self, x, mask)
 
 
 def _multi_head(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, heads: int, *,
-    causal: int = 0, divisor: float | None = None,
-) -> Tensor:  # fmt: skip
-    """The layer, and what becomes of it: ``causal`` is the last diagonal that may be seen."""
-    n, d = x.shape[1:]
-    width = d // heads
+    ours: MultiHead,
+    x: Tensor,
+    mask: Tensor,
+    *,
+    divisor: float | None = None,
+    hidden: int = 1,
+    dim: int = -1,
+    asks: str = "query",
+    turned: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """The layer, and what becomes of it: the ``hidden`` axis of its scores, the softmax along
+    ``dim``, who ``asks``, and heads cut from positions if the axes are not ``turned``."""
+    batch, n, width = x.shape
+    size = width // ours.heads
 
-    def split(features: Tensor) -> Tensor:  # (batch, heads, n, width)
-        return features.unflatten(2, (heads, width)).transpose(1, 2)
+    def split(features: Tensor) -> Tensor:  # (batch, heads, n, size)
+        if not turned:
+            return features.view(batch, ours.heads, n, size)
+        return features.view(batch, n, ours.heads, size).transpose(1, 2)
 
-    q, k, v = (split(x @ w) for w in (w_q, w_k, w_v))
-    seen = torch.ones(n, n, dtype=torch.bool).tril(causal)
-    scores = q @ k.transpose(2, 3) / (divisor or width) ** 0.5
-    mixed = masked_softmax(scores, seen) @ v
-    return mixed.transpose(1, 2).flatten(2) @ w_o  # the heads side by side
-
-
-def _multi_head_inputs(batch: int, n: int, heads: int, width: int) -> Inputs:
-    d = heads * width
-    x, *weights = normal((batch, n, heads, width), (batch, n, d), *[(d, d)] * 4)
-    return x, *(w / d**0.5 for w in weights), heads
+    others = {"query": "key", "key": "query"}
+    q, k, v = (split(getattr(ours, name)(x)) for name in (asks, others[asks], "value"))
+    scores = q @ k.mT / (divisor or size) ** 0.5
+    real = mask[:, None].unsqueeze(hidden + 1).expand_as(scores)
+    alpha = masked_softmax(scores, real, dim)
+    mixed = (alpha @ v).transpose(1, 2) if turned else alpha @ v
+    return ours.output(mixed.reshape(batch, n, width)), alpha
 
 
-check_multi_head = Checker(
+def _multi_head_cases() -> list[Case]:
+    found = {}
+    for batch, n, heads, size in ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4)):
+        width = heads * size
+        made = network(MultiHead, width, heads, seed=n)
+        (x,) = normal((batch, n, width), (batch, n, width))
+        for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
+            found[f"{batch} of {n}, {heads} heads of {size}, {kind}"] = made, x, mask
+    return named(found)
+
+
+check_multi_head = building(
+    ours=MultiHead,
+    weights=lambda ours: dict(ours.named_parameters()),
+    sizes=lambda ours: (ours.query.in_features, ours.heads),
+    forbidden=(MultiHeadAttention, nn.MultiheadAttention),
     name="multi_head",
-    about="""``f(x, w_q, w_k, w_v, w_o, heads)`` → causal multi-head self-attention ``(batch, n,
-    d)``.
-
-    ``x`` is ``(batch, n, d)``, the weights ``(d, d)``; queries are ``x @ w_q``. Head by head the
-    next d / heads features, scores divided by the root of so many; place i attends to 0 … i; the
-    heads' outputs side by side, times ``w_o``.""",
-    reference=_multi_head,
-    cases=cases(
-        "{:text} of {:place}, {:head} of width {}",
-        ((1, 1, 1, 2), (1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (1, 5, 4, 2), (3, 12, 3, 8)),
-        _multi_head_inputs,
-    ),
-    returns=("output",),
-    start="write it for heads = 1 first: it is Exercise 3 with a causal mask and w_o.",
-    shapes="as many places and features as x",
-    span="up to four heads and twelve places",
+    about="""``f(x, mask)``, ``x`` ``(batch, n, width)`` and the mask ``(batch, n)`` of its keys →
+    output ``(batch, n, width)`` and attention ``(batch, heads, n, n)``. Head by head the next
+    width / heads features of queries, keys and values, scores divided by the root of so many; the
+    heads' outputs side by side through the last matrix.""",
+    cases=_multi_head_cases,
+    returns=("output", "attention"),
+    start="self.query(x).view(batch, n, heads, size).transpose(1, 2) is (batch, heads, n, size).",
+    shapes="the output is like x; the attention has an axis of heads after the batch",
+    span="up to four heads and nine positions",
     mistakes=(
-        (lambda *given: _multi_head(*given, causal=100),
-         "every place sees the places after it: row i may look at 0 … i alone."),
-        (lambda *given: _multi_head(*given, causal=-1),
-         "a place does not see itself: the diagonal belongs to the mask, too."),
-        (lambda x, *rest: _multi_head(x, *rest, divisor=x.shape[2]),
-         "you divide by √d of the whole layer: a head's queries have d / heads numbers."),
-        (lambda *given: _multi_head(*given, divisor=1.0),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, divisor=x.shape[2]),
+         "you divide by √d of the whole layer: a head's queries have width / heads numbers."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, divisor=1.0),
          "the division by the root of the head's width is missing."),
-        (lambda *given: _multi_head(*given, divisor=given[5]),
-         "you divide by the root of the number of heads: a head's queries have d / heads numbers."),
-        (lambda *given: _multi_head(*given, divisor=(given[0].shape[2] // given[5]) ** 2),
-         "you divide by the head's width: the root of it is asked for."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, hidden=2),
+         "the mask is laid over the queries: it should hide keys, the last axis of the scores."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask | True),
+         "padding gets weight: the mask is not used."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, dim=-2),
+         "your columns sum to 1: the softmax runs over the keys, the last axis."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, asks="key"),
+         "queries and keys are exchanged."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, turned=False),
+         "you cut positions into heads: view as (batch, n, heads, size) first, then transpose."),
     ),
 )  # fmt: skip

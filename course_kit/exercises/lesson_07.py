@@ -1,6 +1,8 @@
-"""Lesson 07: erasure and what is made of it, and the agreement of two rankings."""
+"""Lesson 07: erasure, its area over thresholds, and the agreement of two rankings."""
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -40,69 +42,79 @@ def hears_the_end(texts: Texts) -> Tensor:
     return (_logits(texts) + 2 * _logits([text[-1:] for text in texts])).softmax(1)
 
 
-def _erasure_cases() -> list[Case]:
-    texts = {
-        "warm film": [0.9, 0.1],
-        "a dull film": [0.2, 0.5, 0.3],
-        "warm and dull": [],
-        "a film not warm": [0.1, 0.2, 0.6, 0.4],
-        "warm warm dull film": [0.8, 0.1, 0.5, -0.3],
-        "fine film a warm not dull": [0.3, 0.05, -0.7, 0.4, -0.2, 0.9],
-    }
+@dataclass(frozen=True)
+class Reader:
+    """A model with its text fixed: which words stay, bool ``(m, words)`` → probabilities."""
+
+    model: Model
+    words: tuple[str, ...]
+
+    def __call__(self, keep: Tensor) -> Tensor:
+        """``(m, classes)``."""
+        chosen = [zip(self.words, row, strict=True) for row in keep.tolist()]
+        return self.model([[word for word, stays in row if stays] for row in chosen])
+
+
+TEXTS = {
+    "warm film": [0.9, 0.1],
+    "a dull film": [0.2, 0.5, 0.3],
+    "warm not dull": [0.1, 0.3, 0.2],
+    "a film not warm": [0.1, 0.2, 0.6, 0.4],
+    "warm warm dull film": [0.8, 0.1, 0.5, -0.3],
+    "fine film a warm not dull": [0.3, 0.05, -0.7, 0.4, -0.2, 0.9],
+}
+
+
+def _readers() -> list[tuple[str, Reader, Tensor]]:
     return [
-        Case(
-            f"“{text}”, {count} of {len(scores)} words, {model.__name__.replace('_', ' ')}",
-            (model, text.split(), torch.tensor(scores), count),
-        )
-        for text, scores in texts.items()
-        for count in range(1, len(scores) + 1)
+        (f"“{text}”, {model.__name__.replace('_', ' ')}", Reader(model, tuple(text.split())),
+         torch.tensor(scores))
+        for text, scores in TEXTS.items()
         for model in (two_moods, three_moods, hears_the_end)
+    ]  # fmt: skip
+
+
+def _erasure_cases() -> list[Case]:
+    return [
+        Case(f"{text}, {count} of {len(scores)} words", (model, scores, count))
+        for text, model, scores in _readers()
+        for count in range(1, len(scores) + 1)
     ]
 
 
-def _split(words: list[str], top: Sequence[int]) -> tuple[list[str], list[str]]:
-    """The words that are left when the top ones go, and the top ones, in reading order."""
-    kept = [word for place, word in enumerate(words) if place in top]
-    return [word for place, word in enumerate(words) if place not in top], kept
+def _rows(top: Tensor) -> Tensor:
+    """All words, the words without the top ones, and the top ones alone."""
+    return torch.stack([torch.ones_like(top), ~top, top])
 
 
-def _top(importance: Tensor, count: int) -> list[int]:
-    return importance.argsort(descending=True)[:count].tolist()
+def _top(importance: Tensor, count: int) -> Tensor:
+    return importance.argsort(descending=True).argsort() < count
 
 
-def _losses(model: Model, words: list[str], rest: list[str], kept: list[str]) -> Pair:
-    whole, without, alone = model([words, rest, kept])
+def _losses(model: Reader, top: Tensor) -> Pair:
+    whole, without, alone = model(_rows(top))
     j = int(whole.argmax())
     return whole[j] - without[j], whole[j] - alone[j]
 
 
-def _erasure(model: Model, words: list[str], importance: Tensor, count: int) -> Pair:
-    return _losses(model, words, *_split(words, _top(importance, count)))
-
-
-def _erasing(chosen: Callable[[Tensor, int], list[int]]) -> Callable[..., Pair]:
-    """The answer that takes other places for the top ones."""
-    return lambda model, words, importance, count: _losses(
-        model, words, *_split(words, chosen(importance, count))
-    )
+def _erasure(model: Reader, importance: Tensor, count: int) -> Pair:
+    return _losses(model, _top(importance, count))
 
 
 def _reading(told: Callable[[Tensor, Tensor, Tensor], Pair]) -> Callable[..., Pair]:
     """The answer that makes something else of the three outputs."""
-    return lambda model, words, importance, count: told(
-        *model([words, *_split(words, _top(importance, count))])
-    )
+    return lambda model, importance, count: told(*model(_rows(_top(importance, count))))
 
 
 check_erasure = Checker(
     name="erasure",
-    about="""``f(model, words, importance, count)`` → comprehensiveness and sufficiency of the
-    ``count`` most important words, for the class that ``model`` predicts for all of them.""",
+    about="""``f(model, importance, count)`` → comprehensiveness and sufficiency of the ``count``
+    most important words, for the class that ``model`` predicts for all of them. ``model`` takes
+    which words stay, bool ``(m, words)``, and gives probabilities ``(m, classes)``.""",
     reference=_erasure,
     cases=_erasure_cases,
     returns=("comprehensiveness", "sufficiency"),
-    start="top = set(importance.argsort(descending=True)[:count].tolist()), then two lists of "
-    "words, by place.",
+    start="top is True at the count most important words; ask for three rows: all, ~top and top.",
     span="texts of two to six words under three small models",
     mistakes=(
         (_reading(lambda whole, rest, kept: (whole[1] - rest[1], whole[1] - kept[1])),
@@ -112,8 +124,11 @@ check_erasure = Checker(
          "that flips looks like no loss."),
         (_reading(lambda whole, rest, kept: (rest[whole.argmax()], kept[whole.argmax()])),
          "these are the probabilities that are left: subtract them from that of the whole text."),
-        (_erasing(lambda scores, count: _top(scores, count + 1)[1:]),
-         "the word that is ranked first is never in your set: places count from 0."),
+        (lambda model, importance, count: _losses(model, _top(-importance, count)),
+         "you take the words of least importance: sort in descending order."),
+        (lambda model, importance, count: _losses(
+            model, importance.argsort(descending=True) < count),
+         "argsort gives positions in order of rank: top[order[:count]] = True marks the words."),
         (_reading(lambda whole, rest, kept: (whole.max() - rest[whole.argmax()],
                                              kept[whole.argmax()])),
          "comprehensiveness is right, but sufficiency is a loss as well: subtract p of the top "
@@ -122,110 +137,50 @@ check_erasure = Checker(
 )  # fmt: skip
 
 
-def _flip(before: int, after: list[int]) -> Tensor:
-    changed = [place for place, now in enumerate(after, start=1) if now != before]
-    return torch.tensor(changed[0] / len(after) if changed else 1.0)
+def _area_cases() -> list[Case]:
+    return [
+        Case(f"{text}, {len(shares)} thresholds", (model, scores, shares))
+        for text, model, scores in _readers()
+        for shares in ([0.5], [0.1, 0.5], [0.01, 0.05, 0.1, 0.2, 0.5])
+    ]
 
 
-def _flip_cases() -> list[Case]:
-    cases = {
-        "one word, and it decides": (1, [0]),
-        "one word, which changes nothing": (1, [1]),
-        "the first of three": (0, [1, 1, 1]),
-        "the last of three": (0, [0, 0, 1]),
-        "it changes and comes back": (1, [1, 0, 1, 1]),
-        "it never changes": (2, [2, 2, 2, 2]),
-        "it changes twice, to other classes": (2, [2, 2, 1, 0, 2]),
-        "it wavers": (0, [0, 3, 0, 3, 3, 0, 3, 3]),
-    }
-    return named(cases)
+def _areas(
+    size: Callable[[float], int] = math.ceil,
+    least: int = 1,
+    over: Callable[[Tensor], Tensor] = lambda losses: losses.mean(0),
+) -> Callable[..., Pair]:
+    """AOPC with another number of words at each threshold, or with another mean."""
 
-
-def _flips(share: Callable[[list[int], int], float], never: float = 1.0) -> Callable[..., Tensor]:
-    """An answer made of the numbers of removed words at which the decision is another."""
-
-    def answer(before: int, after: list[int]) -> Tensor:
-        changed = [place for place, now in enumerate(after, start=1) if now != before]
-        return torch.tensor(float(share(changed, len(after)) if changed else never))
+    def answer(model: Reader, importance: Tensor, shares: Sequence[float]) -> Pair:
+        counts = [max(least, size(share * len(importance))) for share in shares]
+        found = [torch.stack(_erasure(model, importance, count)) for count in counts]
+        needed, enough = over(torch.stack(found))
+        return needed, enough
 
     return answer
 
 
-check_share_to_flip = Checker(
-    name="share_to_flip",
-    about="""``f(before, after)``, the predicted class and those after 1, 2, … removed words → the
-    share of the words that are removed when the decision first changes, 1 where it never does.""",
-    reference=_flip,
-    cases=_flip_cases,
-    returns=("share",),
-    start="go through after and stop at the first class that is not before.",
-    span="one word to eight",
+check_areas = Checker(
+    name="areas",
+    about="""``f(model, importance, shares)`` → the AOPC of comprehensiveness and of sufficiency:
+    their means over the ``shares`` of the words, each rounded up to whole words.""",
+    reference=_areas(),
+    cases=_area_cases,
+    returns=("comprehensiveness", "sufficiency"),
+    start="count = math.ceil(share * len(importance)) for each share, then my_erasure.",
+    span="texts of two to six words, one threshold to five",
     mistakes=(
-        (_flips(lambda changed, words: changed[0] / words, never=0.0),
-         "a decision that never changes counts as 1: with 0, a ranking that finds nothing would "
-         "look like the best."),
-        (_flips(lambda changed, words: changed[0] / words, never=torch.nan),
-         "a decision that never changes counts as 1: if such texts were left out, a ranking that "
-         "flips the easy ones alone would look like the best."),
-        (_flips(lambda changed, words: (changed[0] - 1) / words),
-         "after[0] is what the model says without one word, so the first place is one word, not "
-         "none."),
-        (_flips(lambda changed, words: changed[0], never=1.0),
-         "that is how many words: divide by the number of words."),
-        (_flips(lambda changed, words: changed[-1] / words),
-         "you take the last time that the decision is another: the first one counts."),
-        (_flips(lambda changed, words: len(changed) / words, never=0.0),
-         "you count how often the decision is another: when it is so first is asked for."),
-    ),
-)  # fmt: skip
-
-
-def _limit_cases() -> list[Case]:
-    kinds = {
-        "one document, one threshold": ([[0.4]], [0.0], [0.8]),
-        "one document, two thresholds": ([[0.1, 0.5]], [-0.1], [0.5]),
-        "two documents": ([[0.1, 0.3], [0.6, 0.8]], [0.0, 0.2], [0.4, 0.7]),
-        "a ranking that is the worst": ([[-0.2, 0.0]], [-0.1], [0.6]),
-        "no room between the limits": ([[0.3, 0.300001], [0.2, 0.0]], [0.3, 0.0], [0.3, 0.5]),
-        "an area beyond a sampled limit": ([[0.5, 0.9], [0.0, 0.2]], [0.0, 0.2], [0.6, 0.6]),
-    }
-    random = torch.rand(6, 5, generator=generator(6, 5))
-    lower = random.mean(1) - torch.rand(6, generator=generator(6))
-    kinds["six documents"] = random, lower, lower + 1.5
-    return named({kind: tuple(map(torch.as_tensor, given)) for kind, given in kinds.items()})
-
-
-def _normalised(losses: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    room = upper - lower
-    return torch.where(room > 0, (losses.mean(1) - lower) / room, torch.nan)
-
-
-check_normalised_aopc = Checker(
-    name="normalised_aopc",
-    about="""``f(losses, lower, upper)``, ``(documents, thresholds)`` and twice ``(documents,)`` →
-    where each document's AOPC lies between its limits, ``(documents,)``; NaN where both are
-    equal.""",
-    reference=_normalised,
-    cases=_limit_cases,
-    returns=("normalised",),
-    start="losses.mean(1) is the AOPC of each document.",
-    shapes="one number a document: the mean runs over the thresholds",
-    span="one document to six",
-    mistakes=(
-        (lambda losses, lower, upper: losses.mean(1),
-         "that is the raw AOPC: say where it lies between lower and upper."),
-        (lambda losses, lower, upper: losses.mean(1) - lower,
-         "lower is subtracted, but the room between the limits is not divided by."),
-        (lambda losses, lower, upper: losses.mean(1) / (upper - lower),
-         "you divide by the room without subtracting lower: the worst ranking must have 0."),
-        (lambda losses, lower, upper: (losses.mean(1) - lower) / (upper - lower),
-         "where both limits are equal you divide by 0: any rounding makes a huge number of it. "
-         "Write NaN there."),
-        (lambda losses, lower, upper: _normalised(losses.sum(1, keepdim=True), lower, upper),
-         "you sum over the thresholds: AOPC is their mean."),
-        (lambda losses, lower, upper: _normalised(
-            losses.mean().expand(losses.shape), lower, upper),
-         "all documents share one mean in yours: losses.mean(1) has one a document."),
+        (_areas(size=int, least=0),
+         "a small share of a short text is no word at all in yours: round up, so that every "
+         "threshold removes a word."),
+        (_areas(size=int), "you round down: round up to whole words."),
+        (_areas(size=round, least=0),
+         "you round to the nearest whole number: round up, so that each threshold removes a word."),
+        (_areas(over=lambda losses: losses.sum(0)),
+         "you add the losses up: AOPC is their mean over the thresholds."),
+        (_areas(over=lambda losses: losses.max(0).values),
+         "you take the largest loss: AOPC is the mean over the thresholds."),
     ),
 )  # fmt: skip
 

@@ -1,347 +1,253 @@
-"""Lesson 08: what a replication looks for: unknown words, single changes, defects, pairs."""
+"""Lesson 08: attention that is shuffled, chosen by an adversary, or given to another network."""
 
-import math
 from collections.abc import Callable
-from itertools import combinations
-from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_kit.exercises.cases import Case, CaseResult, Inputs, cases, generator, named
-from course_kit.exercises.comparison import TOLERANCE
+from course_kit.exercises.building import building, network
+from course_kit.exercises.cases import Case, Kinds, cases, generator, named, normal
 from course_kit.exercises.judge import Checker
-from course_kit.exercises.records import committed_record
-from course_lib.metrics import mcnemar
 
-Runs = list[dict[str, Any]]  # the settings of each run
-Rule = Callable[[list[float], list[float]], bool]  # of training and validation losses
-STUCK, OVER, UNDER = "stuck", "over-fitted", "under-trained"
-FALL, RISE = 0.05, 0.10  # as shares: a loss that learns falls by more, one that turns rises by more
+Answer = Callable[[Tensor], Tensor]  # attention ``(m, places)`` → probabilities ``(m, classes)``
 
 
-def _defect(training: list[float], validation: list[float]) -> str:
-    if training[-1] > (1 - FALL) * training[0]:
-        return STUCK
-    return OVER if validation[-1] > (1 + RISE) * min(validation) else UNDER
+VALUES = torch.tensor(  # of each word for each class
+    [[2.0, -1.0, 0.0, 1.0], [-1.5, 0.5, 1.0, 0.0], [0.0, 2.5, -1.0, 0.5], [0.5, -0.5, 1.5, -1.0]]
+)
 
 
-RECORDED = {
-    "a recorded run of AGT": "agt/sst5/agt-sst5-s0-only-epochs30-patience12-s2",
-    "a recorded run of IRAM": "iram/sst2/iram-sst2-vanilla-epochs3-notest-s2",
-    "a recorded run of SANet": "sanet/ag_news/sanet-ag_news-base-s0",
-}
+def mixes(attention: Tensor) -> Tensor:
+    """A model with four classes that takes the mean of its words' values."""
+    return (3 * attention @ VALUES[: attention.shape[1]]).softmax(1)
 
 
-def _curves_of(run: str) -> tuple[list[float], list[float]]:
-    epochs = committed_record(f"results/runs/{run}.json")["epochs"]
-    return tuple([epoch[f"{part}_loss"] for epoch in epochs] for part in ("train", "validation"))
+def ignores_attention(attention: Tensor) -> Tensor:
+    """A model with two classes that says the same, whatever the attention is."""
+    return torch.tensor([[0.9, 0.1]]).repeat(len(attention), 1)
 
 
-def _curve_cases() -> list[Case]:
-    made_up = {
-        "two epochs, both losses fall": ([0.9, 0.7], [0.8, 0.7]),
-        "two epochs, neither loss falls": ([0.7, 0.69], [0.69, 0.7]),
-        "a validation loss that turns late, below its first value":
-            ([1.0, 0.7, 0.5, 0.3], [0.9, 0.6, 0.65, 0.8]),
-        "a validation loss that wavers": ([1.0, 0.8, 0.7, 0.65], [0.9, 0.8, 0.75, 0.77]),
-        "nothing learned, and the validation loss drifts up":
-            ([1.43, 1.42, 1.42, 1.42], [1.6, 1.65, 1.7, 1.9]),
-        "nothing learned after a last step up": ([0.70, 0.68, 0.69, 0.70], [0.7, 0.69, 0.7, 0.7]),
-        "a gap from the first epoch on, and both fall":
-            ([0.5, 0.4, 0.3, 0.25], [1.0, 0.9, 0.85, 0.8]),
-        "the training loss has come to rest, the validation loss has turned":
-            ([1.0, 0.3, 0.1, 0.1], [0.8, 0.5, 0.6, 0.7]),
-        "large losses: a small fall and a small rise": ([4.0, 3.9, 3.85], [3.9, 3.8, 4.1]),
-        "large losses: a large fall and a small rise": ([4.0, 3.0, 2.5], [3.2, 3.0, 3.2]),
-        "small losses: a large fall and a large rise": ([0.08, 0.05, 0.04], [0.06, 0.05, 0.07]),
-        "a validation loss that ends just above 110 % of its smallest value":
-            ([1.0, 0.8, 0.6], [0.9, 0.8, 0.885]),
-        "learned for a while, and lost again": ([0.7, 0.5, 0.6, 0.69], [0.7, 0.6, 0.65, 0.69]),
-        "a training loss that jumps up after the first epoch":
-            ([0.6, 0.8, 0.6, 0.59], [0.7, 0.8, 0.7, 0.7]),
-    }  # fmt: skip
-    return named(made_up | {name: _curves_of(run) for name, run in RECORDED.items()})
-
-
-def _rule(stuck: Rule, over: Rule) -> Callable[[list[float], list[float]], str]:
-    """A wrong answer: stuck is asked first, then over-fitted."""
-    return lambda training, validation: (
-        STUCK if stuck(training, validation) else OVER if over(training, validation) else UNDER
-    )
-
-
-def _is_stuck(training: list[float], validation: list[float]) -> bool:
-    return _defect(training, validation) == STUCK
-
-
-def _has_turned(training: list[float], validation: list[float]) -> bool:
-    return validation[-1] > (1 + RISE) * min(validation)
-
-
-def _turned_first(training: list[float], validation: list[float]) -> str:
-    return OVER if _has_turned(training, validation) else _defect(training, validation)
-
-
-def _not_fallen(training: list[float], validation: list[float]) -> bool:
-    return training[0] - training[-1] < FALL
-
-
-def _risen(training: list[float], validation: list[float]) -> bool:
-    return validation[-1] - min(validation) > RISE
-
-
-def _about_names(result: CaseResult) -> str | None:
-    names = (STUCK, OVER, UNDER)
-    if result.yours[0] not in names:
-        return f"{result.yours[0]!r} is none of the three names: {', '.join(map(repr, names))}."
-    return None
-
-
-check_defect = Checker(
-    name="defect",
-    about="""``f(training, validation)``, the losses of each epoch → ``"stuck"``, ``"over-fitted"``
-    or ``"under-trained"``.""",
-    reference=_defect,
-    cases=_curve_cases,
-    returns=("defect",),
-    start='if training[-1] > 0.95 * training[0]: return "stuck"; then look at the validation loss.',
-    span="fourteen made-up pairs of curves and three recorded runs",
-    mistakes=(
-        (_turned_first,
-         "ask first whether anything was learned: where the training loss has not fallen, a rising "
-         "validation loss is drift and no over-fitting."),
-        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * v[0]),
-         "you compare the last validation loss with the first: it can turn and still lie below "
-         "where it began. Compare with its smallest value."),
-        (_rule(_is_stuck, lambda t, v: v[-1] > (1 + RISE) * t[-1]),
-         "a gap between training and validation is no defect by itself: over-fitted means that the "
-         "validation loss has turned."),
-        (_rule(_is_stuck, lambda t, v: v[-1] > min(v)),
-         "a validation loss wavers from epoch to epoch: it has turned when it ends more than 10 % "
-         "above its smallest value."),
-        (_rule(_is_stuck, _risen),
-         "10 % is a share of the smallest validation loss, not a difference: multiply "
-         "by 1.1."),
-        (_rule(_not_fallen, _has_turned),
-         "5 % is a share of the first training loss, no difference between losses: multiply by "
-         "0.95."),
-    ),
-    diagnoses=(_about_names,),
-)  # fmt: skip
-
-
-def _unknown(known: set[str], sentences: list[list[str]]) -> Tensor:
-    words = [word for sentence in sentences for word in sentence]
-    return torch.tensor(sum(word not in known for word in words) / len(words))
-
-
-def _unknown_cases() -> list[Case]:
-    known = {"a", "good", "bad", "film", "with", "heart", "and", "Good"}
-    texts = {
-        "one word that is known": ["good"],
-        "one word that is not": ["dreary"],
-        "a word twice": ["a dreary dreary film"],
-        "sentences of different lengths": ["dreary", "a good film with heart and a bad film"],
-        "a capital letter that the vocabulary has not": ["Bad film", "a Good film with heart"],
-        "two unknown words in one sentence": ["a murky plodding film", "a good film"],
-        "a sentence without a word": ["a dreary film", "", "good"],
+def _shuffles(places: int, shuffles: int) -> Kinds:
+    made = generator(places, shuffles)
+    attention = torch.randn(places, generator=made).mul(2).softmax(0)
+    orders = torch.stack([torch.randperm(places, generator=made) for _ in range(shuffles)])
+    if shuffles == 1:
+        orders = torch.tensor([[1, 0]])
+    return {
+        f"a model that {answer.__name__.replace('_', ' ')}": (answer, attention, orders)
+        for answer in (mixes, ignores_attention)
     }
-    return named({
-        kind: (known, [text.split() for text in sentences]) for kind, sentences in texts.items()
-    })  # fmt: skip
 
 
-def _flags(known: set[str], sentences: list[list[str]]) -> list[Tensor]:
-    """Per sentence with words, which of them are unknown."""
-    return [torch.tensor([float(w not in known) for w in words]) for words in sentences if words]
+def _outputs(answer: Answer, attention: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the shuffled attentions and of the given one."""
+    return answer(attention[orders]), answer(attention.unsqueeze(0))
 
 
-check_unknown_share = Checker(
-    name="unknown_share",
-    about="""``f(known, sentences)`` → the share of the sentences' words that are not ``known``,
-    every occurrence counted.""",
-    reference=_unknown,
-    cases=_unknown_cases,
-    returns=("share",),
-    start="words = [word for sentence in sentences for word in sentence].",
-    span="from one word to three sentences",
+def _change(told: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    return lambda answer, attention, orders: told(*_outputs(answer, attention, orders))
+
+
+def _distance(first: Tensor, second: Tensor) -> Tensor:
+    return (first - second).abs().sum(1) / 2
+
+
+check_permutation_change = Checker(
+    name="permutation_change",
+    about="""``f(answer, attention, orders)``, ``(places,)`` and an odd number of permutations
+    ``(shuffles, places)`` → the median total variation between the shuffled attention's output and
+    the given one's.""",
+    reference=_change(lambda shuffled, own: _distance(shuffled, own).median()),
+    cases=cases("{:place}, {:shuffle}", ((2, 1), (2, 3), (3, 3), (4, 5), (4, 21)), _shuffles),
+    returns=("change",),
+    start="attention[orders] are all shuffled attentions, (shuffles, places).",
+    shapes="one number: the median runs over the shuffles",
+    span="two models, two places to four, up to 21 shuffles",
     mistakes=(
-        (lambda known, sentences: _unknown(
-            known, [list(dict.fromkeys(w for words in sentences for w in words))]),
-         "you count each word once: a word that occurs twice meets the network twice."),
-        (lambda known, sentences: torch.stack([f.mean() for f in _flags(known, sentences)]).mean(),
-         "you take the mean over the sentences: a short one then counts as much as a long one. "
-         "Count all words together."),
-        (lambda known, sentences: torch.stack([f.amax() for f in _flags(known, sentences)]).mean(),
-         "that is the share of sentences with an unknown word: count words."),
-        (lambda known, sentences: torch.cat(_flags(known, sentences)).sum() / len(sentences),
-         "these are unknown words per sentence: divide by the number of words."),
-        (lambda known, sentences: torch.cat(_flags(known, sentences)).sum(),
-         "that is how many: divide by the number of words."),
-        (lambda known, sentences: _unknown(
-            {w.lower() for w in known}, [[w.lower() for w in words] for words in sentences]),
-         "you put everything into lower case: the vocabulary holds words as they are written, and "
-         "\"Bad\" is not \"bad\"."),
+        (_change(lambda shuffled, own: _distance(shuffled, own).mean()),
+         "that is the mean over the shuffles: the median is asked for, which a single shuffle "
+         "cannot move."),
+        (_change(lambda shuffled, own: _distance(shuffled, own).max()),
+         "that is the largest change, which grows with the number of shuffles: take the median."),
+        (_change(lambda shuffled, own: (shuffled - own).abs().max(1).values.median()),
+         "you take the largest change of a class: total variation is half the sum over the "
+         "classes."),
+        (_change(lambda shuffled, own: (shuffled - own).abs()[:, own.argmax()].median()),
+         "you look at the predicted class alone: the other classes can change places unseen."),
+        (_change(lambda shuffled, own: (shuffled - own).square().sum(1).sqrt().median()),
+         "that is the Euclidean distance: take absolute values, not squares."),
+        (_change(lambda shuffled, own: (shuffled - own).sum(1).median() / 2),
+         "without absolute values what one class gains cancels what another loses."),
     ),
 )  # fmt: skip
 
 
-def _apart(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
-    """The settings that two runs do not share; one that a run lacks is one, too."""
-    return {name for name in {**first, **second}
-            if name not in first or name not in second or first[name] != second[name]}  # fmt: skip
+def _divergence_cases() -> list[Case]:
+    pairs = {
+        "two positions that do not overlap": ([1.0, 0.0], [0.0, 1.0]),
+        "the same twice": ([0.3, 0.7], [0.3, 0.7]),
+        "two positions": ([0.5, 0.5], [0.9, 0.1]),
+        "one position without weight": ([0.5, 0.5, 0.0], [0.2, 0.3, 0.5]),
+    }
+    for words in (5, 20):
+        first, second = torch.randn(2, words, generator=generator(words)).mul(2).softmax(1)
+        pairs[f"{words} positions"] = first, second
+    return named({kind: tuple(map(torch.as_tensor, pair)) for kind, pair in pairs.items()})
 
 
-def _pairs(runs: Runs, apart: Callable = _apart, allowed: tuple[int, ...] = (1,)) -> list:
-    places = combinations(range(len(runs)), 2)
-    return [(i, j) for i, j in places if len(apart(runs[i], runs[j])) in allowed]
+def _kl(first: Tensor, second: Tensor) -> Tensor:
+    return torch.xlogy(first, first / second).nan_to_num(0.0).sum()
 
 
-def _runs_cases() -> list[Case]:
-    base = {"width": 200, "patience": 4, "frozen": False, "seed": 0}
-    return named({
-        "one run": ([base],),
-        "two equal runs": ([base, dict(base)],),
-        "two runs, one change": ([base, base | {"patience": 10}],),
-        "two runs, two changes": ([base, base | {"patience": 10, "frozen": True}],),
-        "a setting that one run lacks": ([base, base | {"vectors": "glove"}],),
-        "a setting that the second run lacks": ([base | {"vectors": "glove"}, base],),
-        "a setting that is None, absent, or 0": ([
-            base | {"limit": None}, base, base | {"limit": 0}],),
-        "two runs that differ in their seed": ([base, base | {"seed": 1}],),
-        "a chain of changes": ([
-            base, base | {"patience": 10}, base | {"patience": 10, "frozen": True}],),
-        "a change that is taken back": ([
-            base, base | {"width": 50}, base | {"seed": 2}, dict(base)],),
-        "six runs": ([
-            base, base | {"seed": 1}, base | {"patience": 10},
-            base | {"patience": 10, "vectors": "glove"}, base | {"seed": 1, "frozen": True},
-            base | {"patience": 10, "frozen": True, "vectors": "glove"}],),
-    })  # fmt: skip
+def _jsd(first: Tensor, second: Tensor) -> Tensor:
+    middle = (first + second) / 2
+    return (_kl(first, middle) + _kl(second, middle)) / 2
 
 
-def _apart_where_both(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
-    return {name for name in first.keys() & second.keys() if first[name] != second[name]}
-
-
-def _apart_but_the_seed(first: dict[str, Any], second: dict[str, Any]) -> set[str]:
-    return _apart(first, second) - {"seed"}
-
-
-def _about_kinds(result: CaseResult) -> str | None:
-    if any(not isinstance(pair, tuple) for pair in result.yours[0]):
-        return "a pair is a tuple of two places, (i, j); yours holds something else."
-    if sorted(result.yours[0]) == result.expected[0]:
-        return "these are the right pairs in another order: begin with those of place 0."
-    return None
-
-
-check_one_change = Checker(
-    name="one_change",
-    about="""``f(runs)`` → the places ``(i, j)``, i < j, of all pairs that differ in one
-    setting.""",
-    reference=_pairs,
-    cases=_runs_cases,
-    returns=("pairs",),
-    start="combinations(range(len(runs)), 2) gives all (i, j) with i < j, in order.",
-    span="from one run to six",
+check_divergence = Checker(
+    name="divergence",
+    about="""``f(first, second)``, two distributions ``(positions,)`` → their Jensen–Shannon
+    divergence with natural logarithms, in [0, ln 2]; 0 · log 0 is 0.""",
+    reference=lambda first, second: _jsd(first, second),
+    cases=_divergence_cases,
+    returns=("divergence",),
+    start="middle = (first + second) / 2; torch.xlogy(p, p / middle) is 0 where p is 0.",
+    span="two positions to twenty, some without weight",
     mistakes=(
-        (lambda runs: _pairs(runs, allowed=(0, 1)),
-         "runs that differ in nothing are no comparison: exactly one setting must differ."),
-        (lambda runs: _pairs(runs, allowed=(1, 2)),
-         "you take pairs that differ in two settings: whatever they show, you cannot say which of "
-         "the two did it."),
-        (lambda runs: sorted(_pairs(runs) + [(j, i) for i, j in _pairs(runs)]),
-         "each pair stands twice: give it once, the smaller place first."),
-        (lambda runs: [(j, i) for i, j in _pairs(runs)],
-         "the smaller place comes first: (0, 2), not (2, 0)."),
-        (lambda runs: _pairs(runs, _apart_where_both),
-         "a setting that one run has and the other lacks is a difference, too: go over the names "
-         "of both."),
-        (lambda runs: _pairs(runs, _apart_but_the_seed),
-         "the seed counts like any other setting here: two runs that differ in it alone are a "
-         "pair, and one that differs in it besides is none."),
+        (lambda first, second: 2 * _jsd(first, second),
+         "you add both Kullback–Leibler divergences: take their mean, which is at most ln 2."),
+        (lambda first, second: _kl(first, (first + second) / 2),
+         "that is the divergence of first from the middle: take the mean with that of second."),
+        (lambda first, second: _jsd(first, second) / torch.log(torch.tensor(2.0)),
+         "your logarithm has base 2: take the natural one."),
+        (lambda first, second: _jsd(first, second).sqrt(),
+         "that is the Jensen–Shannon distance, the root of the divergence."),
+        (lambda first, second: (first - second).abs().sum() / 2,
+         "that is the total variation of both: compare their logarithms."),
+        (lambda first, second: -_jsd(first, second),
+         "the sign is wrong: log(p / middle), not log(middle / p)."),
     ),
-    diagnoses=(_about_kinds,),
 )  # fmt: skip
 
 
-def _p(first: Tensor, second: Tensor) -> Tensor:
-    return torch.tensor(mcnemar(first.numpy(), second.numpy()))
+def _searches(places: int, shares: int) -> Kinds:
+    made = generator(places, shares)
+    attention = torch.randn(places, generator=made).softmax(0)
+    return {
+        f"a model that {answer.__name__.replace('_', ' ')}, tolerance {tolerance}": (
+            answer, attention, torch.linspace(0, 1, shares), tolerance
+        )
+        for answer in (mixes, ignores_attention)
+        for tolerance in (0.01, 0.05, 0.3)
+    }  # fmt: skip
 
 
-def _pairs_of_answers(both: int, only_first: int, only_second: int, neither: int) -> Inputs:
-    counts = torch.tensor([both, only_first, only_second, neither])
-    first = torch.tensor([True, True, False, False]).repeat_interleave(counts)
-    second = torch.tensor([True, False, True, False]).repeat_interleave(counts)
-    order = torch.randperm(len(first), generator=generator(len(first), only_first))
-    return first[order], second[order]
+def _moved(attention: Tensor, shares: Tensor) -> Tensor:
+    """All candidates: a share of the weight goes to one position ``(shares · places, places)``."""
+    part, corner = shares.view(-1, 1, 1), torch.eye(len(attention))
+    return ((1 - part) * attention + part * corner).flatten(0, 1)
 
 
-def _tail(fewer: int, throws: int) -> float:
-    """How often so many throws of a fair coin show heads at most ``fewer`` times."""
-    return sum(math.comb(throws, heads) for heads in range(fewer + 1)) / 2**throws
-
-
-def _alone(first: Tensor, second: Tensor) -> tuple[int, int]:
-    return int((first & ~second).sum()), int((second & ~first).sum())
-
-
-def _like(told: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], Tensor]:
-    """A wrong answer made from the numbers of texts that one model alone gets right."""
-    return lambda first, second: torch.tensor(float(told(*_alone(first, second))))
-
-
-def _normal(one: int, other: int) -> float:
-    """The normal approximation with its correction."""
-    if not one + other:
-        return 1.0
-    return math.erfc(max(0, abs(one - other) - 1) / math.sqrt(2 * (one + other)))
-
-
-def _is_probability(result: CaseResult) -> str | None:
-    value = result.yours[0]
-    if isinstance(value, (int, float)) and not 0 <= value <= 1 + TOLERANCE:
-        return "a p-value is a probability: it lies between 0 and 1."
-    return None
-
-
-check_text_by_text = Checker(
-    name="text_by_text",
-    about="""``f(first, second)``, bool ``(texts,)``: whether each of two models is right → the
-    two-sided p-value of McNemar's exact test; 1 where no text tells them apart.""",
-    reference=_p,
-    cases=cases(
-        "{:text} both get right, {} and {} one alone, {} neither",
-        (
-            (0, 1, 0, 0), (3, 0, 0, 2), (2, 1, 1, 1), (1, 2, 0, 0), (3, 1, 5, 2), (4, 3, 3, 4),
-            (30, 9, 2, 9), (400, 20, 41, 239), (500, 35, 34, 131),
-        ),
-        _pairs_of_answers,
+def _found(
+    score: Callable[[Tensor, Tensor], Tensor] = lambda moved, attention: torch.stack(
+        [_jsd(each, attention) for each in moved]
     ),
-    returns=("p",),
-    start="(first & ~second).sum() texts are the first model's alone.",
-    span="from one text to 700",
-    shapes="one number for all texts together",
+    change: Callable[[Tensor, Tensor], Tensor] = lambda output, own: _distance(output, own),
+    candidates: Callable[[Tensor, Tensor], Tensor] = _moved,
+) -> Callable[..., Tensor]:
+    """The adversary that another score, another change or other candidates lead to."""
+
+    def answer(model: Answer, attention: Tensor, shares: Tensor, tolerance: float) -> Tensor:
+        moved = candidates(attention, shares)
+        far = change(model(moved), model(attention[None])) > tolerance
+        return moved[score(moved, attention).masked_fill(far, -torch.inf).argmax()]
+
+    return answer
+
+
+def _unscaled(attention: Tensor, shares: Tensor) -> Tensor:
+    part, corner = shares.view(-1, 1, 1), torch.eye(len(attention))
+    return (attention + part * (corner - attention * corner)).flatten(0, 1)
+
+
+check_adversary = Checker(
+    name="adversary",
+    about="""``f(answer, attention, shares, tolerance)``, ``(places,)`` and ``(shares,)`` → of all
+    attentions in which one of the ``shares`` of the weight has moved to one position, the one with
+    the largest Jensen–Shannon divergence from ``attention`` whose output is within ``tolerance``,
+    as a total variation, ``(places,)``.""",
+    reference=_found(),
+    cases=cases("{:place}, {:share}", ((2, 3), (3, 5), (4, 5), (4, 21)), _searches),
+    returns=("moved",),
+    start="moved = (1 - s) * attention + s * torch.eye(places)[i] for each share s and position i.",
+    shapes="one attention, of the shape of the given one",
+    span="two models, two places to four, three tolerances",
     mistakes=(
-        (_like(lambda a, b: _tail(min(a, b), a + b)),
-         "that is one tail: a split as uneven the other way would have surprised you as much, so "
-         "double it."),
-        (_like(lambda a, b: 2 * _tail(min(a, b), a + b)),
-         "where both models are right alone equally often, your two tails overlap and their sum is "
-         "above 1: take 1 at most."),
-        (_like(lambda a, b: min(1.0, 2 * (_tail(min(a, b) - 1, a + b)))),
-         "the split that was seen belongs to the tail, too: count heads up to and including the "
-         "smaller number."),
-        (_like(lambda a, b: min(1.0, 2 * _tail(max(a, b), a + b))),
-         "you count up to the larger number: the tail holds splits as uneven or more, so up to the "
-         "smaller one."),
-        (_like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
-         "that is the chance of exactly this split: the tail holds all that are more uneven, too."),
-        (_like(lambda a, b: _normal(a, b)),
-         "that is the normal approximation with its correction: with few texts it is off, so add "
-         "up the binomial coefficients."),
+        (_found(change=lambda output, own: torch.zeros(len(output))),
+         "the output changes too much: leave out what is beyond the tolerance."),
+        (_found(score=lambda moved, attention: -torch.stack(
+            [_jsd(each, attention) for each in moved])),
+         "you take the attention that differs least: an adversary differs as much as it can."),
+        (_found(change=lambda output, own: _distance(output, own) * 2),
+         "you sum the changes of the classes: total variation is half that sum."),
+        (_found(change=lambda output, own: (output - own)[:, own.argmax()].abs()),
+         "you look at the predicted class alone: the other classes may change places unseen."),
+        (_found(candidates=_unscaled),
+         "your candidates do not sum to 1: multiply the old weights by 1 − s."),
     ),
-    diagnoses=(_is_probability,),
+)  # fmt: skip
+
+
+class GuidedMLP(nn.Module):
+    """Words alone, pooled by an attention that is given."""
+
+    def __init__(self, width: int, hidden: int, classes: int) -> None:
+        super().__init__()
+        self.words = nn.Linear(width, hidden)
+        self.classifier = nn.Linear(hidden, classes)
+
+    def forward(self, x: Tensor, alpha: Tensor) -> Tensor:
+        """Word vectors ``(batch, length, width)``, weights ``(batch, length)`` → logits."""
+        return self.classifier((alpha.unsqueeze(1) @ self.words(x).tanh()).squeeze(1))
+
+
+def _guided_cases() -> list[Case]:
+    kinds = {}
+    for batch, length in ((1, 1), (1, 3), (3, 5)):
+        (x,) = normal((batch, length), (batch, length, 4))
+        alpha = torch.rand(batch, length, generator=generator(batch, length))
+        alpha = alpha * (torch.arange(length) < length - torch.arange(batch)[:, None])
+        made = network(GuidedMLP, 4, 3, 2, seed=length)
+        kinds[f"{batch} of {length}"] = made, x, alpha / alpha.sum(1, keepdim=True)
+    return named(kinds)
+
+
+def _weighted(alpha: Tensor, states: Tensor) -> Tensor:
+    return (alpha.unsqueeze(1) @ states).squeeze(1)
+
+
+check_guided = building(
+    ours=GuidedMLP,
+    weights=lambda ours: dict(ours.named_parameters()),
+    sizes=lambda ours: (4, 3, 2),
+    forbidden=(),
+    name="guided",
+    about="""``f(x, alpha)``, vectors ``(batch, length, width)`` and weights ``(batch, length)``
+    that are 0 on padding → logits ``(batch, classes)``: a tanh layer for each word alone, their
+    weighted sum, a linear classifier.""",
+    cases=_guided_cases,
+    returns=("logits",),
+    start="h = torch.tanh(self.words(x)); alpha.unsqueeze(1) @ h is (batch, 1, hidden).",
+    shapes="one row of logits a text: the words are summed by their weights",
+    span="one text to three, up to five words",
+    mistakes=(
+        (lambda ours, x, alpha: ours.classifier(_weighted(alpha, ours.words(x)).tanh()),
+         "tanh comes after the sum in yours: each word passes its own layer first."),
+        (lambda ours, x, alpha: ours.classifier(_weighted(alpha, ours.words(x))),
+         "the tanh is missing."),
+        (lambda ours, x, alpha: ours.classifier(ours.words(x).tanh().mean(1)),
+         "alpha is not used: you take the plain mean, padding included."),
+        (lambda ours, x, alpha: ours.classifier(_weighted(alpha.softmax(1), ours.words(x).tanh())),
+         "alpha is a distribution already: a second softmax flattens it and weighs padding."),
+    ),
 )  # fmt: skip

@@ -1,259 +1,205 @@
-"""Lesson 09: heads, hidden keys, attention between words, and what each word adds."""
+"""Lesson 09: what curves of a loss show, and two models compared text by text."""
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import (
-    Case,
-    Inputs,
-    Kinds,
-    cases,
-    generator,
-    named,
-    normal,
-    plural,
-    ragged,
-)
+from course_kit.exercises.cases import Case, CaseResult, Inputs, cases, generator, named
+from course_kit.exercises.comparison import TOLERANCE
 from course_kit.exercises.judge import Checker
-from course_kit.exercises.pretrained import by_word
-from course_kit.research.small_transformer.transformer import hidden_keys
+from course_kit.exercises.records import committed_record
+from course_lib.metrics import mcnemar
+
+Curves = tuple[list[float], list[float], float]  # training and validation losses, the floor
+Rule = Callable[[list[float], list[float], float], bool]
+STUCK, OVER, NEITHER = "stuck", "over-fitted", "neither"
+FALL, RISE = 0.05, 0.10  # a loss that learns is further below the floor; one that turns rises more
 
 
-def _mask_cases() -> list[Case]:
-    empty = ragged(3, 4)
-    empty[1] = False
-    further = {
-        "3 texts, the second without a word": (empty,),
-        "1 text without a word": (torch.zeros(1, 2, dtype=torch.bool),),
-        "2 texts, the padding in front of their words": (ragged(2, 3).flip(1),),
-    }
-    sizes = (1, 1), (1, 3), (2, 3), (3, 5), (4, 12)
-    some = cases("{:text}, {:place}, some padded", sizes, lambda *size: (ragged(*size),))
-    return some() + named(further)
+def _diagnosis(training: list[float], validation: list[float], floor: float) -> str:
+    if training[-1] > (1 - FALL) * floor:
+        return STUCK
+    return OVER if validation[-1] > (1 + RISE) * min(validation) else NEITHER
 
 
-check_hidden_keys = Checker(
-    name="hidden_keys",
-    about="""``f(mask)``, ``(batch, length)`` with True = real → PyTorch's ``key_padding_mask`` of
-    the same shape, True = hidden, in which a row without real words keeps its first place open.""",
-    reference=hidden_keys,
-    cases=_mask_cases,
-    returns=("hidden",),
-    start="~mask turns the meaning round; mask.any(1) says which rows have a word.",
-    span="with and without texts that have no word",
-    shapes="one entry for each key of each text, as in the mask",
+RECORDED = {  # and the loss of knowing the shares of the classes
+    "a recorded run of AGT": ("agt/sst5/agt-sst5-s0-only-epochs30-patience12-s2", 1.419),
+    "a recorded run of IRAM": ("iram/sst2/iram-sst2-vanilla-epochs3-notest-s2", 0.687),
+    "a recorded run of SANet": ("sanet/ag_news/sanet-ag_news-base-s0", 1.386),
+}
+
+
+def _curves_of(run: str, floor: float) -> Curves:
+    epochs = committed_record(f"results/runs/{run}.json")["epochs"]
+    training, validation = (
+        [epoch[f"{part}_loss"] for epoch in epochs] for part in ("train", "validation")
+    )
+    return training, validation, floor
+
+
+def _curve_cases() -> list[Case]:
+    made_up = {
+        "two epochs, both losses fall": ([0.9, 0.7], [0.8, 0.7], 1.1),
+        "two epochs, neither loss falls": ([0.7, 0.69], [0.69, 0.7], 0.693),
+        "a validation loss that turns late, below its first value":
+            ([1.0, 0.7, 0.5, 0.3], [0.9, 0.6, 0.65, 0.8], 1.1),
+        "a validation loss that wavers": ([1.0, 0.8, 0.7, 0.65], [0.9, 0.8, 0.75, 0.77], 1.1),
+        "the class shares are learned, and the validation loss drifts up":
+            ([1.9, 1.5, 1.42, 1.41], [1.6, 1.65, 1.7, 1.9], 1.42),
+        "a training loss that fell far, to the class shares": ([2.4, 1.2, 1.1], [2, 1.3, 1.1], 1.1),
+        "a gap from the first epoch on, and both fall":
+            ([0.5, 0.4, 0.3, 0.25], [1.0, 0.9, 0.85, 0.8], 0.693),
+        "the training loss has come to rest, the validation loss has turned":
+            ([1.0, 0.3, 0.1, 0.1], [0.8, 0.5, 0.6, 0.7], 1.1),
+        "a training loss just below 95 % of the floor": ([0.99, 0.94], [1.0, 0.95], 1.0),
+        "small losses: a large fall, a large rise": ([0.08, 0.05, 0.04], [0.06, 0.05, 0.07], 0.2),
+        "large losses: a large fall and a small rise": ([4.0, 3.0, 2.5], [3.2, 3.0, 3.2], 4.6),
+        "large losses: close to the floor": ([5.0, 4.6, 4.45], [4.7, 4.6, 4.6], 4.6),
+        "a validation loss that ends just above 110 % of its smallest value":
+            ([1.0, 0.8, 0.6], [0.9, 0.8, 0.885], 1.1),
+    }  # fmt: skip
+    return named(made_up | {name: _curves_of(*run) for name, run in RECORDED.items()})
+
+
+def _rule(stuck: Rule, over: Rule) -> Callable[..., str]:
+    """A wrong answer: stuck is asked first, then over-fitted."""
+    return lambda training, validation, floor: (
+        STUCK if stuck(training, validation, floor)
+        else OVER if over(training, validation, floor) else NEITHER
+    )  # fmt: skip
+
+
+def _is_stuck(training: list[float], validation: list[float], floor: float) -> bool:
+    return _diagnosis(training, validation, floor) == STUCK
+
+
+def _has_turned(training: list[float], validation: list[float], floor: float) -> bool:
+    return validation[-1] > (1 + RISE) * min(validation)
+
+
+def _turned_first(*curves: Any) -> str:
+    return OVER if _has_turned(*curves) else _diagnosis(*curves)
+
+
+def _about_names(result: CaseResult) -> str | None:
+    names = (STUCK, OVER, NEITHER)
+    if result.yours[0] not in names:
+        return f"{result.yours[0]!r} is none of the three names: {', '.join(map(repr, names))}."
+    return None
+
+
+check_diagnosis = Checker(
+    name="diagnosis",
+    about="""``f(training, validation, floor)``, the losses of each epoch and the loss of knowing
+    the class shares alone → ``"stuck"``, ``"over-fitted"`` or ``"neither"``.""",
+    reference=_diagnosis,
+    cases=_curve_cases,
+    returns=("diagnosis",),
+    start='if training[-1] > 0.95 * floor: return "stuck"; then look at the validation loss.',
+    span="thirteen made-up pairs of curves and three recorded runs",
     mistakes=(
-        (lambda mask: mask.clone(),
-         "yours is True where a word is real: PyTorch hides exactly what is True."),
-        (lambda mask: ~mask,
-         "a text without a word has all its keys hidden: its softmax is over nothing, and gives "
-         "NaN. Leave its first place open."),
+        (_turned_first,
+         "ask first whether anything was learned: where the training loss has not left the floor, "
+         "a rising validation loss is drift and no over-fitting."),
+        (_rule(lambda t, v, floor: t[-1] > (1 - FALL) * t[0], _has_turned),
+         "you compare the last training loss with the first: a bad start can fall a long way and "
+         "end at the class shares. Compare with the floor."),
+        (_rule(_is_stuck, lambda t, v, floor: v[-1] > (1 + RISE) * v[0]),
+         "you compare the last validation loss with the first: it can turn and still lie below "
+         "where it began. Compare with its smallest value."),
+        (_rule(_is_stuck, lambda t, v, floor: v[-1] > (1 + RISE) * t[-1]),
+         "a gap between training and validation is no defect by itself: over-fitted means that the "
+         "validation loss has turned."),
+        (_rule(_is_stuck, lambda t, v, floor: v[-1] > min(v)),
+         "a validation loss wavers from epoch to epoch: it has turned when it ends more than 10 % "
+         "above its smallest value."),
+        (_rule(_is_stuck, lambda t, v, floor: v[-1] - min(v) > RISE),
+         "10 % is a share of the smallest validation loss, not a difference: multiply by 1.1."),
+        (_rule(lambda t, v, floor: floor - t[-1] < FALL, _has_turned),
+         "5 % is a share of the floor, no difference between losses: multiply by 0.95."),
     ),
+    diagnoses=(_about_names,),
 )  # fmt: skip
 
 
-def _weights_of(
-    x: Tensor, w: Tensor, b: Tensor, part: Callable[[Tensor], Tensor], root: float
-) -> Tensor:
-    """Attention of the features that ``part`` takes of all queries and keys ``(n, d)``."""
-    d = x.shape[1]
-    q, k = x @ w[:d].T + b[:d], x @ w[d : 2 * d].T + b[d : 2 * d]
-    return (part(q) @ part(k).T / root).softmax(-1)
+def _p(first: Tensor, second: Tensor) -> Tensor:
+    return torch.tensor(mcnemar(first.numpy(), second.numpy()))
 
 
-def _head_weights(x: Tensor, w: Tensor, b: Tensor, heads: int, head: int) -> Tensor:
-    size = x.shape[1] // heads
-    return _weights_of(x, w, b, lambda f: f[:, head * size : (head + 1) * size], size**0.5)
+def _pairs_of_answers(both: int, only_first: int, only_second: int, neither: int) -> Inputs:
+    counts = torch.tensor([both, only_first, only_second, neither])
+    first = torch.tensor([True, True, False, False]).repeat_interleave(counts)
+    second = torch.tensor([True, False, True, False]).repeat_interleave(counts)
+    order = torch.randperm(len(first), generator=generator(len(first), only_first))
+    return first[order], second[order]
 
 
-def _like(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda x, w, b, heads, head: change(x, w, b, heads, head, x.shape[1] // heads)
+def _tail(fewer: int, throws: int) -> float:
+    """How often so many throws of a fair coin show heads at most ``fewer`` times."""
+    return sum(math.comb(throws, heads) for heads in range(fewer + 1)) / 2**throws
 
 
-def _head_inputs(n: int, d: int, heads: int) -> Kinds:
-    x, w, b = normal((n, d, heads), (n, d), (3 * d, d), (3 * d,))
-    return {f"head {head} of {heads}": (x, w, b, heads, head) for head in range(heads)}
+def _alone(first: Tensor, second: Tensor) -> tuple[int, int]:
+    return int((first & ~second).sum()), int((second & ~first).sum())
 
 
-check_head_weights = Checker(
-    name="head_weights",
-    about="""``f(x, w, b, heads, head)`` → the attention ``(n, n)`` of one head of
-    ``nn.MultiheadAttention``: ``x`` ``(n, d)``, ``w`` its ``in_proj_weight`` ``(3 d, d)``, ``b``
-    its ``in_proj_bias`` ``(3 d,)``.""",
-    reference=_head_weights,
+def _like(told: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], Tensor]:
+    """A wrong answer made from the numbers of texts that one model alone gets right."""
+    return lambda first, second: torch.tensor(float(told(*_alone(first, second))))
+
+
+def _normal(one: int, other: int) -> float:
+    """The normal approximation with its correction."""
+    if not one + other:
+        return 1.0
+    return math.erfc(max(0, abs(one - other) - 1) / math.sqrt(2 * (one + other)))
+
+
+def _is_probability(result: CaseResult) -> str | None:
+    value = result.yours[0]
+    if isinstance(value, (int, float)) and not 0 <= value <= 1 + TOLERANCE:
+        return "a p-value is a probability: it lies between 0 and 1."
+    return None
+
+
+check_text_by_text = Checker(
+    name="text_by_text",
+    about="""``f(first, second)``, bool ``(texts,)``: whether each of two models is right → the
+    two-sided p-value of McNemar's exact test; 1 where no text tells them apart.""",
+    reference=_p,
     cases=cases(
-        "{:word} of {:number}, {:head}",
-        ((1, 2, 1), (2, 4, 2), (3, 6, 3), (4, 8, 2), (12, 16, 4)),
-        _head_inputs,
+        "{:text} both get right, {} and {} one alone, {} neither",
+        (
+            (0, 1, 0, 0), (3, 0, 0, 2), (2, 1, 1, 1), (1, 2, 0, 0), (3, 1, 5, 2), (4, 3, 3, 4),
+            (30, 9, 2, 9), (400, 20, 41, 239), (500, 35, 34, 131),
+        ),
+        _pairs_of_answers,
     ),
-    returns=("attention",),
-    start="q = x @ w[:d].T + b[:d] are the queries of all heads side by side.",
-    span="one word to twelve, one head to four",
-    shapes="a row for each word that attends, a column for each that is attended to",
+    returns=("p",),
+    start="(first & ~second).sum() texts are the first model's alone.",
+    span="from one text to 700",
+    shapes="one number for all texts together",
     mistakes=(
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f[:, head * size : (head + 1) * size], x.shape[1] ** 0.5)),
-         "you divide by √d. A head's dot product adds d / heads terms: divide by their root."),
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f[:, head * size : (head + 1) * size], 1.0)),
-         "the scores are not divided by the root of the head's size."),
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f[:, head::heads], size**0.5)),
-         "you deal the features out one by one: a head has neighbouring features."),
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f, size**0.5)),
-         "all features are in the score: take the head's alone."),
-        (lambda x, w, b, heads, head: _head_weights(x, w.unflatten(0, (3, -1)).mT.flatten(0, 1), b,
-                                                    heads, head),
-         "nn.Linear computes x @ w.T, and yours x @ w."),
-        (lambda x, w, b, heads, head: _head_weights(x, w.roll(-w.shape[1], 0),
-                                                    b.roll(-w.shape[1]), heads, head),
-         "queries are the first d rows and keys the next d; yours takes keys and values."),
+        (_like(lambda a, b: _tail(min(a, b), a + b)),
+         "that is one tail: a split as uneven the other way would have surprised you as much, so "
+         "double it."),
+        (_like(lambda a, b: 2 * _tail(min(a, b), a + b)),
+         "where both models are right alone equally often, your two tails overlap and their sum is "
+         "above 1: take 1 at most."),
+        (_like(lambda a, b: min(1.0, 2 * (_tail(min(a, b) - 1, a + b)))),
+         "the split that was seen belongs to the tail, too: count heads up to and including the "
+         "smaller number."),
+        (_like(lambda a, b: min(1.0, 2 * _tail(max(a, b), a + b))),
+         "you count up to the larger number: the tail holds splits as uneven or more, so up to the "
+         "smaller one."),
+        (_like(lambda a, b: min(1.0, 2 * math.comb(a + b, min(a, b)) / 2 ** (a + b))),
+         "that is the chance of exactly this split: the tail holds all that are more uneven, too."),
+        (_like(lambda a, b: _normal(a, b)),
+         "that is the normal approximation with its correction: with few texts it is off, so add "
+         "up the binomial coefficients."),
     ),
-)  # fmt: skip
-
-
-def _without(w_o: Tensor, heads: int, head: int) -> Tensor:
-    size, kept = len(w_o) // heads, w_o.clone()
-    kept[:, head * size : (head + 1) * size] = 0
-    return kept
-
-
-def _heads_to_drop(d: int, heads: int) -> Kinds:
-    (w_o,) = normal((d, heads), (d, d))
-    return {f"without head {head}": (w_o, heads, head) for head in range(heads)}
-
-
-check_without_head = Checker(
-    name="without_head",
-    about="""``f(w_o, heads, head)``, ``w_o`` the ``out_proj.weight`` ``(d, d)`` → the same without
-    what the head adds.""",
-    reference=_without,
-    cases=cases("{:feature}, {:head}", ((2, 2), (6, 3), (8, 2), (12, 4)), _heads_to_drop),
-    returns=("w_o",),
-    start="out_proj computes side_by_side @ w_o.T: which part of w_o meets the head's features?",
-    span="two heads to four",
-    shapes="the matrix keeps its size",
-    mistakes=(
-        (lambda w_o, heads, head: _without(w_o.T, heads, head).T,
-         "you clear rows, which are outputs and belong to no head. nn.Linear computes x @ w.T, so "
-         "a head's features meet columns."),
-        (lambda w_o, heads, head: w_o - _without(w_o, heads, head),
-         "the head alone is left: take it away and keep the others."),
-        (lambda w_o, heads, head: _without(w_o, heads, (head - 1) % heads),
-         "that is the head before it: they count from 0."),
-        (lambda w_o, heads, head: _without(w_o, heads, (head + 1) % heads),
-         "that is the head behind it: they count from 0."),
-        (lambda w_o, heads, head: _without(w_o, heads, head) * heads / max(1, heads - 1),
-         "the other heads are made larger: their part is to stay as it is."),
-        (lambda w_o, heads, head: _without(_without(w_o, heads, head).T, heads, head).T,
-         "you clear rows, too: they are outputs, and every head writes to all of them."),
-    ),
-)  # fmt: skip
-
-
-def _piece_cases() -> list[Case]:
-    cases = []
-    for words in ([-1, 0, -1], [-1, 0, 1, -1], [-1, 0, 0, 1, -1], [-1, 0, 1, 1, 1, 2, -1],
-                  [-1, 0, 0, 1, 2, 2, 3, 4, 4, 4, -1, -1]):  # fmt: skip
-        of, source = torch.tensor(words), generator(len(words))
-        attention = (2 * torch.randn(len(of), len(of), generator=source)).softmax(-1)
-        count = f"{plural(int(of.max()) + 1, 'word')} in {plural(int((of >= 0).sum()), 'piece')}"
-        cases.append(Case(f"{count}, {int((of < 0).sum())} special tokens", (attention, of)))
-    return cases
-
-
-def _reduced(
-    attention: Tensor, word_of: Tensor, rows: str = "mean", columns: str = "sum"
-) -> Tensor:
-    """``by_word`` with another way to join the pieces of a word."""
-    words = int(word_of.max()) + 1
-    joined = [word_of == word for word in range(words)]
-    wide = [getattr(attention[:, of], columns)(1) for of in (*joined, word_of < 0)]
-    table = torch.stack(wide, 1)  # (pieces, words + 1)
-    return torch.stack([getattr(table[of], rows)(0) for of in joined])
-
-
-check_by_word = Checker(
-    name="by_word",
-    about="""``f(attention, word_of)``: attention between pieces ``(pieces, pieces)``, and the word
-    of each piece ``(pieces,)``, −1 for a special token → attention of words ``(words, words + 1)``,
-    the last column of all special tokens.""",
-    reference=by_word,
-    cases=_piece_cases,
-    returns=("attention",),
-    start="first add the columns of each word's pieces, then take the mean of the rows.",
-    span="one word to five, up to three pieces a word",
-    shapes="a row for each word, and a column more than words for the special tokens",
-    mistakes=(
-        (lambda attention, word_of: _reduced(attention, word_of, columns="mean"),
-         "columns are averaged. What a word receives is what its pieces receive together: add."),
-        (lambda attention, word_of: _reduced(attention, word_of, rows="sum"),
-         "rows are added, so they sum to the number of pieces: each piece asks for itself, and the "
-         "word's row is their mean."),
-        (lambda attention, word_of: _reduced(attention, word_of, rows="sum", columns="mean"),
-         "it is the other way round: add columns, and average rows."),
-    ),
-)  # fmt: skip
-
-
-def _paths(x: Tensor, attention: Tensor, w: Tensor) -> list[Tensor]:
-    """What word j adds to place i by each of the four ways, ``(n, n, d)`` each."""
-    (first, second), (w_1, w_2) = attention, w
-    return [
-        torch.eye(len(x)).unsqueeze(2) * x,
-        first.unsqueeze(2) * (x @ w_1),
-        second.unsqueeze(2) * (x @ w_2),
-        (second @ first).unsqueeze(2) * (x @ w_1 @ w_2),
-    ]
-
-
-def _contributions(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
-    return sum(_paths(x, attention, w)).norm(dim=2)
-
-
-def _contribution_inputs(n: int, d: int) -> Inputs:
-    x, w, scores = normal((n, d), (n, d), (2, d, d), (2, n, n))
-    return x, (2 * scores).softmax(-1), w
-
-
-def _some_paths(*kept: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    def lengths(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
-        paths = _paths(x, attention, w)
-        return sum(paths[place] for place in kept).norm(dim=2)
-
-    return lengths
-
-
-check_contributions = Checker(
-    name="contributions",
-    about="""``f(x, attention, w)`` → the length of what word j adds to place i, ``(n, n)``, above
-    two layers x ← x + A x W: ``x`` ``(n, d)``, ``attention`` ``(2, n, n)``, ``w`` ``(2, d,
-    d)``.""",
-    reference=_contributions,
-    cases=cases(
-        "{:word} of {:number}", ((1, 2), (2, 2), (3, 4), (5, 3), (8, 6)), _contribution_inputs
-    ),
-    returns=("lengths",),
-    start="multiply (I + A₂ · W₂)(I + A₁ · W₁) out: four ways lead from a word to a place.",
-    span="one word to eight",
-    shapes="a row for each place above, a column for each word below",
-    mistakes=(
-        (_some_paths(0, 1, 2),
-         "one way is missing: from the word through layer 1, and from there through layer 2."),
-        (_some_paths(0, 3),
-         "two ways are missing: a word may pass one layer by attention and the other by the "
-         "residual connection."),
-        (_some_paths(1, 2, 3),
-         "the word's own vector is missing: residual connections carry it past both layers."),
-        (_some_paths(3),
-         "only what passes both layers by attention is there: the residual connections add three "
-         "further ways."),
-        (lambda x, attention, w: sum(path.norm(dim=2) for path in _paths(x, attention, w)),
-         "you add the lengths of the four ways. They are vectors, and may cancel: add them first."),
-        (lambda x, attention, w: _contributions(x, attention.flip(0), w.flip(0)),
-         "the layers are exchanged: layer 1 reads the words, and layer 2 what layer 1 made."),
-    ),
+    diagnoses=(_is_probability,),
 )  # fmt: skip

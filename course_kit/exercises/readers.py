@@ -1,6 +1,6 @@
 """The small classifiers of lessons 01 and 02, and what both need to train and to ask them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,11 +16,12 @@ from course_lib.data.encoding import encode_documents
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.gru import GRUCell
-from course_lib.models.layers import AttentionPooling, BilinearAttention, masked_softmax, positions
+from course_lib.models.layers import AttentionPooling, masked_softmax
 
 MOST_WORDS = 20_000  # in a vocabulary
 WIDTH = 50  # numbers in a word vector
 VECTORS = "glove.6B.50d"
+PLAIN, CONTEXT = "plain mean", "context vector"
 
 
 @dataclass(frozen=True)
@@ -59,81 +60,46 @@ def load_words(
 
 
 class Pooled(NamedTuple):
-    """``logits`` ``(batch, 2)``; ``attention`` ``(batch, rows, length)``; the ``share`` of each
-    word in what is pooled ``(batch, length)``."""
+    """``logits`` ``(batch, 2)``, and the ``share`` of each word in what is pooled ``(batch,
+    length)``."""
 
     logits: Tensor
-    attention: Tensor
     share: Tensor
 
 
-def _uniform(parts: Sequence[nn.Module], x: Tensor, mask: Tensor) -> Tensor:
-    return masked_softmax(torch.zeros(mask.shape), mask).unsqueeze(1)  # (batch, 1, length)
-
-
-def _per_layer(parts: Sequence[nn.Module], x: Tensor, mask: Tensor) -> Tensor:
-    return torch.cat([part(x, mask)[1] for part in parts], 1)  # (batch, layers, length)
-
-
-def _in_steps(parts: Sequence[nn.Module], x: Tensor, mask: Tensor) -> Tensor:
-    rows = [_uniform(parts, x, mask)]
-    for _ in range(2):
-        rows.append(parts[0](rows[-1] @ x, x, mask))  # the last summary is the next query
-    return torch.cat(rows[1:], 1)  # (batch, steps, length)
-
-
-def _dot_product(parts: Sequence[nn.Module], x: Tensor, mask: Tensor) -> Tensor:
-    return parts[0](x, x, mask) * mask.unsqueeze(2)  # (batch, length, length)
-
-
-# How each form attends, and the layers that it learns.
-FORMS: dict[str, tuple[Callable, Callable[[], list[nn.Module]]]] = {
-    "plain mean": (_uniform, list),
-    "context vector": (_per_layer, lambda: [AttentionPooling(WIDTH, WIDTH)]),
-    "additive": (
-        _per_layer,
-        lambda: [AttentionPooling(WIDTH, WIDTH, bias=False) for _ in range(3)],
-    ),
-    "bilinear": (_in_steps, lambda: [BilinearAttention(WIDTH, WIDTH)]),
-    "dot product": (_dot_product, lambda: [BilinearAttention(WIDTH, WIDTH)]),
-}
-
-
 class PoolingReader(nn.Module):
-    """Frozen word vectors → attention of one form → their weighted mean → a linear layer.
+    """Frozen word vectors → weights → their weighted mean → a linear layer.
 
-    ``form`` is one of ``FORMS``; ``ordered`` adds positions to the vectors.
+    ``form`` says whether a "context vector" gives the weights, or the "plain mean" has equal ones.
     """
 
-    def __init__(self, form: str, embedding: Tensor, ordered: bool = False) -> None:
+    def __init__(self, form: str, embedding: Tensor) -> None:
         super().__init__()
-        self.attend, parts = FORMS[form]
-        self.parts, self.ordered = nn.ModuleList(parts()), ordered
+        self.pooling = AttentionPooling(WIDTH, WIDTH) if form == CONTEXT else None
         self.classify = nn.Linear(WIDTH, 2)
         self.register_buffer("embedding", embedding, persistent=False)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Pooled:
         """Ids and mask ``(batch, length)`` → logits and what was attended to."""
         x = self.embedding[tokens]  # (batch, length, 50)
-        if self.ordered:
-            x = x + positions(*x.shape[1:])
-        attention = self.attend(self.parts, x, mask)  # (batch, rows, length)
-        rows = attention.sum(2).gt(0).sum(1, keepdim=True).clamp(min=1)
-        share = attention.sum(1) / rows  # (batch, length): the mean of the rows
-        return Pooled(self.classify((share.unsqueeze(1) @ x).squeeze(1)), attention, share)
+        if self.pooling:
+            share = self.pooling(x, mask)[1].squeeze(1)  # (batch, length)
+        else:
+            share = masked_softmax(torch.zeros(mask.shape), mask)
+        return Pooled(self.classify((share.unsqueeze(1) @ x).squeeze(1)), share)
 
 
 def learn(
     form: str, words: Words, train: tuple[Tensor, Tensor, Tensor], epochs: int, seed: int
 ) -> PoolingReader:
-    """A trained reader of that form.
+    """A trained reader of that form, "plain mean" or "context vector".
 
     The plain mean has no attention to learn and is a convex problem: L-BFGS solves it to the end,
     so that no other form beats it by being trained for longer.
     """
     torch.manual_seed(seed)
     reader = PoolingReader(form, words.embedding)
-    if form == "plain mean":
+    if form == PLAIN:
         return _solved(reader, train)
     optimiser = torch.optim.Adam(reader.parameters(), 0.005)
     for _ in range(epochs):
@@ -165,10 +131,10 @@ def _solved(reader: PoolingReader, train: tuple[Tensor, Tensor, Tensor]) -> Pool
 
 
 @torch.no_grad()
-def accuracy(reader: nn.Module, part: tuple[Tensor, Tensor, Tensor]) -> float:
-    """The share of documents whose larger logit is their label's."""
+def right(reader: nn.Module, part: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    """Whether the larger logit of each document is its label's, bool ``(documents,)``."""
     tokens, mask, labels = part
-    return (reader(tokens, mask).logits.argmax(1) == labels).float().mean().item()
+    return reader(tokens, mask).logits.argmax(1) == labels
 
 
 @torch.no_grad()
@@ -258,28 +224,6 @@ def gradient_by_distance(cell: nn.Module, hidden: int, x: Tensor) -> Tensor:
     (states[-1] * direction).sum().backward()
     lengths = torch.stack([state.grad.norm(dim=1) for state in states[-2::-1]])  # (T, sequences)
     return lengths.clamp(min=1e-300).log10().mean(1)
-
-
-class Scale(NamedTuple):
-    """Scores of random queries and keys of one width: their ``spread`` (standard deviation), and
-    of the softmax, without and with a division by √d, the mean ``largest`` weight and ``slope``."""
-
-    spread: float
-    largest: tuple[float, float]
-    slope: tuple[float, float]
-
-
-def measure_scale(width: int, keys: int, queries: int, source: torch.Generator) -> Scale:
-    """Dot products of standard normal vectors; the slope is Σ |∂α_i/∂e_i| = Σ α_i (1 − α_i)."""
-    q = torch.randn(queries, 1, width, generator=source)
-    k = torch.randn(queries, keys, width, generator=source)
-    scores = (q @ k.transpose(1, 2)).squeeze(1)  # (queries, keys)
-    both = [divided.softmax(-1) for divided in (scores, scores / width**0.5)]
-    return Scale(
-        scores.std().item(),
-        tuple(alpha.amax(1).mean().item() for alpha in both),
-        tuple((alpha * (1 - alpha)).sum(1).mean().item() for alpha in both),
-    )
 
 
 @torch.no_grad()

@@ -1,13 +1,12 @@
-"""The small experiments of lesson 08, on made-up texts: thirty texts learned by heart, two worlds
-in which classes have other shares, and a leak through word vectors."""
+"""The small experiments of lesson 09 and its side note, on made-up texts: thirty texts learned by
+heart, and two worlds in which classes have other shares."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, one_hot, pad
+from torch.nn.functional import cross_entropy
 
 from course_lib.data.batches import Batch
 from course_lib.metrics import prior_corrected
@@ -15,9 +14,6 @@ from course_lib.models.agt import AblatedAGT, AGTConfig
 
 RATE = 0.001
 NEUTRAL = 1  # the middle of three classes
-SHARED, OWN, SETS = 60, 200, ("train", "validation", "test")  # words; of each set its own
-LEAN = 0.65  # how often a word stands in a text of its side
-SIDES = 2  # numbers in a word's vector
 
 
 def learn_by_heart(
@@ -107,50 +103,3 @@ def _fit(x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:
 
 def _with_one(x: Tensor) -> Tensor:
     return torch.stack([x, torch.ones_like(x)], 1)
-
-
-def leak(read: Sequence[str], seed: int, worlds: int = 10) -> dict[str, float]:
-    """Mean accuracy on each of three sets of made-up texts of a linear classifier trained on the
-    first, when the word vectors have read the texts (never the labels) of the sets in ``read``.
-
-    Each text has five words that all sets share and five of its own set, and leans to the words of
-    its class's side.
-    """
-    found = []
-    for world in range(worlds):
-        source = torch.Generator().manual_seed(1000 * seed + world)
-        sets = {name: _write_set(place, source) for place, name in enumerate(SETS)}
-        found.append(_accuracies(sets, read))
-    return dict(zip(SETS, np.mean(found, axis=0).tolist(), strict=True))
-
-
-def _write_set(place: int, source: torch.Generator, texts: int = 1000) -> tuple[Tensor, Tensor]:
-    """Word counts ``(texts, words)`` and labels of the set at this place."""
-    labels = torch.randint(2, (texts,), generator=source)
-    columns = []
-    for start, count in ((0, SHARED), (SHARED + place * OWN, OWN)):
-        for _ in range(5):
-            follows = torch.rand(texts, generator=source) < LEAN
-            side = torch.where(follows, labels, 1 - labels)
-            word = torch.randint(count // 2, (texts,), generator=source)
-            columns.append(start + side * (count // 2) + word)
-    return one_hot(torch.stack(columns, 1), SHARED + len(SETS) * OWN).sum(1).float(), labels
-
-
-def _word_vectors(counts: Tensor) -> Tensor:
-    """Two numbers a word: with which shared words it stands in one text more than by chance."""
-    together = (counts.T @ counts).fill_diagonal_(0)[:, :SHARED]
-    expected = together.sum(1, keepdim=True) * together.sum(0) / together.sum()
-    surprise = (together - expected) / (expected + 1).sqrt()
-    return surprise @ torch.linalg.svd(surprise)[2][:SIDES].T
-
-
-def _accuracies(sets: dict[str, tuple[Tensor, Tensor]], read: Sequence[str]) -> list[float]:
-    vectors = _word_vectors(torch.cat([sets[name][0] for name in read]))
-    x = {name: pad(counts @ vectors, (0, 1), value=1.0) for name, (counts, _) in sets.items()}
-    target = 2.0 * sets["train"][1] - 1
-    weights = torch.linalg.lstsq(x["train"], target.unsqueeze(1)).solution[:, 0]
-    return [
-        ((x[name] @ weights > 0) == (labels == 1)).float().mean().item()
-        for name, (_, labels) in sets.items()
-    ]

@@ -48,10 +48,14 @@ def _some_notebooks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("notebooks", nargs="*", type=Path, help="only these")
 
 
+def _all_notebooks() -> list[Path]:
+    return [*publishing.lessons.lesson_paths(), *publishing.lessons.side_notes()]
+
+
 def notebooks(options: argparse.Namespace) -> int:
     """Execute the lessons and store their outputs in the form we commit."""
     lessons = publishing.lessons
-    outcomes = lessons.publish_notebooks(options.notebooks or lessons.lesson_paths())
+    outcomes = lessons.publish_notebooks(options.notebooks or _all_notebooks())
     publishing.contents.write_tables()
     return _status(outcomes)
 
@@ -72,9 +76,9 @@ def _students_arguments(parser: argparse.ArgumentParser) -> None:
 def students(options: argparse.Namespace) -> int:
     """Write copies of the lessons without solutions to a folder."""
     folder = options.to or publishing.lessons.STUDENTS
-    paths = options.notebooks or publishing.lessons.lesson_paths()
+    paths = options.notebooks or _all_notebooks()
     _write_copies(publishing.workspace.learner_copies(paths, folder), folder)
-    print(f"{len(paths)} lessons are in {folder}")
+    print(f"{len(paths)} notebooks are in {folder}")
     return 0
 
 
@@ -125,7 +129,7 @@ def lab(options: argparse.Namespace) -> int:
     workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
     paths = publishing.lessons.lesson_paths()
     copies = {workspace.START: workspace.start_notebook(paths)}
-    _write_copies(copies | workspace.learner_copies(paths, folder), folder)
+    _write_copies(copies | workspace.learner_copies(_all_notebooks(), folder), folder)
     # the root is the repository, so that what a lesson links to outside its folder opens, too
     start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"
     return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)
@@ -139,7 +143,7 @@ def _test_arguments(parser: argparse.ArgumentParser) -> None:
 def test(options: argparse.Namespace) -> int:
     """Lint, tests, and the lessons checked cell by cell."""
     lessons = publishing.lessons
-    checked = [*lessons.lesson_paths(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
+    checked = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
     checked += lessons.REPORTS if options.all else ()
     lane = () if options.all else ("-m", "not full")
     one_thread = {"OMP_NUM_THREADS": "1"}

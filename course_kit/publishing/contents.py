@@ -1,11 +1,9 @@
 """The tables of lessons in the READMEs, in lesson 00 and on the site, made from the lessons.
 
-A lesson's notebook says its title, its exercises and their minutes, and how long it runs; the
-minutes to read it are its words at an ordinary reading speed. ``notebooks/lessons.yaml`` says what
-it is about, and which lessons it needs.
+A lesson's notebook says its title and how long it runs; its minutes follow from what stands in it.
+``notebooks/lessons.yaml`` says what it is about, and which lessons it needs.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,39 +13,40 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from course_kit.publishing.lessons import LESSONS, lesson_paths
-from course_kit.publishing.students import find_exercises, title_of
+from course_kit.publishing.lessons import CORPUS_TEXT, LESSONS, lesson_paths
+from course_kit.publishing.students import find_exercises, student_copy, title_of
 from course_lib.files import REPOSITORY, atomic_path
 
 ABOUT = LESSONS / "lessons.yaml"
-WORDS_A_MINUTE, STEP = 200, 5  # minutes are rounded up to steps of five
+STEP = 5  # minutes are rounded to steps of five
 ROUTES = (
     ("An evening", ("00", "02", "07"), "what attention is, and how far to trust it"),
     ("A course", (), "everything, in this order"),
-    ("A replication seminar", ("03", "04", "05", "06", "07", "08"), "one paper a session"),
+    ("A replication seminar", ("03", "04", "05", "06", "07", "08", "09"), "one paper a session"),
 )
 START, END = "<!-- lessons -->", "<!-- end of lessons -->"
 _ROWS = re.compile(r"^(?:\| \[\d\d [^\n]*\n)+", re.MULTILINE)  # one row a lesson, as in the README
 _PART = re.compile(rf"{re.escape(START)}\n.*?{re.escape(END)}", re.DOTALL)
+_MINUTES = re.compile(r"(?<=\babout )\d+(?= minutes,\s+reading\s+and\s+doing)")
 _RUNNING = re.compile(r"\*\*running\*\*\s+(.*?)\s+on\s+two\s+cores", re.DOTALL)
 _PRACTICE = re.compile(r"^### Exercise [^\n]*?· (\d+) minutes", re.MULTILINE)
+_ASKED_IN = re.compile(r"\]\(\.\./(\d\d)_")  # a side note's link to its lesson
 _NOT_PROSE = re.compile(
-    r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|<details>.*?</details>|<!--.*?-->|<[^>]*>|\]\([^)]*\)",
+    rf"{START}.*?{END}|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|<!--.*?-->|<[^>]*>|\]\([^)]*\)",
     re.DOTALL,
 )
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A lesson in a table: ``minutes`` to read it, ``exercises`` and their minutes of ``practice``,
-    how long it is ``running``, and what ``lessons.yaml`` says of it."""
+    """A lesson in a table: ``minutes`` with all its ``exercises``, how long it is ``running``, and
+    what ``lessons.yaml`` says of it."""
 
     stem: str
     number: str
     title: str
     minutes: int
     exercises: int
-    practice: int
     running: str
     short: str
     question: str
@@ -66,9 +65,8 @@ def read_entry(path: Path) -> Entry:
         path.stem,
         path.stem[:2],
         title_of(notebook, path.stem).partition(" · ")[2],
-        STEP * math.ceil(words_of(notebook) / WORDS_A_MINUTE / STEP),
+        size_of(notebook, path.stem).minutes,
         len(find_exercises(notebook, path.stem)),
-        sum(map(int, _PRACTICE.findall(prose))),
         running[1] if running else "",
         about.get("short", ""),
         about.get("question", sentence),
@@ -82,9 +80,42 @@ def _builds_on(needs: list[str], helps: list[str]) -> str:
     return "; ".join(filter(None, (", ".join(needs), helping))) or "–"
 
 
-def words_of(notebook: NotebookNode) -> int:
-    """How many words of prose a lesson has, without formulas, code and folded hints."""
-    return len(re.findall(r"\b\w[\w’'-]*", _NOT_PROSE.sub(" ", _prose(notebook))))
+@dataclass(frozen=True)
+class Size:
+    """What a learner has before them: ``words`` of prose, folded ones too, without formulas; lines
+    of ``code`` without imports and solutions; ``pictures``; the minutes of ``practice`` that the
+    exercises name."""
+
+    words: int
+    code: int
+    pictures: int
+    practice: int
+
+    @property
+    def minutes(self) -> int:
+        """To read and to do it all. The factor, the one fitted number, is the least-squares fit to
+        what readers of ten earlier lessons needed (see CONTRIBUTING.md)."""
+        minutes = 1.2 * (self.words / 200 + self.code / 6 + 2 * self.pictures + self.practice)
+        return STEP * round(minutes / STEP)
+
+
+def size_of(notebook: NotebookNode, name: str) -> Size:
+    """How much there is in a source notebook with its outputs."""
+    seen, prose = student_copy(notebook, name, outputs=True), _prose(notebook)
+    code = [cell for cell in seen.cells if cell.cell_type == "code"]
+    lines = [line for cell in code for line in cell.source.splitlines() if line.strip()]
+    return Size(
+        len(re.findall(r"\b\w[\w’'-]*", _NOT_PROSE.sub(" ", prose))),
+        sum(" import " not in line and not line.startswith("import ") for line in lines),
+        sum(_pictures(cell) for cell in code),
+        sum(map(int, _PRACTICE.findall(prose))),
+    )
+
+
+def _pictures(cell: NotebookNode) -> int:
+    """How many pictures a cell shows; one where it shows what may not be committed."""
+    drawn = sum("image/png" in output.get("data", {}) for output in cell.outputs)
+    return drawn + (CORPUS_TEXT in cell.metadata.get("tags", []))
 
 
 def _prose(notebook: NotebookNode) -> str:
@@ -92,28 +123,25 @@ def _prose(notebook: NotebookNode) -> str:
 
 
 def readme_rows(lessons: Sequence[Entry]) -> str:
-    """The rows of the README's table: what one will do, and the minutes to read."""
+    """The rows of the README's table: what one will do, and the minutes."""
     row = "| [{0.number} {0.title}](notebooks/{0.stem}.ipynb) | {0.you_will} | {0.minutes} min |\n"
     return "".join(map(row.format, lessons))
 
 
 def teachers_table(lessons: Sequence[Entry]) -> str:
-    """What each lesson needs and teaches, and the minutes to read, to practise and to run it."""
-    head = "| lesson | builds on | teaches to | read | exercises | runs (two cores) |"
+    """What each lesson needs and teaches, its minutes, and those to run it."""
+    head = "| lesson | builds on | teaches to | minutes | exercises | runs (two cores) |"
     row = (
-        "| {0.number} {0.short} | {0.builds_on} | {0.you_will} | {0.minutes} min "
-        "| {0.exercises}, {0.practice} min | {0.running} |"
+        "| {0.number} {0.short} | {0.builds_on} | {0.you_will} | {0.minutes} | {0.exercises} "
+        "| {0.running} |"
     )
     return "\n".join([head, "|---|---|---|---|---|---|", *map(row.format, lessons)])
 
 
 def learners_table(lessons: Sequence[Entry]) -> str:
     """The question of each lesson with a link to it, and ways through those that there are."""
-    head = "| lesson | question | builds on | minutes to read + for exercises |\n|---|---|---|---|"
-    row = (
-        "| [{0.number} {0.short}]({0.stem}.ipynb) | {0.question} | {0.builds_on} "
-        "| {0.minutes} + {0.practice} |"
-    )
+    head = "| lesson | question | builds on | minutes |\n|---|---|---|---|"
+    row = "| [{0.number} {0.short}]({0.stem}.ipynb) | {0.question} | {0.builds_on} | {0.minutes} |"
     links = {each.number: f"[{each.number}]({each.stem}.ipynb)" for each in lessons}
     ways = [
         f"- **{name}**: {', '.join(links[n] for n in numbers or links if n in links)} ({what})."
@@ -122,19 +150,31 @@ def learners_table(lessons: Sequence[Entry]) -> str:
     return "\n".join([head, *map(row.format, lessons), "", "Three ways through them:", "", *ways])
 
 
+def notes_list(notes: Sequence[Path]) -> str:
+    """The questions of the side notes with links, by the lesson in which they arise."""
+    read = ((path.name, nbformat.read(path, as_version=4)) for path in notes)
+    listed = [
+        (_ASKED_IN.search(_prose(note))[1], title_of(note, name), name) for name, note in read
+    ]
+    return "\n".join(f"- [{title}]({name}) (lesson {n})" for n, title, name in sorted(listed))
+
+
 def write_tables(root: Path = REPOSITORY) -> None:
     """Put the current tables into ``README.md``, ``notebooks/README.md`` and lesson 00 under a
-    root; ``ValueError`` if one of them has no place for its table."""
+    root, and its minutes into every lesson's head; ``ValueError`` where there is no table."""
     lessons = [read_entry(path) for path in lesson_paths()]
     _rewrite(root / "README.md", _ROWS, readme_rows(lessons))
     _rewrite(root / "notebooks/README.md", _PART, f"{START}\n{teachers_table(lessons)}\n{END}")
-    start = root / "notebooks/00_start_here.ipynb"
-    notebook = nbformat.read(start, as_version=4)
     table = f"{START}\n{learners_table(lessons)}\n{END}"
-    for cell in notebook.cells:
-        cell.source = _PART.sub(lambda _: table, cell.source)
-    with atomic_path(start) as temporary:
-        nbformat.write(notebook, temporary)
+    for lesson in lessons:
+        path = root / "notebooks" / f"{lesson.stem}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        first, *others = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+        first.source = _MINUTES.sub(str(lesson.minutes), first.source)
+        for cell in others:
+            cell.source = _PART.sub(lambda _: table, cell.source)
+        with atomic_path(path) as temporary:
+            nbformat.write(notebook, temporary)
 
 
 def _rewrite(path: Path, part: re.Pattern[str], table: str) -> None:

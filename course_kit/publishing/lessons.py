@@ -180,6 +180,11 @@ def lesson_paths() -> list[Path]:
     return sorted(LESSONS.glob("[0-9][0-9]_*.ipynb"))
 
 
+def side_notes() -> list[Path]:
+    """The side notes to lessons."""
+    return sorted((LESSONS / "further").glob("*.ipynb"))
+
+
 def summary(outcomes: list[Outcome]) -> str:
     """One line a lesson: its time, and what went wrong."""
     return "\n".join(

@@ -13,6 +13,12 @@ STATISTICS = (
     *("composition_test", "constant_loss", "detectable_difference", "mcnemar", "power"),
     "rise_and_fall",
 )
+# lessons whose files have another name today
+LESSONS = {
+    "07_is_attention_an_explanation.ipynb": "07_measuring_faithfulness.ipynb",
+    "08_when_it_does_not_come_out.ipynb": "09_when_it_does_not_come_out.ipynb",
+    "09_to_transformers.ipynb": "10_to_transformers.ipynb",
+}
 # what a copy calls, what it is today, and the import that this needs; the longer name first
 NAMES = (
     ("teaching.show_progress", "publishing.show_progress", "from course_kit import publishing"),

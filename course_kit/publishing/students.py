@@ -18,6 +18,7 @@ from course_lib.files import DataError
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 MARKED = re.compile(rf"^( +){BEGIN}\n.*\S.*\n +{END}$", re.MULTILINE | re.DOTALL)
+CLAIM = "claim"  # the tag of cells that assert what the prose says: for the tests alone
 STUB = "# your answer replaces this"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
@@ -55,14 +56,16 @@ def find_exercises(notebook: NotebookNode, name: str) -> list[Exercise]:
     return list(found.values())
 
 
-def student_copy(notebook: NotebookNode, name: str) -> NotebookNode:
-    """The notebook without solutions and outputs; it still runs from top to bottom."""
+def student_copy(notebook: NotebookNode, name: str, outputs: bool = False) -> NotebookNode:
+    """The notebook without solutions, claims and, unless asked for, ``outputs``; it still runs from
+    top to bottom."""
     copy = nbformat.from_dict(notebook)
     for exercise in find_exercises(copy, name):
         cell = copy.cells[exercise.solution]
         cell.source = without_solution(cell.source, name, exercise.solution)
+    copy.cells = [cell for cell in copy.cells if CLAIM not in cell.metadata.get("tags", [])]
     for cell in copy.cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and not outputs:
             cell.outputs, cell.execution_count = [], None
         elif cell.cell_type == "markdown":
             cell.source = TOLD.sub("", cell.source)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Collection
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -20,12 +21,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_kit.publishing.moved_names import mended
+from course_kit.publishing.moved_names import LESSONS, mended
 from course_kit.publishing.students import STUB, read_notebook, student_copy, title_of
 from course_lib.files import DataError, atomic_path
 
 RECORD = ".copies.json"
-START = "start.ipynb"
+START, FURTHER = "start.ipynb", "further"
 MADE, OFFERED, CARRIED = "made", "offered", "carried"  # carried: offered, with answers in it
 LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"']+""")
 WELCOME = """# Your lessons
@@ -33,6 +34,8 @@ WELCOME = """# Your lessons
 Read the lessons in this order:
 
 {lessons}
+
+Side notes, one question each, are in `further/`. The lessons link to them.
 
 An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
 have come. It reads the saved copies, so save a lesson first.
@@ -45,26 +48,36 @@ in which you have written nothing is replaced, without the outputs of its cells;
 
 
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
-    """The lessons without solutions, by file name; their links work from ``folder``.
+    """Lessons and side notes without solutions, by their paths in ``folder``, from which their
+    links work.
 
-    A link to another lesson leads to its copy, made or not, and never to the solutions.
+    A link to another one leads to its copy, made or not, and never to the solutions.
     """
-    names = {path.name for lesson in lessons for path in lesson.parent.glob("*.ipynb")}
-    copies = {lesson.name: student_copy(read_notebook(lesson), lesson.name) for lesson in lessons}
+    copies = {}
     for lesson in lessons:
-
-        def moved(match: re.Match, origin: Path = lesson.parent) -> str:
-            parts = urlsplit(match[0])
-            target = origin / unquote(parts.path)
-            if parts.scheme or not parts.path or parts.path in names or not target.exists():
-                return match[0]
-            path = Path(os.path.relpath(target, folder)).as_posix()
-            return parts._replace(path=quote(path)).geturl()
-
-        for cell in copies[lesson.name].cells:
-            if cell.cell_type == "markdown":
-                cell.source = LINK.sub(moved, cell.source)
+        beside = lesson.parent.name == FURTHER
+        name = f"{FURTHER}/{lesson.name}" if beside else lesson.name
+        copies[name] = _moved_copy(lesson, lesson.parents[beside], (folder / name).parent)
     return copies
+
+
+def _moved_copy(lesson: Path, home: Path, folder: Path) -> NotebookNode:
+    """A copy whose links to what is not copied from ``home`` work from another folder."""
+    copied = {path.resolve() for path in (*home.glob("*.ipynb"), *home.glob(f"{FURTHER}/*.ipynb"))}
+
+    def moved(match: re.Match) -> str:
+        parts = urlsplit(match[0])
+        target = lesson.parent / unquote(parts.path)
+        if parts.scheme or not parts.path or not target.exists() or target.resolve() in copied:
+            return match[0]
+        path = Path(os.path.relpath(target, folder)).as_posix()
+        return parts._replace(path=quote(path)).geturl()
+
+    copy = student_copy(read_notebook(lesson), lesson.name)
+    for cell in copy.cells:
+        if cell.cell_type == "markdown":
+            cell.source = LINK.sub(moved, cell.source)
+    return copy
 
 
 def start_notebook(lessons: list[Path]) -> NotebookNode:
@@ -88,12 +101,13 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
     """
     record = _read_record(folder)
     there = {name: _read_versions(folder / name) for name in copies}
-    told = []
+    told = _rename_moved(folder, copies.keys(), there, record)
     for name, fresh in copies.items():
-        path, current = folder / name, there[name].get(name)
+        path = folder / name
+        current = there[name].get(path.name)
         written, record[name] = _plan(path, fresh, there[name], record.get(name, {}))
         if current and written != path and (renamed := mended(current)):
-            backup = _free(path, "before", {each.name for each in folder.iterdir()})
+            backup = _free(path, "before", {each.name for each in path.parent.iterdir()})
             _write(current, backup)
             _write(renamed, path)
             current = renamed
@@ -114,6 +128,23 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
             )
     with atomic_path(folder / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return told
+
+
+def _rename_moved(
+    folder: Path,
+    names: Collection[str],
+    there: dict[str, dict[str, NotebookNode]],
+    record: dict[str, dict[str, str]],
+) -> list[str]:
+    """Give a learner's copy the name that its lesson has today, where no copy has it yet."""
+    told = []
+    for old, new in LESSONS.items():
+        if new in names and new not in there[new] and (folder / old).exists():
+            there[new] |= {new: _read_versions(folder / old)[old]}
+            (folder / old).rename(folder / new)
+            record[new] = record.pop(old, {})
+            told.append(f"{folder.name}/{old} is {new} now, as the lesson is")
     return told
 
 

@@ -42,8 +42,8 @@ class Source:
     """One way to obtain a dataset: its downloads together, and what to do with them.
 
     ``reader`` names the function that makes rows of a corpus (``readers.READERS``); ``member`` is
-    the file or folder of the archive that holds word vectors or the splitter. A source of a subset
-    says so by its own ``sizes`` (and ``content``), verified instead of the card's.
+    the file or folder of the archive that holds word vectors, the splitter or the network. A source
+    of a subset says so by its own ``sizes`` (and ``content``), verified instead of the card's.
     """
 
     name: str
@@ -70,8 +70,8 @@ class Card:
     corpus that the lessons use where this one cannot be had. ``tokenised``: its texts are tokens
     joined by blanks, and are not tokenised again. ``tokeniser`` names how texts become words
     (``text.TOKENISERS``). ``kind``: a "corpus", or what reading one needs,
-    word "vectors" or a sentence "splitter". ``of_ngrams``: the vectors are those of character
-    n-grams.
+    word "vectors" or a sentence "splitter", or a pre-trained "network". ``of_ngrams``: the vectors
+    are those of character n-grams.
     """
 
     name: str
@@ -132,11 +132,11 @@ def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
 CARDS = read_catalog()
 
 
-def card(name: str, kind: str | None = None, root: Path | None = None) -> Card:
+def card(name: str, kind: str | None = None) -> Card:
     """The card of that name, and of that ``kind``, in the catalog or of custom texts;
     ``DataError`` lists the names there are."""
     if kind != "vectors" and CUSTOM.fullmatch(name):
-        return read_card(present_folder("text", name, root))
+        return read_card(present_folder("text", name))
     names = names_of(kind) if kind else list(CARDS)
     if name not in names:
         raise DataError(f"no {kind or 'dataset'} {name!r}; the catalog has: {', '.join(names)}")

@@ -9,7 +9,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -20,7 +19,6 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from tqdm.auto import tqdm
 
 from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
 from course_lib.data.custom import CUSTOM, custom_folder, unchanged_digest
@@ -31,17 +29,16 @@ from course_lib.data.toy import read_toy
 from course_lib.files import (
     DataError,
     atomic_path,
-    check_space,
-    data_root,
     file_digest,
+    prepared_folder,
     undamaged,
 )
+from course_lib.front_end import progress
 
 FORMAT = 1  # raise it when the cached columns, or how they are made, change
 CHUNK = 500
 READ = 5_000  # rows that are read at a time
 TABLES = "tables.json"  # in a prepared folder: the sha256 of each of its tables
-SPACE = 16  # bytes that preparing takes at its peak for each byte of the archives (measured: 14)
 COLUMNS = pa.schema(
     {"split": pa.string(), "text": pa.large_string(), "label": pa.int64(), "key": pa.uint64()}
 )
@@ -77,48 +74,46 @@ class Corpus:
     provenance: Provenance
 
 
-def load_corpus(name: str, workers: int | None = None, root: Path | None = None) -> Corpus:
+def load_corpus(name: str, workers: int | None = None) -> Corpus:
     """The corpus of that name, prepared on first use by ``workers`` processes (all cores if None).
 
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
-    cannot be obtained, read, verified or written, or when the disk has no room for it.
+    cannot be obtained, read, verified or written.
     """
-    entry = card(name, "corpus", root)
-    if folder := _prepared(name, root):
+    entry = card(name, "corpus")
+    if folder := _prepared(name):
         return open_corpus(folder)
-    folder, of_subset = _folders(name, root)
+    folder, of_subset = _folders(name)
     if not entry.sources:
         prepare(entry, read_toy, Provenance(name, "generated", {}, content=""), folder)
         return open_corpus(folder)
-    source, archives = obtain(entry, root)
+    source, archives = obtain(entry)
     folder = of_subset if source.subset else folder
-    check_space(folder.parent, SPACE * sum(path.stat().st_size for path in archives))
     files = {
         item.filename: item.digest or f"sha256:{file_digest(path)}"
         for item, path in zip(source.downloads, archives, strict=True)
     }
     origin = Provenance(name, source.name, files, content="", subset=source.subset)
-    punkt = None if entry.tokenised else fetch_punkt(root)
+    punkt = None if entry.tokenised else fetch_punkt()
     read = partial(READERS[source.reader], *archives)
     prepare(entry.served_by(source), read, origin, folder, punkt, workers)
     return open_corpus(folder)
 
 
-def _folders(name: str, root: Path | None) -> list[Path]:
+def _folders(name: str) -> list[Path]:
     """Where a corpus is or will be in the cache: the whole of it, else a subset."""
     if CUSTOM.fullmatch(name):
-        return [custom_folder("text", name, root)]
-    prepared = (root or data_root()) / "prepared"
-    return [prepared / f"{name}{part}-v{FORMAT}" for part in ("", "-subset")]
+        return [custom_folder("text", name)]
+    return [prepared_folder(f"{name}{part}-v{FORMAT}") for part in ("", "-subset")]
 
 
-def _prepared(name: str, root: Path | None) -> Path | None:
-    return next((folder for folder in _folders(name, root) if folder.exists()), None)
+def _prepared(name: str) -> Path | None:
+    return next((folder for folder in _folders(name) if folder.exists()), None)
 
 
-def prepared_content(name: str, root: Path | None = None) -> str | None:
+def prepared_content(name: str) -> str | None:
     """The digest of the rows that ``load_corpus`` would open; None where nothing is prepared."""
-    folder = _prepared(name, root)
+    folder = _prepared(name)
     return folder and _provenance(folder).content
 
 
@@ -136,7 +131,8 @@ def open_corpus(folder: Path) -> Corpus:
         splits = dict(datasets.load_from_disk(str(folder / "splits")))
         for split in entry.sizes:
             splits[split].select_columns(["text", "label", "tokens", "sentence_lengths"])
-        _check_tables(folder, splits, provenance.content)
+        if json.loads((folder / TABLES).read_text()) != _digests(folder):
+            raise ValueError("a table is not as it was written")  # nor need its words be
     return Corpus(entry, splits, provenance)
 
 
@@ -145,20 +141,6 @@ def _digests(folder: Path) -> dict[str, str]:
         path.relative_to(folder).as_posix(): unchanged_digest(path)
         for path in sorted(folder.glob("splits/*/*.arrow"))
     }
-
-
-def _check_tables(folder: Path, splits: dict[str, datasets.Dataset], content: str) -> None:
-    """``ValueError`` unless the tables are those that were written: a damaged one could otherwise
-    be read as other words. A folder of an earlier version is checked by its content, once."""
-    note = folder / TABLES
-    if note.exists():
-        if json.loads(note.read_text()) != _digests(folder):
-            raise ValueError("a table is not as it was written")
-    elif content_digest(splits) != content:
-        raise ValueError("the rows are not those that were prepared")
-    else:
-        with suppress(DataError), atomic_path(note) as temporary:  # it may be a folder to read only
-            temporary.write_text(json.dumps(_digests(folder), indent=1))
 
 
 def prepare(
@@ -203,7 +185,7 @@ def _write_rows(card: Card, rows: Iterator[Row], path: Path) -> Counter[tuple[st
     counts: Counter[tuple[str, int]] = Counter()
     total = sum(sum(sizes) for sizes in card.sizes.values())
     with pa.ipc.new_stream(str(path), COLUMNS) as file:
-        bar = iter(tqdm(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
+        bar = iter(progress(rows, total=total, desc=f"{card.name}: read", unit=" rows"))
         while chunk := list(islice(bar, READ)):
             counts.update((row.split, row.label) for row in chunk)
             keyed = [row._asdict() | {"key": order_key(row.text)} for row in chunk]

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from course_lib.files import DataError, data_root, file_digest
+from course_lib.files import DataError, file_digest, prepared_folder
 
 CUSTOM = re.compile(r"[\w.-]{1,60}@[0-9a-f]{12}")
 NOT_IN_NAMES = re.compile(r"[^\w.-]")
@@ -20,15 +20,14 @@ def custom_name(file: str, digest: str) -> str:
     return f"{NOT_IN_NAMES.sub('_', file)[-60:]}@{digest[:12]}"
 
 
-def custom_folder(kind: str, name: str, root: Path | None = None) -> Path:
+def custom_folder(kind: str, name: str) -> Path:
     """Where what has that name is or will be in the cache: a "text", or vectors of one's "own"."""
-    digest = name.partition("@")[2]
-    return (root or data_root()) / "prepared" / f"{kind}-{digest}-v{FORMAT}"
+    return prepared_folder(f"{kind}-{name.partition('@')[2]}-v{FORMAT}")
 
 
-def present_folder(kind: str, name: str, root: Path | None = None) -> Path:
+def present_folder(kind: str, name: str) -> Path:
     """The same; ``DataError`` where this machine has not got it."""
-    folder = custom_folder(kind, name, root)
+    folder = custom_folder(kind, name)
     if not folder.exists():
         raise DataError(
             f"{name}: not in the cache here; give the path of {name.partition('@')[0]} instead once"

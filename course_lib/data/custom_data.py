@@ -25,7 +25,7 @@ from course_lib.data.custom import CUSTOM, FORMAT, custom_folder, custom_name, u
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt
-from course_lib.files import DataError, check_space
+from course_lib.files import DataError
 
 HUB = "hf:"
 SPLITS = {  # their names in folders and on the hub
@@ -41,7 +41,6 @@ WHOLE = re.compile(r"(-?\d+)(?:\.0+)?")
 LETTERS_FROM = 1000  # texts whose letters are looked at
 FOREIGN = 0.1  # share of letters beyond a to z above which the other tokeniser is mentioned
 OFFERED = ("english", "unicode")  # of the tokenisers
-SPACE = 8  # bytes that preparing takes at its peak for each byte of the files
 
 
 @dataclass(frozen=True)
@@ -60,17 +59,16 @@ DEFAULT = Columns()
 
 class Part(NamedTuple):
     """One table: the ``split`` that it is (None: to be split), its rows, what to put before a row's
-    number to name its place, a digest of it; of a file its encoding and its size in bytes."""
+    number to name its place, a digest of it; of a file its encoding."""
 
     split: str | None
     rows: Callable[[], Rows]
     place: str
     digest: str
     encoding: str | None = None
-    size: int = 0
 
 
-def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | None = None) -> str:
+def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     """The name of labelled texts of one's own, prepared on first use.
 
     ``source`` is a file, a folder with files named train, test and perhaps validation, or ``hf:``
@@ -87,9 +85,8 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | No
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
     about = json.dumps([digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
     name = custom_name(title, hashlib.sha256(about.encode()).hexdigest())
-    folder = custom_folder("text", name, root)
+    folder = custom_folder("text", name)
     if not folder.exists():
-        check_space(folder.parent, SPACE * sum(part.size for part in parts.values()))
         survey = Survey(title, list(parts.values()), columns)
         card = Card(
             name,
@@ -105,7 +102,7 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT, root: Path | No
         told = reading | {"tokeniser": columns.tokeniser, "counts": counts, **survey.counted}
         from_ = "Hugging Face hub" if on_hub else "own file"
         origin = Provenance(name, from_, digests, content="", reading=told)
-        punkt = fetch_punkt(root) if columns.tokeniser == "english" else None
+        punkt = fetch_punkt() if columns.tokeniser == "english" else None
         prepare(card, survey.rows, origin, folder, punkt)
     return name
 
@@ -358,5 +355,4 @@ def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
 def _part(file: Path, split: str | None, columns: Columns) -> Part:
     encoding = encoding_of(file, columns.encoding)
     rows = partial(read_table, file, (columns.text, columns.label), encoding)
-    size = file.stat().st_size
-    return Part(split, rows, rows_of(file), unchanged_digest(file), encoding, size)
+    return Part(split, rows, rows_of(file), unchanged_digest(file), encoding)

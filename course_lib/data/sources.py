@@ -49,13 +49,13 @@ def verify(path: Path, digest: str | None, remedy: str = "Delete it and run agai
         )
 
 
-def obtain(card: Card, root: Path | None = None) -> tuple[Source, tuple[Path, ...]]:
+def obtain(card: Card) -> tuple[Source, tuple[Path, ...]]:
     """The first source that works, and its verified files: from the cache, a mirror, the network.
 
     Raises ``NotObtained`` that lists everything tried and how to supply a file by hand; a file that
     is there with a wrong digest is a ``DataError`` at once: fetching around it would hide it.
     """
-    folder = (root or data_root()) / "downloads"
+    folder = data_root() / "downloads"
     attempts: list[str] = []
     for get in (_from_cache, _from_mirror, _from_network):
         for source in card.sources:

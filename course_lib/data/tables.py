@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tqdm.auto import tqdm
 
 from course_lib.data.readers import LONGEST
 from course_lib.files import DataError
+from course_lib.front_end import progress
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 FORMS = (*DELIMITERS, ".jsonl", ".parquet")
@@ -66,7 +66,7 @@ def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Ro
     rows = readers[path.suffix.lower()](path, columns, encoding)
     number = 0
     try:
-        for number, values in tqdm(rows, desc=f"{path.name}: read", unit=" rows", delay=1.0):
+        for number, values in progress(rows, desc=f"{path.name}: read", unit=" rows", delay=1.0):
             yield number, values
     except DataError:
         raise

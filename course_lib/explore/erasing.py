@@ -7,7 +7,7 @@ import ipywidgets as widgets
 import numpy as np
 
 from course_lib import faithfulness
-from course_lib.explore.explorer import Explorer, Picture, to_png
+from course_lib.explore.explorer import Explorer, Picture
 from course_lib.explore.reading import ATTENTION, read_text, system_of
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
@@ -161,7 +161,7 @@ class ErasingView(Explorer):
         axis.set(xlabel="words erased", ylabel=f"P({self._name})", ylim=(-0.03, 1.03))
         axis.locator_params(axis="x", integer=True)
         legend(figure, "right center")
-        return Picture(to_png(figure), alt)
+        return Picture(figure, alt)
 
     def _curve(self, importances: list[np.ndarray]) -> np.ndarray:
         """The class's probability when 0, 1, …, all words are erased, the most important first; the

@@ -11,6 +11,7 @@ import anywidget
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from course_lib.views.reading_view import Stack, page, tree
@@ -39,31 +40,40 @@ class Explorer(Stack):
         self._caption = text
         self._message.value = f"<p style='margin:.2rem 0'>{html.escape(text)}</p>"
 
-    def _page(self, stills: list[tuple[str, widgets.Widget]]) -> str:
+    def _pages(self, stills: list[tuple[str, widgets.Widget]]) -> str:
         parts = [f"<p><b>{html.escape(about)}</b></p>{page(widget)}" for about, widget in stills]
         return "".join(parts) + f"<p><small>{html.escape(self.elsewhere)}</small></p>"
 
 
 class Picture(widgets.HTML):
-    """A picture with its description, which shows itself with and without a kernel."""
+    """A figure as a vector drawing with its description, with and without a kernel."""
 
-    def __init__(self, png: bytes, alt: str) -> None:
-        self._png = png
-        data = base64.b64encode(png).decode("ascii")
-        image = f"<img alt='{html.escape(alt)}' src='data:image/png;base64,{data}'>"
-        super().__init__(image, layout=widgets.Layout(max_width="52rem"))
+    def __init__(self, figure: Figure, alt: str) -> None:
+        super().__init__(layout=widgets.Layout(max_width="52rem"))
+        self.draw(figure, alt)
+
+    def draw(self, figure: Figure, alt: str) -> None:
+        """Show this figure, of its own size whatever it holds; closes it."""
+        plt.close(figure)
+        self._figure, drawing = figure, io.BytesIO()
+        with plt.rc_context({"svg.hashsalt": alt}):  # the same figure is the same text
+            FigureCanvasSVG(figure).print_svg(drawing, metadata={"Date": None})
+        data = base64.b64encode(drawing.getvalue()).decode("ascii")
+        source = f"data:image/svg+xml;base64,{data}"
+        self.value = f"<img alt='{html.escape(alt)}' style='max-width:100%' src='{source}'>"
 
     def to_png(self) -> bytes:
-        """The picture itself."""
-        return self._png
+        """The figure in dots, for pages that show nothing else."""
+        dots = io.BytesIO()
+        FigureCanvasAgg(self._figure).print_png(dots)
+        return dots.getvalue()
 
 
-def to_png(figure: Figure) -> bytes:
-    """The figure as PNG, of its own size whatever it shows; closes it."""
-    buffer = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(buffer)
-    plt.close(figure)
-    return buffer.getvalue()
+class WordSlider(anywidget.AnyWidget, widgets.SelectionSlider):
+    """A ``SelectionSlider`` whose value is the word also for a screen reader, to which ipywidgets'
+    own tells the number of the place."""
+
+    _esm = Path(__file__).with_name("slider.js").read_text(encoding="utf-8")
 
 
 class TextBox(anywidget.AnyWidget, widgets.Textarea):

@@ -8,8 +8,9 @@ import ipywidgets as widgets
 import numpy as np
 import traitlets
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from course_lib.explore.explorer import Explorer, Picture, TextBox, to_png
+from course_lib.explore.explorer import Explorer, Picture, TextBox, WordSlider
 from course_lib.explore.reading import (
     ATTENTION,
     is_profane,
@@ -29,6 +30,7 @@ MOST_DOCUMENTS = 5_000  # in one menu
 MOST_CHARACTERS = 20_000  # of a text that somebody typed
 UNSURE = 0.6  # a prediction of less confidence is not sure
 PANEL = (4.6, 2.8)  # inches, of a figure under a slider
+ACROSS = 2  # more panels in a row could not be read on a page
 EXCERPT = 44  # characters of a document in the menu
 WIDE = widgets.Layout(width="100%", max_width="52rem")
 
@@ -101,8 +103,8 @@ def explore_values(
     """A view of one figure under a slider, called ``name``, over labelled ``values``.
 
     ``draw(axis, value)`` draws one setting, its title included. Without a kernel the settings named
-    in ``panels`` stand side by side, so the page tells the same story; ``alt`` says what they show.
-    ``ValueError`` names panels that are not among the values.
+    in ``panels`` stand beside each other, so the page tells the same story; ``alt`` says what they
+    show. ``ValueError`` names panels that are not among the values.
     """
     if not panels or set(panels) - set(values):
         raise ValueError(
@@ -110,13 +112,13 @@ def explore_values(
             f"there are {', '.join(values)}"
         )
 
-    def png(labels: Sequence[str]) -> bytes:
-        figure, axes = grid(labels, len(labels), PANEL)
+    def drawn(labels: Sequence[str]) -> Figure:
+        figure, axes = grid(labels, ACROSS, PANEL)
         for axis, label in zip(axes, labels, strict=True):
             draw(axis, values[label])
-        return to_png(figure)
+        return figure
 
-    return ValueView(png, list(values), panels, name, alt)
+    return ValueView(drawn, list(values), panels, name, alt)
 
 
 class DocumentView(Explorer):
@@ -296,34 +298,30 @@ class TextView(Explorer):
 
 
 class ValueView(Stack):
-    """A slider over ``labels``, and the picture of the one that is chosen, ``png([label])``."""
+    """A slider over ``labels``, and the drawing of the one that is chosen, ``drawn([label])``."""
 
     def __init__(
         self,
-        png: Callable[[Sequence[str]], bytes],
+        drawn: Callable[[Sequence[str]], Figure],
         labels: Sequence[str],
         panels: Sequence[str],
         name: str,
         alt: str,
     ) -> None:
-        self._png, self._panels, self._alt = png, panels, alt
-        self._slider = widgets.SelectionSlider(
-            options=labels, value=panels[0], description=name, continuous_update=False,
-            style={"description_width": "initial"}, layout=widgets.Layout(width="30rem"),
-        )  # fmt: skip
-        self._picture = widgets.Image(format="png")
-        super().__init__([self._slider, self._picture])
-        self._slider.observe(self._redraw, "value")
-        self._redraw()
+        self._drawn, self._panels, self._alt = drawn, panels, alt
+        self._slider = WordSlider(options=labels, value=panels[0], description=name)
+        picture = Picture(*self._chosen())
+        super().__init__([self._slider, picture])
+        self._slider.observe(lambda _: picture.draw(*self._chosen()), "value")
 
-    def _redraw(self, _: Any = None) -> None:
-        self._picture.value = self._png([self._slider.value])
+    def _chosen(self) -> tuple[Figure, str]:
+        """The figure of the label that is chosen, and what it says there: its title."""
+        figure = self._drawn([self._slider.value])
+        title = figure.axes[0].get_title("left") or figure.axes[0].get_title()
+        return figure, f"{self._slider.description} {self._slider.value}: {title}"
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
-        return [(self._alt, Picture(self._png(self._panels), self._alt))]
-
-    def _page(self, stills: list[tuple[str, widgets.Widget]]) -> str:
-        return ""  # the picture says all
+        return [(self._alt, Picture(self._drawn(self._panels), self._alt))]
 
 
 def _compare(models: Mapping[str, DocumentModel], text: str) -> widgets.Widget:

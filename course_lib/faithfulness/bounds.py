@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from course_lib.faithfulness.documents import (
     BAR_AFTER,
@@ -22,6 +21,7 @@ from course_lib.faithfulness.documents import (
     words_of,
 )
 from course_lib.faithfulness.erasure import SHARES, counts, first, orders
+from course_lib.front_end import progress
 
 EXACT_UP_TO, BEAM_UP_TO = 8, 20  # words
 BEAM = 5  # sets that are kept at each size
@@ -62,7 +62,7 @@ def limits(
     classes, full = predicted(model, documents)
     compared = list(zip(*(orders(documents, ranking, seed) for ranking in rankings)))
     lower, upper, how = [], [], []
-    bar = tqdm(documents, f"limits of {measure}", leave=False, delay=BAR_AFTER)
+    bar = progress(documents, f"limits of {measure}", leave=False, delay=BAR_AFTER)
     for document, j, p in zip(bar, classes, full):
         words = len(words_of(document))
         if not words:

@@ -9,7 +9,6 @@ import datasets
 import numpy as np
 import torch
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from course_lib.faithfulness.documents import (
     BAR_AFTER,
@@ -19,6 +18,7 @@ from course_lib.faithfulness.documents import (
     words_of,
 )
 from course_lib.faithfulness.interventions import Answer
+from course_lib.front_end import progress
 
 
 class ReadableSystem(Protocol):
@@ -160,7 +160,8 @@ class DocumentModel:
 
         def ask(part: Tensor) -> Any:
             inputs = (tensor.expand(len(part), *tensor.shape[1:]) for tensor in (tokens, mask))
-            return model(*inputs, attention=self.system.given(part, output))
+            with encoded_once(model, len(part)):
+                return model(*inputs, attention=self.system.given(part, output))
 
         real = self.system.visible(weights, mask)[0]
         return Attended(_array(weights[0]), _array(real).astype(bool), answer)
@@ -200,7 +201,7 @@ class DocumentModel:
         a bar says ``what``."""
         lengths = np.array([len(words_of(document)) for document in documents])
         results: list[Any] = [None] * len(documents)
-        with tqdm(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
+        with progress(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
             for places in length_batches(lengths):
                 some = found([documents[place] for place in places], *(j[places] for j in classes))
                 for place, result in zip(places, some, strict=True):
@@ -254,6 +255,26 @@ def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[
         yield seen
     finally:
         handle.remove()
+
+
+@contextmanager
+def encoded_once(model: nn.Module, count: int) -> Iterator[None]:
+    """While it lasts, a network reads batches of ``count`` equal texts, so what it calls its
+    ``encoder`` encodes one of them for all."""
+    encoder = getattr(model, "encoder", nn.Identity())
+    handles = [
+        encoder.register_forward_pre_hook(lambda _, inputs: tuple(x[:1] for x in inputs)),
+        encoder.register_forward_hook(
+            lambda _, inputs, output: tuple(
+                x if x is None else x.expand(count, *x.shape[1:]) for x in output
+            )
+        ),
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from tqdm.auto import tqdm
+
+from course_lib.front_end import progress
 
 Document = Sequence[str] | Sequence[Sequence[str]]
 Model = Callable[[list[Document]], np.ndarray]
@@ -83,7 +84,7 @@ def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.nd
         raise ValueError("documents takes at least one document, got none")
     lengths = np.array([len(v.keep) if v.mask else int(v.keep.sum()) for v in variants])
     answers: np.ndarray | None = None
-    with tqdm(total=len(variants), desc=what, leave=False, delay=BAR_AFTER) as bar:
+    with progress(total=len(variants), desc=what, leave=False, delay=BAR_AFTER) as bar:
         for places in length_batches(lengths):
             found = _checked(model([build(variants[place]) for place in places]), len(places))
             if answers is None:

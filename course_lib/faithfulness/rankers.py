@@ -2,6 +2,8 @@
 
 Each takes documents and gives a list of arrays, one per document with one number per word. Scores
 are signed: positive where a word speaks for the class j that the model predicts for the document.
+Attention has no sign, and erasure rewards one; ``magnitude`` and ``with_sign`` make scores of the
+same kind, so that signed ones are compared with signed ones.
 """
 
 from collections.abc import Sequence
@@ -126,3 +128,13 @@ def attention_times_gradient(
     """
     classes, _ = predicted(model, documents)
     return [(alpha * slope).sum(0) for alpha, slope in gradients(documents, classes)]
+
+
+def magnitude(scores: Importances) -> Importances:
+    """|s_i|: how much a word counts, whichever class it speaks for."""
+    return [np.abs(each) for each in scores]
+
+
+def with_sign(attention: Importances, scores: Importances) -> Importances:
+    """α_i · sign(s_i): attention, with words that speak against the predicted class below 0."""
+    return [alpha * np.sign(each) for alpha, each in zip(attention, scores, strict=True)]

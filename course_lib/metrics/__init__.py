@@ -17,10 +17,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "classification": ["Predictions", "classification_metrics", "sampling_error"],
         "composition": ["CompositionTest", "composition_test", "phrases", "rise_and_fall"],
         "statistics": [
+            "Estimate",
             "constant_loss",
+            "crossed",
             "detectable_difference",
+            "holm",
             "mcnemar",
-            "paired_bootstrap",
             "power",
             "prior_corrected",
             "rank_correlation",

@@ -1,18 +1,19 @@
 """What a difference between two models means: paired tests, chance, and the power of a few seeds.
 
 Example: ``mcnemar(first, second)`` of bool ``(texts,)``, whether each of two models is right, is
-the p-value of "they are right equally often"; ``paired_bootstrap(first[None], second[None])`` is
+the p-value of "they are right equally often"; ``crossed(first[None], second[None]).interval`` is
 the 95 % interval of the difference of their accuracies.
 """
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 LEVEL = 0.05  # of the two-sided tests: how often they find a difference where there is none
-DRAWS = 10_000
 
 
 def rank_correlation(first: Tensor, second: Tensor) -> Tensor:
@@ -47,36 +48,89 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
     return float(binomtest(only_first, throws).pvalue) if throws else 1.0
 
 
-def paired_bootstrap(
-    first: np.ndarray, second: np.ndarray, draws: int = DRAWS, seed: int = 0, share: float = 0.95
-) -> tuple[float, float]:
-    """The bounds that contain ``share`` of the differences of two mean accuracies over ``draws``.
+class Estimate(NamedTuple):
+    """A mean or a difference of means, and its variance in two parts: ``by_texts`` with
+    ``texts − 1`` degrees of freedom, and ``by_seeds`` with ``freedom`` of its own."""
 
-    ``first`` and ``second`` are bool ``(seeds, texts)``: whether each run is right; their numbers
-    of seeds may differ. Each draw takes as many texts as there are, with replacement, and averages
-    over the seeds the difference on each. To that it adds the mean of deviations drawn from the
-    seeds of either side (see ``_seed_deviations``), ``n − 1`` of ``n`` with replacement: with
-    ``n`` draws the variance of their mean would be too small by a factor ``(n − 1) / n``.
+    value: float
+    by_texts: float
+    texts: int
+    by_seeds: float = 0.0
+    freedom: float = math.inf
 
-    A single seed has no deviations, so its spread is missing. Where the seeds' spread outweighs
-    that of the texts, a few seeds make the interval too short: with three, an eighth of the
-    intervals missed the true difference in a simulation, where a twentieth should.
-    ``ValueError`` unless the texts are as many, at least 1.
+    def half(self, share: float = 1 - LEVEL) -> float:
+        """Half of the width of the interval that holds the true value in ``share`` of the studies.
+
+        Each part of the variance has the t quantile of its own degrees of freedom. A common one by
+        Satterthwaite covered as little as 88 % in simulations with two or three seeds.
+        """
+        from scipy.special import stdtrit
+
+        by_texts, by_seeds = stdtrit([self.texts - 1, self.freedom], (1 + share) / 2)
+        return float((by_texts**2 * self.by_texts + by_seeds**2 * self.by_seeds) ** 0.5)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the 95 % interval."""
+        half = self.half()
+        return self.value - half, self.value + half
+
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of "it is 0 in truth": the interval of 1 − p just reaches 0."""
+        from scipy.optimize import brentq
+
+        if not self.value or not (self.by_texts or self.by_seeds):
+            return float(not self.value)
+        least = 1e-9
+        if self.half(1 - least) <= abs(self.value):
+            return least
+        return brentq(lambda p: self.half(1 - p) - abs(self.value), least, 1)
+
+    def equivalent(self, margin: float) -> str:
+        """Whether the true value lies within ``margin`` of 0, by two one-sided tests at 5 % (TOST):
+        ``"equivalent"``, ``"different"`` if it is shown to lie beyond, else ``"inconclusive"``."""
+        half = self.half(1 - 2 * LEVEL)
+        if abs(self.value) + half < margin:
+            return "equivalent"
+        return "different" if abs(self.value) - half > margin else "inconclusive"
+
+
+def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
+    """The mean of ``first`` ``(seeds, texts)``, minus that of ``second``, of trained networks on
+    the same texts; the numbers of seeds may differ.
+
+    Seeds and texts are crossed, so a mean varies with both: the seeds' means do, by t (Welch's for
+    two sides), which includes what chance adds on single texts; and so do the texts' means, without
+    that part, which would count twice. A single seed says nothing of other trainings. 95 %
+    intervals held the true value in 95 to 99 % of simulated studies (``tests/test_statistics.py``).
+    ``ValueError`` unless the texts are as many, at least 2.
     """
-    _check_texts(first, second)
-    random = np.random.default_rng(seed)
-    # Times both numbers of seeds these are whole numbers of few kinds, whose counts can be drawn.
-    gaps = first.sum(0) * len(second) - second.sum(0) * len(first)
-    kinds, counts = np.unique(gaps, return_counts=True)
-    texts = len(gaps)
-    by_texts = random.multinomial(texts, counts / texts, size=draws) @ kinds / texts
-    differences = by_texts / (len(first) * len(second))
-    for side, sign in ((first, 1), (second, -1)):
-        if len(side) > 1:
-            chosen = random.integers(len(side), size=(draws, len(side) - 1))
-            differences += sign * _seed_deviations(side)[chosen].mean(1)
-    low, high = np.quantile(differences, [(1 - share) / 2, (1 + share) / 2])
-    return float(low), float(high)
+    sides = [np.asarray(side, float) for side in ([first] if second is None else [first, second])]
+    _check_texts(sides[0], sides[-1])
+    texts = sides[0].shape[1]
+    if texts < 2:
+        raise ValueError("an interval over texts takes at least 2, got 1")
+    gaps = sides[0].mean(0) - (sides[1].mean(0) if len(sides) > 1 else 0)
+    by_texts, parts = gaps.var(ddof=1) / texts, []
+    for side in (side for side in sides if len(side) > 1):
+        means, seeds = side.mean(1), len(side)
+        by_texts -= (side - means[:, None]).var(0, ddof=1).sum() / (texts - 1) / (seeds * texts)
+        parts.append((means.var(ddof=1) / seeds, seeds - 1))
+    return Estimate(float(gaps.mean()), max(float(by_texts), 0.0), texts, *welch(parts))
+
+
+def welch(parts: Sequence[tuple[float, int]]) -> tuple[float, float]:
+    """The sum of independent variances and its degrees of freedom (Welch and Satterthwaite)."""
+    total = float(sum(variance for variance, _ in parts))
+    return total, total**2 / sum(v**2 / freedom for v, freedom in parts) if total else math.inf
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """The p-values of a family of tests, corrected for their number by Holm's method."""
+    from statsmodels.stats.multitest import multipletests  # imported here: it takes two seconds
+
+    return [float(each) for each in multipletests(p, method="holm")[1]] if len(p) else []
 
 
 def constant_loss(old: list[int], new: list[int]) -> float:
@@ -127,20 +181,6 @@ def detectable_difference(deviation: float, seeds: int, share: float = 0.8) -> f
     while power(high, deviation, seeds) < share:
         high *= 2
     return brentq(lambda size: power(size, deviation, seeds) - share, 0, high)
-
-
-def _seed_deviations(right: np.ndarray) -> np.ndarray:
-    """How far the accuracy of each seed lies from their mean, without what the texts explain.
-
-    Seeds that are equally good disagree on single texts, so their accuracies differ by chance. The
-    differences on the texts hold that part already; counted again it would widen the interval. The
-    deviations are therefore shrunk until their variance is what is beyond it, or 0.
-    """
-    accuracies = right.mean(1)
-    deviations = accuracies - accuracies.mean()
-    by_chance = (right - accuracies[:, None]).var(0, ddof=1).mean() / right.shape[1]
-    beyond = max(0.0, deviations.var(ddof=1) - by_chance)
-    return deviations * (beyond / (beyond + by_chance)) ** 0.5 if beyond else 0 * deviations
 
 
 def _check_texts(first: np.ndarray, second: np.ndarray) -> None:

@@ -23,5 +23,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "renormalised",
         ],
         "sanet": ["Block", "SANet", "SANetConfig", "SelfAttention", "pooled_word_attention"],
+        "transformer": ["Transformer", "TransformerConfig"],
     },
 )

@@ -1,13 +1,10 @@
 """A finished run asked about texts without labels: a table of classes, probabilities, and words.
 
 ``attention-course predict runs/<id> new.csv`` reads the file from front to back and writes
-``new.predictions.csv``. What is done is kept in a folder beside it until all is, so the same
-command goes on where it was stopped.
+``new.predictions.csv``, whole or not at all.
 """
 
 import argparse
-import json
-import shutil
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,7 +15,6 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from course_lib.data.custom import unchanged_digest
 from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
@@ -33,7 +29,7 @@ from course_lib.runs.weights import any_run
 from course_lib.training.devices import choose_device
 
 HEAVIEST = 5  # words of a text
-PART = 1000  # rows that are kept together
+AT_ONCE = 1000  # texts
 FORMS = {".csv": pyarrow.csv.CSVWriter, ".parquet": pq.ParquetWriter}
 DIGITS = 6
 
@@ -45,38 +41,23 @@ def predict_file(
     words with their weights; returns how many.
 
     The words are those within the run's cut, and their weights its attention reduced to words; they
-    are missing for a system without attention. An interrupted call goes on from the last complete
-    part. ``DataError`` names the row of what is no text, ``SpecError`` a form that is not written
-    or a file that exists.
+    are missing for a system without attention. ``DataError`` names the row of what is no text,
+    ``SpecError`` a form that is not written or a file that exists.
     """
     if to.suffix.lower() not in FORMS:
         raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
     if to.exists():
         raise SpecError(f"{to} exists already: move it, or name another file by --to")
     encoding = encoding_of(path, encoding)
-    parts = to.with_name(f"{to.name}.parts")
-    about = {"run": run.record["id"], "weights": run.record.get("weights"), "column": column}
-    about |= {"file": unchanged_digest(path), "encoding": encoding}
-    done = _begun(parts, about)
-    texts = (
+    rows = (
         (number, checked_text(value, f"{rows_of(path)} {number}", column))
         for number, (value,) in read_table(path, (column,), encoding)
     )
-    rows = islice(texts, PART * done, None)
-    schema = _schema(run.system.classes)
-    while chunk := list(islice(rows, PART)):
-        table = pa.Table.from_pylist(list(answers(run.system, chunk)), schema)
-        with atomic_path(parts / f"{done:06}.parquet") as temporary:
-            pq.write_table(table, temporary)
-        done += 1
-    written = sorted(parts.glob("*.parquet"))
-    count = 0
+    schema, count = _schema(run.system.classes), 0
     with atomic_path(to) as temporary, FORMS[to.suffix.lower()](temporary, schema) as file:
-        for part in written:
-            table = _read_part(part, schema)
-            file.write_table(table)
-            count += len(table)
-    shutil.rmtree(parts)
+        while chunk := list(islice(rows, AT_ONCE)):
+            file.write_table(pa.Table.from_pylist(list(answers(run.system, chunk)), schema))
+            count += len(chunk)
     return count
 
 
@@ -107,19 +88,6 @@ def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
     return probabilities, list(zip(map(words_of, documents), shares, strict=True))
 
 
-def _begun(parts: Path, about: dict[str, Any]) -> int:
-    """How many parts are done; ``SpecError`` if they are of another run or file."""
-    note = parts / "about.json"
-    if note.exists():
-        if note.read_text(encoding="utf-8", errors="replace") != json.dumps(about):
-            raise SpecError(f"{parts} holds predictions of another run or file: delete it")
-    else:
-        parts.mkdir(parents=True, exist_ok=True)
-        with atomic_path(note) as temporary:
-            temporary.write_text(json.dumps(about), encoding="utf-8")
-    return len(list(parts.glob("*.parquet")))
-
-
 def _schema(classes: Iterable[str]) -> pa.Schema:
     words = [
         field
@@ -128,17 +96,6 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
     ]
     shares = [(f"P({name})", pa.float32()) for name in classes]
     return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *words])
-
-
-def _read_part(part: Path, schema: pa.Schema) -> pa.Table:
-    """The rows of a part; ``DataError`` if it is no part of these predictions."""
-    try:
-        table = pq.read_table(part)
-    except (OSError, ValueError) as error:  # Arrow's own errors are of these kinds
-        raise DataError(f"{part} is damaged ({error}): delete {part.parent}") from error
-    if table.schema != schema:
-        raise DataError(f"{part} has other columns: delete {part.parent}")
-    return table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,9 +15,9 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from course_lib.data.batches import Batch, Batches, Documents
+from course_lib.front_end import progress
 from course_lib.metrics.classification import Predictions
 from course_lib.training.checkpoints import Checkpoints
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
@@ -135,7 +135,7 @@ def _set_rate(
 def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -> Iterator[Batch]:
     """The batches after the history's step, with a bar that shows loss and accuracy."""
     number = len(history.epochs)
-    bar = tqdm(
+    bar = progress(
         batches.epoch(number, skip=history.step), f"epoch {number + 1} of {config.epochs}",
         disable=not is_main(), total=len(batches), initial=history.step, leave=False,
     )  # fmt: skip
@@ -175,7 +175,7 @@ def measure(
     device = device or next(model.parameters()).device
     model.to(device).eval()
     parts = []
-    bar = tqdm(batches.epoch(), desc, total=len(batches), leave=False, disable=not is_main())
+    bar = progress(batches.epoch(), desc, total=len(batches), leave=False, disable=not is_main())
     for number, batch in enumerate(bar):
         if number % turns == turn:
             logits, figures = evaluate(*batch.to(device)[:2])

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND
-from course_lib.views.panels import grid, heatmap_panels, legend, lines, log_ticks
+from course_lib.views.panels import grid, heatmap_panels, legend
 
 
 def weighted_mean(
@@ -46,18 +46,6 @@ def weighted_mean(
     return figure
 
 
-def softmax_bars(axis: Axes, words: Sequence[str], scores: np.ndarray, temperature: float) -> None:
-    """The softmax of scores divided by a temperature, as bars with the uniform line."""
-    powers = np.exp((scores - scores.max()) / temperature)
-    weights = powers / powers.sum()
-    axis.bar(range(len(words)), weights, color=ACCENT)
-    axis.axhline(1 / len(words), color=SECOND, linestyle=":")
-    axis.set_xticks(range(len(words)), words, rotation=45, ha="right", fontsize=9)
-    axis.set(ylabel="weight", ylim=(0, 1))
-    top = words[int(weights.argmax())]
-    axis.set_title(f"T = {temperature:g}: “{top}” takes {weights.max():.0%}")
-
-
 def state_trace(axis: Axes, words: Sequence[str], asked: np.ndarray, z: float) -> None:
     """A state that moves by the share z towards what each word asks for, ``asked`` in [−1, 1], and
     what is left at the end of the word that asked for most."""
@@ -75,35 +63,6 @@ def state_trace(axis: Axes, words: Sequence[str], asked: np.ndarray, z: float) -
     axis.set_title(f"z = {z:g}: {left:.0%} of “{words[largest]}” is left")
 
 
-def scale_panels(
-    widths: Sequence[int],
-    spread: Sequence[float],
-    largest: Mapping[str, Sequence[float]],
-    slope: Mapping[str, Sequence[float]],
-    keys: int,
-) -> Figure:
-    """Over the width d of queries and keys: the spread of scores, the largest weight and the slope
-    of the softmax, by name of the scaling."""
-    names = ("Scores spread like √d …", "… one key takes it all …", "… and the weights stop moving")
-    figure, axes = grid(names, 3, (3.7, 3.4))
-    axes[0].plot(widths, spread, "o", color=SECOND)
-    axes[0].plot(widths, np.sqrt(widths), color=MUTED, linestyle=":", label="√d")
-    axes[0].set(ylim=(0, 25), ylabel="standard deviation of q · k")
-    for axis, by_name, ylabel in (
-        (axes[1], largest, "largest weight, mean"),
-        (axes[2], slope, "Σ α (1 − α), mean"),
-    ):
-        for (name, values), colour in zip(by_name.items(), (SECOND, ACCENT), strict=False):
-            axis.plot(widths, values, "o-", color=colour, label=name)
-        axis.set(ylim=(0, 1), ylabel=ylabel)
-    axes[1].axhline(1 / keys, color=MUTED, linestyle="--", label="uniform")
-    for axis in axes:
-        axis.set_xlabel("d")
-        log_ticks(axis, [4, 32, 512])
-    legend(figure)
-    return figure
-
-
 def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
     """Positions ``(places, features)`` as waves, and the dot products of some ``places`` with all
     others."""
@@ -118,23 +77,6 @@ def positions_panels(encoding: np.ndarray, places: Sequence[int]) -> Figure:
     right.axhline(0, color=MUTED, linewidth=0.8)
     right.set(xlabel="place q", ylabel="PE(p) · PE(q)")
     right.legend()
-    return figure
-
-
-def lines_by_length(
-    lengths: Sequence[int],
-    curves: Mapping[str, Sequence[float]],
-    dots: Mapping[str, tuple[float, float]],
-    title: str,
-) -> Figure:
-    """Diagonality over length, a curve each, and named dots ``(length, diagonality)``."""
-    figure = lines(lengths, curves, "length n", "diagonality", title, size=(7.5, 3.6), marker="")
-    (axis,) = figure.axes
-    for name, place in dots.items():
-        axis.plot(*place, "o", color=INK)
-        line = {"arrowstyle": "-", "color": MUTED}
-        axis.annotate(name, place, (12, 62), textcoords="offset points", arrowprops=line)
-    log_ticks(axis, [2, 5, 10, 20, 50, 100, 200])
     return figure
 
 

@@ -8,20 +8,29 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
-from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, same_scale, shown_form
+from course_lib.front_end import shown_form
+from course_lib.views.heatmap.widget import (
+    AttentionHeatmap,
+    AttentionText,
+    Kept,
+    same_scale,
+)
 from course_lib.views.reading import Reading
 
 SMALLEST = 0.005  # a probability below it would be printed as 0.00
 
 
-class Stack(widgets.VBox):
+class Stack(Kept, widgets.VBox):
     """Widgets one above the other: live in Jupyter, elsewhere as pages and a picture."""
+
+    def _page(self) -> str:
+        return page(self)
 
     def _stills(self) -> list[tuple[str, widgets.Widget]]:
         """What stands where nothing can be clicked: widgets, each with a line about it."""
         return [(next((part.name for part in tree(self) if hasattr(part, "to_html")), ""), self)]
 
-    def _page(self, stills: list[tuple[str, widgets.Widget]]) -> str:
+    def _pages(self, stills: list[tuple[str, widgets.Widget]]) -> str:
         return "".join(page(widget) for _, widget in stills)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -32,8 +41,8 @@ class Stack(widgets.VBox):
         bundle = {"text/plain": "\n".join(about for about, _ in stills)}
         if png := next(filter(None, (picture(widget) for _, widget in stills)), None):
             bundle["image/png"] = base64.b64encode(png).decode("ascii")
-        if form == "static" and (markup := self._page(stills)):
-            bundle["text/html"] = markup
+        if form == "static":
+            bundle["text/html"] = self._pages(stills)
         return bundle, {"image/png": {"alt": stills[0][0]}}
 
 

@@ -137,6 +137,14 @@ class Notebook:
         self.start(number)
         self.finish(number)
 
+    def end_kernel(self):
+        """Shut down every kernel of this JupyterLab."""
+        sessions = self.page.url.partition("/lab/")[0] + "/api/sessions"
+        cookies = {each["name"]: each["value"] for each in self.page.context.cookies()}
+        headers = {"X-XSRFToken": cookies.get("_xsrf", "")}
+        for session in self.page.request.get(sessions).json():
+            self.page.request.delete(f"{sessions}/{session['id']}", headers=headers)
+
     def says(self, number, text):
         """Wait until a cell's output holds a text; the browser may draw it after the cell's end."""
         self.cell(number).locator(".jp-Cell-outputArea").filter(has_text=text).wait_for()

@@ -96,7 +96,7 @@ def test_live_traits_reach_the_kernel_and_come_back(notebook):
     assert len(scan(notebook.cell(0))) == 36
 
 
-def test_a_saved_notebook_holds_no_widget_state(notebook):
+def test_a_notebook_opened_anew_shows_its_views_and_holds_no_widget_state(notebook):
     def is_save(answer):
         """JupyterLab also puts its layout and its settings."""
         return answer.request.method == "PUT" and "/api/contents/" in answer.url
@@ -107,6 +107,14 @@ def test_a_saved_notebook_holds_no_widget_state(notebook):
     saved = json.loads(notebook.path.read_text())
     assert saved["cells"][0]["execution_count"]  # the file as it was opened holds none
     assert "widgets" not in saved["metadata"]
-    [output] = saved["cells"][0]["outputs"]
+    [_, output] = saved["cells"][0]["outputs"]
     assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
-    assert notebook.path.stat().st_size < 10_000
+    frames = notebook.page.locator("iframe")
+    assert frames.count() == 4 and not any(frame.is_visible() for frame in frames.all())
+    notebook.end_kernel()
+    page = notebook.page.context.new_page()
+    page.goto(notebook.page.url.partition("?")[0] + "?reset")
+    figure = page.locator("iframe").first.content_frame.locator("figure")
+    figure.get_by_role("slider", name="Show").wait_for()
+    cell = page.locator(".jp-Notebook .jp-Cell").first
+    assert not cell.get_by_text("model not found").is_visible()

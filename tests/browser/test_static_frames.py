@@ -69,6 +69,13 @@ def rgb(colour):
 STYLE = "(element, name) => getComputedStyle(element)[name]"
 
 
+def wait_for_style(part, name, value):
+    """The page hears of another scheme some time after it was set."""
+    is_so = "([element, name, value]) => getComputedStyle(element)[name] === value"
+    handle = part.element_handle()
+    handle.owner_frame().wait_for_function(is_so, arg=[handle, name, value])
+
+
 def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static):
     weights = attention(5, 5)
     frame = open_static(AttentionHeatmap(weights, words(5)))
@@ -76,11 +83,8 @@ def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static
     corner = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
     for scheme, paper in (("light", PAPER), ("dark", DARK_THEME["paper"]), ("light", PAPER)):
         frame.page.emulate_media(color_scheme=scheme)
-        frame.wait_for_function(
-            "dark => matchMedia('(prefers-color-scheme: dark)').matches === dark",
-            arg=scheme == "dark",
-        )
-        assert figure.evaluate(STYLE, "backgroundColor") == rgb(paper)
+        wait_for_style(figure, "backgroundColor", rgb(paper))
+        frame.evaluate(DRAWN)
         np.testing.assert_allclose(canvas.evaluate(corner), 255 * np.array(to_rgb(paper)), atol=1)
         check_scan(frame, weights, weights.max(), words(5), words(5))
 
@@ -89,7 +93,7 @@ def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static
 def test_words_can_be_read_in_the_dark_on_a_tint_and_without(open_static, weights, ink):
     frame = open_static(AttentionText([["so", "good"]], weights))
     frame.page.emulate_media(color_scheme="dark")
-    assert frame.locator(".word").first.evaluate(STYLE, "color") == rgb(ink)
+    wait_for_style(frame.locator(".word").first, "color", rgb(ink))
     paper = PAPER if weights else "rgba(0, 0, 0, 0)"
     found = frame.locator(".words").evaluate(STYLE, "backgroundColor")
     assert found == (rgb(paper) if weights else paper)

@@ -82,7 +82,8 @@ def test_what_was_not_read_is_folded_and_never_markup(open_static):
     before = frame.page.locator("iframe").bounding_box()["height"]
     for _ in range(2):  # the words, then the line
         frame.page.keyboard.press("Tab")
-    assert line.evaluate("line => line === document.activeElement")
+    focused = "line => line === document.activeElement"
+    frame.wait_for_function(focused, arg=line.element_handle())
     frame.page.keyboard.press("Enter")
     frame.locator(".rest p").wait_for(state="visible")
     assert frame.locator(".rest p").inner_text() == " ".join(rest)

@@ -10,7 +10,7 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader
 
 from course_kit.publishing import contents, workspace
-from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths
+from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
 from course_lib.files import REPOSITORY, DataError
 from course_lib.views.heatmap import AttentionText
@@ -28,8 +28,8 @@ TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of ou
 
 
 def pages() -> list[Path]:
-    """What the site shows: the lessons, and what the records say."""
-    return [*lesson_paths(), *REPORTS]
+    """What the site shows: the lessons, the side notes, and what the records say."""
+    return [*lesson_paths(), *side_notes(), *REPORTS]
 
 
 def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = SOURCES) -> None:
@@ -46,18 +46,25 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         notebook = nbformat.read(executed / path.name, as_version=4)
         page = site_page(notebook, path.name, {each.name for each in made})
         nbformat.write(page, sources / path.name)
-    lessons = [path for path in made if path not in REPORTS]
-    for name, copy in workspace.learner_copies(lessons, target / "copies").items():
+    notes = [path for path in made if path in side_notes()]
+    lessons = [path for path in made if path not in (*notes, *REPORTS)]
+    for name, copy in workspace.learner_copies([*lessons, *notes], target / "copies").items():
+        (copies / name).parent.mkdir(exist_ok=True)
         nbformat.write(copy, copies / name)
     index = TEMPLATES.get_template("index.md.in").render(
         room=(target / ROOM).exists(),
         hero=three_readers(READINGS),
         table=contents.learners_table([contents.read_entry(path) for path in lessons]),
         lessons=[path.stem for path in lessons],
+        notes=bool(notes),
         reports=[path.stem for path in made if path in REPORTS],
     )
     (sources / "index.md").write_text(index, encoding="utf-8")
-    for page in (*target.glob("*.html"), *target.glob("copies/*.ipynb")):
+    if notes:
+        template = TEMPLATES.get_template("further.md.in")
+        listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
+        (sources / "further.md").write_text(listed, encoding="utf-8")
+    for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
     options = ["--quiet", "--keep-going", "--conf-dir", str(Path(__file__).parent)]

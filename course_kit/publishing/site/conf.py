@@ -53,14 +53,16 @@ def _mathml(display: str) -> Any:
 
 def _download(app: Sphinx, page: str, _: str, context: dict[str, Any], __: Any) -> None:
     """Beside a page's title: the learner's copy."""
+    names = (f"copies/{page}.ipynb", f"copies/further/{page}.ipynb")
+    copies = [name for name in names if (Path(app.srcdir) / "copies" / name).exists()]
     link = {
         "type": "link",
-        "url": f"copies/{page}.ipynb",
+        "url": copies[0] if copies else "",
         "tooltip": "Download this notebook, without solutions",
         "icon": "fas fa-download",
         "label": "download-copy",
     }
-    if (Path(app.srcdir) / "copies" / link["url"]).exists():
+    if copies:
         context["header_buttons"].append(link)
 
 

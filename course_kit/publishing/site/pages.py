@@ -11,12 +11,12 @@ from nbformat.v4 import new_markdown_cell, new_output
 
 from course_kit.publishing.lessons import WIDGET
 from course_kit.publishing.site.cleaning import clean_html
-from course_kit.publishing.students import without_solution
+from course_kit.publishing.students import CLAIM, without_solution
 
-LEFT_OUT = {"injected-parameters", "papermill-error-cell-tag", "claim"}
+LEFT_OUT = {"injected-parameters", "papermill-error-cell-tag", CLAIM}
 IMPORTS, SETTINGS, SOLUTION = "Imports", "Settings", "Solution: try it in JupyterLab first"
 FAILED = ":::{error}\nThis lesson stopped at a cell that failed; its message stands there.\n:::"
-LINK = re.compile(r"\[([^\]]*)\]\((?:experiments/|\.\./)?(\w+\.ipynb)((?:#[^)]*)?)\)")
+LINK = re.compile(r"\[([^\]]*)\]\((?:\.\./|experiments/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)")
 MENTION = re.compile(
     r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|\$[^$]*\$|<[^>]*>|^#.*$)|\b[Ll]esson (\d\d)\b", re.M
 )

@@ -56,7 +56,7 @@ EXAMPLES = (
         "The music is beautiful and the story is a mess.",
         "One fact speaks for the film, one against it. All four attend most to “beautiful” and "
         "“mess”, but the answers of HAN and IRAM hang on “mess” alone. Erase each in turn.",
-        lessons=("08_when_it_does_not_come_out",),
+        lessons=("07_measuring_faithfulness",),
     ),
     Example(
         "topics",

@@ -1,10 +1,11 @@
 """A recorded network put through the tests of ``course_lib.faithfulness``, and the figures kept.
 
 ``attention-course faithfulness NAME --texts 100`` writes ``results/faithfulness/NAME.json``: means
-over test texts with their bootstrap intervals, and no text. The folder of a finished run may stand
-for a name. ``--only agreement`` measures Jain and Wallace's rank correlations alone and writes
-``results/agreement/NAME.json``; ``--only interventions`` leaves the texts as they are, changes the
-attention, and writes ``results/interventions/NAME.json``.
+over test texts with their bootstrap intervals, and no text; and beside it, ``NAME.npz``, the AOPC
+of every text by deletion. The folder of a finished run may stand for a name. ``--only agreement``
+measures Jain and Wallace's rank correlations alone and writes ``results/agreement/NAME.json``;
+``--only interventions`` leaves the texts as they are, changes the attention, and writes
+``results/interventions/NAME.json``.
 """
 
 import argparse
@@ -25,15 +26,19 @@ from course_kit.research.faithfulness.faithfulness_run import (
     LEFT_OUT,
     MASK,
     RANDOM,
+    SIGNED_ATTENTION,
     TEXTS,
     TIMES_SLOPE,
     FaithfulnessRun,
     choose_run,
     is_run,
     study_path,
+    unsigned,
 )
+from course_kit.research.faithfulness.sentence_levels import record_levels
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
+from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
 
@@ -41,10 +46,12 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
+LEVELS = "levels"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
 }
+AREAS = "areas"  # of every text: in a file beside the record
 Rankings = dict[str, list[np.ndarray]]
 Say = Callable[[str], None]
 
@@ -53,22 +60,29 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     """Every ranking and every measure; ``say`` is told what comes next.
 
     Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean has its interval and
-    the number of texts behind it; it is None where no text has a value.
+    the number of texts behind it; it is None where no text has a value. ``AREAS`` holds each
+    measure's AOPC by deletion, ``(rankings, texts)``, so that seeds can be compared text by text.
     """
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     first = documents[:SLOW_TEXTS]
     say("rankings")
     rankings = compared_rankings(tested)
     rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
-    left_out, removals = {}, {}
+    for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
+        rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
+    rankings[SIGNED_ATTENTION] = faithfulness.with_sign(rankings[ATTENTION], rankings[DETACHED])
+    left_out, removals, areas = {}, {}, {}
     for removal, mask in REMOVALS.items():
         say(f"by {removal}: leave-one-out")
         left_out[removal] = faithfulness.leave_one_out(model, documents, mask)
-        ranked = rankings | {LEFT_OUT: left_out[removal]}
+        ranked = rankings | {
+            LEFT_OUT: left_out[removal],
+            unsigned(LEFT_OUT): faithfulness.magnitude(left_out[removal]),
+        }
         found = removals[removal] = {}
         for measure in MEASURES:
             say(f"by {removal}: {measure}")
-            found[measure] = _erasure(tested, ranked, measure, mask)
+            found[measure], areas[removal, measure] = _erasure(tested, ranked, measure, mask)
         say(f"by {removal}: words to flip")
         found["words_to_flip"] = {
             name: mean_of(
@@ -81,6 +95,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
         "shares": list(faithfulness.SHARES),
         "removals": removals,
         "kendall": _agreement(rankings, left_out, seed),
+        AREAS: {measure: areas["deletion", measure] for measure in MEASURES},
     }
 
 
@@ -119,9 +134,10 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
 
 def _erasure(
     tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], np.ndarray]:
     """One measure of all rankings: at each share of the words, their mean (AOPC), that minus the
-    random ranking's text by text, and normalised, apart for limits that were searched and sampled.
+    random ranking's text by text, and normalised, apart for limits that were searched and sampled;
+    and the AOPC of every text, ``(rankings, texts)``.
     """
     mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
     losses = {
@@ -131,22 +147,19 @@ def _erasure(
     some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
     first = tested.documents[:SLOW_TEXTS]
     limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
-    random = faithfulness.aopc(losses[RANDOM])
+    areas = {name: faithfulness.aopc(loss) for name, loss in losses.items()}
 
-    def figures(loss: np.ndarray) -> dict[str, Any]:
-        areas = faithfulness.aopc(loss)
-        normalised = faithfulness.normalised_aopc(areas[:SLOW_TEXTS], limits)
+    def figures(name: str) -> dict[str, Any]:
+        normalised = faithfulness.normalised_aopc(areas[name][:SLOW_TEXTS], limits)
         return {
-            "by_share": [mean(column) for column in loss.T],
-            "aopc": mean(areas),
-            "minus_random": mean(areas - random),
+            "by_share": [mean(column) for column in losses[name].T],
+            "aopc": mean(areas[name]),
+            "minus_random": mean(areas[name] - areas[RANDOM]),
             "normalised": by_limit(normalised, limits.how, tested.seed),
         }
 
-    return {
-        "limits": dict(Counter(limits.how)),
-        "rankings": {name: figures(loss) for name, loss in losses.items()},
-    }
+    ranked = {"limits": dict(Counter(limits.how)), "rankings": {n: figures(n) for n in areas}}
+    return ranked, np.array(list(areas.values()))
 
 
 def by_limit(values: np.ndarray, how: Sequence[str], seed: int) -> dict[str, Any]:
@@ -163,16 +176,18 @@ def _agreement(
     """Kendall's τ of pairs of rankings. The gradient is that of Jain and Wallace (2019), with
     attention detached, unless the name says attached; gradients and leave-one-out are absolute."""
     attention, random = rankings[ATTENTION], rankings[RANDOM]
-    detached, attached = (list(map(np.abs, rankings[name])) for name in (DETACHED, ATTACHED))
+    detached, attached = (faithfulness.magnitude(rankings[name]) for name in (DETACHED, ATTACHED))
     pairs = {
         "attention–gradient": (attention, detached),
         "attention–gradient, attached": (attention, attached),
         "attention–random": (attention, random),
     }
-    for removal, signed in left_out.items():
-        scores = list(map(np.abs, signed))
-        pairs[f"attention–leave-one-out, {removal}"] = (attention, scores)
-        pairs[f"gradient–leave-one-out, {removal}"] = (detached, scores)
+    scores = {removal: faithfulness.magnitude(signed) for removal, signed in left_out.items()}
+    for removal, sizes in scores.items():
+        pairs[f"attention–leave-one-out, {removal}"] = (attention, sizes)
+        pairs[f"gradient–leave-one-out, {removal}"] = (detached, sizes)
+    if len(scores) > 1:  # two forms of one measure: how far any agreement with it can go
+        pairs["leave-one-out, deletion–masking"] = tuple(scores.values())
     return {n: with_deviation(faithfulness.kendall(*pair), seed) for n, pair in pairs.items()}
 
 
@@ -183,9 +198,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
     parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS), dest="kind", default=ALL,
+        "--classes", nargs="+", default=[], metavar="CLASS",
+        help="only texts of these classes, and the network decides between them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--only", choices=(AGREEMENT, INTERVENTIONS, LEVELS), dest="kind", default=ALL,
         help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
-        "the attention: shuffled, by an adversary, of another seed",
+        "the attention: shuffled, by an adversary, of another seed; or compare a HAN's sentence "
+        "weights with its word weights",
     )  # fmt: skip
     parser.add_argument(
         "--beside", nargs="+", default=[], metavar="OTHER",
@@ -201,18 +221,29 @@ def command(options: argparse.Namespace) -> int:
     make: Callable[..., dict[str, Any]] = {
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
+        LEVELS: record_levels,
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
-    chosen = {name: choose_run(name, options.texts, options.seed) for name in options.names}
+    chosen = {
+        name: choose_run(name, options.texts, options.seed, options.classes)
+        for name in options.names
+    }
     for name, tested in chosen.items():
         print(f"{name}: {len(tested.documents)} test texts", flush=True)
         record = make(tested, lambda what: print(f"  {what}", flush=True))
         words = f"{_called(name)} --texts {options.texts} --seed {options.seed}"
+        if options.classes:
+            words += f" --classes {' '.join(options.classes)}"
         if options.kind != ALL:
             words += f" --only {options.kind}"
         if options.beside:
             words += f" --beside {' '.join(map(_called, options.beside))}"
         path = study_path(name, options.kind)
+        if areas := record.pop(AREAS, {}):
+            with atomic_path(path.with_suffix(".npz")) as temporary:
+                np.savez_compressed(
+                    temporary, **{n: a.astype(np.float32) for n, a in areas.items()}
+                )
         write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
         print(f"results in {path}")
     return 0

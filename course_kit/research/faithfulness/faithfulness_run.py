@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,18 +30,26 @@ TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
     "leave-one-out",
     "random",
 )
+SIGNED_ATTENTION = "attention × sign of the gradient"  # which is DETACHED, Jain and Wallace's
 TEXTS = 100
+
+
+def unsigned(ranking: str) -> str:
+    """The name of a ranking by absolute values."""
+    return f"|{ranking}|"
 
 
 @dataclass(frozen=True)
 class FaithfulnessRun:
     """A recorded network and the test ``documents`` it is tested on, cut as it reads them;
-    ``weights`` is the digest of the file that it was read from."""
+    ``weights`` is the digest of the file that it was read from. With some ``classes`` the texts are
+    of these alone, and the network decides between them."""
 
     run: Run
     weights: str
     documents: list[Document]
     seed: int
+    classes: tuple[str, ...] = ()
 
     @property
     def model(self) -> DocumentModel:
@@ -52,6 +61,10 @@ class FaithfulnessRun:
         """A digest of the documents, which tells whether two records are of the same texts."""
         words = json.dumps(self.documents, ensure_ascii=False)
         return f"sha256:{hashlib.sha256(words.encode()).hexdigest()}"
+
+    def with_its_classes(self, run: Run) -> Run:
+        """Another run that decides between the same classes from now on."""
+        return only_classes(run, self.classes)
 
     def attention(self) -> dict[str, list[np.ndarray]]:
         """The network's reductions of its attention to words; ``SpecError`` if it has none."""
@@ -72,23 +85,31 @@ class FaithfulnessRun:
             "sample": self.digest,
             "data": record["data"]["content"],
             "weights": self.weights,
+            **({"classes": list(self.classes)} if self.classes else {}),
             **watch.about(),
         }
 
 
-def choose_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
-    """A network with a random sample of its test texts; of one seed, a smaller sample is the
-    beginning of a larger one. ``name`` is a recorded network's, or the folder of a finished run.
+def choose_run(
+    name: str, texts: int = TEXTS, seed: int = 0, classes: Sequence[str] = ()
+) -> FaithfulnessRun:
+    """A network with a random sample of its test texts, or of those of some ``classes``, between
+    which it then decides; of one seed, a smaller sample is the beginning of a larger one. ``name``
+    is a recorded network's, or the folder of a finished run.
 
     ``DataError`` for what is neither, ``StaleRun`` if it was trained on other data than are here,
-    ``SpecError`` for a run without a network, and for fewer than one text or more than the test
-    half has.
+    ``SpecError`` for a run without a network, for a class that it does not know, and for fewer than
+    one text or more than the test half has.
     """
     run = any_run(name)
     if not isinstance(run.system, Network):
         raise SpecError(f"{run.record['id']} is no network, so it has no attention to test")
     records.check_data(run.record, run.record["spec"]["dataset"], Path(name))
+    only_classes(run, classes)
     test_half = run.corpus.splits["test"]
+    if classes:
+        wanted = [run.system.classes.index(name) for name in classes]
+        test_half = test_half.select(np.isin(test_half["label"], wanted).nonzero()[0])
     if not 1 <= texts <= len(test_half):
         raise SpecError(
             f"texts takes a whole number from 1 to {len(test_half)}, the test texts of "
@@ -96,7 +117,22 @@ def choose_run(name: str, texts: int = TEXTS, seed: int = 0) -> FaithfulnessRun:
         )
     rows = test_half.select(np.random.default_rng(seed).permutation(len(test_half))[:texts])
     weights = run.record["weights" if is_run(name) else DIGEST]
-    return FaithfulnessRun(run, weights, DocumentModel(run.system).documents(rows), seed)
+    documents = DocumentModel(run.system).documents(rows)
+    return FaithfulnessRun(run, weights, documents, seed, tuple(classes))
+
+
+def only_classes(run: Run, classes: Sequence[str]) -> Run:
+    """The run, whose network has logits of these classes alone from now on; all without any.
+    ``SpecError`` lists the classes that there are."""
+    if unknown := [name for name in classes if name not in run.system.classes]:
+        known = ", ".join(run.system.classes)
+        raise SpecError(f"classes takes some of {known}; got {', '.join(unknown)}")
+    if classes:
+        kept = [run.system.classes.index(name) for name in classes]
+        run.system.model.register_forward_hook(
+            lambda _, inputs, output: output._replace(logits=output.logits[:, kept])
+        )
+    return run
 
 
 def is_run(name: str) -> bool:

@@ -5,6 +5,8 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "claims": ["claims_table", "estimates"],
+        "debate": ["adversaries_table", "four_tests_table", "levels_table", "shuffles_table"],
         "differences": [
             "CONTRASTS", "ablation_table", "compact_table", "contrasts_table", "difference",
             "extensions_table", "gaps_table", "pairs_table", "papers_table",
@@ -23,12 +25,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "frames": [
             "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "mean_std", "seeds_of",
-            "study_records", "tidy", "to_markdown", "with_film_vectors", "with_other_vectors",
-            "without_film_vectors",
+            "show_table", "study_records", "tidy", "to_markdown", "with_film_vectors",
+            "with_other_vectors", "without_film_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
         "study_figures": [
-            "adversary_figure", "faithfulness_figure", "roar_figure", "sanity_figure",
+            "adversary_figure", "erasure_figure", "faithfulness_figure", "roar_figure",
+            "sanity_figure",
         ],
         "tables": [
             "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "attention_lines_table",

@@ -1,9 +1,10 @@
 """Differences between accuracies, with intervals for the test set and the seeds; two results are
 ranked only if the interval of their difference excludes 0."""
 
-import math
 import statistics
-from collections.abc import Iterable, Mapping
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,13 +17,12 @@ from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Record, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.classification import sampling_error
-from course_lib.metrics.statistics import LEVEL, mcnemar, paired_bootstrap
+from course_lib.metrics.statistics import LEVEL, Estimate, crossed, holm, mcnemar, welch
 from course_lib.runs.predictions import ItemPredictions
 from course_lib.runs.records import kept_accuracy, predictions_of
 from course_lib.runs.settings import ATTENTION_WEIGHTS, in_words
 from course_lib.runs.spec import RunSpec
 
-STANDARD_ERRORS = 2.0  # on either side: an interval of about 95 %
 REPORT = "HAN, 7 × 30"  # the IMDb report does not say which texts its accuracy is of
 # Accuracies in %, by model and dataset, from the papers whose models we train too.
 PAPER_ACCURACIES: dict[str, dict[str, float]] = {
@@ -41,15 +41,15 @@ PAPER_ACCURACIES: dict[str, dict[str, float]] = {
 CONTRASTS, FILM_CONTRASTS = (frames.COMPARISONS[k] for k in ("contrasts", "film_contrasts"))
 EXTENSIONS = frames.COMPARISONS["extensions"]
 GLOVE = ", GloVe's vectors alone"  # ends the name of a network compared with itself on film vectors
-SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
 
 
 class Difference(NamedTuple):
-    """The difference of two shares in [0, 1], and the bounds of its interval of about 95 %.
+    """The difference of two shares in [0, 1], the ends of its 95 % interval, and its ``p``-value.
 
     ``test`` says how they were found: ``"unpaired"``, as if each side had read a test set of its
-    own, or which paired test. ``p`` is that of McNemar's test; None if a side has several seeds.
-    ``one_seed`` if one side has a single seed, so that the deviation over seeds is missing.
+    own, ``"validation"``, the same of validation texts, or which paired test. ``one_seed`` if one
+    side has a single seed, so that the deviation over seeds is missing. ``holm`` is p corrected
+    for the number of tests in its family, if any.
     """
 
     value: float
@@ -57,19 +57,20 @@ class Difference(NamedTuple):
     high: float
     test: str
     one_seed: bool
-    p: float | None = None
+    p: float
+    holm: float | None = None
 
     def __str__(self) -> str:
         """Percentage points, and half of the interval, or both bounds of a paired one."""
-        if self.test == "unpaired":
+        if not self.test.startswith("paired"):
             return f"{100 * self.value:+.1f} ± {100 * (self.high - self.low) / 2:.1f}"
         return f"{100 * self.value:+.1f} [{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
 
     @property
     def reading(self) -> str:
-        """``"better"``, ``"worse"``, or ``"not told apart"`` if the interval contains 0 or
-        McNemar's p-value, where there is one, is at least 0.05."""
-        if self.low <= 0 <= self.high or (self.p is not None and self.p >= LEVEL):
+        """``"better"``, ``"worse"``, or ``"not told apart"`` if p, corrected where the test has a
+        family, is at least 0.05 or the interval contains 0."""
+        if self.low <= 0 <= self.high or max(self.p, self.holm or 0) >= LEVEL:
             return "not told apart"
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
@@ -84,42 +85,59 @@ def difference(ours: Group, other: Group | tuple[float, int], paired: bool = Tru
     """
     value, one_seed = statistics.mean(map(frames.accuracy_of, ours)), _lacks_seeds(ours)
     if isinstance(other, tuple):
-        return _unpaired(value - other[0], _error(ours), sampling_error(*other), one_seed)
+        return _unpaired(value - other[0], [ours], sampling_error(*other) ** 2, one_seed)
     value -= statistics.mean(map(frames.accuracy_of, other))
     one_seed = one_seed or _lacks_seeds(other)
     kept = [predictions_of(record) for record in (*ours, *other)]
     found = [run for run in kept if isinstance(run, ItemPredictions)]
     if not paired or len(found) < len(kept) or len({run.items for run in found}) > 1:
-        return _unpaired(value, _error(ours), _error(other), one_seed)
+        return _unpaired(value, [ours, other], 0.0, one_seed)
     right = np.stack([run.right for run in found])
     first, second = right[: len(ours)], right[len(ours) :]
-    p, test = None, "paired, bootstrap over texts and seeds"
+    estimate = crossed(first, second)
+    p, name = estimate.p, "t over seeds and texts,"
     if len(first) == len(second) == 1:
-        p = mcnemar(first[0], second[0])
-        test = "paired, McNemar p " + (f"= {p:.3f}" if p >= 0.001 else "< 0.001")
-    return Difference(value, *paired_bootstrap(first, second), test, one_seed, p)
+        p, name = mcnemar(first[0], second[0]), "McNemar"
+    test = f"paired, {name} {p_value(p)}"
+    return Difference(value, *estimate.interval, test, one_seed, p)
+
+
+def p_value(p: float) -> str:
+    """In words, from ``p < 0.001`` on."""
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
 def validation_difference(ours: Group, other: Group) -> Difference:
     """The difference of the accuracies of kept epochs, as of samples drawn apart."""
     mine, others = (statistics.mean(map(kept_accuracy, group)) for group in (ours, other))
     texts = other[0]["sizes"]["validation"]
-    errors = (sampling_error(share, texts) for share in (mine, others))
-    return _unpaired(mine - others, *errors, len(ours) == 1)
+    variance = sum(sampling_error(share, texts) ** 2 for share in (mine, others))
+    return _unpaired(mine - others, [], variance, len(ours) == 1)._replace(test="validation")
 
 
-def _unpaired(value: float, error: float, other: float, one_seed: bool) -> Difference:
-    half = STANDARD_ERRORS * math.hypot(error, other)
-    return Difference(value, value - half, value + half, "unpaired", one_seed)
+def corrected(gaps: Mapping[Any, Difference], families: Iterable[Any]) -> dict[Any, Difference]:
+    """The differences with Holm's p-values, each within its family, of which each gap has one."""
+    members = defaultdict(list)
+    for name, family in zip(gaps, families, strict=True):
+        members[family].append(name)
+    found = dict(gaps)
+    for names in members.values():
+        for name, p in zip(names, holm([gaps[name].p for name in names]), strict=True):
+            found[name] = gaps[name]._replace(holm=p)
+    return found
 
 
-def _error(group: Group) -> float:
-    """Standard error of a mean test accuracy over seeds, from the sampling of the test set and from
-    the seeds. For a single seed the second part is unknown and left out."""
-    shares = [frames.accuracy_of(record) for record in group]
-    documents = sampling_error(statistics.mean(shares), group[0]["sizes"]["test"])
-    seeds = statistics.stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
-    return math.hypot(documents, seeds)
+def _unpaired(value: float, groups: Sequence[Group], by_texts: float, one_seed: bool) -> Difference:
+    """A difference whose variance is that of sampling, beside ``by_texts``, and of the groups'
+    seeds."""
+    parts, texts = [], sys.maxsize  # so many that t is normal
+    for group in groups:
+        shares = [frames.accuracy_of(record) for record in group]
+        by_texts += sampling_error(statistics.mean(shares), group[0]["sizes"]["test"]) ** 2
+        if len(shares) > 1:
+            parts.append((statistics.variance(shares) / len(shares), len(shares) - 1))
+    found = Estimate(value, by_texts, texts, *welch(parts))
+    return Difference(value, *found.interval, "unpaired", one_seed, found.p)
 
 
 def _lacks_seeds(group: Group) -> bool:
@@ -249,7 +267,7 @@ def compact_table(records: Records = None) -> str:
             frames.runs_of(frame, frames.PAIRS, spec.dataset),
         )
         gap = _judged(difference(group, simple) if group and simple else None)
-        network = [SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
+        network = [frames.SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
         rows.append([*network, frames.percent(group, kept_accuracy), shown(group), *gap])
     heads = ["network", "dataset", "validation, kept epoch", "test", "− TF-IDF",
              "test of the difference", "it is"]  # fmt: skip
@@ -262,22 +280,34 @@ def extensions_table(records: Records = None) -> str:
     have, with ``difference``'s interval and reading.
 
     Where the changed runs left the test texts unread, the accuracies are those of the validation
-    texts, which chose the epochs.
+    texts, which chose the epochs. Holm's p-value is of the family that ``comparisons.yaml``
+    declares.
     """
-    frame, rows = tidy(records), []
+    frame, rows, gaps = tidy(records), [], {}
     for one in EXTENSIONS:
         sides = [frames.by_seed(frame, RunSpec(**one[side])) for side in ("before", "changed")]
         before, after = _of_the_same_seeds(*sides)
-        share, compare, test = kept_accuracy, validation_difference, "validation"
+        share, compare = kept_accuracy, validation_difference
         if all("test" in record for record in (*before, *after)):
-            share, compare, test = frames.accuracy_of, difference, None
-        gap = compare(after, before) if after else None
+            share, compare = frames.accuracy_of, difference
+        if after:
+            gaps[one["change"]] = compare(after, before)
         cells = [one["network"], one["change"], frames.NAMES[one["changed"]["dataset"]]]
-        cells += [frames.percent(before, share), frames.percent(after, share)]
-        cells += [f"{gap} ({test or gap.test})", gap.reading] if gap else [None, "not run"]
-        rows.append(cells)
-    heads = ["network", "change", "dataset", "before", "after", "difference", "reading"]
-    return to_markdown(heads, rows, "lllrrl")
+        rows.append([*cells, frames.percent(before, share), frames.percent(after, share)])
+    gaps = corrected(gaps, [one["family"] for one in EXTENSIONS if one["change"] in gaps])
+    cells = [_with_holm(gaps.get(one["change"])) for one in EXTENSIONS]
+    rows = [[*row, *cell] for row, cell in zip(rows, cells, strict=True)]
+    heads = ["network", "change", "dataset", "before", "after", "difference", "p", "Holm's p",
+             "reading"]  # fmt: skip
+    return to_markdown(heads, rows, "lllrrlrrl")
+
+
+def _with_holm(gap: Difference | None) -> list[str | None]:
+    """The cells of a difference with both p-values, and its reading by the corrected one."""
+    if gap is None:
+        return [None, None, None, "not run"]
+    kind = gap.test.partition(",")[0]
+    return [f"{gap} ({kind})", f"{gap.p:.3f}", f"{gap.holm:.3f}", gap.reading]
 
 
 def _of_the_same_seeds(first: dict[int, Record], second: dict[int, Record]) -> tuple[Group, Group]:
@@ -297,20 +327,27 @@ def ablation_table(
 
     An ablated run is compared with the run that has its settings, its seed and its data, and
     differs only in the attention; both start from the same other weights and read the same
-    batches. The learned attention is "used" if ``difference`` calls its accuracy better than that
-    of every ablation; else the row names the one from which it is not told apart, or than which it
+    batches. The tests against one kind of ablation are a family, for which Holm's method corrects
+    their p-values. The learned attention is "used" if its accuracy is then better than that of
+    every ablation; else the row names the one from which it is not told apart, or than which it
     is worse. "–" where a run is missing.
     """
     frame = tidy(records)
     tested, trainings = frame[frame.accuracy.notna()], {}
-    specs = [spec for spec in read_grid()[group] if system in (None, spec.system)]
-    for spec in specs:
+    for spec in read_grid()[group]:
         trainings.setdefault(frames.group_of(_with_weights(spec, "learned")), []).append(spec)
-    planned = {spec.overrides[frames.WEIGHTS] for spec in specs}
+    planned = {spec.overrides[frames.WEIGHTS] for specs in trainings.values() for spec in specs}
     names = [weights for weights in ATTENTION_WEIGHTS if weights in planned]
     heads = ["network", "dataset", "learned", *names, *(f"learned − {name}" for name in names),
              "the learned attention is"]  # fmt: skip
-    rows = [_ablation(tested, of_one, names) for of_one in trainings.values()]
+    found = [_ablation(tested, of_one, names) for of_one in trainings.values()]
+    gaps = {(n, name): gap for n, (*_, of) in enumerate(found) for name, gap in of.items() if gap}
+    gaps, rows = corrected(gaps, [name for _, name in gaps]), []
+    for n, (of_system, cells, of) in enumerate(found):
+        if system in (None, of_system):
+            of = {name: gaps.get((n, name)) for name in of}
+            told = [gap and f"{gap} ({gap.test}; Holm's {gap.holm:.3f})" for gap in of.values()]
+            rows.append([*cells, *told, _reading(of)])
     return to_markdown(heads, rows, "llr" + "r" * len(names) + "l")
 
 
@@ -318,8 +355,11 @@ def _with_weights(spec: RunSpec, weights: str) -> RunSpec:
     return replace(spec, overrides=spec.overrides | {frames.WEIGHTS: weights})
 
 
-def _ablation(tested: pd.DataFrame, specs: list[RunSpec], names: list[str]) -> list[Any]:
-    """The row of one training, whose ablations the grid plans as ``specs``."""
+def _ablation(
+    tested: pd.DataFrame, specs: list[RunSpec], names: list[str]
+) -> tuple[str, list[Any], dict[str, Difference | None]]:
+    """The system of one training, whose ablations the grid plans as ``specs``, the cells of its
+    row, and the difference to each ablation."""
     spec = specs[0]
     frame = tested[tested.seed.isin({spec.seed for spec in specs})]
     learned = frames.by_seed(frame, _with_weights(spec, "learned"))
@@ -333,9 +373,8 @@ def _ablation(tested: pd.DataFrame, specs: list[RunSpec], names: list[str]) -> l
     others = [
         in_words(name, value) for name, value in spec.overrides.items() if name != frames.WEIGHTS
     ]
-    network = ", ".join([SYSTEM_NAMES[spec.system], spec.preset, *others])
-    told = [gap and f"{gap} ({gap.test})" for gap in gaps.values()]
-    return [network, frames.title_of(spec.dataset), *accuracies, *told, _reading(gaps)]
+    network = ", ".join([frames.SYSTEM_NAMES[spec.system], spec.preset, *others])
+    return spec.system, [network, frames.title_of(spec.dataset), *accuracies], gaps
 
 
 def _content(record: Record) -> str:

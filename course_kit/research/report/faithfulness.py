@@ -143,7 +143,8 @@ def interventions_table(records: ByName | None = None) -> str:
     heads = ["a shuffle changes", *HALVES, "the adversary's divergence", *HALVES,
              "another seed's divergence", "another seed's τ", "conicity"]  # fmt: skip
     records = study_records("interventions") if records is None else records
-    return _of_networks(records, heads, cells)
+    rows = {n: record for n, record in records.items() if not n.startswith("bilstm")}  # see debate
+    return _of_networks(rows, heads, cells)
 
 
 def trained_table(test: str, records: ByName | None = None) -> str:
@@ -209,6 +210,12 @@ def _replicas(group: str, records: Records, agreements: ByName | None) -> dict[A
         name = run["id"] if run else spec.id
         replica.agreements.extend([agreements[name]] if name in agreements else [])
     return found
+
+
+def variants(dataset: str, name: str) -> list[str]:
+    """The runs of one variant on one dataset in the grid's group ``replica``, one per seed."""
+    specs = read_grid()["replica"]
+    return [spec.id for spec in specs if (spec.dataset, _variant(spec)) == (dataset, name)]
 
 
 def _variant(spec: RunSpec) -> str:

@@ -215,8 +215,8 @@ def pooled_deviation(*groups: Group) -> float:
 
 
 def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> None:
-    """Differences that simulated experiments measure, in points: those that a t-test at 5 % tells
-    from 0 in the second colour, and in the title how many those are and what they measure."""
+    """Differences that simulated experiments measure, in points: those that a t-test at 5 %
+    detects in the second colour, and in the title how many those are and what they measure."""
     from scipy.stats import ttest_ind
 
     random = np.random.default_rng(0)
@@ -225,11 +225,11 @@ def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> N
     told = ttest_ind(first + true, second, axis=1).pvalue < LEVEL
     bins = np.linspace(-4 * deviation, 4 * deviation, 49)
     axis.hist([measured[told], measured[~told]], bins, stacked=True, color=[SECOND, MUTED],
-              label=["told from 0", "not told apart"])  # fmt: skip
+              label=["detected", "not detected"])  # fmt: skip
     axis.axvline(true, color=ACCENT, linestyle=":", label=f"true: {true:g} points")
     axis.set(xlabel="measured difference, points", yticks=[])
     found = measured[told].mean()
-    axis.set_title(f"{seeds} seeds: {told.mean():.0%} told, mean {found:+.1f}")
+    axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected, mean {found:+.1f}")
     axis.legend(fontsize=8, loc="upper left")
 
 

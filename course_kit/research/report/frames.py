@@ -21,6 +21,7 @@ from course_lib.runs import records as run_records
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec, identity_of
+from course_lib.views import plots
 
 Record = dict[str, Any]
 Group = list[Record]
@@ -46,6 +47,7 @@ MODELS: dict[str, Sequence[str]] = {
     name: model for models in COMPARISONS["models"].values() for name, model in models.items()
 }  # a system and its presets, by the name of a row
 SIMPLE = COMPARISONS["models"]["simple"]
+SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
 PAIRS = "TF-IDF of words and word pairs"
 ZHANG = PAPERS["sanet_errors"]["datasets"]
 TREEBANK = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
@@ -268,6 +270,12 @@ def title_of(dataset: str) -> str:
     return NAMES.get(dataset) or CARDS[dataset].title
 
 
+def network_title(name: str) -> str:
+    """A network for people, of the name of one of its runs: ``"HAN on IMDb"``."""
+    system, dataset, *_ = name.split("-")
+    return f"{SYSTEM_NAMES[system]} on {title_of(dataset)}"
+
+
 def vector_size(record: Record) -> str:
     """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string.
 
@@ -295,3 +303,18 @@ def to_markdown(heads: Sequence[str], rows: Iterable[Sequence[Any]], align: str)
     lines = [heads, *(["–" if cell is None else str(cell) for cell in row] for row in rows)]
     head, *body = [f"| {' | '.join(line)} |" for line in lines]
     return "\n".join([head, f"|{'|'.join(rules[: len(heads)])}|", *body])
+
+
+def show_table(text: str, most: int = 12) -> None:
+    """Display markdown in a notebook; of a table with more than ``most`` rows the rest is folded,
+    under the same head."""
+    lines = text.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    head, rows = table[:2], table[2:]
+    if len(rows) > most:
+        start = lines.index(head[0])
+        folded = "\n".join([*head, *rows[most:]])
+        more = f"<details><summary>{len(rows) - most} more rows</summary>\n\n{folded}\n\n</details>"
+        above, below = lines[:start], lines[start + len(table) :]
+        text = "\n".join([*above, *head, *rows[:most], "", more, *below])
+    plots.show_markdown(text)

@@ -67,6 +67,46 @@ def faithfulness_figure(name: str, records: ByName | None = None) -> Figure:
     return plots.means_with_intervals(panels, rows, "AOPC: mean, 95 % interval", title)
 
 
+SIGNS = {  # rankings by what they rest on: as they come, and towards the class that is predicted
+    "unsigned": {
+        "attention": ATTENTION,
+        "α · ∇α": "|α · ∇α|",
+        "gradient": "|gradient × input|",
+        "integrated": "|integrated gradients|",
+        "left out": "|leave-one-out|",
+        "random": RANDOM,
+    },
+    "signed": {
+        "attention": "attention × sign of the gradient",
+        "α · ∇α": "α · ∇α",
+        "gradient": "gradient × input",
+        "integrated": "integrated gradients",
+        "left out": "leave-one-out",
+    },
+}
+
+
+def erasure_figure(records: ByName | None = None) -> Figure:
+    """What deleting words costs (comprehensiveness, AOPC) as small multiples, a panel for each
+    network and a dot for each of its trainings: rankings that know the sign of a word's effect
+    beside the same without it."""
+    records = frames.study_records("faithfulness") if records is None else records
+    panels: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name, record in records.items():
+        found = record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+        panel = panels.setdefault(frames.network_title(name), {sign: {} for sign in SIGNS})
+        for sign, rankings in SIGNS.items():
+            for word, ranking in rankings.items():
+                if ranking in found:
+                    panel[sign].setdefault(word, []).append(found[ranking]["aopc"]["mean"])
+    ends = {
+        title: (0.0, max(x for by in panel.values() for runs in by.values() for x in runs))
+        for title, panel in panels.items()
+    }
+    title = "What deleting words costs, with and without the sign of an effect"
+    return dot_panels(panels, title=title, limits=ends)
+
+
 def roar_figure(on: str, records: ByName | None = None) -> Figure:
     """Test accuracy over the share of words that were removed before each training, a curve for
     each ranking, with 95 % intervals over texts.

@@ -5,10 +5,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from course_kit.research.sanity_checks.synthetic import FAR
 from course_kit.research.sanity_checks.trained_control import Instrument, Seen, TrainedControl
 from course_kit.research.sanity_checks.word_by_word import with_held_query, without_summary
 from course_lib.faithfulness.word_attention import iram_steps
-from course_lib.metrics.attention import diagonality
+from course_lib.metrics.attention import diagonality, gini
 from course_lib.metrics.composition import expected_phrases, phrase_starts, selected_words
 from course_lib.metrics.steps import describe_steps
 from course_lib.models.han import HANOutput
@@ -43,6 +44,28 @@ def beside(seen: Seen) -> float:
     Diagonality counts the weight of a word on itself, which can grow where no neighbour matters.
     """
     return band(seen, 1) - band(seen, 0)
+
+
+def sharpness(seen: Seen) -> float:
+    """Mean ``gini`` of the texts."""
+    return mean(gini(seen.output.attention[:, 0], seen.mask))
+
+
+def at_distances(one: TrainedControl) -> dict[str, float]:
+    """Accuracy of the trained network without its weights at some distances between words: what it
+    needs its band for."""
+    places = torch.arange(one.batch.mask.shape[1])
+    distance = (places.unsqueeze(1) - places).abs()
+    kept = {
+        "no weight on the words beside it": distance != 1,
+        "weight on itself and the words beside it alone": distance <= 1,
+        f"no weight {FAR} positions away": distance != FAR,
+    }
+    weights = one.seen.output.attention
+    return {
+        f"accuracy, {name}": accuracy(one.see(one.model, weights * some.to(weights)))
+        for name, some in kept.items()
+    }
 
 
 def within_pairs(seen: Seen) -> float:
@@ -174,6 +197,11 @@ OF_PAIRS = ACCURACY | {
     "weight on the word itself": partial(band, bandwidth=0),
     "weight on the words beside it": beside,
     **{f"diagonality {width}": partial(band, bandwidth=width) for width in BANDS},
+}
+OF_BANDS = ACCURACY | {
+    "Gini": sharpness,
+    "weight on the words beside it": beside,
+    "diagonality 1": partial(band, bandwidth=1),
 }
 OF_STEPS = ACCURACY | {
     "step 1 on the question": partial(weight_of_step, step=0, which=0),

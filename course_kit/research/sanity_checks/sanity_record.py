@@ -1,7 +1,7 @@
 """All sanity checks: what is trained on which task, and the record of their figures.
 
-``attention-course sanity-checks --seed 0`` writes ``results/sanity_checks/s0.json``; it downloads
-nothing.
+``attention-course sanity-checks --seed 0`` writes ``results/sanity_checks/s0.json``, and with
+``--control "sharp band"`` that control alone, ``sharp-band-s0.json``; it downloads nothing.
 """
 
 import argparse
@@ -9,8 +9,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from tqdm.auto import tqdm
 
 from course_kit.research.recording import Stopwatch, add_options, chosen
 from course_kit.research.sanity_checks import instruments as show
@@ -21,6 +19,7 @@ from course_kit.research.sanity_checks.word_by_word import (
     word_by_word_han,
     word_by_word_iram,
 )
+from course_lib.front_end import progress
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.iram import IRAM, IRAMConfig
@@ -46,6 +45,11 @@ PAIRS = [  # the band must appear for neighbours, and only for them
     for name, config, figures in (
         ("SANet", SANET, show.OF_PAIRS), ("SANet without attention", BASELINE, show.ACCURACY),
     )
+]  # fmt: skip
+BANDS = [  # attention this sharp shows a band if the network needs neighbours, and only then
+    Check("sharp band", task, f"SANet, {task} pairs", partial(SANet, SANET), show.OF_BANDS,
+          show.at_distances, learning_rate=3e-3)
+    for task in ("adjacent", "distant")
 ]  # fmt: skip
 STEPS = [  # the steps must part if no encoder helps
     Check("pointer", "pointer", name, build, show.OF_STEPS, show.without_parts)
@@ -75,7 +79,7 @@ PLANTED = [  # does what a network shows name the word that decides?
         "SANet without attention": partial(SANet, BASELINE),
     }.items()
 ]  # fmt: skip
-CHECKS = {(c.control, c.network): c for c in [*PAIRS, *STEPS, *PHRASES, *PLANTED]}
+CHECKS = {(c.control, c.network): c for c in [*PAIRS, *BANDS, *STEPS, *PHRASES, *PLANTED]}
 
 
 def train_check(control: str, network: str, spec: ControlSpec) -> TrainedControl:
@@ -88,10 +92,12 @@ def train_pointer(network: str, spec: ControlSpec) -> TrainedControl:
     return train_check("pointer", network, spec)
 
 
-def record_checks(spec: ControlSpec) -> dict[str, Any]:
-    """Train every check; the record holds what was run and a line for each figure."""
+def record_checks(spec: ControlSpec, control: str | None = None) -> dict[str, Any]:
+    """Train every check, or those of one control; the record holds what was run and a line for each
+    figure."""
     watch = Stopwatch(spec.threads, choose_device(spec.device))
-    bar = tqdm(CHECKS.values(), desc="sanity checks")
+    chosen = [check for check in CHECKS.values() if control in (None, check.control)]
+    bar = progress(chosen, desc="sanity checks")
     lines = [line for check in bar for line in check.lines(spec)]
     return {
         "spec": asdict(spec),
@@ -104,8 +110,10 @@ def record_checks(spec: ControlSpec) -> dict[str, Any]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The fields of a ``ControlSpec``, and where to write."""
+    """The fields of a ``ControlSpec``, which control, and where to write."""
     add_options(parser, ControlSpec())
+    controls = dict.fromkeys(check.control for check in CHECKS.values())
+    parser.add_argument("--control", choices=controls, help="one of them alone (default: all)")
     parser.add_argument("--output", type=Path, help="default: results/sanity_checks/s<seed>.json")
 
 
@@ -114,9 +122,13 @@ def command(options: argparse.Namespace) -> int:
     spec = chosen(options, ControlSpec)
     usual = asdict(ControlSpec())
     changes = [f"--{name} {v}" for name, v in asdict(spec).items() if v != usual[name]]
+    stem = f"s{spec.seed}"
+    if options.control:
+        changes.insert(0, f'--control "{options.control}"')
+        stem = f"{options.control.replace(' ', '-')}-{stem}"
     record = {"command": " ".join(["attention-course sanity-checks", *changes])}
-    record |= record_checks(spec)
-    write_json(options.output or RECORDS / f"s{spec.seed}.json", record)
+    record |= record_checks(spec, options.control)
+    write_json(options.output or RECORDS / f"{stem}.json", record)
     for line in record["lines"]:
         name = f"{line['control']:18} {line['network']:32} {line['figure']:42}"
         print(f"{name} {line['trained']:.3f}")

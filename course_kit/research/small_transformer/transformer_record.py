@@ -1,12 +1,13 @@
-"""What lesson 09 measures of its small Transformers, and the record of five seeds of each.
+"""What lesson 10 measures of its small Transformers, and the record of five seeds of each.
 
 ``python -m course_kit.research.small_transformer.transformer_record`` trains them and writes
 ``results/encoder/movies2.json``. Trained on the training part, measured on the test half.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
+from dataclasses import asdict
 from functools import partial
 from itertools import product
 from typing import Any
@@ -19,49 +20,68 @@ from sklearn.linear_model import LogisticRegression
 from tqdm.auto import tqdm
 
 from course_kit.research.recording import CPU, Stopwatch
-from course_kit.research.small_transformer.transformer import (
-    Transformer,
-    changed,
-    without_head,
-    without_scores,
-)
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.models.transformer import Transformer
 from course_lib.runs.records import RESULTS, write_json
 from course_lib.runs.run import split_rows
+from course_lib.runs.settings import with_overrides
+from course_lib.runs.systems.network import freeze
 from course_lib.runs.systems.system import Rows
+from course_lib.runs.systems.transformer_system import TransformerSystem
 
 DATASET, SEEDS, RANKED = "movies2", range(5), 200
 RECORD = RESULTS / "encoder" / f"{DATASET}.json"
 VARIANTS = {
     "whole": {},
-    "without positions": {"positions": False},
-    "uniform attention": {"uniform": True},
-    "one head": {"heads": 1},
+    "without positions": {"model.positions": 0},
+    "uniform attention": {"control.attention_weights": "uniform"},
+    "one head": {"model.heads": 1},
 }
 
 
 def train_variant(
     name: str, rows: Rows, classes: Sequence[str], seed: int = 0, preset: str = "lesson"
-) -> Transformer:
+) -> TransformerSystem:
     """One of ``VARIANTS``, trained."""
-    usual = Transformer.presets[preset]
-    settings = replace(usual, model=replace(usual.model, **VARIANTS[name]))
-    system = Transformer(settings, tuple(classes))
+    settings = with_overrides(TransformerSystem.presets[preset], VARIANTS[name])
+    system = TransformerSystem(settings, tuple(classes))
     system.build(rows, seed)
     system.fit(rows, seed, device=CPU)
     return system
 
 
-def hits(system: Transformer, texts: Sequence[Document], labels: Sequence[int]) -> np.ndarray:
+def changed(system: TransformerSystem, change: Callable[[Transformer], None]) -> TransformerSystem:
+    """The same system with a copy of its network, to which ``change`` has been done."""
+    twin = copy(system)
+    twin.model = deepcopy(system.model)
+    change(twin.model)
+    return twin
+
+
+def without_scores(model: Transformer) -> None:
+    """Set queries and keys to zero, in place: all scores are 0, and attention is uniform."""
+    attentions = [block.attention for block in model.blocks]
+    freeze([part for each in attentions for part in (each.query, each.key)], at_zero=True)
+
+
+@torch.no_grad()
+def without_head(model: Transformer, layer: int, head: int) -> None:
+    """Take a head's output away, in place: its columns of W_O become 0. Both count from 0."""
+    output = model.blocks[layer].attention.output.weight
+    size = output.shape[1] // model.config.heads
+    output[:, head * size : (head + 1) * size] = 0
+
+
+def hits(system: TransformerSystem, texts: Sequence[Document], labels: Sequence[int]) -> np.ndarray:
     """Whether each text gets its label, ``(texts,)``, 1.0 or 0.0."""
     answers = faithfulness.ask(DocumentModel(system), [faithfulness.whole(text) for text in texts])
     return (answers.argmax(1) == np.asarray(labels)).astype(float)
 
 
-def plain_mean_hits(system: Transformer, rows: Rows) -> np.ndarray:
+def plain_mean_hits(system: TransformerSystem, rows: Rows) -> np.ndarray:
     """``hits`` on the validation part of the simplest rival: the mean of the same word vectors,
     and a logistic regression."""
     table = system.model.embedding.weight.detach()
@@ -84,7 +104,7 @@ def shuffled(texts: Sequence[Document], seed: int = 0) -> list[Document]:
 
 
 def rankings(
-    system: Transformer, texts: Sequence[Document], seed: int = 0
+    system: TransformerSystem, texts: Sequence[Document], seed: int = 0
 ) -> dict[str, list[np.ndarray]]:
     """Importances of the texts' words by name: the mean weight in the top layer, rollout, gradient
     × input, leave-one-out and random numbers. The third and the fourth have a sign."""
@@ -107,7 +127,7 @@ def tau_with_leave_one_out(ranked: dict[str, list[np.ndarray]]) -> dict[str, np.
 
 
 def without_each_head(
-    system: Transformer, texts: Sequence[Document], labels: Sequence[int]
+    system: TransformerSystem, texts: Sequence[Document], labels: Sequence[int]
 ) -> np.ndarray:
     """Accuracy without each head in turn, ``(layers, heads)``."""
     config = system.settings.model
@@ -119,7 +139,7 @@ def without_each_head(
     return np.reshape(accuracies, (config.layers, config.heads))
 
 
-def measure(system: Transformer, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
+def measure(system: TransformerSystem, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
     """Accuracies on the rows as they are, shuffled, and under changes of the network; of the first
     ``RANKED`` texts, Kendall's τ of each ranking with leave-one-out, and its area (AOPC)."""
     model = DocumentModel(system)
@@ -163,7 +183,7 @@ def main() -> None:
         runs.append({"variant": name, "seed": seed} | measure(system, rows["test"], seed))
     record = {
         "command": "python -m course_kit.research.small_transformer.transformer_record",
-        "settings": asdict(Transformer.presets["lesson"]),
+        "settings": asdict(TransformerSystem.presets["lesson"]),
         "variants": VARIANTS,
         "data": asdict(corpus.provenance),
         "sizes": {split: len(part) for split, part in rows.items()},

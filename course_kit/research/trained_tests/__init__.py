@@ -2,3 +2,9 @@
 
 What erasure and gradients cannot tell apart, a network that is trained for it can: whether other
 attention would do as well, and whether the words that a ranking names are needed."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__, submodules=["protocols", "training_setup", "word_mlp"]
+)

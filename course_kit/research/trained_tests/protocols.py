@@ -28,7 +28,7 @@ ACCURACY = "accuracy"
 GAIN = "minus the MLP's with uniform attention"
 VARIATION, DIVERGENCE = "TVD to the base", "JSD to the base"
 LOSS = "accuracy minus that of random"
-ADVERSARIES = (0.0, 0.001, 0.01, 0.1)  # λ
+ADVERSARIES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.1)  # λ
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)  # of each text's words
 RANKERS = (ATTENTION, f"|{ATTACHED}|", RANDOM)
 

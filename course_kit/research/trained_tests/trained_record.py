@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.metrics import f1_score
 from tqdm.auto import tqdm
 
 from course_kit.research.recording import DIGITS, Stopwatch, mean_of
@@ -53,8 +54,8 @@ def record_test(name: str, on: str, seeds: Sequence[int] = SEEDS) -> Iterator[di
     """Make a test, seed after seed; after each comes the record of the seeds that are done, so that
     an interrupted test keeps them.
 
-    A record holds what was trained, on what, and a mean for each figure of each line. ``SpecError``
-    for no seed, or for the same one twice.
+    A record holds what was trained, on what, a mean for each figure of each line, and the line's F1
+    by seed. ``SpecError`` for no seed, or for the same one twice.
     """
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
         raise SpecError(f"seeds takes different whole numbers from 0, got {list(seeds)}")
@@ -74,8 +75,20 @@ def record_test(name: str, on: str, seeds: Sequence[int] = SEEDS) -> Iterator[di
                     for figure in figures
                 }
                 for line, figures in by_seed[0].items()
-            }
+            },
+            "f1_by_seed": {
+                line: [f1(setup, found[line][protocols.ACCURACY]) for found in by_seed]
+                for line in by_seed[0]
+            },
         }
+
+
+def f1(setup: TrainingSetup, right: np.ndarray) -> float:
+    """The F1 of the second of two classes, which Wiegreffe and Pinter report, of a network that is
+    ``right`` in some test texts."""
+    labels = np.array([text.label for text in setup.texts.test])
+    predicted = np.where(right == 1, labels, 1 - labels)
+    return round(float(f1_score(labels, predicted)), DIGITS)
 
 
 def summary(values: np.ndarray) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import datasets
 import numpy as np
-from tqdm.auto import tqdm
 
 from course_kit.research.recording import Stopwatch, add_options, chosen
 from course_lib.checking import check_choice, check_number, check_whole
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import NotObtained
 from course_lib.files import atomic_path, data_root, file_digest
+from course_lib.front_end import progress
 from course_lib.runs.records import write_json
 from course_lib.runs.run import split_rows
 
@@ -100,7 +100,7 @@ def train_vectors(
 
     lines = folder / "sentences.txt"
     with lines.open("w", encoding="utf-8") as file:
-        for sentence in tqdm(texts, desc="sentences", unit=" sentences"):
+        for sentence in progress(texts, desc="sentences", unit=" sentences"):
             file.write(" ".join(sentence) + "\n")
     kind = FastText if config.method == "fasttext" else Word2Vec
     model = kind(

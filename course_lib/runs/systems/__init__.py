@@ -11,6 +11,7 @@ from course_lib.runs.systems.network import Network
 from course_lib.runs.systems.sanet_system import SANetSystem
 from course_lib.runs.systems.system import Evaluation, System
 from course_lib.runs.systems.tfidf_system import TfidfSystem
+from course_lib.runs.systems.transformer_system import TransformerSystem
 
 __all__ = ["Evaluation", "Network", "System", "TfidfSystem", "known_systems", "register"]
 
@@ -23,6 +24,7 @@ SYSTEMS: dict[str, type] = {
     "iram": IRAMSystem,
     "sanet": SANetSystem,
     "tfidf": TfidfSystem,
+    "transformer": TransformerSystem,
 }
 
 

@@ -22,9 +22,7 @@ there. If Colab shows nothing, run this once in the notebook::
     from google.colab import output; output.enable_custom_widget_manager()
 
 A browser needs ``DecompressionStream``: Chromium 80, Firefox 113, Safari 16.4 or newer. A live view
-leaves in a saved notebook only a reference and one line of text, unless the front end is told to
-save widget state (JupyterLab: Settings → Save Widget State Automatically, off by default), which
-would store all the weights."""
+leaves its static form in a saved notebook, which JupyterLab shows when that is opened anew."""
 
 import lazy_loader
 

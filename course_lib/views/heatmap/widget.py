@@ -1,38 +1,45 @@
 """The two views: what they take, what they hold, and the form in which they show themselves."""
 
 import base64
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import anywidget
 import numpy as np
 import traitlets
+from IPython.display import display
 
+from course_lib.front_end import shown_form
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
 from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
-FORMS = ("live", "static", "png")
-# set by Jupyter Server, VS Code, Colab
-FRONT_ENDS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
 UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
 
 
-def shown_form() -> str:
-    """``"live"``, ``"static"`` or ``"png"``: what ``COURSE_HEATMAP`` says, else live under a
-    Jupyter front end and static elsewhere; ``ValueError`` lists the forms there are."""
-    form = os.environ.get("COURSE_HEATMAP")
-    if not form:
-        return "live" if any(name in os.environ for name in FRONT_ENDS) else "static"
-    if form not in FORMS:
-        raise ValueError(f"COURSE_HEATMAP is {form!r}; it takes one of {', '.join(FORMS)}")
-    return form
+# JupyterLab says in place of a widget, in a box of this class, that its model is gone
+_GONE = "> * > .jp-OutputArea-output.jupyter-widgets"
+_KEPT = f"""<style>.course-kept {{ display: none }}
+.jp-OutputArea:has({_GONE}) .course-kept {{ display: block }}
+.jp-OutputArea:has(.course-kept) {_GONE} {{ display: none }}</style><div class="course-kept">"""
 
 
-class _View(anywidget.AnyWidget):
+class Kept:
+    """A widget that leaves its ``_page()``, what of it needs no kernel, in a saved notebook, where
+    JupyterLab shows that once the widget is gone: when the notebook is opened anew."""
+
+    def _ipython_display_(self) -> None:
+        if shown_form() != "live":
+            raise NotImplementedError  # what _repr_mimebundle_ gives is shown
+        still = self._page().replace("<iframe ", '<iframe loading="lazy" ')
+        display({"text/html": f"{_KEPT}{still}</div>"}, raw=True)
+        live = self._repr_mimebundle_()
+        display(live[0] if isinstance(live, tuple) else live, raw=True)
+
+
+class _View(Kept, anywidget.AnyWidget):
     """What both views share: a description of what to draw, packed numbers, and three forms, of
     which each has its own ``to_png`` and ``to_html``, and a ``name`` for whoever cannot see it.
 
@@ -56,6 +63,9 @@ class _View(anywidget.AnyWidget):
         if self.comm is None:
             super().open()
         return super().model_id
+
+    def _page(self) -> str:
+        return self.to_html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         form = shown_form()

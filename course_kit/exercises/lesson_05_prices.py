@@ -1,0 +1,199 @@
+"""Lesson 05: the price of steps that overlap, what fools it, and a better one."""
+
+import torch
+from torch import Tensor
+
+from course_kit.exercises.cases import Case, masks, normal, plural
+from course_kit.exercises.comparison import largest
+from course_kit.exercises.judge import Checker
+from course_lib.faithfulness.word_attention import iram_steps
+from course_lib.metrics.steps import step_overlap, summary_share
+from course_lib.models.iram import step_penalty, visible
+from course_lib.models.layers import masked_softmax
+
+
+def _attention(n: int, steps: int, mask: Tensor) -> Tensor:
+    """Rows that sum to 1 over what each step can see, with zeros elsewhere."""
+    length = mask.shape[1]
+    (scores,) = normal((n, steps, length), (n, steps, length + steps - 1))
+    return masked_softmax(2 * scores, visible(mask, steps))
+
+
+def _tensor_cases(sizes: tuple[tuple[int, int, int], ...]) -> list[tuple[str, Tensor, Tensor]]:
+    """Says, attention, mask: ordinary ones, padded ones, and steps that all look alike."""
+    cases = []
+    for n, steps, words in sizes:
+        size = f"{plural(n, 'document')}, {plural(steps, 'step')}, {plural(words, 'word')}"
+        full, padded, _ = masks(n, words)
+        cases += [
+            (f"{size}, all real", _attention(n, steps, full), full),
+            (f"{size}, some padded", _attention(n, steps, padded), padded),
+        ]
+    return cases
+
+
+def _penalty_like(
+    attention: Tensor, gamma: float, diagonal: bool = False, factor: float = 1.0
+) -> Tensor:
+    overlap = attention @ attention.transpose(1, 2)
+    total = overlap.sum((1, 2))
+    if not diagonal:
+        total = total - overlap.diagonal(dim1=1, dim2=2).sum(1)
+    return factor * gamma * total / (2 * attention.shape[1])
+
+
+check_step_penalty = Checker(
+    name="step_penalty",
+    about="""``f(attention, gamma)``, ``(n, T, columns)`` → γ/(2T) Σ_{i≠j} [A Aᵀ]_ij of each
+    document, ``(n,)``.""",
+    reference=lambda attention, gamma: gamma * step_penalty(attention),
+    cases=lambda: [
+        Case(f"{size}, γ = {gamma:g}", (attention, gamma))
+        for size, attention, _ in _tensor_cases(((1, 1, 2), (1, 2, 2), (2, 3, 4), (5, 5, 12)))
+        for gamma in (1.0, 0.1)
+    ],
+    returns=("penalty",),
+    shapes="one number for each document, so sum over the steps' two axes, (1, 2)",
+    start="overlap = attention @ attention.transpose(1, 2) holds every pair (i, j), also i = j.",
+    span="one step to five, γ = 1 and 0.1",
+    mistakes=(
+        (lambda a, gamma: _penalty_like(a, gamma, diagonal=True),
+         "the diagonal is in it, i = j: with it even a single step would be charged."),
+        (lambda a, gamma: _penalty_like(a, gamma, factor=0.5),
+         "each pair is counted once; the sum over i ≠ j holds (i, j) and (j, i)."),
+        (lambda a, gamma: _penalty_like(a, gamma, factor=2 / max(1, a.shape[1] - 1)),
+         "you divide by the number of pairs, T (T − 1); the paper's factor is 1/(2T)."),
+        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] ** 2),
+         "/ 2 * T divides by 2 and multiplies by T: / (2 * T)."),
+        (lambda a, gamma: _penalty_like(a, gamma, factor=a.shape[1] / a.shape[2]),
+         "you divide by the columns; T is the number of steps, attention.shape[1]."),
+        (lambda a, gamma: _penalty_like(a, 1.0),
+         "γ is missing."),
+    ),
+)  # fmt: skip
+
+
+def _cost_of_shortcut(words: int, attention: Tensor) -> str:
+    """What is wrong with a shortcut, or nothing."""
+    mask = torch.ones(1, words, dtype=torch.bool)
+    sums = attention.sum(1)
+    if (attention < 0).any() or ((sums - 1).abs() > 1e-5).any():
+        (row,) = largest((sums - 1).abs())
+        return f"each row is a distribution; row {row + 1} sums to {sums[row]:.3g}."
+    if (attention[None] * ~visible(mask, len(attention))).any():
+        return "a step attends to a summary that is not written yet: step 1 sees words alone."
+    price = float(step_penalty(attention[None]))
+    if price > 1e-6:
+        return f"it costs {price:.2f}: two rows have weight in the same column."
+    if attention[1:, :words].any():
+        return "it costs nothing, but a later step still reads words: only step 1 may."
+    return ""
+
+
+def _shortcut(words: int) -> Tensor:
+    """Step 1 at the last word, each later step at the summary before it."""
+    columns = torch.arange(words - 1, words - 1 + STEPS_PRICES)
+    return torch.eye(words + STEPS_PRICES - 1)[columns]
+
+
+check_shortcut = Checker(
+    name="shortcut",
+    about="""``f(words)`` → attention of three steps, ``(3, words + 2)``, for which the penalty is 0
+    although only step 1 reads words.""",
+    reference=_shortcut,
+    cases=lambda: [Case(plural(words, "word"), (words,)) for words in (2, 5, 30)],
+    returns=("attention",),
+    start="the rows are free as long as no two have weight in the same column.",
+    span="two words to 30",
+    shapes="three steps, and a column for each word and for s1 and s2",
+    requirement=_cost_of_shortcut,
+)
+
+
+STEPS_PRICES = 3
+CHEAP, DEAR = 0.05, 0.5  # the most that steps apart may cost, and the least for steps alike
+
+
+def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
+    """Mean cosine of what the summaries are made of, in words."""
+    unit = torch.nn.functional.normalize(iram_steps(attention, mask), dim=2)
+    products = unit @ unit.transpose(1, 2)
+    same = products.diagonal(dim1=1, dim2=2).sum(1)
+    return (products.sum((1, 2)) - same) / (STEPS_PRICES * (STEPS_PRICES - 1))
+
+
+def _documents(words: int) -> Tensor:
+    """Five ways to spend three steps, ``(5, 3, words + 2)``: a word thrice, everything thrice, a
+    word handed on, a word each, a third of the words each."""
+    made = torch.zeros(5, STEPS_PRICES, words + STEPS_PRICES - 1)
+    made[0, :, words // 2] = 1
+    made[1, :, :words] = 1 / words
+    made[2, torch.arange(STEPS_PRICES), torch.tensor([words - 1, words, words + 1])] = 1
+    made[3, torch.arange(STEPS_PRICES), torch.tensor([words - 1, 0, 2])] = 1
+    for step, part in enumerate(torch.arange(words).chunk(STEPS_PRICES)):
+        made[4, step, part] = 1 / len(part)
+    return made
+
+
+def _cases() -> list[Case]:
+    cases = []
+    for words, padding in ((5, 0), (5, 3), (12, 0), (40, 8)):
+        of_words, of_summaries = _documents(words).split([words, STEPS_PRICES - 1], 2)
+        attention = torch.cat(
+            [of_words, torch.zeros(5, STEPS_PRICES, padding), of_summaries], 2
+        ).requires_grad_()  # so that a checker can tell whether a price could be trained with
+        mask = (torch.arange(words + padding) < words).repeat(5, 1)
+        what = f"five documents of {words} words, {padding} positions of padding"
+        cases.append(Case(what, (attention, mask)))
+    return cases
+
+
+def _about_price(attention: Tensor, mask: Tensor, price: Tensor) -> str:
+    """What is wrong with these prices, or nothing."""
+    if not price.requires_grad:
+        return (
+            "the price has no gradient, so no training can lower it: comparisons, argmax and "
+            "detach cut it off."
+        )
+    if not price.isfinite().all():
+        return "a price is no number: weights are often exactly 0, so mind a division and a log."
+    attention, price = attention.detach(), price.detach()
+    dear = _unrolled_cosine(attention, mask) > 0.5
+    wrong = torch.where(dear, price < DEAR, price > CHEAP).nonzero().flatten().tolist()
+    if not wrong:
+        return ""
+    place = wrong[0]
+    cost = f"and cost {price[place]:.2f}"
+    if not dear[place]:
+        return f"in document {place} each step reads words of its own, {cost}: at most {CHEAP}."
+    ask = f"at least {DEAR} is asked"
+    one = attention[place : place + 1], mask[place : place + 1]
+    if step_overlap(*one) > 0.9:
+        return f"in document {place} all steps look at one and the same word, {cost}; {ask}."
+    if summary_share(*one)[0, -1] > 0.9:
+        return (
+            f"in document {place} steps 2 and 3 read nothing but summaries, {cost}; {ask}. Which "
+            "words is each summary made of?"
+        )
+    words = int(one[1].sum())
+    return (
+        f"in document {place} all steps look at all {words} words alike, {cost}; {ask}. "
+        "Small products need not be different rows."
+    )
+
+
+check_step_price = Checker(
+    name="step_price",
+    about="""``f(attention, mask)``, ``(n, 3, words + 2)`` and ``(n, words)`` → a price for each
+    document, ``(n,)``, with a gradient: at most ``CHEAP`` where every step reads words of its own,
+    at least ``DEAR`` where all look at one word, all look at everything alike, or later steps read
+    nothing but summaries.""",
+    reference=_unrolled_cosine,
+    cases=_cases,
+    returns=("price",),
+    start="say for each step which words it has read by then, its summaries counted as the words "
+    "they are made of; then compare these rows.",
+    span="five ways to spend three steps, 5 to 40 words",
+    shapes="one price for each document",
+    requirement=_about_price,
+)  # fmt: skip

@@ -1,0 +1,43 @@
+"""The files of a pre-trained network: from its hub, or three members of an archive."""
+
+import shutil
+import zipfile
+from pathlib import Path
+
+from course_lib.data.catalog import card
+from course_lib.data.readers import naming
+from course_lib.data.sources import obtain, verify
+from course_lib.files import atomic_path, prepared_folder
+
+
+def fetch_network(name: str = "minilm") -> Path:
+    """The folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors`` of a network.
+
+    Nothing else of an archive is read, and no code of it is run. ``DataError`` names the file whose
+    digest is not that of the network's own files; nothing is kept then.
+    """
+    entry, folder = card(name, "network"), prepared_folder(name)
+    if not folder.exists():
+        source, paths = obtain(entry)
+        with atomic_path(folder) as temporary:
+            temporary.mkdir()
+            for number, download in enumerate(entry.sources[0].downloads):
+                member = download.filename.removeprefix(f"{name}.")
+                target = temporary / member
+                if source.member:
+                    _extract(paths[0], source.member + member, target)
+                else:
+                    shutil.copyfile(paths[number], target)
+                remedy = f"It was read from {paths[0]}: delete that file and run again."
+                verify(target, download.digest, remedy)
+    return folder
+
+
+def _extract(path: Path, member: str, target: Path) -> None:
+    with (
+        naming(path),
+        zipfile.ZipFile(path) as archive,
+        archive.open(member) as packed,
+        target.open("wb") as file,
+    ):
+        shutil.copyfileobj(packed, file)

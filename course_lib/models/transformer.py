@@ -1,0 +1,263 @@
+"""Encoder of a Transformer (Vaswani et al. 2017), as BERT arranges it (Devlin et al. 2019).
+
+Token and position vectors → blocks of multi-head attention and a feed-forward layer → mean of the
+real tokens, or the first one → linear classifier. Comments in the code number the equations:
+
+(1) α^h = softmax(q^h k^hᵀ / √d_h)            (3) x ← Norm(x + Dropout(MultiHead(x)))
+(2) MultiHead(x) = [α^1 v^1; …; α^H v^H] W_O   (4) x ← Norm(x + Dropout(W_2 φ(W_1 x)))
+
+Example::
+
+    model = Transformer(TransformerConfig(), vocabulary=10_000, classes=2)
+    output = model(tokens, mask, return_attention=True)  # (batch, length): ids, and True = real
+    output.logits, output.attention
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout, gelu, relu, scaled_dot_product_attention
+
+from course_lib.checking import (
+    check_choice,
+    check_flags,
+    check_positive,
+    check_share,
+    check_whole,
+)
+from course_lib.models.layers import masked_softmax, renormalised, word_embedding
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu}
+
+
+class LowRank(nn.Linear):
+    """W x + b + B A x, a low-rank adapter (Hu et al. 2021, their α/r is 1): A starts at random and
+    B at zero, so that nothing changes at first; W and b are to be frozen."""
+
+    def __init__(self, inputs: int, outputs: int, rank: int) -> None:
+        super().__init__(inputs, outputs)
+        self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
+        self.b = nn.Parameter(torch.zeros(outputs, rank))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(…, inputs)`` → ``(…, outputs)``."""
+        return super().forward(x) + x @ self.a.T @ self.b.T
+
+
+def projection(width: int, rank: int = 0) -> nn.Linear:
+    """W_Q, W_K or W_V, with an adapter if it has a ``rank``; starts as in PyTorch's own layer."""
+    layer = LowRank(width, width, rank) if rank else nn.utils.skip_init(nn.Linear, width, width)
+    nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class MultiHeadAttention(nn.Module):
+    """Each head has queries, keys and values of its own, and W_O mixes what the heads found."""
+
+    def __init__(self, width: int, config: "TransformerConfig") -> None:
+        super().__init__()
+        if width % config.heads:
+            raise ValueError(f"heads is {config.heads}, which does not divide the width {width}")
+        self.heads, self.dropout = config.heads, config.attention_dropout
+        self.output = nn.Linear(width, width)
+        nn.init.zeros_(self.output.bias)
+        self.query = projection(width, config.rank)
+        self.key = projection(width)
+        self.value = projection(width, config.rank)
+
+    def forward(
+        self, x: Tensor, mask: Tensor, attention: Tensor | None, with_weights: bool
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """``x`` ``(batch, length, width)``, ``mask`` ``(batch, length)`` → as ``x``; the weights
+        ``(batch, heads, length, length)`` if they are given or asked for; and the values
+        ``(batch, heads, length, width / heads)``."""
+        parts = (layer(x).unflatten(2, (self.heads, -1)) for layer in (self.query, self.key))
+        q, k = (part.transpose(1, 2) for part in parts)  # (batch, heads, length, width / heads)
+        v = self.value(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
+        rate = self.dropout if self.training else 0.0
+        if attention is None and with_weights:
+            pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
+            attention = masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)  # (1)
+        if attention is not None:
+            mixed = dropout(attention, rate).to(v.dtype) @ v
+        else:  # the same, without storing length² weights
+            open_keys = mask | ~mask.any(1, keepdim=True)  # without any token all, against 0 / 0
+            mixed = scaled_dot_product_attention(q, k, v, open_keys[:, None, None], rate)
+        # positions first, as in PyTorch's layer, whose dropout draws in the order of the memory
+        mixed = self.output(mixed.permute(2, 0, 1, 3).flatten(2))  # (2)
+        return mixed.transpose(0, 1), attention, v
+
+
+class Block(nn.Module):
+    """Attention, then a feed-forward layer; each adds to what it reads and is then normalised."""
+
+    def __init__(self, width: int, config: "TransformerConfig") -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(width, config)
+        self.w_1 = nn.Linear(width, config.feed_forward)
+        self.w_2 = nn.Linear(config.feed_forward, width)
+        self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(2)])
+        self.dropout, self.activation = nn.Dropout(config.dropout), ACTIVATIONS[config.activation]
+
+    def forward(
+        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """As ``MultiHeadAttention``."""
+        mixed, alpha, v = self.attention(x, mask, attention, with_weights)
+        x = self.norms[0](x + self.dropout(mixed))  # (3)
+        change = self.w_2(self.dropout(self.activation(self.w_1(x))))
+        return self.norms[1](x + self.dropout(change)), alpha, v  # (4)
+
+
+class Transformer(nn.Module):
+    """Every token attends to every token, in several heads, block after block."""
+
+    def __init__(
+        self,
+        config: "TransformerConfig",
+        vocabulary: int,
+        classes: int,
+        embedding: Tensor | None = None,
+    ) -> None:
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained vectors."""
+        super().__init__()
+        self.config = config
+        self.embedding = word_embedding(vocabulary, config.width, embedding)
+        width = self.embedding.embedding_dim
+        self.positions = nn.Embedding(config.positions, width) if config.positions else None
+        if self.positions:
+            nn.init.normal_(self.positions.weight, std=0.1)  # small beside the words
+        self.blocks = nn.ModuleList([Block(width, config) for _ in range(config.layers)])
+        self.classifier = nn.Linear(width, classes)
+        self.norm = nn.LayerNorm(width, config.norm_epsilon) if config.normalised_input else None
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None, **asked: bool
+    ) -> "TransformerOutput":
+        """Token ids and mask ``(batch, length)``, True = real; a given ``attention``
+        ``(batch, layers, heads, length, length)`` is ``renormalised``, used and returned.
+
+        ``return_attention`` and ``return_states`` ask for what is otherwise None. A document
+        without tokens gets the logits of a zero vector. ``ValueError`` for one with more tokens
+        than positions, or an attention of another shape.
+        """
+        return self.read(self.embedding(tokens), mask, attention, **asked)
+
+    def read(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        attention: Tensor | None = None,
+        return_attention: bool = False,
+        return_states: bool = False,
+    ) -> "TransformerOutput":
+        """``forward`` from the tokens' vectors ``(batch, length, width)`` on."""
+        given: Sequence[Tensor | None] = [None] * len(self.blocks)
+        if attention is not None:
+            pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
+            sizes = -1, len(self.blocks), self.config.heads, -1, -1
+            given = renormalised(attention, pairs.expand(sizes)).unbind(1)
+        if self.positions:
+            most = self.config.positions
+            if mask[:, most:].any():
+                raise ValueError(f"mask has real tokens behind {most}: cut the documents")
+            place = torch.arange(mask.shape[1], device=mask.device).clamp(max=most - 1)
+            x = x + self.positions(place)
+        if self.norm:
+            x = self.dropout(self.norm(x))
+        states, matrices, values = [x], [], []
+        for block, weights in zip(self.blocks, given, strict=True):
+            x, alpha, v = block(x, mask, weights, return_attention)
+            states, matrices, values = [*states, x], [*matrices, alpha], [*values, v]
+        return TransformerOutput(
+            self.classifier(self.pool(x, mask)),
+            None if matrices[0] is None else torch.stack(matrices, 1),
+            torch.stack(states, 1) if return_states else None,
+            torch.stack(values, 1) if return_states else None,
+        )
+
+    def pool(self, x: Tensor, mask: Tensor) -> Tensor:
+        """States ``(batch, length, width)`` → what is classified, ``(batch, width)``."""
+        real = mask.unsqueeze(2)
+        if self.config.pooling == "first":
+            real = real & (torch.arange(mask.shape[1], device=mask.device) == 0)[:, None]
+        return x.masked_fill(~real, 0).sum(1) / real.sum(1).clamp(min=1)
+
+
+class TransformerOutput(NamedTuple):
+    """``logits`` ``(batch, classes)``; if asked for, ``attention``
+    ``(batch, layers, heads, length, length)``, in which the rows of real tokens sum to 1 and all
+    else is 0, ``states`` ``(batch, layers + 1, length, width)`` before and after each block, and
+    ``values`` ``(batch, layers, heads, length, width / heads)``."""
+
+    logits: Tensor
+    attention: Tensor | None
+    states: Tensor | None
+    values: Tensor | None
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """Sizes of a Transformer; ``ValueError`` for a value that a field cannot take.
+
+    ``width`` is that of its vectors where none are given; there are ``positions`` learned position
+    vectors (0: it does not know the order). ``normalised_input`` puts a norm and dropout before the
+    first block, as BERT does. ``attention_dropout`` acts on the weights, ``dropout`` on the rest.
+    ``pooling`` takes the "mean" of the tokens or the "first". Queries and values have adapters of
+    ``rank`` (0: none).
+    """
+
+    layers: int = 2
+    heads: int = 4
+    feed_forward: int = 200
+    width: int = 32
+    positions: int = 60
+    dropout: float = 0.2
+    attention_dropout: float = 0.2
+    activation: str = "relu"
+    pooling: str = "mean"
+    norm_epsilon: float = 1e-5
+    normalised_input: bool = False
+    rank: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole(self, "layers", "heads", "feed_forward", "width")
+        check_whole(self, "positions", "rank", least=0)
+        check_share(self, "dropout", "attention_dropout")
+        check_positive(self, "norm_epsilon")
+        check_flags(self, "normalised_input")
+        check_choice(self, "activation", tuple(ACTIVATIONS))
+        check_choice(self, "pooling", ("mean", "first"))
+
+
+OF_BERT = (  # its names beside ours
+    ("embeddings.word_embeddings.", "embedding."),
+    ("embeddings.position_embeddings.", "positions."),
+    ("embeddings.LayerNorm.", "norm."),
+    ("encoder.layer.", "blocks."),
+    ("attention.self.", "attention."),
+    ("attention.output.dense.", "attention.output."),
+    ("attention.output.LayerNorm.", "norms.0."),
+    ("intermediate.dense.", "w_1."),
+    ("output.dense.", "w_2."),
+    ("output.LayerNorm.", "norms.1."),
+)
+
+
+def from_bert(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a BERT, by ``transformers``' names for ``BertModel``, as those of a
+    ``Transformer`` without its classifier. All texts here are BERT's first segment, so the vector
+    of that segment is added to each position's."""
+    ours = {}
+    for name, weight in state.items():
+        for theirs, here in OF_BERT:
+            name = name.replace(theirs, here)
+        if not name.startswith(("pooler.", "embeddings.")):
+            ours[name] = weight
+    segment = state["embeddings.token_type_embeddings.weight"][0]
+    return ours | {"positions.weight": ours["positions.weight"] + segment}

@@ -1,0 +1,84 @@
+"""Our encoder with BERT's weights is ``transformers``' own, tiny and random, or the real MiniLM."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import BertConfig, BertModel
+
+from course_lib.files import prepared_folder
+from course_lib.models.transformer import Transformer, TransformerConfig, from_bert
+
+FOLDER = prepared_folder("minilm")  # looked up before a fixture hides it
+TINY = {
+    "vocab_size": 50,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 30,
+}
+
+
+def encoders(sizes, state=None):
+    """``transformers``' encoder of these sizes and ours, with the same weights."""
+    torch.manual_seed(0)
+    settings = BertConfig(**sizes, attn_implementation="eager")
+    theirs = BertModel(settings, add_pooling_layer=False).eval()
+    if state:
+        theirs.load_state_dict(state, strict=False)
+    else:  # theirs start so small that an error in a bias or a norm would not show
+        for weight in theirs.parameters():
+            torch.nn.init.normal_(weight, std=0.3)
+    config = TransformerConfig(
+        layers=settings.num_hidden_layers,
+        heads=settings.num_attention_heads,
+        feed_forward=settings.intermediate_size,
+        width=settings.hidden_size,
+        positions=settings.max_position_embeddings,
+        activation="gelu",
+        norm_epsilon=settings.layer_norm_eps,
+        normalised_input=True,
+    )
+    ours = Transformer(config, settings.vocab_size, 2).eval()
+    missing, unexpected = ours.load_state_dict(from_bert(theirs.state_dict()), strict=False)
+    assert not unexpected and set(missing) == {"classifier.weight", "classifier.bias"}
+    return theirs, ours
+
+
+@torch.inference_mode()
+def assert_equal(theirs, ours, texts, longest):
+    lengths = torch.randint(1, longest + 1, (texts,))
+    lengths[0] = longest
+    mask = torch.arange(longest) < lengths[:, None]
+    tokens = torch.randint(1, theirs.config.vocab_size, mask.shape).masked_fill(~mask, 0)
+    for rows in torch.arange(texts).split(20):
+        one = tokens[rows], mask[rows]
+        known = theirs(one[0], one[1].long(), output_attentions=True, output_hidden_states=True)
+        fused = ours(*one, return_states=True).states  # without storing the weights
+        found = ours(*one, return_attention=True, return_states=True)
+        real, pairs = one[1][:, None, :, None], (one[1][:, :, None] & one[1][:, None])
+        states = torch.stack(known.hidden_states, 1)
+        for ours_states in (found.states * real, fused * real):
+            torch.testing.assert_close(
+                ours_states[:, -1], (states * real)[:, -1], atol=1e-5, rtol=0
+            )
+            # between blocks one of MiniLM's states, near 5, differs by 1.001e-5
+            torch.testing.assert_close(ours_states, states * real, atol=1e-5, rtol=2e-6)
+        alpha = torch.stack(known.attentions, 1) * pairs[:, None, None]
+        torch.testing.assert_close(found.attention, alpha, atol=1e-5, rtol=0)
+
+
+def test_a_tiny_random_bert():
+    assert_equal(*encoders(TINY), 40, 30)
+
+
+def test_minilm():
+    """200 texts of random pieces, padded."""
+    if not FOLDER.exists():
+        pytest.skip("MiniLM is not fetched here")
+    sizes = json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))
+    names = {*TINY, "layer_norm_eps"}
+    state = load_file(FOLDER / "model.safetensors")
+    assert_equal(*encoders({name: sizes[name] for name in names}, state), 200, 32)

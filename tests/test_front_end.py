@@ -1,0 +1,30 @@
+"""A progress bar in a notebook's cell, and elsewhere."""
+
+from types import SimpleNamespace
+
+import IPython
+from tqdm.auto import tqdm
+
+from course_lib.front_end import progress
+
+
+def test_a_bar_in_a_cell_that_is_watched_is_a_line_of_text_that_goes(monkeypatch, capsys):
+    shown = []
+    handle = SimpleNamespace(update=lambda bundle, raw: shown.append(bundle))
+    monkeypatch.setattr(
+        IPython.display, "display",
+        lambda bundle, raw, display_id: shown.append(bundle) or handle,
+    )  # fmt: skip
+    monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(kernel="python3"))
+    monkeypatch.setenv("COURSE_HEATMAP", "live")
+    for leave in (False, True):
+        assert list(progress("ab", "read", leave=leave, mininterval=0)) == ["a", "b"]
+        assert shown[0]["text/plain"].startswith("read:   0%|")
+        assert shown[-1] == {} or (leave and shown[-1]["text/plain"].startswith("read: 100%|"))
+        shown.clear()
+    assert capsys.readouterr() == ("", "")
+    list(progress("ab", disable=True))
+    monkeypatch.setenv("COURSE_HEATMAP", "static")
+    assert type(progress("ab", disable=True)) is tqdm
+    monkeypatch.undo()
+    assert type(progress("ab", disable=True)) is tqdm and shown == []

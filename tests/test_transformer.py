@@ -1,0 +1,194 @@
+"""The Transformer: beside PyTorch's layers, a formula in NumPy, and under the invariants."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from course_lib.metrics import invariants
+from course_lib.models.transformer import LowRank, Transformer, TransformerConfig
+
+MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]]).bool()
+TOKENS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 3, 0, 0], [5, 0, 0, 0, 0]])
+BERT = {"activation": "gelu", "normalised_input": True, "norm_epsilon": 1e-12, "positions": 9}
+VARIANTS = [{}, BERT, {"pooling": "first"}, {"rank": 2}]
+
+
+def made(seed=0, **settings):
+    torch.manual_seed(seed)
+    config = TransformerConfig(**{"width": 16, "feed_forward": 12} | settings)
+    model = Transformer(config, vocabulary=10, classes=2).eval()
+    for layer in model.modules():
+        if isinstance(layer, LowRank):
+            nn.init.normal_(layer.b)  # at zero an adapter changes nothing, and has no gradient
+    return model
+
+
+def pairs_of(mask):
+    return (mask[:, None, :] & mask[:, :, None])[:, None, None]
+
+
+@pytest.mark.parametrize("settings", VARIANTS)
+def test_it_keeps_the_invariants(settings):
+    network = made(**settings)
+    invariants.check_padding(network, TOKENS, MASK, tolerance=1e-5)
+    invariants.check_neighbours(network, TOKENS, MASK, tolerance=1e-5)
+    invariants.check_stateless(network, TOKENS, MASK)
+    invariants.check_permutation(network, TOKENS, MASK, matters=True)
+    network.embedding.requires_grad_(False)  # the row of padding has no gradient
+    network.positions.requires_grad_(False)
+    for block in network.blocks:  # a key's bias adds the same to all scores of a row
+        block.attention.key.bias.requires_grad_(False)
+    invariants.check_gradients(network, TOKENS, MASK)
+
+
+def test_without_positions_it_is_blind_to_order():
+    network = made(positions=0)
+    invariants.check_permutation(network, TOKENS, MASK, matters=False, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("settings", VARIANTS)
+def test_attention_is_a_distribution_and_an_empty_text_has_none(settings):
+    mask = MASK.clone()
+    mask[2] = False
+    network = made(**settings)
+    output = network(TOKENS, mask, return_attention=True)
+    assert output.attention.shape == (3, 2, 4, 5, 5)
+    invariants.check_attention(output.attention, pairs_of(mask))
+    assert output.attention[2].eq(0).all() and torch.equal(
+        output.logits[2], network.classifier.bias
+    )
+    plain = network(TOKENS, mask)
+    assert plain.attention is plain.states is plain.values is None
+    torch.testing.assert_close(plain.logits, output.logits, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_a_block_is_pytorchs_layer_in_training_too(activation):
+    """With the same seed, the same numbers are dropped."""
+    config = TransformerConfig(layers=1, width=16, feed_forward=12, activation=activation)
+    theirs = nn.TransformerEncoderLayer(
+        16, config.heads, config.feed_forward, config.dropout, activation, batch_first=True
+    )
+    ours = Transformer(config, 10, 2).blocks[0]
+    packed = theirs.state_dict()
+    weights = packed["self_attn.in_proj_weight"].chunk(3), packed["self_attn.in_proj_bias"].chunk(3)
+    for part, w, b in zip(("query", "key", "value"), *weights):
+        getattr(ours.attention, part).load_state_dict({"weight": w, "bias": b})
+    same = ("attention.output", "self_attn.out_proj"), ("w_1", "linear1"), ("w_2", "linear2")
+    for here, there in (*same, ("norms.0", "norm1"), ("norms.1", "norm2")):
+        ours.get_submodule(here).load_state_dict(theirs.get_submodule(there).state_dict())
+    x = torch.randn(3, 5, 16)
+    for training in (False, True):
+        theirs.train(training), ours.train(training)
+        torch.manual_seed(4)
+        expected = theirs(x, src_key_padding_mask=~MASK)
+        torch.manual_seed(4)
+        found, _, _ = ours(x, MASK)
+        torch.testing.assert_close(found[MASK], expected[MASK], rtol=1e-5, atol=1e-5)
+
+
+def test_a_seed_makes_the_weights_of_pytorchs_layers():
+    torch.manual_seed(5)
+    nn.Embedding(10, 16)
+    nn.init.normal_(torch.empty(60, 16))
+    nn.init.normal_(torch.empty(60, 16))
+    theirs = nn.TransformerEncoderLayer(16, 4, 12, batch_first=True)
+    torch.manual_seed(5)
+    ours = Transformer(TransformerConfig(width=16, feed_forward=12), 10, 2).blocks[0]
+    attention = ours.attention
+    packed = [part.weight for part in (attention.query, attention.key, attention.value)]
+    assert torch.equal(torch.cat(packed), theirs.self_attn.in_proj_weight)
+    assert torch.equal(attention.output.weight, theirs.self_attn.out_proj.weight)
+    assert torch.equal(ours.w_2.weight, theirs.linear2.weight)
+
+
+def norm(x, layer):
+    deviation = np.sqrt(x.var(-1, keepdims=True) + layer.eps)
+    return layer.weight.numpy() * (x - x.mean(-1, keepdims=True)) / deviation + layer.bias.numpy()
+
+
+def linear(x, layer):
+    return x @ layer.weight.numpy().T + layer.bias.numpy()
+
+
+@torch.no_grad()
+def by_formula(model, tokens):
+    """Logits, attention and states of one text, in NumPy and float64."""
+    x = model.embedding.weight.numpy()[tokens] + model.positions.weight.numpy()[: len(tokens)]
+    x = norm(x, model.norm)
+    states, matrices = [x], []
+    for block in model.blocks:
+        part, size = block.attention, x.shape[1] // model.config.heads
+        q, k, v = (linear(x, layer) for layer in (part.query, part.key, part.value))
+        heads, found = [], []
+        for at in range(model.config.heads):
+            mine = slice(at * size, (at + 1) * size)
+            scores = q[:, mine] @ k[:, mine].T / np.sqrt(size)
+            alpha = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+            heads.append(alpha @ v[:, mine])
+            found.append(alpha)
+        x = norm(x + linear(np.concatenate(heads, 1), part.output), block.norms[0])
+        inner = torch.from_numpy(linear(x, block.w_1))
+        inner = (inner * (1 + torch.erf(inner / 2**0.5)) / 2).numpy()  # GELU
+        x = norm(x + linear(inner, block.w_2), block.norms[1])
+        states.append(x)
+        matrices.append(found)
+    return linear(x.mean(0), model.classifier), np.array(matrices), np.array(states)
+
+
+def test_it_is_the_formula_in_numpy():
+    model = made(**BERT).double()
+    output = model(TOKENS, MASK, return_attention=True, return_states=True)
+    for row, mask in enumerate(MASK):
+        logits, attention, states = by_formula(model, TOKENS[row][mask].numpy())
+        n = len(states[0])
+        assert np.allclose(output.logits[row].detach(), logits, atol=1e-10)
+        # weights are float32 at least, and of doubles doubles
+        assert np.allclose(output.attention[row, :, :, :n, :n].detach(), attention, atol=1e-7)
+        assert np.allclose(output.states[row, :, :n].detach(), states, atol=1e-10)
+        assert output.values.shape == (3, 2, 4, 5, 4)
+
+
+def test_given_attention_is_used_and_returned():
+    network = made()
+    own = network(TOKENS, MASK, return_attention=True)
+    again = network(TOKENS, MASK, own.attention)
+    torch.testing.assert_close(again.logits, own.logits, rtol=1e-5, atol=1e-6)
+    other = network(TOKENS, MASK, torch.rand_like(own.attention))
+    assert torch.allclose(other.attention[0].sum(-1), torch.ones(2, 4, 5))
+    assert not torch.allclose(other.logits[0], own.logits[0], atol=1e-3)
+    with pytest.raises(ValueError, match="does not fit this batch"):
+        network(TOKENS, MASK, own.attention[:, :1])
+
+
+def test_more_tokens_than_positions_are_refused_and_padding_is_not():
+    tokens = torch.ones(1, 62, dtype=torch.long)
+    mask = torch.arange(62)[None] < 60
+    assert made()(tokens, mask).logits.isfinite().all()
+    with pytest.raises(ValueError, match="real tokens behind 60: cut the documents"):
+        made()(tokens, torch.ones_like(mask))
+
+
+def test_an_adapter_starts_as_nothing_and_adds_a_product_of_low_rank():
+    torch.manual_seed(0)
+    layer, x = LowRank(6, 4, rank=2), torch.randn(3, 6)
+    plain = nn.functional.linear(x, layer.weight, layer.bias)
+    assert torch.equal(layer(x), plain)
+    nn.init.normal_(layer.b)
+    change = (layer.b.double() @ layer.a.double()).detach()
+    assert torch.linalg.matrix_rank(change) == 2
+    torch.testing.assert_close(
+        (layer(x) - plain).double(), x.double() @ change.T, rtol=0, atol=1e-5
+    )
+    adapted = made(rank=2).blocks[0].attention
+    assert [isinstance(part, LowRank) for part in (adapted.query, adapted.key, adapted.value)] == [
+        True, False, True,
+    ]  # fmt: skip
+
+
+def test_a_wrong_size_is_one_line():
+    with pytest.raises(ValueError, match="heads is 3, which does not divide the width 16"):
+        made(heads=3)
+    with pytest.raises(ValueError, match="pooling takes"):
+        TransformerConfig(pooling="last")
