@@ -19,6 +19,7 @@ from javascript import OLDEST, Engine
 
 from course_lib.data.catalog import Download
 from course_lib.files import data_root
+from course_lib.runs import records
 
 # no example has a deadline, and drawing one may be slow: a busy machine breaks nothing
 settings.register_profile(
@@ -45,6 +46,14 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr("course_lib.data.custom_data.fetch_punkt", lambda: None)
     return tmp_path / "data"
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """A folder in which ``runs/`` and ``results/`` are empty ones of its own."""
+    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

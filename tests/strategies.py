@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
-from course_lib.data.batches import Batches
 from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.corpus import Provenance, load_corpus
 from course_lib.data.encoding import encode_documents
@@ -93,11 +92,6 @@ def toy_documents(split="train", first=0, last=600):
     """Rows ``first`` to ``last`` of a split of the toy corpus, encoded."""
     rows = load_corpus("toy").splits[split]
     return encode_documents(rows.select(range(first, min(last, len(rows)))), toy_vocabulary())
-
-
-def toy_batches(split="train", first=0, last=600, size=16, seed=None):
-    """The same, in batches."""
-    return Batches(toy_documents(split, first, last), size, seed)
 
 
 ORIGIN = Provenance("made-up", "a list", {}, content="")

@@ -98,12 +98,6 @@ def test_every_document_comes_out_once_padded_to_the_longest_of_its_batch(
         assert seen == sorted(range(len(corpus)), key=lambda i: -lengths[i])
 
 
-@given(CORPORA, SIZES, SEEDS)
-def test_flat_batches_come_in_the_order_of_those_with_sentences(corpus, size, seed):
-    flat, tall = (Batches(encoded(corpus, flat, None, None)[0], size, seed) for flat in (1, 0))
-    assert indices(flat.epoch()) == indices(tall.epoch())
-
-
 def test_cut_of_the_other_kind_is_refused():
     rows = rows_of([([["a", "b"]], 0)])
     for cuts in ({"max_sentences": 1}, {"max_words": 1}):
@@ -181,16 +175,6 @@ def test_typed_texts_are_encoded_like_rows(corpus, flat):
     rows, _ = encoded([(text, 0) for text, _ in corpus], flat, None, None)
     typed = encode_sentences([text for text, _ in corpus], VOCABULARY, flat=flat)
     assert typed.digest() == rows.digest()
-
-
-def test_documents_without_a_word_are_one_masked_cell_and_keep_their_place():
-    batch = documents_of([0, 0]).batch(np.array([1, 0]))
-    assert batch.tokens.tolist() == [[[0]], [[0]]] and not batch.mask.any()
-    assert batch.labels.tolist() == [1, 0]
-    assert documents_of([2, 0, 3]).batch(np.arange(3)).mask.sum((1, 2)).tolist() == [2, 0, 3]
-    for seed in (None, 0):
-        batches = Batches(documents_of([]), 4, seed)
-        assert len(batches) == 0 and list(batches.epoch()) == []
 
 
 def test_slices_are_the_batch_in_order_and_none_is_too_large():

@@ -98,12 +98,9 @@ def test_a_model_of_ones_own_is_diagnosed_by_what_it_shows():
     assert {name for name, says in found.items() if says} == {"word order"}
 
 
-def test_other_batches_do_too():
+def test_other_batches_and_hops_are_diagnosed():
     batch = ragged_batch([[3, 5], [2], [4, 4, 2], []], seed=1)
     assert not any(diagnose(built(HEALTHY), *batch).values())
-
-
-def test_hops_are_diagnosed():
     torch.manual_seed(0)
     model = HAN(HANConfig(embedding=4, hidden=8, attention=10, hops=3), WORDS, 2)
     assert not any(diagnose(model, *probe(WORDS)).values())

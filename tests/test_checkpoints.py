@@ -43,14 +43,6 @@ def interrupted(folder, model=None, config=CONFIG):
         fit(model or new_model(), data(), config, folder=folder, after_epoch=interrupt)
 
 
-def test_checkpoints_change_nothing(tmp_path):
-    models = [new_model(), new_model()]
-    histories = [fit(model, data(), CONFIG, folder=folder)
-                 for model, folder in zip(models, (None, tmp_path / "run"))]  # fmt: skip
-    assert same_weights(models[0].state_dict(), models[1].state_dict())
-    assert without_seconds(histories[0]) == without_seconds(histories[1])
-
-
 def test_a_checkpoint_is_saved_after_so_many_seconds_and_after_each_epoch(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr(Checkpoints, "save", lambda self: saved.append(self.history.step))

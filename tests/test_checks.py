@@ -286,9 +286,7 @@ def test_cases_say_in_words_what_is_in_them():
     (real, some, empty), (*_, last) = (case.inputs for case in made)
     assert real.all() and some.sum() == 3 and not empty.any()  # a single row is half real
     assert last.any(1).tolist() == [True, True, False] and made[1].inputs[1].sum(1)[-1] == 1
-
-
-def test_ordinary_cases_of_all_sizes_come_before_special_ones():
+    # ordinary cases of all sizes come before special ones
     made = cases("{}", ((1,), (2,)), lambda n: {"a": (n,), "b": (n,)}, ordinary=1)()
     assert [case.description for case in made] == ["1, a", "2, a", "1, b", "2, b"]
 
@@ -419,12 +417,19 @@ def test_the_drawing_begins_with_the_inputs_under_the_learners_names():
     assert np.allclose(scores.images[0].get_array(), result.case.inputs[0])
 
 
-def test_a_module_and_a_function_of_any_arguments_get_the_references_names():
+def test_a_module_is_a_function_too_and_one_of_any_arguments_gets_the_references_names():
     class Answer(nn.Module):
-        def forward(self, points, real):
-            return softmax_without_mask(points, real)
+        def __init__(self, softmax):
+            super().__init__()
+            self.softmax = softmax
 
-    assert list(judge(check_masked_softmax, Answer()).result.given) == ["points", "real"]
+        def forward(self, points, real):
+            return self.softmax(points, real)
+
+    assert judge(check_masked_softmax, Answer(masked_softmax)).state == "passed"
+    assert "not its result (got Tensor)" in judge(check_masked_softmax, torch.ones(2)).sentence
+    wrong = judge(check_masked_softmax, Answer(softmax_without_mask)).result
+    assert list(wrong.given) == ["points", "real"]
     result = judge(check_masked_softmax, lambda *given: softmax_without_mask(*given)).result
     assert list(result.given) == ["scores", "mask"]
 
@@ -489,16 +494,14 @@ def test_lists_stand_one_below_the_other_with_their_weights():
     assert caught.value._render_traceback_()[-2:] == [yours, expected]
 
 
-def test_a_list_of_tensors_is_a_wrong_answer_and_no_accident():
-    verdict = judge(check_phrases, lambda words, selected: [torch.ones(2)])
-    assert verdict.state == "wrong"
-    assert "at place 0: tensor([1., 1.]) instead of 'good'" in verdict.sentence
-
-
-@pytest.mark.parametrize("unreadable", [torch.ones(2).to_sparse(), torch.ones(2, device="meta")])
-def test_a_list_of_what_cannot_be_read_is_a_wrong_answer_and_no_accident(unreadable):
-    verdict = judge(check_phrases, lambda words, selected: [unreadable])
-    assert verdict.state == "wrong" and "instead of 'good'" in verdict.sentence
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [(torch.ones(2), "at place 0: tensor([1., 1.]) "), (torch.ones(2).to_sparse(), ""),
+     (torch.ones(2, device="meta"), "")],
+)  # fmt: skip
+def test_a_list_of_tensors_readable_or_not_is_a_wrong_answer_and_no_accident(part, says):
+    verdict = judge(check_phrases, lambda words, selected: [part])
+    assert verdict.state == "wrong" and f"{says}instead of 'good'" in verdict.sentence
 
 
 def test_a_large_answer_is_drawn_around_its_first_difference():
@@ -523,12 +526,3 @@ def test_an_exception_is_told_with_the_learners_own_line():
 
     said = judge(check_masked_softmax, stumbling).sentence
     assert said.startswith("your code raised RuntimeError in your line `return torch.nn")
-
-
-def test_a_module_is_a_function_too():
-    class Softmax(nn.Module):
-        def forward(self, scores, mask):
-            return masked_softmax(scores, mask)
-
-    assert judge(check_masked_softmax, Softmax()).state == "passed"
-    assert "not its result (got Tensor)" in judge(check_masked_softmax, torch.ones(2)).sentence

@@ -45,6 +45,8 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
         ("run --system nope", {}, "no system 'nope'; there are: "),
         ("run --preset small --dataset toy --device cuda:99", {}, "device 'cuda:99' "),
         ("run --set model.hidden=" + 100_000 * "[", {}, "model.hidden takes a whole number"),
+        ("run --set model.hidden", {}, "model.hidden takes a whole number from 1, got None"),
+        ("run --set hidden=8", {}, "no setting 'hidden'; do you mean model.hidden?"),
         ("students nowhere.ipynb", {}, "nowhere.ipynb: No such file or directory"),
         ("notebooks nowhere.ipynb", {}, "nowhere.ipynb: no such notebook"),
         ("course", {"COURSE_PROFILE": "quick"}, "COURSE_PROFILE is 'quick'; it takes one of"),

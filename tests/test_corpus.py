@@ -7,13 +7,11 @@ import random
 import shutil
 from collections import Counter
 
-import numpy as np
 import pytest
 from archives import carriers, saved, tar_of
 from strategies import ORIGIN, files_below, made_up_card
 
 from course_lib.data import catalog, corpus
-from course_lib.data.batches import Batches
 from course_lib.data.catalog import CARDS, Source
 from course_lib.data.corpus import (
     content_digest,
@@ -22,9 +20,7 @@ from course_lib.data.corpus import (
     prepare,
     prepared_content,
 )
-from course_lib.data.encoding import encode_documents
 from course_lib.data.readers import Row
-from course_lib.data.vocabulary import UNKNOWN, Vocabulary
 from course_lib.files import DataError
 
 
@@ -77,21 +73,6 @@ def test_the_order_depends_on_the_rows_alone(prepared_from, monkeypatch, part, w
     number = splits["train"][0]["text"].split()[1]
     assert splits["train"][0]["tokens"] == ["Review", number[:-1], ".", "Good", "."]
     assert splits["train"][0]["sentence_lengths"] == [3, 2]
-
-
-def test_empty_and_enormous_reviews_survive_to_the_batch(prepared_from):
-    texts = ["", "x" * 100_000, " ".join(["word"] * 100_000), "A word."]
-    split = prepared_from([Row("train", text, n % 2) for n, text in enumerate(texts)])["train"]
-    assert Counter(map(len, split["tokens"])) == {0: 1, 1: 1, 100_000: 1, 3: 1}
-    vocabulary = Vocabulary.build(split, 3)
-    whole = encode_documents(split, vocabulary).batch(np.arange(4))
-    assert vocabulary.words == ("word",) and whole.tokens.shape == (4, 1, 100_000)
-    real = {text[:7]: whole.tokens[i][whole.mask[i]].tolist()
-            for i, text in enumerate(split["text"])}  # fmt: skip
-    assert real == {"": [], "x" * 7: [UNKNOWN], "word wo": [2] * 100_000,
-                    "A word.": [UNKNOWN, 2, UNKNOWN]}  # fmt: skip
-    for batch in Batches(encode_documents(split, vocabulary, 5, 7), 1, seed=0).epoch():
-        assert batch.tokens.numel() <= 7
 
 
 @pytest.mark.parametrize(

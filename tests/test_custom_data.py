@@ -239,12 +239,6 @@ def test_a_table_is_read_row_by_row(tmp_path, monkeypatch):
         custom_texts(path, UNICODE)
 
 
-@pytest.fixture
-def places(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
-
-
 def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path, places):
     """Markup is text, wherever it is shown, and typed texts are split as the file was."""
     rows = [(f"<script>alert({n})</script> & <b>{text}</b>", label)

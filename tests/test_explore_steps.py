@@ -25,24 +25,16 @@ def one(place):
     return {place: 1.0}
 
 
-def test_means_over_readings():
-    apart = reading("a b c", one(0), one(1), one(2))
-    spread = {place: 1 / 3 for place in range(3)}
-    alike = reading("a b c", spread, spread, spread)
-    found = steps.describe_readings([apart, alike])
-    assert found.words == pytest.approx([2, 2, 2])
-    assert found.cosines == pytest.approx(np.array([[1, 0.5, 0.5], [0.5, 1, 0.5], [0.5, 0.5, 1]]))
-    assert found.passing == 0
+def test_a_step_passes_on_from_half_of_its_attention_on():
     handed_on = reading("a b c", one(0), {"s1": 0.5, 1: 0.5}, {"s1": 0.2, "s2": 0.3, 2: 0.5})
     almost = reading("a b c", one(0), {"s1": 1.0}, {"s1": 0.2, "s2": 0.29, 2: 0.51})
     assert steps.passes_on(handed_on) and not steps.passes_on(almost)
-    assert steps.describe_readings([handed_on, almost]).passing == 0.5
 
 
 def test_a_reading_without_steps_is_refused():
     other = Reading((), (), ("bad", "good"), np.array([0.5, 0.5]))
     with pytest.raises(ValueError, match="this reading has no steps, only"):
-        steps.describe_readings([other])
+        steps.passes_on(other)
 
 
 def test_pass_through_needs_one_mood_no_negator_and_a_word_that_is_handed_on():

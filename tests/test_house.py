@@ -85,7 +85,7 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (13_840, 12_000),
+    "course_lib": (13_813, 12_000),
     "course_lib/models": (1_860, 1_500),
     "course_lib/training": (700, 550),
     "course_lib/metrics": (1_020, 900),
@@ -97,7 +97,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/publishing": (1_455, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (21_950, 16_000),
+    "tests": (21_606, 16_000),
 }
 LONGEST = 450
 

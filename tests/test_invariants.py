@@ -148,23 +148,6 @@ def fails(check, *arguments, says):
         check(*arguments)
 
 
-@pytest.mark.parametrize("check", [check_padding, check_neighbours, check_stateless])
-def test_healthy_models_pass(check):
-    for model in (Reader(), bag_of_words()):
-        check(model, TOKENS, MASK)
-        check(lambda tokens, mask, model=model: model.eval()(tokens, mask), TOKENS, MASK)
-    check(tiny_han(), *HIERARCHY)
-
-
-@settings(max_examples=40)
-@given(lengths=row_lengths(longest=6), seed=seeds)
-def test_a_masked_softmax_is_attention(lengths, seed):
-    torch.manual_seed(seed)
-    mask = prefix_mask(lengths)
-    scores = 5 * torch.randn(len(lengths), 2, mask.shape[1])
-    check_attention(masked_softmax(scores, mask.unsqueeze(1)), mask.unsqueeze(1))
-
-
 CHANGES = st.sampled_from([1e-3, -1e-3, 1.0, torch.nan, torch.inf])
 
 

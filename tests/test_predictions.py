@@ -78,12 +78,10 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def kept(finished, tmp_path, monkeypatch):
+def kept(finished, places):
     """The predictions of a finished run in ``runs/``; ``results/`` is empty."""
-    shutil.copytree(finished[0], tmp_path / "runs")
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
-    return tmp_path / "runs" / SPEC.id / "predictions.npz"
+    shutil.copytree(finished[0], records.RUNS)
+    return records.RUNS / SPEC.id / "predictions.npz"
 
 
 def test_a_run_keeps_its_test_predictions_and_publishes_them_with_its_record(finished, kept):

@@ -1,6 +1,5 @@
 """Every reader: the rows of small archives that we write, what is damaged, and the real files."""
 
-import csv
 import hashlib
 import json
 import random
@@ -8,13 +7,13 @@ import tarfile
 from collections import Counter
 
 import pytest
-from archives import carriers, csv_of, tar_of, zip_of
+from archives import carriers, tar_of, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import readers
 from course_lib.data.catalog import CARDS
-from course_lib.data.readers import READERS, ZHANG_SETS, Row, clean, read_sst, read_tree, unescape
+from course_lib.data.readers import READERS, ZHANG_SETS, clean, read_sst, read_tree, unescape
 from course_lib.files import DataError
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
@@ -111,6 +110,8 @@ CASES = [
         ("yelp_polarity", b'"2","last line without an end"', "last line without an end"),
         ("yelp_polarity", b'"2","carriage return"\r\n', "carriage return"),
         *(("amazon_full", f'"2","{empty}",""\n'.encode(), "") for empty in ("", "\\n", "<br />"))]),
+    ("amazon_polarity", [zhang("amazon_polarity", b'"1","a","b"\n"2","c","d"\n', b'"2","e","f"\n')],
+     [("test", "e f", 1), ("train", "a b", 0), ("train", "c d", 1)]),
     ("huffpost", [news(("POLITICS", "Vote", "Soon."), ("SPORTS", "", "No head."),
                        ("TECH", "None", " "), ("TECH", "A9", " b  c"), ("SPORTS", "A9 b", "c"),
                        *((topic, "To", f"be {n}") for n, (topic, _) in enumerate(TOPICS)))],
@@ -124,6 +125,9 @@ CASES = [
     ("sst5_all", [treebank(GOOD)],
      [("train", "It", 2), ("train", "is", 2), ("train", "very", 3), ("train", "good", 3),
       ("train", "very good", 4), ("train", "is very good", 4), ("train", "It is very good", 3)]),
+    ("sst5_all", [treebank("(1 (4 (0 So) (3 very)) (2 dull))")],
+     [("train", "So", 0), ("train", "very", 3), ("train", "So very", 4), ("train", "dull", 2),
+      ("train", "So very dull", 1)]),
     ("sst2_sentences", [treebank(*(f"({n} (3 the) (1 {w}))" for n, w in enumerate("abcde")))],
      [("train", "the a", 0), ("train", "the b", 0), ("train", "the d", 1), ("train", "the e", 1)]),
     ("movies5", [movies("1\t2.5\tA fine  film.", "2\t-1\tA fine film. ", "3\t1\tAnother.")],
@@ -151,63 +155,6 @@ def test_links_in_an_archive_are_never_followed(tmp_path):
             entry.type, entry.linkname = kind, str(tmp_path / "secret")
             archive.addfile(entry)
     assert list(READERS["acl_imdb"](tmp_path / "tree.tar.gz")) == []
-
-
-REVIEWS = st.lists(st.tuples(st.sampled_from(["a", "b", "c c", ""]), st.integers(0, 1)), max_size=8)
-
-
-@given(train=REVIEWS, test=REVIEWS, order=st.randoms(use_true_random=False))
-def test_halves_of_imdb_are_multisets_whatever_stands_twice(read, train, test, order):
-    both = [(text, ("negative", "positive")[label]) for text, label in train + test]
-    order.shuffle(both)
-    rows = read("imdb_carriers", *carriers([(*row, "imdb") for row in train], both))
-    expected = [Row("train", *row) for row in train] + [Row("test", *row) for row in test]
-    assert Counter(rows) == Counter(expected)
-
-
-FIELDS = st.text(st.characters(codec="utf-8", exclude_characters='\\<\0"'), max_size=20)
-
-
-@given(name=st.sampled_from(list(ZHANG_SETS)), data=st.data())
-def test_rows_of_zhang_come_out_as_they_were_written(read, name, data):
-    layout = ZHANG_SETS[name]
-    row = st.tuples(st.integers(1, layout.classes), *[FIELDS] * layout.columns)
-    written = {split: data.draw(st.lists(row, max_size=4)) for split in ("train", "test")}
-    files = {split: csv_of(*rows, quoting=csv.QUOTE_ALL, lineterminator="\n")
-             for split, rows in written.items()}  # fmt: skip
-    assert Counter(read(name, zhang(name, **files))) == Counter(
-        Row(split, " ".join(" ".join(fields).split()), number - 1)
-        for split, rows in written.items()
-        for number, *fields in rows
-    )
-
-
-LEAF = st.text(st.characters(codec="utf-8", exclude_characters="()\\ ", exclude_categories=["Cc"]))
-LABEL = st.integers(0, 4)
-TREES = st.recursive(
-    st.tuples(LABEL, LEAF.filter(lambda word: word and word not in ("-LRB-", "-RRB-"))),
-    lambda trees: st.tuples(LABEL, trees, trees),
-    max_leaves=12,
-)
-
-
-def written(tree):
-    label, *parts = tree
-    return f"({label} {parts[0] if isinstance(parts[0], str) else ' '.join(map(written, parts))})"
-
-
-def phrases(tree):
-    """All nodes by recursion: the last one is the whole tree."""
-    label, *parts = tree
-    if isinstance(parts[0], str):
-        return [(label, parts)]
-    left, right = map(phrases, parts)
-    return [*left, *right, (label, left[-1][1] + right[-1][1])]
-
-
-@given(TREES)
-def test_every_node_of_a_tree_has_its_label_and_its_words(tree):
-    assert read_tree(written(tree)) == phrases(tree)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.iram import FullIRAM, IRAMConfig
-from course_lib.models.layers import masked_softmax, positions
 from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
 
 CLOSE = 1e-5
@@ -39,18 +38,6 @@ def spread_out(module, seed=0):
     for parameter in module.parameters():
         nn.init.normal_(parameter, 0.0, 0.5)
     return module.eval()
-
-
-@given(st.lists(st.floats(-60, 60, width=32), max_size=8))
-def test_softmax(engine, scores):
-    padded = torch.tensor([*scores, 0.0])
-    expected = masked_softmax(padded, torch.arange(len(padded)) < len(scores))
-    near(engine("layers", "softmax", padded[:-1]), expected[:-1])
-
-
-def test_positions(engine):
-    for place in (0, 1, 57, 399):
-        near(engine("layers", "position", place, 7), positions(400, 7)[place])
 
 
 class Both:

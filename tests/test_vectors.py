@@ -6,7 +6,6 @@ import hashlib
 import pickle
 import re
 import struct
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -248,27 +247,6 @@ def test_a_damaged_folder_is_named(tiny, cache, damage):
     damage(folder)
     with pytest.raises(DataError, match=f"{re.escape(str(folder))}.*Delete it"):
         load_vectors(tiny.name)
-
-
-def test_canonical_sizes_come_out_of_one_archive_that_is_fetched_once(
-    tmp_path, monkeypatch, no_network
-):
-    sizes = (50, 100, 200, 300)
-    texts = {f"glove.6B.{n}d.txt": b"the" + b" 0.5" * n + b"\n" for n in sizes}
-    archive = tmp_path / "mirror" / "glove.6B.zip"
-    digest = saved(archive, zip_of(texts)).digest
-    for name in (f"glove.6B.{n}d" for n in sizes[1:]):
-        entry, (source,) = catalog.CARDS[name], catalog.CARDS[name].sources
-        (item,) = source.downloads
-        assert entry.on_demand and item == catalog.CARDS["glove.6B.50d"].sources[1].downloads[0]
-        source = replace(source, downloads=(replace(item, digest=digest),))
-        monkeypatch.setitem(catalog.CARDS, name, replace(entry, sources=(source,)))
-    monkeypatch.setenv("COURSE_DATA_MIRROR", str(tmp_path / "mirror"))
-    for n in sizes[1:]:
-        (about,) = load_vectors(f"glove.6B.{n}d").provenance
-        text = hashlib.sha256(texts[f"glove.6B.{n}d.txt"]).hexdigest()
-        assert about == {"name": f"glove.6B.{n}d", "sha256": text, "words": 1, "width": n}
-        archive.unlink(missing_ok=True)
 
 
 def test_what_is_not_on_this_machine_is_asked_for_by_file_and_folder(monkeypatch):

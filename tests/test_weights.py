@@ -63,13 +63,6 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def places(tmp_path, monkeypatch):
-    """``runs/`` and ``results/`` that are empty."""
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
-
-
-@pytest.fixture
 def folder(finished, places):
     """That run in ``runs/``."""
     shutil.copytree(finished, records.RUNS)

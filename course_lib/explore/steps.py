@@ -1,5 +1,5 @@
-"""What IRAM's steps do in sentences: how much each reads, how alike they are, and the paper's three
-behaviours (Fig. 6) as criteria that any network can be asked about."""
+"""What IRAM's steps do in sentences: the paper's three behaviours (Fig. 6) as criteria that any
+network can be asked about."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,16 +21,6 @@ Moods = Mapping[str, int]  # +1 or −1 by word, in small letters
 Criterion = Callable[[Reading, Moods], bool | None]
 
 
-class StepMeans(NamedTuple):
-    """Means over readings: the effective number of places that each step reads, ``words``
-    ``(steps,)``, the ``cosines`` of every two steps ``(steps, steps)``, and the share of readings
-    all of whose later steps are ``passing`` on, at least ``HALF``."""
-
-    words: np.ndarray
-    cosines: np.ndarray
-    passing: float
-
-
 class Rate(NamedTuple):
     """Of ``asked`` sentences with a structure, ``met`` show the behaviour."""
 
@@ -41,18 +31,6 @@ class Rate(NamedTuple):
     def share(self) -> float:
         """In [0, 1]; 0 if no sentence has the structure."""
         return self.met / max(1, self.asked)
-
-
-def describe_readings(readings: Sequence[Reading]) -> StepMeans:
-    """``StepMeans`` of readings of an IRAM; ``ValueError`` for other readings."""
-    attention = [_steps(reading) for reading in readings]
-    words = [_effective(weights) for weights in attention]
-    cosines = []
-    for weights in attention:
-        unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
-        cosines.append(unit @ unit.T)
-    passing = [passes_on(reading) for reading in readings]
-    return StepMeans(np.mean(words, axis=0), np.mean(cosines, axis=0), float(np.mean(passing)))
 
 
 def passes_on(reading: Reading) -> bool:
@@ -155,11 +133,6 @@ def _steps(reading: Reading) -> np.ndarray:
             "text that holds a word"
         )
     return reading.attention["steps"].weights
-
-
-def _effective(weights: np.ndarray) -> np.ndarray:
-    """exp of the entropy of each row."""
-    return np.exp(-(weights * np.log(np.maximum(weights, 1e-12))).sum(1))
 
 
 def _heaviest(reading: Reading) -> list[int]:
