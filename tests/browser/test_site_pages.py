@@ -38,7 +38,11 @@ def open_page(browser, site_folder):
 
     def open_one(name, width=1280, scheme="light"):
         size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, color_scheme=scheme, offline=True)
+        # without motion: buttons fade into the dark colours, and axe would measure one on its way
+        context = browser.new_context(
+            viewport=size, color_scheme=scheme, offline=True, reduced_motion="reduce"
+        )
+        context.set_default_timeout(120_000)  # a page has many pictures, and a machine other work
         watched = Watched(context.new_page())
         contexts.append((context, watched))
         watched.page.goto((site_folder / f"{name}.html").as_uri())
