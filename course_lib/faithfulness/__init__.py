@@ -17,6 +17,14 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "document_model": ["DocumentModel"],
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
+        "heads": [
+            "changed_heads",
+            "head_shares",
+            "patched",
+            "uniform",
+            "weighted_norms",
+            "without_heads",
+        ],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
         "objectives": ["adversary_loss"],
         "rankers": [

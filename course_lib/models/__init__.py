@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "renormalised",
         ],
         "sanet": ["Block", "SANet", "SANetConfig", "SelfAttention", "pooled_word_attention"],
+        "bert": ["Bert", "BertConfig"],
         "transformer": ["Transformer", "TransformerConfig"],
     },
 )

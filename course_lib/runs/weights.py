@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_lib.data.batches import Batches, Documents
-from course_lib.data.catalog import card, names_of
+from course_lib.data.catalog import card
 from course_lib.data.config import OF_VECTORS
 from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
@@ -46,7 +46,8 @@ EMBEDDING = "embedding.weight"
 NEEDS = (
     "a recorded network is made again from its settings, so it needs word vectors of the catalog "
     f"(text.vectors), their words as its vocabulary (text.vocabulary_from={OF_VECTORS!r}), and "
-    "vectors that are not trained (model.frozen=true or training.embedding_rate=0)"
+    "vectors that are not trained (model.frozen=true or training.embedding_rate=0); or a "
+    "pre-trained network of the catalog that is frozen but for its adapters and classifier"
 )
 
 
@@ -155,11 +156,11 @@ def _untrained(record: dict[str, Any], where: Path) -> Network:
 
 def check_recordable(spec: RunSpec) -> None:
     """Raise ``SpecError`` unless settings alone give the vocabulary and the word vectors."""
-    text = spec.settings().text
-    if not issubclass(known_systems()[spec.system], Network):
+    settings, system = spec.settings(), known_systems()[spec.system]
+    if not issubclass(system, Network):
         raise SpecError(f"{spec.id}: {spec.system} is no network, so it has no weights to record")
-    known = set(text.vectors.split("+")) <= set(names_of("vectors"))
-    if not known or text.vocabulary_from != OF_VECTORS:
+    if not system.remade(settings):
+        text = settings.text
         raise SpecError(
             f"{spec.id}: text.vectors is {text.vectors!r} and text.vocabulary_from is "
             f"{text.vocabulary_from!r}; {NEEDS}"
@@ -167,8 +168,8 @@ def check_recordable(spec: RunSpec) -> None:
 
 
 def _stored(model: nn.Module) -> set[str]:
-    """The names of what a file holds: every parameter except the word vectors."""
-    return {name for name, _ in model.named_parameters()} - {EMBEDDING}
+    """The names of what a file holds: every parameter that learns, except the word vectors."""
+    return {name for name, each in model.named_parameters() if each.requires_grad} - {EMBEDDING}
 
 
 def _check_the_rest(untrained: nn.Module, trained: nn.Module, spec: RunSpec) -> None:

@@ -75,6 +75,11 @@ class MiniLMSystem(TransformerSystem):
         if settings.text.vectors != "none":
             raise SpecError("text.vectors must be 'none': the network brings vectors of its own")
 
+    @classmethod
+    def remade(cls, settings: Settings) -> bool:
+        """Whether the network's files and what is stored make it again."""
+        return settings.model.frozen and settings.model.pretrained
+
     @cached_property
     def folder(self) -> Path:
         """The network's files."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from course_lib.data.batches import Batches, Documents
+from course_lib.data.catalog import names_of
 from course_lib.data.config import OF_VECTORS
 from course_lib.data.encoding import encode_documents, encode_sentences
 from course_lib.data.text import TokenisedText
@@ -146,6 +147,13 @@ class Network:
                 raise SpecError(f"training.optimizer is {training.optimizer!r}, but {why}")
         if training.momentum and training.optimizer != "sgd":
             raise SpecError("training.momentum is SGD's alone; the others have their own")
+
+    @classmethod
+    def remade(cls, settings: Settings) -> bool:
+        """Whether the settings alone give the vocabulary and the word vectors."""
+        text = settings.text
+        known = set(text.vectors.split("+")) <= set(names_of("vectors"))
+        return known and text.vocabulary_from == OF_VECTORS
 
     def encode(self, rows: datasets.Dataset) -> Documents:
         """Word ids, cut as the settings say."""

@@ -1,0 +1,108 @@
+"""What the heads of a Transformer attend to, how much they hand on, and what hangs on one of them.
+
+All take a ``Transformer`` (or a ``Bert``, whose [CLS] and [SEP] are the last two of ``length``) and
+its output. Masks are boolean, True = real, with the special tokens in them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import torch
+from torch import Tensor
+
+from course_lib.models.transformer import Transformer, TransformerOutput
+
+TARGETS = ("special tokens", "itself", "next", "previous")
+Change = Callable[[int, Tensor], Tensor]
+
+
+def head_shares(attention: Tensor, mask: Tensor, special: int = 2) -> dict[str, Tensor]:
+    """The mean share of weight that a text's own pieces give to each of ``TARGETS``, by name,
+    ``(layers, heads)`` (Clark et al. 2019).
+
+    ``attention`` ``(batch, layers, heads, length, length)``, ``mask`` ``(batch, length)``, of which
+    the last ``special`` are special tokens. The means are over all pieces of the batch. The first
+    piece has no previous one and the last no next one: they count as pieces that give it nothing.
+    """
+    pieces = attention.shape[-1] - special
+    rows = mask[:, :pieces]
+    weights = attention[..., :pieces, :].masked_fill(~rows[:, None, None, :, None], 0)
+    found = (
+        weights[..., pieces:].sum(-1),
+        *(
+            weights[..., :pieces].diagonal(offset, -2, -1).sum(-1, keepdim=True)
+            for offset in (0, 1, -1)
+        ),
+    )
+    return {
+        name: share.sum((0, -1)) / rows.sum() for name, share in zip(TARGETS, found, strict=True)
+    }
+
+
+def uniform(attention: Tensor, mask: Tensor) -> Tensor:
+    """The same for everything that is real, in the shape of ``attention``."""
+    pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
+    shares = pairs / pairs.sum(-1, keepdim=True).clamp(min=1)
+    return shares.expand_as(attention)
+
+
+def weighted_norms(model: Transformer, output: TransformerOutput, layer: int) -> Tensor:
+    """‖Σ_h α_ij^h f^h(x_j)‖, what position i takes from position j in a layer, ``(batch, length,
+    length)``; f^h(x) = v^h W_O^h are the head's values as they are written (Kobayashi et al. 2020).
+
+    ``output`` holds attention and values (``return_attention``, ``return_states``).
+    """
+    of_heads = model.blocks[layer].attention.output.weight.unflatten(1, (model.config.heads, -1))
+    written = torch.einsum("bhjd,whd->bhjw", output.values[:, layer], of_heads)
+    return torch.einsum("bhij,bhjw->bijw", output.attention[:, layer], written).norm(dim=-1)
+
+
+@contextmanager
+def changed_heads(model: Transformer, change: Change) -> Iterator[None]:
+    """While it lasts, ``change(layer, heads)`` replaces what the heads of each layer hand to W_O,
+    ``(batch, length, heads, size)``; both count from 0."""
+
+    def hook(layer: int) -> Callable:
+        def changed(_: object, inputs: tuple[Tensor, ...]) -> Tensor:
+            heads = inputs[0].transpose(0, 1).unflatten(2, (model.config.heads, -1))
+            return change(layer, heads).flatten(2).transpose(0, 1)
+
+        return changed
+
+    with ExitStack() as stack:
+        for layer, block in enumerate(model.blocks):
+            handle = block.attention.output.register_forward_pre_hook(hook(layer))
+            stack.callback(handle.remove)
+        yield
+
+
+def without_heads(model: Transformer, kept: Tensor) -> contextmanager:
+    """``changed_heads`` that takes away what is False in ``kept`` ``(layers, heads)``."""
+    return changed_heads(model, lambda layer, heads: heads * kept[layer].to(heads)[:, None])
+
+
+@torch.no_grad()
+def patched(model: Transformer, tokens: Tensor, mask: Tensor, donor: Tensor) -> Tensor:
+    """Logits of one text when one head takes what it hands on from another text, for each head:
+    ``(layers, heads, classes)``.
+
+    ``tokens``, ``mask`` and ``donor`` are ``(1, length)``: both texts have as many pieces. The head
+    is changed at all positions, and what lies above it computes on (Vig et al. 2020).
+    """
+    given: dict[int, Tensor] = {}
+
+    def remember(layer: int, heads: Tensor) -> Tensor:
+        return given.setdefault(layer, heads)
+
+    with changed_heads(model, remember):
+        model(donor, mask)
+    layers, count = len(model.blocks), model.config.heads
+    rows = torch.arange(layers * count, device=tokens.device)  # a copy of the text for each head
+
+    def give(layer: int, heads: Tensor) -> Tensor:
+        own = (rows == layer * count + torch.arange(count, device=rows.device)[:, None]).T
+        return torch.where(own[:, None, :, None], given[layer], heads)
+
+    with changed_heads(model, give):
+        logits = model(tokens.expand(len(rows), -1), mask.expand(len(rows), -1)).logits
+    return logits.unflatten(0, (layers, count))
