@@ -106,16 +106,6 @@ def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
 
 
 @every_device
-@pytest.mark.parametrize("rows", [0, 2])
-def test_a_batch_without_any_word_has_zero_states(device, rows):
-    gru = BidirectionalGRU(3, 4).to(device)
-    mask = torch.zeros(rows, 5, dtype=torch.bool, device=device)
-    found = gru(torch.randn(rows, 5, 3, device=device), mask)
-    found.sum().backward()
-    assert found.shape == (rows, 5, 8) and found.eq(0).all()
-
-
-@every_device
 def test_bfloat16_autocast_comes_close_and_trains(device):
     torch.manual_seed(0)
     gru, mask = BidirectionalGRU(3, 4).to(device), prefix_mask([2, 5, 0, 3]).to(device)

@@ -1,10 +1,7 @@
 """HAN: documents without a word, dropout, and its preset."""
 
 import torch
-from strategies import (
-    ragged_batch,
-    tiny_han,
-)
+from strategies import ragged_batch, tiny_han
 
 from course_lib.models.han import HAN, HANConfig
 

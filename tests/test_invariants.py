@@ -207,11 +207,7 @@ def test_however_little_attention_on_padding_is_too_much():
         ),
         (check_stateless, "carried", "a second call: logits change"),
         (check_stateless, "always dropping", "a second call: logits change"),
-        (
-            check_stateless,
-            "carried once",
-            "a call after another batch: logits change by up to [12]",
-        ),
+        (check_stateless, "carried once", "a call after another batch: logits change by up to"),
         (check_gradients, "detached", "no gradient reaches context"),
         (check_gradients, "hard", "zero everywhere in context"),
         (check_gradients, "root of nothing", "no finite gradient in embedding.weight"),

@@ -72,11 +72,7 @@ def test_histograms_share_their_bins_and_name_the_lines():
 
 def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():
     figure = views.heatmap_panels(
-        {"one": np.eye(3, 5), "two": np.eye(3, 5)},
-        list("abc"),
-        list("vwxyz"),
-        across=1,
-        extra=2,
+        {"one": np.eye(3, 5), "two": np.eye(3, 5)}, list("abc"), list("vwxyz"), across=1, extra=2
     )
     first, second, _ = figure.axes
     assert first.get_position().y0 > second.get_position().y1

@@ -14,12 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from course_kit.research.report import sanity_figures, sanity_table, study_records
-from course_kit.research.sanity_checks import (
-    ControlSpec,
-    sanity_record,
-    train_check,
-    word_by_word,
-)
+from course_kit.research.sanity_checks import ControlSpec, sanity_record, train_check, word_by_word
 from course_kit.research.sanity_checks import instruments as shows
 from course_kit.research.sanity_checks.sanity_record import PENALTY, PLANTED
 from course_kit.research.sanity_checks.synthetic import (

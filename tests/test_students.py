@@ -11,20 +11,8 @@ from course_kit.publishing.students import BEGIN, END
 from course_lib.cli import main
 from course_lib.files import DataError
 
-SOLUTION = {
-    "grade": False,
-    "grade_id": "softmax",
-    "locked": False,
-    "schema_version": 3,
-    "solution": True,
-}
-CHECK = SOLUTION | {
-    "grade": True,
-    "grade_id": "softmax-check",
-    "locked": True,
-    "points": 2,
-    "solution": False,
-}
+SOLUTION = dict(grade=False, grade_id="softmax", locked=False, schema_version=3, solution=True)
+OF_CHECK = dict(grade=True, grade_id="softmax-check", locked=True, points=2, solution=False)
 FUNCTION = f"""import torch
 
 def my_softmax(scores, mask):
@@ -46,7 +34,7 @@ def solution_cell(source=FUNCTION, **changes):
 
 
 def check_cell(source=CALLED, **changes):
-    return new_code_cell(source, metadata={"nbgrader": CHECK | changes})
+    return new_code_cell(source, metadata={"nbgrader": SOLUTION | OF_CHECK | changes})
 
 
 def small_lesson():

@@ -10,15 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import every_device, tiny_han, toy_documents, toy_vocabulary
-from trainings import (
-    CONFIG,
-    CPU,
-    STEPS,
-    OneWord,
-    data,
-    fit,
-    new_model,
-)
+from trainings import CONFIG, CPU, STEPS, OneWord, data, fit, new_model
 
 from course_lib.data.batches import Batches
 from course_lib.training.config import TrainingConfig, TrainingError, make_optimizer
@@ -152,9 +144,7 @@ def test_sgd_with_momentum_spares_the_embedding_and_decays_with_every_step(spars
 
 
 @given(
-    losses=st.lists(st.integers(1, 6), max_size=15),
-    after=st.integers(1, 4),
-    decay=st.booleans(),
+    losses=st.lists(st.integers(1, 6), max_size=15), after=st.integers(1, 4), decay=st.booleans()
 )
 def test_the_rate_is_halved_where_pytorchs_scheduler_halves_it(losses, after, decay):
     config = TrainingConfig(epochs=20, decay=decay, halve_after=after)

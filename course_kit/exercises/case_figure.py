@@ -97,12 +97,7 @@ def case_figure(
 
 
 def _answers(
-    name: str,
-    yours: Tensor,
-    expected: Tensor,
-    wrong: Tensor | None,
-    first: list[int],
-    most: int,
+    name: str, yours: Tensor, expected: Tensor, wrong: Tensor | None, first: list[int], most: int
 ) -> list[Panel]:
     both = {"yours": yours, "expected": expected}
     values = torch.cat([part.detach().double().flatten() for part in both.values()])

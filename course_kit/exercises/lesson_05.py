@@ -6,14 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import (
-    Case,
-    CaseResult,
-    generator,
-    masks,
-    normal,
-    plural,
-)
+from course_kit.exercises.cases import Case, CaseResult, generator, masks, normal, plural
 from course_kit.exercises.comparison import largest
 from course_lib.models.iram import IRAM, POOL, RecursiveAttention, visible
 from course_lib.models.layers import BilinearAttention, Highway, LSTMLayer, Maxout

@@ -23,11 +23,7 @@ from course_lib.front_end import progress
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 FORMS = (*DELIMITERS, ".jsonl", ".parquet")
 BATCH = 1000  # rows of Parquet at a time
-MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 UNREADABLE = (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException)
 
 Rows = Iterator[tuple[int, tuple[Any, ...]]]  # a row's number, the values of its columns

@@ -11,13 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.explore.explorer import Explorer, Picture, TextBox, WordSlider
-from course_lib.explore.reading import (
-    ATTENTION,
-    is_profane,
-    read_text,
-    reading_order,
-    system_of,
-)
+from course_lib.explore.reading import ATTENTION, is_profane, read_text, reading_order, system_of
 from course_lib.faithfulness import kendall
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.metrics.classification import Predictions

@@ -102,10 +102,7 @@ def waterfall(chains: dict[str, dict[str, float]], xlabel: str) -> Figure:
 
 
 def means_with_intervals(
-    panels: dict[str, dict[str, dict[str, Interval]]],
-    rows: Sequence[str],
-    xlabel: str,
-    title: str,
+    panels: dict[str, dict[str, dict[str, Interval]]], rows: Sequence[str], xlabel: str, title: str
 ) -> Figure:
     """Means with the ends of their intervals, a row each: ``panels`` holds, by title, by series and
     by row, ``(mean, low, high)``. The series of a row lie one below the other."""

@@ -9,12 +9,7 @@ import ipywidgets as widgets
 import numpy as np
 
 from course_lib.front_end import shown_form
-from course_lib.views.heatmap.widget import (
-    AttentionHeatmap,
-    AttentionText,
-    Kept,
-    same_scale,
-)
+from course_lib.views.heatmap.widget import AttentionHeatmap, AttentionText, Kept, same_scale
 from course_lib.views.reading import Reading
 
 SMALLEST = 0.005  # a probability below it would be printed as 0.00

@@ -28,11 +28,7 @@ SST2 = compact(
         BiLSTMConfig.paper(hidden=128),
         # theirs, but for the epochs
         TrainingConfig(
-            epochs=3,
-            best_by="accuracy",
-            optimizer="amsgrad",
-            weight_decay=1e-5,
-            decay=False,
+            epochs=3, best_by="accuracy", optimizer="amsgrad", weight_decay=1e-5, decay=False
         ),
     )
 )

@@ -39,9 +39,7 @@ BIG = Settings(TEXT, SANetConfig.big(sparse=True), replace(TRAINING, learning_ra
 # Frozen vectors, scores divided by √d, and a cut that most reviews fit into.
 COMPACT = compact(
     replace(
-        BASE,
-        model=SANetConfig.base(scaled=True),
-        training=replace(TRAINING, epochs=20, patience=5),
+        BASE, model=SANetConfig.base(scaled=True), training=replace(TRAINING, epochs=20, patience=5)
     ),
     max_tokens=400,
 )

@@ -137,9 +137,7 @@ def text(
     return figure
 
 
-def _wrap(
-    sentences: Sequence[Sequence[str]],
-) -> list[tuple[int, bool, list[tuple[int, int, str]]]]:
+def _wrap(sentences: Sequence[Sequence[str]]) -> list[tuple[int, bool, list[tuple[int, int, str]]]]:
     """Lines of (sentence, whether it begins here, [(place, column, word)])."""
     lines = []
     for sentence, words in enumerate(sentences):
