@@ -17,11 +17,12 @@ from course_kit.research import report
 from course_kit.research.faithfulness.faithfulness_run import MASK
 from course_kit.research.sanity_checks import synthetic
 from course_kit.research.trained_tests import protocols, training_setup
+from course_kit.research.trained_tests.objectives import adversary_loss, remove_further
 from course_kit.research.trained_tests.trained_record import TESTS, record_path
 from course_kit.research.trained_tests.training_setup import masked, setup_of
 from course_kit.research.trained_tests.word_mlp import attention_of, uniform
 from course_lib import cli, faithfulness
-from course_lib.faithfulness import agreement, objectives
+from course_lib.faithfulness import agreement
 from course_lib.metrics.invariants import check_padding
 from course_lib.models.bilstm import BiLSTMOutput
 from course_lib.models.layers import masked_softmax
@@ -53,11 +54,11 @@ def rows(count, places, seed=0):
 
 def test_the_adversarys_loss_is_that_of_the_paper():
     p, q, alpha, other = rows(3, 2, 1), rows(3, 2, 2), rows(3, 5, 3), rows(3, 5, 4)
-    found = faithfulness.adversary_loss(p, q, alpha, other, 0.5)
+    found = adversary_loss(p, q, alpha, other, 0.5)
     kl = rel_entr(alpha.numpy(), other.numpy()).sum(1)
     tvd = faithfulness.total_variation(p.numpy(), q.numpy())
     np.testing.assert_allclose(found, tvd - 0.5 * kl, atol=1e-6)
-    np.testing.assert_allclose(objectives.divergence(alpha, alpha), [0] * 3, atol=1e-7)
+    np.testing.assert_allclose(adversary_loss(p, p, alpha, alpha, 1.0), [0] * 3, atol=1e-7)
 
 
 def test_the_loss_and_its_slopes_are_finite_where_weights_are_0_or_1():
@@ -65,7 +66,7 @@ def test_the_loss_and_its_slopes_are_finite_where_weights_are_0_or_1():
     mask = torch.tensor([[True, True, False], [True, False, False]])
     alpha = torch.softmax(scores.masked_fill(~mask, -torch.inf), 1)
     nowhere = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    total = faithfulness.adversary_loss(nowhere[:, :2], nowhere[:, :2], alpha, nowhere, 1.0).sum()
+    total = adversary_loss(nowhere[:, :2], nowhere[:, :2], alpha, nowhere, 1.0).sum()
     total.backward()
     assert torch.isfinite(total) and torch.isfinite(scores.grad).all()
 
@@ -74,7 +75,7 @@ def test_the_loss_and_its_slopes_are_finite_where_weights_are_0_or_1():
 def test_a_weight_below_0_is_refused(weight):
     alpha = rows(1, 3)
     with pytest.raises(ValueError, match="weight takes a number from 0"):
-        faithfulness.adversary_loss(alpha, alpha, alpha, alpha, weight)
+        adversary_loss(alpha, alpha, alpha, alpha, weight)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.floats(0.05, 1), st.data())
@@ -82,7 +83,7 @@ def test_further_words_go_in_their_order_and_none_comes_back(values, share, data
     words = [str(place) for place in range(len(values))]
     size = len(words)
     gone = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
-    (after,) = faithfulness.remove_further([words], [np.array(values, float)], [gone], share)
+    (after,) = remove_further([words], [np.array(values, float)], [gone], share)
     assert (after >= gone).all()
     assert after.sum() == max(gone.sum(), int(np.ceil(share * size - 1e-9)))
     new, left = np.array(values)[after & ~gone], np.array(values)[~after]

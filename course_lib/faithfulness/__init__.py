@@ -26,7 +26,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "without_heads",
         ],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
-        "objectives": ["adversary_loss"],
         "rankers": [
             "AttentionGradients",
             "Gradients",
@@ -38,6 +37,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "random_importance",
             "with_sign",
         ],
-        "retraining": ["remove_further"],
     },
 )

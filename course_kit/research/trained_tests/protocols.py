@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from course_kit.research.faithfulness.faithfulness_run import ATTACHED, ATTENTION, RANDOM
 from course_kit.research.sanity_checks.synthetic import Splits, Text
+from course_kit.research.trained_tests.objectives import adversary_loss, remove_further
 from course_kit.research.trained_tests.training_setup import TrainingSetup, masked
 from course_kit.research.trained_tests.word_mlp import Guide, attention_of, uniform
 from course_lib import faithfulness
@@ -87,7 +88,7 @@ def taught_adversary(
         with torch.no_grad():
             wanted = base(batch.tokens, batch.mask)
         mine, theirs = (each.logits.softmax(1) for each in (output, wanted))
-        return faithfulness.adversary_loss(mine, theirs, output.attention, wanted.attention, weight)
+        return adversary_loss(mine, theirs, output.attention, wanted.attention, weight)
 
     return setup.teach(model, loss, seed, adversary_line(weight))
 
@@ -143,7 +144,7 @@ def further(
     else:
         signed = faithfulness.gradient_times_input(function.gradients, function, documents)
         importances = [np.abs(values) for values in signed]
-    return faithfulness.remove_further(documents, importances, gone, share, seed)
+    return remove_further(documents, importances, gone, share, seed)
 
 
 def with_model(system: Network, model: nn.Module) -> Network:

@@ -1,11 +1,30 @@
-"""ROAR: words are taken from texts, and a network is trained on the rest."""
+"""What the trained tests ask for: the loss of an adversary, and which words are taken next."""
 
 from collections.abc import Sequence
 
 import numpy as np
+from torch import Tensor
 
 from course_lib.faithfulness.documents import Document
 from course_lib.faithfulness.erasure import counts, orders
+
+LEAST = 1e-8  # a weight below counts as this much, so that no logarithm is infinite
+
+
+def adversary_loss(
+    probabilities: Tensor, base: Tensor, attention: Tensor, base_attention: Tensor, weight: float
+) -> Tensor:
+    """TVD(ŷ, ŷ_base) − λ KL(α ‖ α_base) with λ = ``weight`` (Wiegreffe and Pinter 2019, §4).
+
+    ``probabilities`` and ``base`` are ``(batch, classes)``, attention ``(batch, length)`` is 0 on
+    padding; the loss is ``(batch,)``. Low where a network predicts what the base predicts, and
+    attends to something else. ``ValueError`` for a negative weight.
+    """
+    if not weight >= 0:
+        raise ValueError(f"weight takes a number from 0, got {weight}")
+    variation = (probabilities - base).abs().sum(1) / 2
+    ours, theirs = (each.clamp(min=LEAST).log() for each in (attention, base_attention))
+    return variation - weight * (attention * (ours - theirs)).sum(1)
 
 
 def remove_further(
