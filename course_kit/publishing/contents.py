@@ -18,7 +18,6 @@ from course_kit.publishing.students import find_exercises, student_copy, title_o
 from course_lib.files import REPOSITORY, atomic_path
 
 ABOUT = LESSONS / "lessons.yaml"
-STEP = 5  # minutes are rounded to steps of five
 ROUTES = (
     ("An evening", ("00", "02", "07"), "what attention is, and how far to trust it"),
     ("A course", (), "everything, in this order"),
@@ -96,7 +95,7 @@ class Size:
         """To read and to do it all. The factor, the one fitted number, is the least-squares fit to
         what readers of ten earlier lessons needed (see CONTRIBUTING.md)."""
         minutes = 1.2 * (self.words / 200 + self.code / 6 + 2 * self.pictures + self.practice)
-        return STEP * round(minutes / STEP)
+        return 5 * round(minutes / 5)
 
 
 def size_of(notebook: NotebookNode, name: str) -> Size:
