@@ -112,4 +112,5 @@ def test_a_long_table_is_folded_under_the_same_head(capsys, monkeypatch):
     top, folded = shown[0].split("<details><summary>3 more rows</summary>")
     assert top.strip().splitlines() == ["Above:", "", *table.splitlines()[:14]]
     assert "| a | b |" in folded and "| 14 | 14 |" in folded and folded.endswith("Below.")
-    assert shown[1] == table
+    frames.show_table(table, fold="All")
+    assert shown[1] == table and "<summary>All (15 rows)" in shown[2] and table in shown[2]

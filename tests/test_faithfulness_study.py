@@ -253,7 +253,7 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
 def test_the_report_reads_the_records(made, changed, name):
     found = {name: made}
     rankings = made["removals"]["deletion"]["words_to_flip"]
-    assert report.faithfulness_table(records=found).count("\n") == 1 + len(rankings)
+    assert report.rankings_table(records=found).count("\n") == 1 + len(rankings)
     assert report.agreement_table(found).count("\n") == 2
     report.faithfulness_figure(name, found)
     assert report.study_records("interventions") == {name: changed}

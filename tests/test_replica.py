@@ -70,7 +70,12 @@ def test_a_row_has_the_mean_of_the_seeds_and_their_widest_interval_beside_theirs
     [
         ((0.6, 0.62), (0.3, 0.35), (0.1, 0.05), ("is above", "is above", "As theirs.")),
         # one seed of tanh reaches into the interval of one seed of dot
-        ((0.6, 0.62), (0.3, 0.12), (0.1, 0.05), ("is above", "is not told apart from", "Theirs")),
+        (
+            (0.6, 0.62),
+            (0.3, 0.12),
+            (0.1, 0.05),
+            ("is above", "cannot be distinguished from", "Theirs"),
+        ),
         ((0.1, 0.12), (0.3, 0.35), (0.1, 0.05), ("is below", "is above", "Theirs")),
     ],
 )

@@ -49,18 +49,14 @@ OF_RECORDS = {
 OTHERS = {
     "adversaries": report.adversaries_table,
     "agreement": report.agreement_table,
-    "costs": report.zhang_costs_table,
     "four tests": report.four_tests_table,
-    "faithfulness": report.faithfulness_overview,
-    "faithfulness by deletion": report.faithfulness_table,
+    "best other rankings": report.best_table,
+    "signs": report.signs_table,
+    "signs in words": report.signs_in_words,
     "interventions": report.interventions_table,
     "levels": report.levels_table,
-    "neighbours": report.neighbours_table,
-    "replica order": report.replica_order,
     "sanity checks": report.sanity_table,
     "shuffles": report.shuffles_table,
-    "trained adversary": lambda: report.trained_table("adversary"),
-    "trained roar": lambda: report.trained_table("roar"),
     "vectors": report.vectors_table,
 }
 frame = cache(report.tidy)  # of all committed records, read once

@@ -43,7 +43,7 @@ def _parts(
     cell: NotebookNode, name: str, number: int, pages: Collection[str]
 ) -> list[NotebookNode]:
     graded, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
-    cell.metadata = nbformat.from_dict({})
+    cell.metadata = nbformat.from_dict({"tags": sorted({"full-width", "remove-input"} & {*tags})})
     if cell.cell_type != "code":
         cell.source = _with_links(cell.source, pages)
         return [cell]

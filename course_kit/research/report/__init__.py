@@ -9,19 +9,21 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "debate": ["adversaries_table", "four_tests_table", "levels_table", "shuffles_table"],
         "differences": [
             "CONTRASTS", "ablation_table", "compact_table", "contrasts_table", "difference",
-            "extensions_table", "gaps_table", "pairs_table", "papers_table",
+            "extensions_table", "gaps_table", "papers_table",
+        ],
+        "erasure": [
+            "RIVALS", "agreement_table", "areas", "best_gaps", "best_table", "by_network",
+            "rankings_table", "sign_gaps", "signs_in_words", "signs_table",
         ],
         "faithfulness": [
-            "agreement_table", "faithfulness_overview", "faithfulness_table",
             "interventions_table", "replica_changes_table", "replica_order", "replica_table",
             "sanity_figures", "sanity_table", "trained_table",
         ],
         "figures": [
             "band_by_size", "baselines", "baselines_table", "composition_figure", "curve",
             "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
-            "losses_figure", "movements", "movements_figure", "patience_figure",
-            "phrase_lengths", "pooled_deviation", "sizes_of_training", "steps_panels",
-            "two_errors", "two_errors_figure", "waterfall_figure",
+            "losses_figure", "phrase_lengths", "pooled_deviation", "sizes_of_training",
+            "steps_panels", "two_errors", "waterfall_figure",
         ],
         "frames": [
             "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "mean_std", "seeds_of",
@@ -31,11 +33,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
         "study_figures": [
             "adversary_figure", "erasure_figure", "faithfulness_figure", "roar_figure",
-            "sanity_figure",
         ],
         "tables": [
             "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "attention_lines_table",
-            "changes_table", "imdb_table", "mean_figures", "neighbours_table", "optimiser_table",
+            "changes_table", "imdb_table", "mean_figures", "optimiser_table",
             "own_table", "planned_values", "runs_table", "sanet_attention_table",
             "sanet_error_table", "sst_table", "steps_sweep", "sweep", "sweep_table",
             "throughputs", "vectors_table", "zhang_costs_table",

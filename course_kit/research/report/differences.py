@@ -40,6 +40,7 @@ PAPER_ACCURACIES: dict[str, dict[str, float]] = {
 }
 CONTRASTS, FILM_CONTRASTS = (frames.COMPARISONS[k] for k in ("contrasts", "film_contrasts"))
 EXTENSIONS = frames.COMPARISONS["extensions"]
+UNDETECTED = "no difference detected"
 GLOVE = ", GloVe's vectors alone"  # ends the name of a network compared with itself on film vectors
 
 
@@ -68,10 +69,10 @@ class Difference(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """``"better"``, ``"worse"``, or ``"not told apart"`` if p, corrected where the test has a
+        """``"better"``, ``"worse"``, or ``UNDETECTED`` if p, corrected where the test has a
         family, is at least 0.05 or the interval contains 0."""
         if self.low <= 0 <= self.high or max(self.p, self.holm or 0) >= LEVEL:
-            return "not told apart"
+            return UNDETECTED
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
 
@@ -80,8 +81,8 @@ def difference(ours: Group, other: Group | tuple[float, int], paired: bool = Tru
 
     Runs that all kept their predictions of the same test texts are compared text by text, if
     ``paired``. Otherwise the error assumes independent test sets. Ours share one test set, where
-    models tend to fail on the same texts, so the true error is smaller and ``"not told apart"``
-    appears too often.
+    models tend to fail on the same texts, so the true error is smaller and some differences
+    that exist are not detected.
     """
     value, one_seed = statistics.mean(map(frames.accuracy_of, ours)), _lacks_seeds(ours)
     if isinstance(other, tuple):
@@ -168,14 +169,14 @@ def _gap_to_paper(group: Group, model: str, dataset: str) -> Difference | None:
 
 def papers_table(records: Records = None, models: Iterable[str] = tuple(PAPER_ACCURACIES)) -> str:
     """Our accuracies in % beside those of the papers, each difference with its interval, as a
-    markdown table; "–" where a run is missing."""
+    markdown table, of what has been run."""
     frame, rows = tidy(records), []
     for model, dataset in ((name, data) for name in models for data in PAPER_ACCURACIES[name]):
-        group = frames.runs_of(frame, model, dataset)
-        ours = ", ".join(filter(None, [shown(group), *map(frames.vector_size, group[:1])])) or None
-        gap = _judged(_gap_to_paper(group, model, dataset))
-        rows.append([frames.NAMES[dataset], model, paper_cell(model, dataset), ours, *gap])
-    heads = ["dataset", "model", "paper", "ours", "difference", "test", "ours is"]
+        if group := frames.runs_of(frame, model, dataset):
+            ours = ", ".join(filter(None, [shown(group), frames.vector_size(group[0])]))
+            gap = _judged(_gap_to_paper(group, model, dataset))
+            rows.append([frames.NAMES[dataset], model, paper_cell(model, dataset), ours, *gap])
+    heads = ["dataset", "model", "paper", "ours", "difference", "test", "reading"]
     return to_markdown(heads, rows, "llrrrll")
 
 
@@ -232,7 +233,7 @@ def contrasts_table(
         gap = difference(*groups) if all(groups) else None
         rows.append([frames.NAMES[dataset], *names, *_judged(gap)])
     first = "first, with film vectors" if film else "first"
-    heads = ["dataset", first, "second", "first − second", "test", "the first is"]
+    heads = ["dataset", first, "second", "first − second", "test", "reading"]
     return to_markdown(heads, rows, "lllrll")
 
 
@@ -241,17 +242,6 @@ def _runs(records: Records, model: str, dataset: str, film: bool) -> Group:
         return frames.runs_of(records, model, dataset)
     find = frames.without_film_vectors if model.endswith(GLOVE) else frames.with_film_vectors
     return find(records, *frames.MODELS[model.removesuffix(GLOVE)][:2], dataset)
-
-
-def pairs_table(pairs: Mapping[str, tuple[Group, Group]]) -> str:
-    """Named pairs of groups of runs, their test accuracies in % with the number of runs, and the
-    first minus the second in points with its interval, as a markdown table."""
-    rows = []
-    for name, pair in pairs.items():
-        gap = difference(*pair)
-        rows.append([name, *(f"{frames.percent(g)} ({len(g)})" for g in pair), gap, gap.reading])
-    heads = ["first − second", "first", "second", "points", "the first is"]
-    return to_markdown(heads, rows, "lrrrl")
 
 
 def compact_table(records: Records = None) -> str:
@@ -329,8 +319,8 @@ def ablation_table(
     differs only in the attention; both start from the same other weights and read the same
     batches. The tests against one kind of ablation are a family, for which Holm's method corrects
     their p-values. The learned attention is "used" if its accuracy is then better than that of
-    every ablation; else the row names the one from which it is not told apart, or than which it
-    is worse. "–" where a run is missing.
+    every ablation; else the row names the one from which no difference is detected, or than which
+    it is worse. "–" where a run is missing.
     """
     frame = tidy(records)
     tested, trainings = frame[frame.accuracy.notna()], {}
@@ -339,7 +329,7 @@ def ablation_table(
     planned = {spec.overrides[frames.WEIGHTS] for specs in trainings.values() for spec in specs}
     names = [weights for weights in ATTENTION_WEIGHTS if weights in planned]
     heads = ["network", "dataset", "learned", *names, *(f"learned − {name}" for name in names),
-             "the learned attention is"]  # fmt: skip
+             "learned attention"]  # fmt: skip
     found = [_ablation(tested, of_one, names) for of_one in trainings.values()]
     gaps = {(n, name): gap for n, (*_, of) in enumerate(found) for name, gap in of.items() if gap}
     gaps, rows = corrected(gaps, [name for _, name in gaps]), []
@@ -386,7 +376,7 @@ def _reading(gaps: dict[str, Difference | None]) -> str:
     if None in gaps.values():
         return "not run"
     found = {}
-    for reading, words in (("worse", "worse than"), ("not told apart", "not told apart from")):
+    for reading, words in (("worse", "worse than"), (UNDETECTED, f"{UNDETECTED} from")):
         if names := [name for name, gap in gaps.items() if gap.reading.startswith(reading)]:
             found[reading] = f"{words} {' and '.join(names)}"
     one_seed = (not found or "worse" in found) and any(gap.one_seed for gap in gaps.values())

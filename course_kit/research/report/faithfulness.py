@@ -2,14 +2,13 @@
 Jain and Wallace's networks trained again, trained tests; and sanity checks of the instruments."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from course_kit.research.faithfulness.erasure_record import AGREEMENT, MEASURES, RANDOM, REMOVALS
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION
+from course_kit.research.faithfulness.erasure_record import AGREEMENT
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report import frames
 from course_kit.research.report.frames import (
@@ -43,108 +42,24 @@ CHANGED = {  # what the group ``replica_changes`` changes, in words
 COLUMNS = ("trained", "untrained", "uniform")
 
 
-def _of_networks(
-    records: ByName, heads: Sequence[str], cells: Callable[[Record], Sequence[Any]]
-) -> str:
-    """A table with a row for each network."""
-    rows = [[_network(name, record), *cells(record)] for name, record in records.items()]
-    return to_markdown(["network", *heads], rows, "lr")
-
-
-def _network(name: str, record: Record) -> str:
-    return f"`{name}`, {record['texts']} texts"
-
-
-def faithfulness_table(removal: str = "deletion", records: ByName | None = None) -> str:
-    """Every ranking of every network as a markdown table: the AOPC of comprehensiveness and
-    sufficiency with their 95 % intervals, by how much they exceed the random ranking's, normalised,
-    and the share of words removed until the decision flips; the most comprehensive ranking first.
-
-    Words are removed by ``"deletion"`` or ``"masking"``, else ``ValueError``.
-    """
-    if removal not in REMOVALS:
-        raise ValueError(f"removal takes one of {', '.join(REMOVALS)}, got {removal!r}")
-    records, rows = study_records("faithfulness") if records is None else records, []
-    for name, record in records.items():
-        found = record["removals"][removal]
-        for ranking in ranked(found):
-            cells = []
-            for figures in (found[measure]["rankings"][ranking] for measure in MEASURES):
-                beyond = None if ranking == RANDOM else interval(figures["minus_random"])
-                # the means apart by how the limits were found, each with its number of texts
-                limits = [f"{mean['mean']:.2f} ({mean['counted']}, {how})"
-                          for how, mean in figures["normalised"].items()
-                          if mean["mean"] is not None]  # fmt: skip
-                cells += [interval(figures["aopc"]), beyond, "; ".join(limits) or None]
-            flips = interval(found["words_to_flip"][ranking])
-            rows.append([_network(name, record), ranking, *cells, flips])
-    columns = [head for name in MEASURES for head in (name, "− random", "normalised (texts)")]
-    return to_markdown(["network", "ranking", *columns, "words to flip"], rows, "llr")
-
-
-def ranked(found: dict[str, Any]) -> list[str]:
-    """The rankings of a record's part of one removal, the most comprehensive first."""
-    rankings = found["comprehensiveness"]["rankings"]
-    return sorted(rankings, key=lambda ranking: -rankings[ranking]["aopc"]["mean"])
-
-
-def faithfulness_overview(records: ByName | None = None) -> str:
-    """One row for each network: what attention finds by deletion, beside random words and the best
-    of the other rankings, its normalised area, and which rankings agree; as a markdown table.
-
-    Normalised areas are of those short texts alone whose limits are exact or by a beam search, with
-    their number in parentheses.
-    """
-
-    def cells(record: Record) -> list[str | None]:
-        found, row = record["removals"]["deletion"], []
-        for measure, best in (("comprehensiveness", max), ("sufficiency", min)):
-            areas = {r: f["aopc"] for r, f in found[measure]["rankings"].items()}
-            others = [r for r in areas if not r.startswith((ATTENTION, RANDOM))]
-            other = best(others, key=lambda ranking: areas[ranking]["mean"])
-            row += [interval(areas[ATTENTION]), interval(areas[RANDOM])]
-            row.append(f"{interval(areas[other])} ({other})")
-        for ranking in (ATTENTION, RANDOM):
-            figures = found["comprehensiveness"]["rankings"][ranking]["normalised"]
-            exact = figures.get("exact or beam")
-            row.append(exact and f"{interval(exact) or '–'} ({exact['counted']})")
-        pairs = (GRADIENT, PAIRS["gradient–leave-one-out"])
-        row += [interval(record["kendall"].get(pair)) for pair in pairs]
-        return row + [interval(found["words_to_flip"][ranking]) for ranking in (ATTENTION, RANDOM)]
-
-    heads = [f"{m}: {what}" for m in MEASURES for what in ("attention", "random", "best other")]
-    heads += ["normalised: attention", "random", "τ attention–gradient", "τ gradient–leave-one-out",
-              "words to flip: attention", "random"]  # fmt: skip
-    return _of_networks(study_records("faithfulness") if records is None else records, heads, cells)
-
-
-def agreement_table(records: ByName | None = None) -> str:
-    """Kendall's τ of pairs of rankings with its 95 % interval, a row a network, as a markdown
-    table."""
-    records = study_records("faithfulness") if records is None else records
-    pairs = list(dict.fromkeys(pair for record in records.values() for pair in record["kendall"]))
-    return _of_networks(
-        records, pairs, lambda record: [interval(record["kendall"].get(pair)) for pair in pairs]
-    )
-
-
 def interventions_table(records: ByName | None = None) -> str:
     """Shuffled and adversarial attention of every network with 95 % intervals over texts, apart for
     the half of the texts of which it is more certain and the other half, and beside another seed
     of the same network, as a markdown table."""
 
-    def cells(record: Record) -> list[str | None]:
+    def cells(name: str, record: Record) -> list[str | None]:
         parts = record["permutation"]["change"], record["adversary"]["divergence"]
         seed = next(iter(record["other_seeds"].values()), {})
         means = [part[half] for part in parts for half in ("all", *HALVES)]
         means += [seed.get("divergence"), seed.get("kendall"), record["conicity"]]
-        return list(map(interval, means))
+        title = f"{frames.network_title(name)}, {record['texts']} texts"
+        return [title, *map(interval, means)]
 
-    heads = ["a shuffle changes", *HALVES, "the adversary's divergence", *HALVES,
+    heads = ["network", "a shuffle changes", *HALVES, "the adversary's divergence", *HALVES,
              "another seed's divergence", "another seed's τ", "conicity"]  # fmt: skip
     records = study_records("interventions") if records is None else records
-    rows = {n: record for n, record in records.items() if not n.startswith("bilstm")}  # see debate
-    return _of_networks(rows, heads, cells)
+    rows = [cells(*one) for one in records.items() if not one[0].startswith("bilstm")]  # see debate
+    return to_markdown(heads, rows, "lr")
 
 
 def trained_table(test: str, records: ByName | None = None) -> str:
@@ -161,11 +76,10 @@ def trained_table(test: str, records: ByName | None = None) -> str:
     rows = []
     for record, line, figures in lines:
         count = len(record["seeds"])
-        on = f"`{record['on']}`, {count} seed{'s' * (count != 1)}"
+        on = f"{frames.texts_title(record['on'])}, {count} seed{'s' * (count != 1)}"
         rows.append([on, line, *(_with_seeds(figures.get(name)) for name in names)])
     heads = ["on", "network", *names]
-    escaped = [[cell and cell.replace("|", r"\|") for cell in row] for row in (heads, *rows)]
-    return to_markdown(escaped[0], escaped[1:], "llr")
+    return to_markdown(heads, rows, "llr")
 
 
 def _with_seeds(mean: Mean | None) -> str | None:
@@ -287,7 +201,9 @@ def replica_order(records: Records = None, agreements: ByName | None = None) -> 
             continue
         for (first, one), (second, other) in pairwise(taus.items()):
             above, below = one["low"] > other["high"], one["high"] < other["low"]
-            relation = "is above" if above else "is below" if below else "is not told apart from"
+            relation = (
+                "is above" if above else "is below" if below else "cannot be distinguished from"
+            )
             words.append(f"{first} ({one['mean']:.2f}) {relation} {second} ({other['mean']:.2f})")
         as_theirs = all("is above" in each for each in words)
         end = "As theirs." if as_theirs else "Theirs: all above."

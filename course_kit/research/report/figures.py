@@ -3,11 +3,9 @@
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -24,12 +22,10 @@ from course_lib.metrics.attention import uniform_diagonality
 from course_lib.metrics.classification import sampling_error
 from course_lib.metrics.statistics import LEVEL
 from course_lib.runs.records import kept_accuracy
-from course_lib.runs.settings import flat_settings
 from course_lib.views import plots
-from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND
+from course_lib.views.colours import ACCENT, MUTED, SECOND
 from course_lib.views.panels import dot_panels, grid, legend
 
-OTHER_TEXTS = ("dataset", "limit")  # runs that differ in these answer another question
 EXPERIMENTS = 4000  # simulated ones in a histogram
 RULES = {"above 0.95": "", "above the median": "relaxed "}  # of AGT's selection
 PANELS = ("validation accuracy", "overlap", "cosine", "last step on summaries")
@@ -56,30 +52,6 @@ def losses_figure(runs: Mapping[str, Record], same_scale: bool = False) -> Figur
         if not same_scale:
             axis.set_ylim(0, 1.08 * max(training + validation))
     axes[0].set_ylabel("loss")
-    legend(figure, "right center")
-    return figure
-
-
-def patience_figure(runs: Mapping[str, Record], again: Record) -> Figure:
-    """Training loss and validation accuracy of runs over their epochs; ``again`` is the first of
-    them with another setting, drawn in its colour and dashed.
-
-    A bar has the length of two standard errors of a validation accuracy on either side.
-    """
-    figure, (losses, accuracies) = grid(["", ""], 2, (5, 3))
-    looks = [(name, run, "o-", c) for (name, run), c in zip(runs.items(), (SECOND, ACCENT, FOURTH))]
-    looks.append((f"{next(iter(runs))}, again", again, "x--", SECOND))
-    for name, record, look, colour in looks:
-        _over_epochs(losses, curve(record, "train_loss"), look, color=colour, label=name)
-        _over_epochs(accuracies, curve(record, "validation_accuracy"), look, color=colour)
-    error = sampling_error(kept_accuracy(again), again["sizes"]["validation"])
-    last, centre = len(again["epochs"]), min(curve(again, "validation_accuracy")) + 2 * error
-    accuracies.errorbar(last + 2, centre, 2 * error, fmt="none", ecolor=MUTED, capsize=4)
-    words = {"rotation": 90, "va": "center", "color": MUTED, "fontsize": 8}
-    accuracies.annotate("± 2 standard errors", (last + 2.5, centre), **words)
-    accuracies.set_xlim(right=last + 4)
-    losses.set_ylabel("training loss")
-    accuracies.set_ylabel("validation accuracy")
     legend(figure, "right center")
     return figure
 
@@ -127,51 +99,6 @@ def baselines_table(found: pd.DataFrame) -> str:
     return frames.to_markdown(heads, rows, "lr")
 
 
-def movements(records: list[Record]) -> dict[str, list[float]]:
-    """How many points of validation accuracy lie between two runs that differ in exactly one
-    setting, by that setting: the seed first, then those that move most.
-
-    Presets count by the settings that they stand for, not by their names.
-    """
-    moved: dict[str, list[float]] = {}
-    trained = [(_factors(r), 100 * kept_accuracy(r)) for r in records if "epochs" in r]
-    for (first, one), (second, other) in combinations(trained, 2):
-        differ = [key for key in {**first, **second} if first.get(key) != second.get(key)]
-        if len(differ) == 1 and differ[0] not in OTHER_TEXTS:
-            moved.setdefault(differ[0], []).append(abs(one - other))
-    names = sorted(moved, key=lambda name: (name != "seed", -np.median(moved[name])))
-    return {name: moved[name] for name in names}
-
-
-def _factors(record: Record) -> dict[str, Any]:
-    spec = {name: record["spec"][name] for name in ("system", "limit", "seed")}
-    data = {"dataset": (record["spec"]["dataset"], record["data"]["content"])}
-    return flat_settings(record["settings"]) | spec | data
-
-
-def movements_figure(moved: Mapping[str, list[float]], limit: float, title: str) -> Figure:
-    """A row of points a setting; up to ``limit`` points lie within the shade."""
-    names = [f"{name} ({len(points)})" for name, points in moved.items()]
-    figure, axis = _rows(names, 0.3, title)
-    axis.axvspan(0, limit, color=SECOND, alpha=0.12)
-    for place, (name, points) in enumerate(moved.items()):
-        colour = SECOND if name == "seed" else ACCENT
-        axis.plot(points, [place] * len(points), "o", color=colour, alpha=0.5)
-    axis.set_xscale("symlog", linthresh=1)
-    axis.set_xticks([0, 1, 2, 5, 10, 20], ["0", "1", "2", "5", "10", "20"])
-    axis.set(xlabel="points of validation accuracy, either way (linear up to 1)", xlim=(-0.08, 30))
-    return figure
-
-
-def _rows(names: Sequence[str], height: float, title: str) -> tuple[Figure, Axes]:
-    """An axis with a named row for each of some things, the first one on top."""
-    figure, axis = plt.subplots(figsize=(8.5, height * len(names) + 1.2), layout="constrained")
-    axis.set_yticks(range(len(names)), names, fontsize=10)
-    axis.invert_yaxis()
-    axis.set_title(title)
-    return figure, axis
-
-
 class TwoErrors(NamedTuple):
     """Of one network on one dataset, in points: the standard deviation of its test accuracies over
     seeds, and the standard error that the test texts leave to one of them."""
@@ -193,20 +120,6 @@ def two_errors(records: Records, least: int = 3) -> dict[str, TwoErrors]:
                 name = "{} {}, {}".format(*network) + note
                 found[name] = TwoErrors(pooled_deviation(group), 100 * texts)
     return dict(sorted(found.items(), key=lambda item: -item[1].seeds))
-
-
-def two_errors_figure(found: Mapping[str, TwoErrors], title: str) -> Figure:
-    """Both errors of each network in a row, in points on a logarithmic scale."""
-    figure, axis = _rows(list(found), 0.28, title)
-    places, (seeds, texts) = range(len(found)), zip(*found.values(), strict=True)
-    axis.hlines(places, np.minimum(seeds, texts), np.maximum(seeds, texts), color=MUTED, lw=1)
-    axis.plot(seeds, places, "o", color=SECOND, label="deviation over seeds")
-    axis.plot(texts, places, "s", color=ACCENT, label="error of the test texts")
-    axis.set(xscale="log", xlabel="points of test accuracy (logarithmic)")
-    axis.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
-    axis.minorticks_off()
-    axis.legend(loc="lower right")
-    return figure
 
 
 def pooled_deviation(*groups: Group) -> float:

@@ -276,6 +276,12 @@ def network_title(name: str) -> str:
     return f"{SYSTEM_NAMES[system]} on {title_of(dataset)}"
 
 
+def texts_title(on: str) -> str:
+    """What a trained test is on, for people: ``"SST-2's sentences"``, or a run's network."""
+    known = {"sst2_sentences": "SST-2's sentences", "planted": "texts with a planted word"}
+    return known.get(on) or network_title(on)
+
+
 def vector_size(record: Record) -> str:
     """``"50-d vectors"`` for a run with pre-trained vectors, else an empty string.
 
@@ -298,20 +304,25 @@ def _vectors_of(name: str, widths: dict[str, int]) -> str:
 def to_markdown(heads: Sequence[str], rows: Iterable[Sequence[Any]], align: str) -> str:
     """A markdown table; "–" for None. ``align`` has l or r for each column, the last of which
     holds for all further ones. Cells are not padded, so a changed one changes its own line alone.
-    """
+    A ``|`` in a cell is escaped."""
     rules = [{"l": "---", "r": "---:"}[side] for side in align.ljust(len(heads), align[-1])]
-    lines = [heads, *(["–" if cell is None else str(cell) for cell in row] for row in rows)]
+    lines = [
+        ["–" if cell is None else str(cell).replace("|", r"\|") for cell in row]
+        for row in (heads, *rows)
+    ]
     head, *body = [f"| {' | '.join(line)} |" for line in lines]
     return "\n".join([head, f"|{'|'.join(rules[: len(heads)])}|", *body])
 
 
-def show_table(text: str, most: int = 12) -> None:
+def show_table(text: str, most: int = 12, fold: str = "") -> None:
     """Display markdown in a notebook; of a table with more than ``most`` rows the rest is folded,
-    under the same head."""
+    under the same head, or all of it with what stands around it, under the title ``fold``."""
     lines = text.splitlines()
     table = [line for line in lines if line.startswith("|")]
     head, rows = table[:2], table[2:]
-    if len(rows) > most:
+    if fold:
+        text = f"<details><summary>{fold} ({len(rows)} rows)</summary>\n\n{text}\n\n</details>"
+    elif len(rows) > most:
         start = lines.index(head[0])
         folded = "\n".join([*head, *rows[most:]])
         more = f"<details><summary>{len(rows) - most} more rows</summary>\n\n{folded}\n\n</details>"

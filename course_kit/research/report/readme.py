@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from course_kit.research.report import frames
-from course_kit.research.report.differences import difference, paper_cell
+from course_kit.research.report.differences import UNDETECTED, difference, paper_cell
 from course_kit.research.report.frames import Records, film_runs, runs_of, shown, tidy
 from course_kit.research.report.tables import steps_sweep
 from course_lib.files import REPOSITORY, atomic_path
@@ -35,9 +35,9 @@ def findings(records: Records = None) -> str:
     han, words = (runs_of(frame, name, "imdb") for name in ("HAN, 25 × 50", frames.PAIRS))
     filmed = film_runs(frame, "HAN, 25 × 50", "compact", "imdb")
     film = difference(filmed, words)
-    level = difference(han, words).reading == "not told apart"
+    level = difference(han, words).reading == UNDETECTED
     _require(level, "HAN and TF-IDF are level on IMDb")
-    _require(film.reading == "not told apart", "HAN with film vectors is level, too")
+    _require(film.reading == UNDETECTED, "HAN with film vectors is level, too")
     ours, simple = (100 * statistics.mean(map(frames.accuracy_of, g)) for g in (han, words))
     sanet = [run["attention"] for run in frames.seeds_of(frame, "sanet", "base", "ag_news")]
     trained, untrained, uniform = (

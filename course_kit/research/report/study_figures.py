@@ -1,6 +1,5 @@
 """The figures of studies: sanity checks, faithfulness, networks trained to test attention."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -8,34 +7,12 @@ from matplotlib.figure import Figure
 from course_kit.research.faithfulness.erasure_record import MEASURES, RANDOM, REMOVALS
 from course_kit.research.faithfulness.faithfulness_run import ATTENTION
 from course_kit.research.report import frames
-from course_kit.research.report.faithfulness import ranked, sanity_figures
 from course_kit.research.report.frames import ByName, bounds
 from course_kit.research.trained_tests import protocols
 from course_lib.views import plots
 from course_lib.views.panels import dot_panels
 
 BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is better"}
-
-
-def sanity_figure(
-    check: str,
-    networks: Mapping[str, str],
-    chosen: Sequence[str],
-    title: str,
-    records: ByName | None = None,
-) -> Figure:
-    """The ``chosen`` figures of a sanity check as small multiples, a dot a seed: of trained
-    networks and of their untrained twins; ``networks`` gives each a short name below its dots."""
-    figures = sanity_figures(records)
-    panels = {
-        figure: {
-            column: {short: figures[check, name, figure][column]
-                     for name, short in networks.items()}
-            for column in ("trained", "untrained")
-        }
-        for figure in chosen
-    }  # fmt: skip
-    return dot_panels(panels, title=title)
 
 
 def faithfulness_figure(name: str, records: ByName | None = None) -> Figure:
@@ -60,10 +37,10 @@ def faithfulness_figure(name: str, records: ByName | None = None) -> Figure:
     costs = removals["deletion"]["comprehensiveness"]["rankings"]
     attention, random = (costs[ranking]["aopc"]["mean"] for ranking in (ATTENTION, RANDOM))
     title = (
-        f"{name}, {record['texts']} texts: deleting the words that attention ranks first\n"
-        f"costs {attention:.2f} of the probability, random words {random:.2f}"
+        f"{frames.network_title(name)}, {record['texts']} texts: deleting the words that attention "
+        f"ranks\nfirst costs {attention:.2f} of the probability, random words {random:.2f}"
     )
-    rows = ranked(removals["deletion"])
+    rows = sorted(costs, key=lambda ranking: -costs[ranking]["aopc"]["mean"])
     return plots.means_with_intervals(panels, rows, "AOPC: mean, 95 % interval", title)
 
 
@@ -123,7 +100,8 @@ def roar_figure(on: str, records: ByName | None = None) -> Figure:
     }
     last = 100 * protocols.SHARES[-1]
     title = (
-        f"{on}: trained without {last:.0f} % of the words, those that attention\nranks first, "
+        f"{frames.texts_title(on)}: trained without {last:.0f} % of the words, those that "
+        "attention\nranks first, "
         f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
         f"{curves[protocols.RANDOM][last][0]:.0%}"
     )
@@ -148,7 +126,8 @@ def adversary_figure(on: str, records: ByName | None = None) -> Figure:
     name = next((name for name in taught if points[name][0][1] > near[0][2]), taught[-1])
     far = points[name]
     title = (
-        f"{on}: an {name}, attends elsewhere (JSD {far[0][0]:.2f}, another seed "
+        f"{frames.texts_title(on)}: an {name}, attends elsewhere (JSD {far[0][0]:.2f}, another "
+        "seed "
         f"{near[0][0]:.2f})\nand its predictions differ by {far[1][0]:.2f} (another seed "
         f"{near[1][0]:.2f})"
     )

@@ -358,18 +358,16 @@ def _change(spec: RunSpec, first: RunSpec) -> str:
 
 
 def runs_table(records: Records = None) -> str:
-    """How many runs of each group of the grid are recorded, and which are missing, as a markdown
-    table; groups of groups are left out."""
+    """How many runs of each group of the grid are recorded, as a markdown table; groups of groups
+    are left out. ``attention-course grid status`` names those that are missing."""
     frame, rows, listed = tidy(records), [], set()
     for name, specs in read_grid().items():
         if listed.issuperset(spec.id for spec in specs):
             continue
         listed.update(spec.id for spec in specs)
-        found = zip(specs, frames.planned(frame, specs), strict=True)
-        missing = [f"`{spec.id}`" for spec, record in found if record is None]
-        done = f"{len(specs) - len(missing)} of {len(specs)}"
-        rows.append([f"`{name}`", done, ", ".join(missing) or None])
-    return to_markdown(["group", "recorded", "missing"], rows, "lrl")
+        recorded = sum(record is not None for record in frames.planned(frame, specs))
+        rows.append([f"`{name}`", recorded, len(specs)])
+    return to_markdown(["group", "recorded", "planned"], rows, "lr")
 
 
 def words_per_text(dataset: str) -> float:
@@ -422,11 +420,3 @@ def vectors_table() -> str:
         for name in next(iter(corpora.values()))
     ]  # fmt: skip
     return to_markdown(["vectors", *corpora], rows, "lr")
-
-
-def neighbours_table() -> str:
-    """The nearest words of the words asked, by vectors, as a markdown table."""
-    found = frames.study_records("vectors")["methods"]["neighbours"]
-    words = next(iter(found.values()))
-    rows = [[word, *(", ".join(of[word]) for of in found.values())] for word in words]
-    return to_markdown(["word", *found], rows, "l")

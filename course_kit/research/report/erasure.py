@@ -1,0 +1,200 @@
+"""What deleting words says of attention, over the trainings and the texts of each network."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from course_kit.research.faithfulness.erasure_record import ALL, MEASURES
+from course_kit.research.faithfulness.faithfulness_run import (
+    ATTACHED,
+    ATTENTION,
+    DETACHED,
+    INTEGRATED,
+    RANDOM,
+    SIGNED_ATTENTION,
+    TIMES_SLOPE,
+    unsigned,
+)
+from course_kit.research.report import frames
+from course_kit.research.report.claims import over_seeds
+from course_kit.research.report.frames import ByName, mean_std, study_records, to_markdown
+from course_kit.research.trained_tests import protocols
+from course_lib.metrics.statistics import LEVEL, Estimate, crossed, holm
+from course_lib.runs import records as run_records
+
+RIVALS = {  # of each kind of attention; leave-one-out is no rival, it nearly optimises the measure
+    ATTENTION: [unsigned(name) for name in (ATTACHED, INTEGRATED, TIMES_SLOPE)],
+    SIGNED_ATTENTION: [ATTACHED, DETACHED, INTEGRATED, TIMES_SLOPE],
+}
+SIGNS = {  # differences, by the heads of their columns
+    "attention − random": (ATTENTION, RANDOM),
+    "attention − |gradient × input|": (ATTENTION, unsigned(ATTACHED)),
+    "attention − gradient × input": (ATTENTION, ATTACHED),
+    "attention × sign − gradient × input, attention held fixed": (SIGNED_ATTENTION, DETACHED),
+}
+Gaps = dict[str, dict[str, Estimate]]  # by network, then by column
+
+
+def by_network(records: ByName | None = None) -> dict[str, ByName]:
+    """The records of the study by network, named for people, then by training; news come last."""
+    found: dict[str, ByName] = {}
+    for name, record in (study_records(ALL) if records is None else records).items():
+        found.setdefault(frames.network_title(name), {})[name] = record
+    return dict(sorted(found.items(), key=lambda item: kind_of(item[0])))
+
+
+def _several(records: ByName | None) -> dict[str, ByName]:
+    return {name: of for name, of in by_network(records).items() if len(of) > 1}
+
+
+def kind_of(network: str) -> str:
+    """What a network reads, by its title: the tests of networks that read it are a family."""
+    return "news" if network.endswith(frames.NAMES["ag_news"]) else "film texts"
+
+
+def areas(records: ByName, measure: str) -> dict[str, np.ndarray]:
+    """The AOPC by deletion, ``(trainings, texts)``, by ranking, of a network's trainings on the
+    texts that all were tested on: a smaller sample is the beginning of a larger one."""
+    texts, trainings = min(record["texts"] for record in records.values()), []
+    for name, record in records.items():
+        rankings = record["removals"]["deletion"][measure]["rankings"]
+        with np.load((run_records.RESULTS / ALL / name).with_suffix(".npz")) as stored:
+            trainings.append(dict(zip(rankings, stored[measure][:, :texts], strict=True)))
+    return {name: np.stack([one[name] for one in trainings]) for name in trainings[0]}
+
+
+def sign_gaps(records: ByName | None = None) -> Gaps:
+    """The differences of ``SIGNS`` in comprehensiveness, of networks with several trainings."""
+    found = {name: areas(of, "comprehensiveness") for name, of in _several(records).items()}
+    return {
+        name: {head: crossed(of[one] - of[other]) for head, (one, other) in SIGNS.items()}
+        for name, of in found.items()
+    }
+
+
+def signs_table(records: ByName | None = None) -> str:
+    """How much more attention's words cost (comprehensiveness) than other words, with 95 %
+    intervals over trainings and texts, as a markdown table; bold where Holm's p-value is below
+    0.05, over the networks of the column that read film texts, or news."""
+    return _gaps_table(sign_gaps(records))
+
+
+def signs_in_words(records: ByName | None = None, trained: ByName | None = None) -> str:
+    """How much of the distance between attention and the gradient is sign, on film texts and on
+    news, beside what ROAR finds."""
+    gaps, lines = sign_gaps(records), []
+    detected = _detected(gaps)
+    for kind in dict.fromkeys(map(kind_of, gaps)):
+        networks, told = [name for name in gaps if kind_of(name) == kind], []
+        for head in list(SIGNS)[1:]:
+            values = {name: gaps[name][head].value for name in networks}
+            sure = [values[name] for name in networks if (name, head) in detected]
+            ahead, behind = (sum(side * value > 0 for value in sure) for side in (1, -1))
+            mean = sum(values.values()) / len(values)
+            told.append(f"{mean:+.2f} (ahead in {ahead}, behind in {behind})")
+        plain, as_often, both = told
+        lines.append(
+            f"- **On {kind}** ({len(networks)} networks) attention minus gradient is {plain} where "
+            f"neither has a sign, {as_often} where the gradient alone has one, and {both} where "
+            "both have it."
+        )
+    trained = study_records("faithfulness/trained") if trained is None else trained
+    found, gains = trained["roar-sst2_sentences"]["lines"], []
+    for share in (protocols.SHARES[0], protocols.SHARES[-1]):
+        attention, gradient = (
+            100 * np.array(found[protocols.roar_line(ranker, share)][protocols.ACCURACY]["by_seed"])
+            for ranker in protocols.RANKERS[:2]
+        )
+        gain = over_seeds(list(attention - gradient), 0.0, {"above": 0.0})
+        gains.append(f"{gain.value:+.1f} points [{gain.low:+.1f}, {gain.high:+.1f}] at {share:.0%}")
+    lines.append(
+        "- **ROAR** ranks without signs, too. Trained again without the words that attention ranks "
+        "first, networks for SST-2's sentences differ in accuracy from those without the words of "
+        f"|gradient × input| by {' and by '.join(gains)} of the words; above 0 the gradient named "
+        "more of what is needed."
+    )
+    return "\n".join(lines)
+
+
+def best_gaps(records: ByName | None = None) -> tuple[Gaps, dict[tuple[str, str], str]]:
+    """Attention minus the best of its ``RIVALS`` and the name of that one, by network and column:
+    the best on every second text, and the difference on the others."""
+    gaps: Gaps = {}
+    names = {}
+    for network, of in _several(records).items():
+        for measure, best in zip(MEASURES, (max, min), strict=True):
+            found = areas(of, measure)
+            for ours, rivals in RIVALS.items():
+                rival = best(rivals, key=lambda name: found[name][:, ::2].mean())
+                head = f"{measure}: {'attention × sign' if ours != ATTENTION else ours} − best"
+                gap = crossed(found[ours][:, 1::2] - found[rival][:, 1::2])
+                gaps.setdefault(network, {})[head] = gap
+                names[network, head] = rival
+    return gaps, names
+
+
+def best_table(records: ByName | None = None) -> str:
+    """``best_gaps`` as a markdown table, bold as in ``signs_table``."""
+    return _gaps_table(best_gaps(records)[0])
+
+
+def _gaps_table(gaps: Gaps) -> str:
+    detected, rows = _detected(gaps), []
+    for network, of in gaps.items():
+        rows.append([network])
+        for head, gap in of.items():
+            bold = "**" * ((network, head) in detected)
+            rows[-1].append(
+                "{b}{:+.3f} [{:+.3f}, {:+.3f}]{b}".format(gap.value, *gap.interval, b=bold)
+            )
+    return to_markdown(["network", *next(iter(gaps.values()))], rows, "lr")
+
+
+def _detected(gaps: Gaps) -> set[tuple[str, str]]:
+    """The network and column of each difference that Holm's correction leaves detected; a family
+    are the networks of one column that read texts of one kind."""
+    families: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for network, of in gaps.items():
+        for head, gap in of.items():
+            families.setdefault((kind_of(network), head), {})[network, head] = gap.p
+    corrected = [
+        pair for family in families.values() for pair in zip(family, holm([*family.values()]))
+    ]
+    return {name for name, p in corrected if p < LEVEL}
+
+
+def rankings_table(
+    measure: str = "comprehensiveness", removal: str = "deletion", records: ByName | None = None
+) -> str:
+    """The AOPC of a measure by ranking and network, as mean ± standard deviation over trainings, as
+    a markdown table; the rankings that all networks have, the best first."""
+    parts = {
+        network: [record["removals"][removal][measure]["rankings"] for record in of.values()]
+        for network, of in by_network(records).items()
+    }
+    shared = set.intersection(*({*part} for of in parts.values() for part in of))
+
+    def means(ranking: str) -> list[list[float]]:
+        return [[part[ranking]["aopc"]["mean"] for part in of] for of in parts.values()]
+
+    side = 1 if measure == "sufficiency" else -1
+    order = sorted(shared, key=lambda name: side * np.mean([np.mean(of) for of in means(name)]))
+    rows = [[name, *(mean_std(of, digits=2) for of in means(name))] for name in order]
+    return to_markdown(["ranking", *parts], rows, "lr")
+
+
+def agreement_table(records: ByName | None = None) -> str:
+    """Kendall's τ of pairs of rankings, mean ± standard deviation over trainings, a row a network,
+    as a markdown table."""
+    found = by_network(records)
+    pairs, rows = next(iter(next(iter(found.values())).values()))["kendall"], []
+    for network, of in found.items():
+        taus = ([one["kendall"][pair] for one in of.values()] for pair in pairs)
+        rows.append([network, *map(_over_trainings, taus)])
+    return to_markdown(["network", *pairs], rows, "lr")
+
+
+def _over_trainings(means: Sequence[dict[str, Any]]) -> str | None:
+    values = [mean["mean"] for mean in means if mean["mean"] is not None]
+    return mean_std(values, digits=2) if values else None
