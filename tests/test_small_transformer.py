@@ -74,13 +74,27 @@ def test_measures_of_a_network(trained, rows, monkeypatch):
     found = transformer_record.measure(trained, some, seed=0)
     assert np.shape(found["without a head"]) == (2, 4)
     assert abs(found["tau"]["random"]) < found["tau"]["gradient × input"] <= 1
-    assert set(found["aopc"]) == {*found["tau"], "leave-one-out"}
+    area = found["aopc"]
+    assert set(area) == {*found["tau"], "leave-one-out"}
+    assert area["random"] < area["|gradient × input|"] < area["leave-one-out"]
     texts, labels = DocumentModel(trained).documents(some), some["label"]
     head = transformer_record.changed(
         trained, lambda network: transformer_record.without_head(network, 1, 3)
     )
     expected = transformer_record.hits(head, texts, labels).mean()
     assert found["without a head"][1][3] == pytest.approx(expected)
+
+
+def test_a_sign_turns_words_round_and_keeps_their_weight(trained, rows):
+    texts = DocumentModel(trained).documents(rows["validation"].select(range(5)))
+    ranked = transformer_record.rankings(trained, texts)
+    for name in ("top-layer attention", "rollout"):
+        turned = ranked[f"{name} × sign"]
+        for plain, signed, slope in zip(
+            ranked[name], turned, ranked["gradient × input"], strict=True
+        ):
+            assert np.allclose(plain, np.abs(signed)) and (signed * slope >= 0).all()
+        assert min(map(np.min, turned)) < 0
 
 
 def test_the_record_is_of_todays_settings():
@@ -95,6 +109,20 @@ def test_the_record_is_of_todays_settings():
     planned = list(product(transformer_record.VARIANTS, transformer_record.SEEDS))
     assert [(run["variant"], run["seed"]) for run in record["runs"]] == planned
     assert record["variants"].keys() == transformer_record.VARIANTS.keys()
+
+
+def test_the_record_of_rankings_is_of_the_same_networks():
+    new, old = (
+        committed_record(f"results/encoder/movies2{end}.json")["runs"][:5]
+        for end in ("-rankings", "")
+    )
+    for one, other in zip(new, old, strict=True):
+        assert (one["variant"], one["seed"]) == (other["variant"], other["seed"])
+        for kind in ("tau", "aopc"):
+            shared = one[kind].keys() & other[kind].keys()
+            assert len(shared) >= 4
+            for name in shared:
+                assert one[kind][name] == pytest.approx(other[kind][name], abs=0.01)
 
 
 def test_numbers_of_the_record_by_seed_and_their_interval():
