@@ -3,13 +3,11 @@
 import sys
 from types import SimpleNamespace
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 from course_kit.exercises import pretrained
-from course_lib.files import REPOSITORY
 from course_lib.views import show_attention, show_reading
 
 WORDS = ["the", "acting", "is", "unforgettable", "cut"]
@@ -57,15 +55,6 @@ def test_without_the_package_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)  # as if it were not installed
     with pytest.raises(pretrained.NoPretrained, match=r"pip install .transformers"):
         pretrained.read_pretrained("A tender film.", "some/model")
-
-
-def test_lesson_10_says_why_a_model_cannot_be_had(monkeypatch, capsys):
-    lesson = nbformat.read(REPOSITORY / "notebooks/10_to_transformers.ipynb", as_version=4)
-    (cell,) = [cell for cell in lesson.cells if "def show_pretrained" in cell.source]
-    given = {"hub": pretrained, "ours": "A tender film.", "pretrained": "some/model"}
-    monkeypatch.setitem(sys.modules, "transformers", None)
-    exec(cell.source, given)
-    assert "pip install" in capsys.readouterr().out
 
 
 class Pieces(dict):

@@ -9,7 +9,6 @@ from sweeping import sweep
 
 from course_kit.exercises.records import committed_record
 from course_kit.research.small_transformer import transformer_record
-from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.explore import explore_erasing, read_text
 from course_lib.faithfulness import DocumentModel
@@ -57,15 +56,10 @@ def test_the_view_of_lesson_07_serves_it(trained):
     assert sweep(explore_erasing(trained, "A tender film.")) > 4
 
 
-def test_a_variant_without_positions_does_not_see_a_shuffle(rows):
-    few = {split: part.select(range(min(80, len(part)))) for split, part in rows.items()}
-    blind = transformer_record.train_variant("without positions", few, ("a", "b"), preset="small")
-    texts = DocumentModel(blind).documents(few["validation"])
+def test_shuffled_texts_keep_their_words():
+    texts = [["a", "tender", "film", "with", "good", "songs"], ["dull"]]
     mixed = transformer_record.shuffled(texts, 1)
     assert [sorted(text) for text in mixed] == [sorted(text) for text in texts] and mixed != texts
-    one, other = (faithfulness.ask(DocumentModel(blind), list(map(faithfulness.whole, some)))
-                  for some in (texts, mixed))  # fmt: skip
-    assert np.allclose(one, other, atol=1e-4)
 
 
 def test_measures_of_a_network(trained, rows, monkeypatch):
@@ -83,18 +77,6 @@ def test_measures_of_a_network(trained, rows, monkeypatch):
     )
     expected = transformer_record.hits(head, texts, labels).mean()
     assert found["without a head"][1][3] == pytest.approx(expected)
-
-
-def test_a_sign_turns_words_round_and_keeps_their_weight(trained, rows):
-    texts = DocumentModel(trained).documents(rows["validation"].select(range(5)))
-    ranked = transformer_record.rankings(trained, texts)
-    for name in ("top-layer attention", "rollout"):
-        turned = ranked[f"{name} × sign"]
-        for plain, signed, slope in zip(
-            ranked[name], turned, ranked["gradient × input"], strict=True
-        ):
-            assert np.allclose(plain, np.abs(signed)) and (signed * slope >= 0).all()
-        assert min(map(np.min, turned)) < 0
 
 
 def test_the_record_is_of_todays_settings():

@@ -18,12 +18,12 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_08": "adversary divergence guided permutation_change",
     "lesson_09": "diagnosis text_by_text",
     "lesson_09_chance": "constant_answer power",
-    "lesson_10": "by_word contributions head_weights hidden_keys without_head",
+    "lesson_10": "block encoder heads rollout",
 }
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["museum", "pretrained", "readers", "small_experiments"],
+    submodules=["lesson_10", "museum", "pretrained", "readers", "small_experiments"],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
         "javascript": ["show_javascript"],

@@ -1,9 +1,8 @@
 """What lesson 10 measures of its small Transformers, and the record of five seeds of each.
 
 ``python -m course_kit.research.small_transformer.transformer_record`` trains them and writes
-``results/encoder/movies2.json``; with ``--rankings`` it trains the first alone and writes what erasing
-by each ranking costs, ``movies2-rankings.json``. Trained on the training part, measured on the test
-half.
+``results/encoder/movies2.json``; with ``--rankings`` the first alone, and what its rankings are
+worth, ``movies2-rankings.json``. Trained on the training part, measured on the test half.
 """
 
 import json
@@ -38,8 +37,7 @@ from course_lib.runs.systems.system import Rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
 DATASET, SEEDS, RANKED = "movies2", range(5), 200
-RECORD = RESULTS / "encoder" / f"{DATASET}.json"
-RANKINGS = RECORD.with_name(f"{DATASET}-rankings.json")
+RECORD, RANKINGS = (RESULTS / "encoder" / f"{DATASET}{end}.json" for end in ("", "-rankings"))
 VARIANTS = {
     "whole": {},
     "without positions": {"model.positions": 0},
@@ -112,9 +110,7 @@ def shuffled(texts: Sequence[Document], seed: int = 0) -> list[Document]:
 def rankings(
     system: TransformerSystem, texts: Sequence[Document], seed: int = 0
 ) -> dict[str, Importances]:
-    """Importances of the texts' words by name. Unsigned: the mean weight in the top layer, rollout,
-    the size of gradient × input, and random numbers. Signed: the first two with the gradient's
-    sign, the gradient itself, and leave-one-out."""
+    """Importances of the texts' words by name: four rankings without a sign, then four with one."""
     model = DocumentModel(system)
     attention = model.attention(texts)
     gradient = faithfulness.gradient_times_input(model.gradients, model, texts)
@@ -129,13 +125,6 @@ def rankings(
     }
 
 
-def tau_with_leave_one_out(ranked: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
-    """Kendall's τ of the sizes of each ranking with those of leave-one-out, ``(texts,)`` each."""
-    sizes = {name: list(map(np.abs, found)) for name, found in ranked.items()}
-    loo = sizes.pop("leave-one-out")
-    return {name: faithfulness.kendall(found, loo) for name, found in sizes.items()}
-
-
 def without_each_head(
     system: TransformerSystem, texts: Sequence[Document], labels: Sequence[int]
 ) -> np.ndarray:
@@ -143,8 +132,7 @@ def without_each_head(
     config = system.settings.model
     accuracies = [
         hits(changed(system, partial(without_head, layer=layer, head=head)), texts, labels).mean()
-        for layer in range(config.layers)
-        for head in range(config.heads)
+        for layer, head in product(range(config.layers), range(config.heads))
     ]
     return np.reshape(accuracies, (config.layers, config.heads))
 
@@ -160,22 +148,19 @@ def measure(system: TransformerSystem, rows: datasets.Dataset, seed: int) -> dic
     } | measure_rankings(system, rows, seed)
 
 
-def measure_rankings(
-    system: TransformerSystem, rows: datasets.Dataset, seed: int
-) -> dict[str, Any]:
-    """Of the first ``RANKED`` rows, Kendall's τ of each ranking with leave-one-out, and the area of
-    comprehensiveness (AOPC) of each."""
+def measure_rankings(system: TransformerSystem, rows: datasets.Dataset, seed: int) -> dict:
+    """Of the first ``RANKED`` rows, Kendall's τ of the size of each ranking with that of
+    leave-one-out, and the area of comprehensiveness (AOPC) of each."""
     model = DocumentModel(system)
     some = model.documents(rows.select(range(min(RANKED, len(rows)))))
-    ranked = rankings(system, some, seed)
-    areas = {
-        name: faithfulness.aopc(faithfulness.comprehensiveness(model, some, ranking))
-        for name, ranking in ranked.items()
-    }
-    return {
-        "tau": {n: float(np.nanmean(tau)) for n, tau in tau_with_leave_one_out(ranked).items()},
-        "aopc": {name: float(area.mean()) for name, area in areas.items()},
-    }
+    found: dict[str, dict[str, float]] = {"tau": {}, "aopc": {}}
+    for name, ranking in (ranked := rankings(system, some, seed)).items():
+        both = map(faithfulness.magnitude, (ranking, ranked["leave-one-out"]))
+        found["tau"][name] = float(np.nanmean(faithfulness.kendall(*both)))
+        losses = faithfulness.comprehensiveness(model, some, ranking)
+        found["aopc"][name] = float(faithfulness.aopc(losses).mean())
+    found["tau"].pop("leave-one-out")
+    return found
 
 
 def over_seeds(variant: str, *keys: str, record: Path = RECORD) -> np.ndarray:
@@ -193,8 +178,7 @@ def seed_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train every variant, or for the rankings the first alone, with every seed, and write the
-    record."""
+    """Train the variants, each with every seed, measure them, and write the record."""
     watch, corpus, runs = Stopwatch(1), load_corpus(DATASET), []
     alone = "--rankings" in arguments
     variants, measured = (["whole"], measure_rankings) if alone else (VARIANTS, measure)
@@ -202,9 +186,8 @@ def main(arguments: Sequence[str]) -> None:
     for name, seed in tqdm(list(product(variants, SEEDS)), desc="Transformers"):
         system = train_variant(name, rows, corpus.card.classes, seed)
         runs.append({"variant": name, "seed": seed} | measured(system, rows["test"], seed))
-    command = "python -m course_kit.research.small_transformer.transformer_record"
     record = {
-        "command": " ".join([command, *arguments]),
+        "command": " ".join(["python -m", __spec__.name, *arguments]),
         "settings": asdict(TransformerSystem.presets["lesson"]),
         "variants": {name: VARIANTS[name] for name in variants},
         "data": asdict(corpus.provenance),
