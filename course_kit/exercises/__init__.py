@@ -4,7 +4,7 @@ import lazy_loader
 
 CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_00": "effective_words top_words words_to_flip",
-    "lesson_01": "blend gru_jacobian gru_step last_state report_weights reverse",
+    "lesson_01": "gru_reader gru_step latch",
     "lesson_02": "attention_pooling masked_softmax",
     "lesson_02_self_attention": "multi_head self_attention",
     "lesson_03": "network_defect padding_odds redundancy sentences_in_place smallest_f1",
@@ -23,12 +23,12 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["lesson_10", "museum", "pretrained", "readers", "small_experiments"],
+    submodules=["calls", "lesson_10", "museum", "pretrained", "readers", "small_experiments"],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
         "javascript": ["show_javascript"],
         "judge": ["CheckFailed"],
-        "records": ["committed_record", "shortest_seconds"],
+        "records": ["committed_record"],
         "wrong_measures": ["WRONG_MEASURES", "compare"],
     }
     | {lesson: [f"check_{name}" for name in names.split()] for lesson, names in CHECKERS.items()},
