@@ -158,9 +158,6 @@ def test_every_other_figure_can_be_drawn():
         assert drawn(figure)
 
 
-# The texts and the cell of lesson 01
-
-
 @pytest.mark.parametrize("longest", [4, 9, 30])
 def test_one_call_is_followed_by_the_name_within_every_text(longest):
     found = calls.draw(200, longest, seed=0)
