@@ -92,12 +92,12 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/data": (2_615, 2_300),
     "course_lib/faithfulness": (1_550, 1_550),
     "course_lib/runs": (2_944, 2_650),
-    "course_kit/exercises": (7_120, 6_300),
+    "course_kit/exercises": (7_007, 6_300),
     "course_kit/research": (5_588, 3_600),
     "course_kit/publishing": (1_455, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (21_939, 16_600),
+    "tests": (21_826, 16_600),
 }
 LONGEST = 450
 

@@ -23,7 +23,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["calls", "lesson_10", "museum", "pretrained", "readers", "small_experiments"],
+    submodules=["calls", "lesson_10", "museum", "readers", "small_experiments"],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
         "javascript": ["show_javascript"],
