@@ -85,7 +85,7 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (14_097, 12_700),
+    "course_lib": (14_068, 12_700),
     "course_lib/models": (1_945, 1_600),
     "course_lib/training": (715, 550),
     "course_lib/metrics": (1_020, 900),
