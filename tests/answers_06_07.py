@@ -1,66 +1,99 @@
 """Right answers to lessons 06 to 07, and wrong ones with what they are told."""
 
-from itertools import permutations
-from math import comb
-
 import numpy as np
 import torch
-from scipy.stats import hypergeom, kendalltau
+from scipy.stats import kendalltau
+from torch import nn
 
 from course_kit.exercises import (
+    check_agt,
     check_areas,
-    check_attention_gate,
     check_erasure,
-    check_few_runs,
-    check_highway,
+    check_gate,
+    check_interaction,
     check_kendall,
-    check_order_change,
-    check_phrase_orders,
-    check_phrases,
-    check_selected_words,
+    check_phrase_lengths,
 )
 
 
-def highway_as_a_step(x, w, b, w_t, b_t):
-    """The old value and a part of the way to the new one."""
-    return x + (x @ w_t.T + b_t).sigmoid() * ((x @ w.T + b).tanh() - x)
+class GateAsAStep(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.gate, self.value = nn.Linear(hidden, hidden), nn.Linear(2 * hidden, hidden, bias=False)
+
+    def opened(self, y, s):
+        return self.gate(s).sigmoid()
+
+    def forward(self, y, s):
+        for_y, for_s = self.value.weight.chunk(2, 1)
+        t = self.opened(y, s)
+        return torch.lerp(y, torch.tanh(y @ for_y.T + s @ for_s.T), t), t
 
 
-def gate_by_halves(y, s, w_t, b_t, w_f):
-    for_y, for_s = w_f.chunk(2, 1)
-    gate = (s @ w_t.T + b_t).sigmoid()
-    return gate * (y @ for_y.T + s @ for_s.T).tanh() + y - gate * y, gate
+class GateOfY(GateAsAStep):
+    def opened(self, y, s):
+        return self.gate(y).sigmoid()
 
 
-def select_without_dividing(weights, mask, threshold):
-    low = torch.where(mask, weights, weights.amax()).amin(1, keepdim=True)
-    high = weights.amax(1, keepdim=True)
-    return (weights - low > threshold * (high - low)) & (high - low > 1e-6 * high) & mask
+class AGTByEinsum(nn.Module):
+    axis = 2
+
+    def __init__(self, vocabulary, width, hidden, layers, classes):
+        super().__init__()
+        self.W = nn.Parameter(torch.empty(layers, hidden, hidden))
+        self.w = nn.Parameter(torch.empty(layers, hidden))
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.projection = nn.Linear(width, hidden)
+        self.gates = nn.ModuleList([GateAsAStep(hidden) for _ in range(layers - 1)])
+        parts = nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes)
+        self.classifier = nn.Sequential(*parts)
+
+    def climb(self, s):
+        y = s[:, 0]
+        for gate, s_l in zip(self.gates, s[:, 1:].unbind(1), strict=True):
+            y, _ = gate(y, s_l)
+        return y
+
+    def forward(self, tokens, mask):
+        b = self.projection(self.embedding(tokens)).tanh()
+        m = torch.einsum("lh,lnwh->nlw", self.w, torch.einsum("lhk,nwk->lnwh", self.W, b).tanh())
+        d = m.masked_fill(~mask[:, None], -1e30).softmax(self.axis) * mask[:, None]
+        return self.classifier(self.climb(torch.einsum("nlw,nwh->nlh", d, b))), d
 
 
-def phrases_by_split(words, selected):
-    line = " ".join(word if chosen else "|" for word, chosen in zip(words, selected))
-    return [phrase.strip() for phrase in line.split("|") if phrase.strip()]
+class AGTOverLayers(AGTByEinsum):
+    axis = 1
 
 
-def change_by_extremes(predict, tokens):
-    logits = torch.stack([predict(tokens[list(o)]) for o in permutations(range(len(tokens)))])
-    given = predict(tokens)
-    return torch.maximum(logits.amax(0) - given, given - logits.amin(0)).max()
+class AGTOfTheLayerBelow(AGTByEinsum):
+    def climb(self, s):
+        return super().climb(torch.cat([s[:, :1], s[:, :-1]], 1))
 
 
-def orders_by_slices(selected):
-    chosen = [p for p, mark in enumerate(selected) if mark]
-    others = [p for p, mark in enumerate(selected) if not mark]
-    both = min(len(chosen), len(others))
-    mixed = [None] * (2 * both)
-    mixed[::2], mixed[1::2] = chosen[:both], others[:both]
-    return others + chosen, mixed + chosen[both:] + others[both:]
+def lengths_by_loops(selected, mask, chance=lambda k, n: k * (n - k + 1) / n):
+    """Runs counted where they end, sentence by sentence."""
+    found = []
+    for layer in range(selected.shape[1]):
+        words = runs = 0
+        expected = np.float64(0)  # over which a division gives infinity
+        for marks, real in zip(selected[:, layer].tolist(), mask.sum(1).tolist(), strict=True):
+            words += sum(marks)
+            runs += sum(now and not after for now, after in zip(marks, [*marks[1:], False]))
+            expected += chance(sum(marks), real)
+        with np.errstate(divide="ignore"):
+            found.append((words / runs, words / expected))
+    return tuple(torch.tensor(found, dtype=torch.float32).unbind(1))
 
 
-def chance_from_scipy(n, k, runs):
-    """The k words draw their left neighbours: n − k + 1 gaps begin a run, k − 1 words do not."""
-    return float(hypergeom.cdf(runs, n, n - k + 1, k))
+def interaction_by_differences(score, mask, first, second):
+    """How much the worth of the first word changes where the second is gone."""
+
+    def without(keep, at):
+        return keep.scatter(1, at.unsqueeze(1), False)
+
+    beside, alone = mask, without(mask, second)
+    worth = [score(keep) - score(without(keep, first)) for keep in (beside, alone)]
+    return worth[0] - worth[1]
 
 
 def erasure_by_sets(model, importance, count, tell=lambda whole, part: whole - part):
@@ -92,46 +125,35 @@ def tau_with(under):
 
 
 RIGHT = {
-    check_highway: highway_as_a_step,
-    check_attention_gate: gate_by_halves,
-    check_selected_words: select_without_dividing,
-    check_phrases: phrases_by_split,
-    check_order_change: change_by_extremes,
+    check_gate: GateAsAStep,
+    check_agt: AGTByEinsum,
+    check_phrase_lengths: lengths_by_loops,
+    check_interaction: interaction_by_differences,
     check_erasure: erasure_by_sets,
     check_areas: areas_in_numpy,
     check_kendall: tau_by_scipy,
-    check_phrase_orders: orders_by_slices,
-    check_few_runs: chance_from_scipy,
 }
 WRONG = {
-    check_highway: [
-        (lambda x, w, b, *gate: highway_as_a_step(x, w, b, *(-g for g in gate)), "wrong way round"),
-        (lambda x, w, b, w_t, b_t: (x @ w.T + b).tanh() * (x @ w_t.T + b_t).sigmoid(),
-         "x is not carried on"),
-        (lambda x, w, b, *gate: highway_as_a_step(x, w, 0 * b, *gate), "b is not used"),
+    check_gate: [
+        (GateOfY, "your gate reads y, as in a highway layer"),
+        (lambda ours, y, s: ours(y, s)[::-1], "exchanged"),
+        (lambda ours, y, s: ours(y, s)[0], "2 results are expected"),
     ],
-    check_attention_gate: [
-        (lambda y, s, w_t, b_t, w_f: gate_by_halves(y, s, w_t, b_t, w_f.roll(len(w_t), 1)),
-         "[y; s] has y first"),
-        (lambda *given: gate_by_halves(*given)[::-1], "exchanged"),
-        (lambda *given: gate_by_halves(*given)[0], "2 results are expected"),
+    check_agt: [
+        (AGTOverLayers, "your softmax runs over the layers"),
+        (AGTOfTheLayerBelow, "gate l reads s_l"),
+        (lambda *given: check_agt.reference(*given)[0], "2 results are expected"),
     ],
-    check_selected_words: [
-        (lambda w, m, t: select_without_dividing(w, m, t).float(), "dtype torch.float32"),
-        (lambda w, m, t: (w > t) & m, "the weights are not scaled"),
-        (lambda w, m, t: ~select_without_dividing(w, m, t) & m, "at or below the threshold"),
+    check_phrase_lengths: [
+        (lambda s, m: lengths_by_loops(s, m, lambda k, n: k * (n - k) / n), "the + 1 is missing"),
+        (lambda s, m: lengths_by_loops(s, m | True), "you take padding for words"),
+        (lambda s, m: lengths_by_loops(s, m)[::-1], "exchanged"),
     ],
-    check_phrases: [
-        (lambda w, s: phrases_by_split(w, s)[: -1 if s[-1] else None], "ends with the sentence is"),
-        (lambda w, s: [p for p in phrases_by_split(w, s) if " " in p], "standing alone"),
-        (lambda w, s: list(dict.fromkeys(phrases_by_split(w, s))), "lacks what occurs a second"),
-        (lambda w, s: tuple(phrases_by_split(w, s)), "phrases is a tuple"),
-    ],
-    check_order_change: [
-        (lambda f, x: (f(x.flip(0)) - f(x)).abs().max(), "the reversed sentence alone"),
-        (lambda f, x: torch.tensor(0.0), "n words have n! orders"),
-        (lambda f, x: change_by_extremes(lambda ids: f(ids).softmax(0), x),
-         "you find a change of 0.416, but some"),
+    check_interaction: [
+        (lambda f, *given: interaction_by_differences(lambda keep: f(keep).abs(), *given),
+         "your interaction is -1.048"),
+        (lambda f, m, *two: interaction_by_differences(f, m | True, *two), "you keep padding"),
+        (lambda *given: interaction_by_differences(*given).abs(), "the sign of interaction"),
     ],
     check_erasure: [
         (lambda *given: erasure_by_sets(*given, tell=lambda whole, part: part), "that are left: "),
@@ -150,17 +172,5 @@ WRONG = {
         (tau_with(lambda a, b: a.size - len(a)), "you divide by all pairs"),
         (tau_with(lambda a, b: np.abs(a * b).sum()), "you leave out every pair"),
         (lambda *given: abs(tau_by_scipy(*given)), "the sign of tau is lost: it may be"),
-    ],
-    check_phrase_orders: [
-        (lambda s: orders_by_slices(s)[::-1], "the two orders are exchanged"),
-        (lambda s: (orders_by_slices(s)[1],) * 2, "they can stand side by side"),
-        (lambda s: (orders_by_slices(s)[0],) * 2, "put a word that is not selected between"),
-        (lambda s: (orders_by_slices(s)[0], [p for p, mark in enumerate(s) if mark]), "each place"),
-        (lambda s: orders_by_slices(s)[0] if len(s) != 2 else [0], "2 results are expected"),
-    ],
-    check_few_runs: [
-        (lambda n, k, r: comb(k - 1, r - 1) * comb(n - k + 1, r) / comb(n, k), "exactly so many"),
-        (lambda n, k, r: chance_from_scipy(n, k, r - 1), "you stop one short of r: does a range"),
-        (lambda n, k, r: comb(n, k) * chance_from_scipy(n, k, r), "is no probability"),
     ],
 }  # fmt: skip

@@ -19,13 +19,10 @@ from torch import nn
 from course_kit import exercises
 from course_kit.exercises import (
     CheckFailed,
-    check_few_runs,
     check_gini,
     check_masked_maximum,
     check_masked_softmax,
-    check_phrases,
     check_pooled_shares,
-    check_selected_words,
     check_text_by_text,
     check_top_words,
     comparison,
@@ -171,7 +168,7 @@ def test_cases_are_the_same_each_time_and_none_is_changed(checker):
             assert comparison.same(x, y)
 
 
-@pytest.mark.parametrize("checker", [check_masked_softmax, check_masked_maximum, check_phrases])
+@pytest.mark.parametrize("checker", [check_masked_softmax, check_masked_maximum, check_top_words])
 @pytest.mark.parametrize("empty", [None, ...])
 def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     def unwritten(*given):
@@ -320,7 +317,7 @@ def test_of_differences_that_only_rounding_tells_apart_the_first_is_named(roundi
 
 @pytest.mark.parametrize(
     ("checker", "says"),
-    [(check_few_runs, "is no probability"), (check_text_by_text, "a p-value is a probability")],
+    [(check_text_by_text, "a p-value is a probability")],
 )
 def test_a_probability_of_one_and_a_bit_of_rounding_is_still_one(checker, says):
     def at_most(one):
@@ -408,9 +405,10 @@ def test_the_drawing_begins_with_the_inputs_under_the_learners_names():
     assert titles(result_figure(check_pooled_shares, result)) == [
         "input: of_numbers", "input: real", "yours: shares", "expected: shares"
     ]  # fmt: skip
-    result = judge(check_selected_words, lambda found, real, many: torch.zeros_like(real)).result
-    figure = result_figure(check_selected_words, result)
-    assert f"many = {result.case.inputs[2]}" in figure.texts[0].get_text()  # needs no panel
+    made = numbers(lambda a, k: a, (A, 3))
+    result = judge(made, lambda found, many: found + 1).result
+    figure = result_figure(made, result)
+    assert f"many = {result.case.inputs[1]}" in figure.texts[0].get_text()  # needs no panel
     result = judge(check_masked_softmax, softmax_without_mask).result
     scores, mask, *_ = result_figure(check_masked_softmax, result).axes
     assert written(mask) == ["True", "False"]
@@ -500,8 +498,8 @@ def test_lists_stand_one_below_the_other_with_their_weights():
      (torch.ones(2, device="meta"), "")],
 )  # fmt: skip
 def test_a_list_of_tensors_readable_or_not_is_a_wrong_answer_and_no_accident(part, says):
-    verdict = judge(check_phrases, lambda words, selected: [part])
-    assert verdict.state == "wrong" and f"{says}instead of 'good'" in verdict.sentence
+    verdict = judge(check_top_words, lambda words, weights, k: [part])
+    assert verdict.state == "wrong" and f"{says}instead of 'thin'" in verdict.sentence
 
 
 def test_a_large_answer_is_drawn_around_its_first_difference():

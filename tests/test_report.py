@@ -141,7 +141,6 @@ def test_seeds_subset_and_bfloat16_are_named():
         (report.ablation_table, 4 * 5),
         (report.extensions_table, 14 * 3),
         (report.gaps_table, 4 * 5),
-        (report.agt_seeds_table, 0),
         (report.optimiser_table, 0),
     ],
 )

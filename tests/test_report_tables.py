@@ -23,7 +23,6 @@ FIRST = RunSpec(
 OF_RECORDS = {
     "ablation": report.ablation_table,
     "ablation of replica": lambda r: report.ablation_table(r, "replica_ablation"),
-    "agt seeds": report.agt_seeds_table,
     "claims": report.claims_table,
     "changes of agt": lambda r: report.changes_table(["agt_changes", "agt_vectors"], r),
     "changes of iram": lambda r: report.changes_table(["iram_film", "iram_changes"], r),

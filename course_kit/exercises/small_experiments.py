@@ -1,19 +1,45 @@
-"""The small experiments of lesson 09 and its side note, on made-up texts: thirty texts learned by
-heart, and two worlds in which classes have other shares."""
+"""Small experiments: a learner's network is trained (lesson 06), thirty texts are learned by heart,
+and two worlds have other shares of the classes (lesson 09 and its side note)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from course_lib.data.batches import Batch
+from course_lib.data.batches import Batch, Batches, Documents
 from course_lib.metrics import prior_corrected
 from course_lib.models.agt import AblatedAGT, AGTConfig
 
 RATE = 0.001
 NEUTRAL = 1  # the middle of three classes
+
+
+def fit(
+    network: nn.Module, documents: Documents, epochs: int, rate: float, seed: int
+) -> list[float]:
+    """Train a network of tokens and mask, whose first result are logits, with Adam; the
+    cross-entropy of each batch of 50."""
+    optimizer, losses = torch.optim.Adam(network.parameters(), lr=rate), []
+    batches = Batches(documents, 50, seed)
+    for batch in (batch for epoch in range(epochs) for batch in batches.epoch(epoch)):
+        loss = cross_entropy(network(batch.tokens, batch.mask)[0], batch.labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+@torch.no_grad()
+def right(network: nn.Module, documents: Documents) -> np.ndarray:
+    """Which documents such a network gets right, bool ``(documents,)``."""
+    found = np.zeros(len(documents), bool)
+    for batch in Batches(documents, 256).epoch():
+        found[batch.index] = network(batch.tokens, batch.mask)[0].argmax(1) == batch.labels
+    return found
 
 
 def learn_by_heart(

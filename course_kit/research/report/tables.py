@@ -230,22 +230,6 @@ def _optimiser(chosen: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def agt_seeds_table(records: Records = None) -> str:
-    """Every recorded seed of AGT and its ablations on SST-5 as a markdown table: training loss
-    after the second and the last epoch, the kept epoch, accuracies in %."""
-    frame, rows = tidy(records), []
-    for name in AGT_MODELS:
-        for record in frames.runs_of(frame, name, "sst5"):
-            epochs = record["epochs"]
-            losses = [f"{epochs[place]['train_loss']:.3f}" for place in (1, -1)]
-            shares = [frames.percent([record], of) for of in (kept_accuracy, frames.accuracy_of)]
-            whole = [record["spec"]["seed"], *losses, len(epochs), record["best_epoch"]]
-            rows.append([name, *whole, *shares])
-    heads = ["network", "seed", "loss after 2 epochs", "last loss", "epochs", "kept",
-             "validation, kept epoch", "test"]  # fmt: skip
-    return to_markdown(heads, rows, "lr")
-
-
 # The grid: how results change with one setting
 
 

@@ -10,6 +10,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "sanity_record": ["train_check", "train_pointer"],
         "synthetic": ["encode_texts", "vocabulary_of", "write_splits", "write_texts"],
         "trained_control": ["ControlSpec"],
-        "word_by_word": ["WordByWordEncoder", "with_held_query"],
+        "word_by_word": ["SumOfWords", "WordByWordEncoder", "with_held_query"],
     },
 )
