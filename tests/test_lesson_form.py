@@ -16,9 +16,8 @@ from course_lib.files import REPOSITORY
 
 LONGEST_CELL = 25
 # words with folded ones, lines of code and cells that a learner sees, predictions, minutes with all
-# exercises: a lesson, and those that have not been rewritten to one question yet
-MOST, BEFORE = (2_000, 220, 60, 5, 120), (4_200, 300, 105, 20, 260)
-NOT_YET = {"04_sanet_zhang"}
+# exercises
+MOST = 2_000, 220, 60, 5, 120
 LONGEST_NOTE = 15, 700  # cells, words
 PREDICTION, ANSWER = "**Before you ", "<details><summary>Answer"
 FIVE_LINES = re.compile(r"^## In five lines\n\n(1\. .*?\n)\n", re.MULTILINE | re.DOTALL)
@@ -47,15 +46,12 @@ def test_a_lesson_is_short_and_its_head_says_how_long_it_takes(path, notebook):
     size, seen = contents.size_of(notebook, path.name), students.student_copy(notebook, path.name)
     predictions = sum(cell.source.count(PREDICTION) for cell in seen.cells)
     found = (size.words, size.code, len(seen.cells), predictions, size.minutes)
-    most = BEFORE if path.stem in NOT_YET else MOST
-    assert all(count <= limit for count, limit in zip(found, most, strict=True)), found
+    assert all(count <= limit for count, limit in zip(found, MOST, strict=True)), found
     said = re.search(r"about (\d+) minutes, reading and doing", notebook.cells[0].source)
     assert int(said[1]) == size.minutes, "run `attention-course contents`"
 
 
 def test_a_lesson_ends_in_five_lines_and_folds_its_answers(path, notebook):
-    if path.stem in NOT_YET:
-        pytest.skip("not rewritten yet")
     seen = students.student_copy(notebook, path.name).cells
     for number, cell in enumerate(seen):
         if PREDICTION in cell.source:
