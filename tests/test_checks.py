@@ -167,7 +167,9 @@ def test_cases_are_the_same_each_time_and_none_is_changed(checker):
             assert comparison.same(x, y)
 
 
-@pytest.mark.parametrize("checker", [check_masked_softmax, check_attention_pooling, check_top_words])
+@pytest.mark.parametrize(
+    "checker", [check_masked_softmax, check_attention_pooling, check_top_words]
+)
 @pytest.mark.parametrize("empty", [None, ...])
 def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     def unwritten(*given):
