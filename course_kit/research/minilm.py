@@ -1,7 +1,11 @@
 """Tables of the pre-trained Transformer's records."""
 
+import numpy as np
+
 from course_kit.research import report
-from course_lib import runs
+from course_lib import metrics, runs
+from course_lib.metrics import Estimate
+from course_lib.runs.records import RESULTS
 
 TITLES = {  # what learns, by dataset and preset
     ("sst2_sentences", "frozen"): "the classifier alone",
@@ -15,6 +19,8 @@ RANKINGS = (
     "attention, rollout",
     "|gradient × input|",
     "gradient × input",
+    "integrated gradients",
+    "α · ∇α",
     "leave-one-out",
     "random",
 )
@@ -67,3 +73,14 @@ def battery() -> str:
         for ranking in RANKINGS
     ]
     return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
+
+
+def paired(first: str, second: str) -> Estimate:
+    """The difference of two rankings' comprehensiveness in MiniLM over the same texts."""
+    name, study = "minilm-sst2_sentences-adapters-s0", RESULTS / "faithfulness"
+    record = report.study_records("faithfulness")[name]
+    order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
+    with np.load(study / f"{name}.npz") as file:
+        values = file["comprehensiveness"].astype(float)
+    of_texts = (values[[order.index(ranking)]] for ranking in (first, second))
+    return metrics.crossed(*of_texts)
