@@ -4,28 +4,25 @@ import math
 from functools import partial
 
 import torch
-from torch.autograd.functional import jacobian
 from torch.nn.functional import scaled_dot_product_attention
 
 from course_kit.exercises import (
     check_attention_pooling,
-    check_blend,
     check_effective_words,
-    check_gru_jacobian,
+    check_gru_reader,
     check_gru_step,
-    check_last_state,
+    check_latch,
     check_masked_softmax,
     check_multi_head,
-    check_report_weights,
-    check_reverse,
     check_self_attention,
     check_top_words,
     check_words_to_flip,
 )
+from course_lib.models.gru import GRUCell
 from course_lib.models.layers import masked_softmax
 
 inf = torch.inf
-TURNED_Z = torch.tensor([1.0, -1.0, 1.0])  # of r, z and candidate
+TURNED_Z = (1, -1, 1)  # of r, z and candidate
 
 
 def effective_by_loop(weights):
@@ -55,59 +52,70 @@ def flip_first_copy(predict, words, weights):
     return len(words)
 
 
-def gru_by_einsum(x, h, U, W, b):
-    ux = torch.einsum("ghi,ni->gnh", U, x) + b.unsqueeze(1)
-    r, z = torch.sigmoid(ux[:2] + torch.einsum("ghk,nk->gnh", W[:2], h))
-    return torch.lerp(h, torch.tanh(ux[2] + torch.einsum("hk,nk->nh", W[2], r * h)), z)
+def cell_with(step):
+    """The class of a learner whose ``step`` takes the cell, x and h."""
+
+    class Cell(torch.nn.Module):
+        def __init__(self, inputs, hidden):
+            super().__init__()
+            for gate in "rzh":
+                setattr(self, f"U_{gate}", torch.nn.Linear(inputs, hidden))
+                setattr(self, f"W_{gate}", torch.nn.Linear(hidden, hidden, bias=False))
+
+        def forward(self, x, h):
+            return step(self, x, h)
+
+    return Cell
 
 
-def turned(part):
-    return part * TURNED_Z.view(3, *[1] * (part.dim() - 1))
+def lerp_step(cell, x, h, sense=lambda z: z, past=lambda cell, r, h: cell.W_h(r * h)):
+    r, z = (torch.sigmoid(u(x) + w(h)) for u, w in ((cell.U_r, cell.W_r), (cell.U_z, cell.W_z)))
+    return torch.lerp(h, torch.tanh(cell.U_h(x) + past(cell, r, h)), sense(z)), z
 
 
-def gru_of_torch(x, h, U, W, b):
+def step_of_torch(cell, x, h):
     """With the report's sense of z, but torch's place for the reset gate."""
-    weights = turned(U).flatten(0, 1), turned(W).flatten(0, 1), turned(b).flatten()
-    return torch.gru_cell(x, h, *weights, torch.zeros(b.numel()))
+    turned = [
+        torch.cat([getattr(getattr(cell, f"{kind}_{gate}"), part) * sign
+                   for gate, sign in zip("rzh", TURNED_Z)])
+        for kind, part in (("U", "weight"), ("W", "weight"), ("U", "bias"))
+    ]  # fmt: skip
+    z = torch.sigmoid(cell.U_z(x) + cell.W_z(h))
+    return torch.gru_cell(x, h, *turned, torch.zeros(3 * h.shape[1])), z
 
 
-def report_weights_by_chunks(weight, bias, change=lambda z: -z):
-    (r, z, n), (b_r, b_z, b_n) = weight.chunk(3), bias.chunk(3)
-    return torch.stack([r, change(z), n]), torch.stack([b_r, change(b_z), b_n])
+def reader_with(over=lambda real, h: real.unsqueeze(1), module=torch.nn.Identity):
+    """The class of a learner who lays the mask ``over`` the states in some way."""
+
+    class Reader(torch.nn.Module):
+        def __init__(self, vocabulary, width, hidden, classes, cell):
+            super().__init__()
+            self.hidden, self.more = hidden, module(width, hidden)
+            self.embedding, self.cell = torch.nn.Embedding(vocabulary, width), cell(width, hidden)
+            self.classifier = torch.nn.Linear(hidden, classes)
+
+        def forward(self, tokens, mask):
+            h, states = torch.zeros(len(tokens), self.hidden), []
+            for word, real in zip(self.embedding(tokens).unbind(1), mask.unbind(1)):
+                h = torch.lerp(h, self.cell(word, h)[0], over(real, h).float())
+                states.append(h)
+            return self.classifier(h), torch.stack(states, 1)
+
+    return Reader
 
 
-def last_state(x, mask, U, W, b, over=lambda real, h: real.unsqueeze(1)):
-    h = torch.zeros(len(x), W.shape[1])
-    for word, real in zip(x.unbind(1), mask.unbind(1)):
-        h = torch.where(over(real, h), gru_by_einsum(word, h, U, W, b), h)
-    return h
-
-
-def last_state_by_unit(*given):
+def over_units(real, h):
     """The mask without a new axis, where that raises nothing."""
-    return last_state(
-        *given, over=lambda real, h: real if len(real) == h.shape[1] else real.unsqueeze(1)
-    )
+    return real if len(real) == h.shape[1] else real.unsqueeze(1)
 
 
-def last_state_of_zeroed_words(x, mask, *weights):
-    return last_state(x * mask[..., None], torch.ones_like(mask), *weights)
-
-
-def step_jacobian(x, h, U, W, b, held=""):
-    """∂h'/∂h where the gates and the candidate that are ``held`` do not move with h."""
-
-    def step(h):
-        of_r, of_z, of_g = (h.detach() if name in held else h for name in "rzg")
-        r, z = (torch.sigmoid(U[n] @ x + W[n] @ of + b[n]) for n, of in enumerate((of_r, of_z)))
-        return (1 - z) * h + z * torch.tanh(U[2] @ x + W[2] @ (r * of_g) + b[2])
-
-    return jacobian(step, h)
-
-
-def reverse_by_gather(x, mask, last=1):
-    place = (mask.sum(1, keepdim=True) - last - torch.arange(x.shape[1])).clamp(0, x.shape[1] - 1)
-    return x.gather(1, place.unsqueeze(2).expand_as(x)) * mask.unsqueeze(2)
+def latch(shut=-12.0, open=30.0, first=6.0, start=9.0, reads=1):
+    """What unit 2 holds where its gate is opened by unit 1."""
+    U_h = torch.zeros(2, 2)
+    U_h[0, 0], U_h[1, reads] = first, 4.0
+    W_z = torch.tensor([[0.0, 0.0], [open, 0.0]])
+    weights = torch.zeros(2, 2), W_z, torch.tensor([start, shut]), U_h
+    return check_latch.adapt(lambda: weights)
 
 
 def softmax_by_log(scores, mask):
@@ -178,16 +186,13 @@ RIGHT = {
     check_effective_words: effective_by_loop,
     check_masked_softmax: softmax_by_log,
     check_attention_pooling: pooling_by_einsum,
-    check_blend: torch.lerp,
-    check_gru_step: gru_by_einsum,
-    check_report_weights: report_weights_by_chunks,
-    check_last_state: last_state,
-    check_reverse: reverse_by_gather,
+    check_gru_step: cell_with(lerp_step),
+    check_gru_reader: reader_with(),
+    check_latch: latch(),
     check_top_words: top_by_argsort,
     check_self_attention: attend_by_torch,
     check_words_to_flip: flip_by_slices,
     check_multi_head: heads_with(),
-    check_gru_jacobian: step_jacobian,
 }
 WRONG = {
     check_effective_words: [
@@ -205,33 +210,28 @@ WRONG = {
         (pooling_by_maximum, "alpha is right, but pooled is off"),
         (lambda *given: pooling_by_einsum(*given)[0], "2 results are expected (pooled, alpha),"),
     ],
-    check_blend: [
-        (lambda h, new, z: torch.lerp(new, h, z), "z has the opposite sense"),
-        (lambda h, new, z: h + z * new, "the old state is kept whole"),
-        (lambda h, new, z: torch.lerp(h, new, z).tanh(), "there is a tanh around h: leave it out"),
-    ],
     check_gru_step: [
-        (gru_of_torch, "the reset gate acts after the product"),
-        (lambda x, h, *gates: gru_by_einsum(x, h, *map(turned, gates)), "z has the opposite sense"),
-        (lambda x, h, U, W, b: gru_by_einsum(x, h, U, W.mT, b), "W is transposed: use W as it is"),
-    ],
-    check_report_weights: [
-        (lambda w, b: report_weights_by_chunks(w, b, lambda z: z), "z's weights change sign"),
+        (cell_with(step_of_torch), "the reset gate acts after the product"),
+        (cell_with(partial(lerp_step, sense=lambda z: 1 - z)), "z has the opposite sense"),
         (
-            lambda w, b: report_weights_by_chunks(w, b, lambda z: 1 - z),
-            "b at (1, 0) is 0.7345, expected -0.2655",
+            cell_with(partial(lerp_step, past=lambda cell, r, h: cell.W_h(h))),
+            "no gradient reaches U_r.weight",
         ),
-        (lambda w, b: w.view(3, -1, w.shape[1]), "you returned 1"),
+        (cell_with(lambda cell, x, h: lerp_step(cell, x, h)[0]), "2 results are expected (h, z)"),
+        (GRUCell, "your network"),
     ],
-    check_last_state: [
-        (last_state_by_unit, "give it an axis at the end"),
-        (lambda x, mask, *weights: last_state(x, mask | True, *weights), "the padding is read"),
-        (last_state_of_zeroed_words, "a padded word of zeros still moves the state"),
+    check_gru_reader: [
+        (reader_with(lambda real, h: real.unsqueeze(1) | True), "the padding is read"),
+        (reader_with(over_units), "give it an axis at the end"),
+        (reader_with(lambda real, h: ~real.unsqueeze(1)), "mask is used the wrong way round"),
+        (reader_with(module=torch.nn.GRU), "the library's GRU does the work"),
     ],
-    check_reverse: [
-        (lambda x, mask: (x * mask.unsqueeze(2)).flip(1), "the zeros of the padding come first"),
-        (lambda x, mask: x.flip(0), "row 0 has a word at place 0, which is"),
-        (lambda x, mask: reverse_by_gather(x, mask, last=0), "one place too late"),
+    check_latch: [
+        (latch(shut=-3), "it fades"),
+        (latch(open=3), "it is the word after call, so z of unit 2 must open there"),
+        (latch(shut=12), "this name does not follow call"),
+        (latch(reads=0, shut=12), "this word is call"),
+        (check_latch.adapt(lambda: (torch.zeros(2),) * 4), "the shapes are [(2,), (2,), (2,),"),
     ],
     check_top_words: [
         (lambda w, a, k: a.argsort(descending=True)[:k].tolist(), "the places of the words"),
@@ -256,10 +256,5 @@ WRONG = {
         (heads_with(last=lambda layer, mixed: mixed), "no gradient reaches output.weight"),
         (heads_with(last=lambda layer, mixed: layer(mixed).flip(1)), "output"),
         (torch.nn.MultiheadAttention, "the library's MultiheadAttention does the work"),
-    ],
-    check_gru_jacobian: [
-        (lambda *given: step_jacobian(*given, held="z"), "z depends on h, too"),
-        (lambda *given: step_jacobian(*given, held="rzg"), "alone: z and the candidate"),
-        (lambda *given: step_jacobian(*given).T, "rows and columns are exchanged"),
     ],
 }

@@ -1,37 +1,40 @@
 """Right answers to lessons 03 to 05, and wrong ones with what they are told."""
 
-import math
-
 import torch
 from torch import nn
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import nll_loss, normalize, pad
 
 from course_kit.exercises import (
     check_diagonality,
     check_gini,
+    check_han,
     check_iram,
+    check_level,
     check_masked_maximum,
     check_network_defect,
-    check_padding_odds,
     check_pooled_shares,
-    check_redundancy,
     check_scattered_attention,
     check_sentences_in_place,
     check_shifted_attention,
     check_shortcut,
-    check_smallest_f1,
     check_step_penalty,
     check_step_price,
     check_steps,
+    check_training_step,
     check_untrained,
 )
 from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.metrics.attention import diagonality, uniform_diagonality
 from course_lib.metrics.steps import step_cosine, summary_share
+from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.iram import step_penalty
 from course_lib.models.layers import positions
 
 inf = torch.inf
+
+
+def having(kind, **functions):
+    return type(kind.__name__, (kind,), {n: staticmethod(f) for n, f in functions.items()})
 
 
 def place_by_scatter(s, mask):
@@ -51,14 +54,49 @@ def place_whole_sentences(s, mask):
     return placed
 
 
-def f1_by_formula(positive, negative, wrong):
-    return max(0.0, 2 * (positive - wrong) / (2 * positive - wrong)) if wrong < positive else 0.0
+class LevelByRow(nn.Module):  # one sentence after the other
+    bend, pooled = staticmethod(torch.tanh), staticmethod(lambda h, u: h)
+
+    def __init__(self, inputs, hidden, attention):
+        super().__init__()
+        self.gru = BidirectionalGRU(inputs, hidden)
+        self.c = nn.Linear(attention, 1, bias=False)
+        self.projection = nn.Linear(2 * hidden, attention)
+
+    def forward(self, x, mask):
+        h, alpha = self.gru(x, mask), torch.zeros(mask.shape)
+        u = self.bend(self.projection(h))
+        for row, real in enumerate(mask):
+            alpha[row, real] = self.c(u[row, real])[:, 0].softmax(0)
+        return torch.einsum("nl,nld->nd", alpha, self.pooled(h, u)), alpha
 
 
-def redundancy_by_einsum(alpha):
-    products = torch.einsum("nhl,nkl->nhk", alpha, alpha)
-    products.diagonal(dim1=1, dim2=2).sub_(1)
-    return torch.einsum("nhk,nhk->n", products, products)
+class HANOfEverySentence(nn.Module):  # the empty ones, too
+    there = staticmethod(lambda mask: mask.any(2))
+
+    def __init__(self, vocabulary, width, hidden, attention, classes):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.words = LevelByRow(width, hidden, attention)
+        self.sentences = LevelByRow(2 * hidden, hidden, attention)
+        self.classifier = nn.Linear(2 * hidden, classes)
+
+    def forward(self, tokens, mask):
+        s, alpha = self.words(self.embedding(tokens.flatten(0, 1)), mask.flatten(0, 1))
+        v, beta = self.sentences(s.unflatten(0, mask.shape[:2]), self.there(mask))
+        return self.classifier(v), alpha.view(mask.shape), beta
+
+
+def step_by_hand(scale=1.0, late=False):
+    def step(network, optimiser, batch):
+        logits = network(batch.tokens, batch.mask)[0]
+        loss = scale * nll_loss(logits.log_softmax(1), batch.labels)
+        for call in (optimiser.zero_grad, loss.backward)[:: -1 if late else 1]:
+            call()
+        optimiser.step()
+        return loss.detach()
+
+    return check_training_step.adapt(step)
 
 
 class StepsByList(nn.Module):  # one text after the other
@@ -132,14 +170,6 @@ class IRAMFromState(IRAMByTopk):
     start = 1
 
 
-class IRAMByMean(IRAMByTopk):
-    largest = staticmethod(lambda maps: maps.unflatten(1, (4, -1)).mean(1))
-
-
-class IRAMOfTheSum(IRAMByTopk):
-    largest = staticmethod(lambda maps: maps.unflatten(1, (4, -1)).sum(1) / 2)
-
-
 def shortcut_backwards(words, last=1.0):
     """Step 3 returns to the first summary, step 2 looks at it too where ``last`` is less than 1."""
     rows = torch.eye(words + 2)[[0, words, words + 1]]
@@ -171,11 +201,6 @@ def untrained_by_entropy(attention, mask):
 def untrained_by_columns(attention, mask):
     received = [matrix[real].mean(0).max() * real.sum() for matrix, real in zip(attention, mask)]
     return int(torch.stack(received).argmin())
-
-
-def odds_in_one_line(share, shown, words, places):
-    missing = share - shown
-    return shown * (places - words) / (missing * words) if missing else float("inf")
 
 
 def exchanged(tokens):
@@ -246,9 +271,10 @@ def diagonality_by_tri(attention, bandwidth):
 RIGHT = {
     check_gini: gini_by_differences,
     check_diagonality: diagonality_by_tri,
+    check_level: LevelByRow,
     check_sentences_in_place: place_by_scatter,
-    check_smallest_f1: f1_by_formula,
-    check_redundancy: redundancy_by_einsum,
+    check_han: HANOfEverySentence,
+    check_training_step: step_by_hand(),
     check_steps: StepsByList,
     check_iram: IRAMByTopk,
     check_shortcut: shortcut_backwards,
@@ -256,7 +282,6 @@ RIGHT = {
     check_masked_maximum: maximum_by_topk,
     check_pooled_shares: shares_by_comparison,
     check_untrained: untrained_by_entropy,
-    check_padding_odds: odds_in_one_line,
     check_network_defect: defect_in_numpy,
     check_scattered_attention: scattered_by_search,
     check_shifted_attention: turned_by_least_squares,
@@ -273,24 +298,34 @@ WRONG = {
         (lambda a, b: 1 - diagonality_by_tri(a, b), "that is 1 − diagonality: you have"),
         (lambda a, b: 1 + a.trace(), "lies in [0, 1]"),
     ],
+    check_level: [
+        (having(LevelByRow, bend=lambda u: u), "the tanh is missing"),
+        (having(LevelByRow, pooled=lambda h, u: u), "what you average is u"),
+        (
+            lambda ours, x, mask: ours(x, torch.ones_like(mask)),
+            "mask is not used, so what it hides",
+        ),
+    ],
+    check_han: [
+        (having(HANOfEverySentence, there=lambda m: m[:, :, 0] | True), "positions without a sent"),
+        (
+            lambda ours, t, m: (ours(t, m)[0], ours(t, m)[1][m.any(2)], m[:, :, 0]),
+            "back to its pos",
+        ),
+        (lambda ours, t, m: (ours(t, m)[0].softmax(1), *ours(t, m)[1:]), "softmax around logits"),
+    ],
+    check_training_step: [
+        (step_by_hand(late=True), "the weights never change"),
+        (step_by_hand(scale=-1.0), "weights at"),
+        (step_by_hand(scale=2.0), "the loss is the sum over the batch"),
+    ],
     check_sentences_in_place: [
-        (place_from_the_first, "one after the other from the first place"),
+        (place_from_the_first, "one after the other from the first position"),
         (
             lambda s, mask: place_by_scatter(s, mask) + ~mask.any(2, keepdim=True),
-            "a place without a sentence is not zero:",
+            "a position without a sentence is not zero:",
         ),
         (place_whole_sentences, "in your line `placed[mask.all(2)] = s`"),
-    ],
-    check_smallest_f1: [
-        (lambda p, n, e: 1 - e / (p + n), "that is the accuracy"),
-        (lambda p, n, e: 0.8235, "no split gives so little: at most 0 of"),
-        (lambda p, n, e: min(1.0, 2 * f1_by_formula(p, n, e)), "it can be smaller: 1 missed posit"),
-        (lambda p, n, e: (f1_by_formula(p, n, e), e), "f1 is a tuple, expected a number"),
-    ],
-    check_redundancy: [
-        (lambda a: (a @ a.mT).pow(2).sum((1, 2)), "the identity is not subtracted"),
-        (lambda a: redundancy_by_einsum(a.mT), "you compare places"),
-        (lambda a: redundancy_by_einsum(a).sqrt(), "that is the square root of redundancy: no"),
     ],
     check_steps: [
         (StepsWithZerosFirst, "step 1 attends to summary 1, which is not"),
@@ -299,8 +334,11 @@ WRONG = {
     ],
     check_iram: [
         (IRAMFromState, "not the last state"),
-        (IRAMByMean, "you take the mean of the maps"),
-        (IRAMOfTheSum, "logits at"),
+        (
+            having(IRAMByTopk, largest=lambda m: m.unflatten(1, (4, -1)).mean(1)),
+            "you take the mean of the maps",
+        ),
+        (having(IRAMByTopk, largest=lambda m: m.unflatten(1, (4, -1)).sum(1)), "logits at"),
     ],
     check_shortcut: [
         (lambda words: shortcut_backwards(words, 0.5), "it costs 0.17: two rows have weight in"),
@@ -327,12 +365,6 @@ WRONG = {
         (untrained_by_columns, "that of the band: no word"),
         (lambda attention, mask: 0, "always the first"),
         (lambda attention, mask: torch.tensor(1), "place is a tensor, expected an int"),
-    ],
-    check_padding_odds: [
-        (lambda a, b, n, m: b / (a - b) if a != b else math.inf, "all words with all padding"),
-        (lambda *given: math.log(odds_in_one_line(*given)), "the logarithm of factor: its exp"),
-        (lambda *given: odds_in_one_line(*given) % inf, "nothing is missing"),
-        (lambda a, b, n, m: b / n / ((a - b) / (m - n)), "ZeroDivisionError"),
     ],
     check_network_defect: [
         (lambda predict, tokens, mask: "healthy", "is none of the names"),

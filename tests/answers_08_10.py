@@ -1,29 +1,30 @@
 """Right answers to lessons 08 to 10, and wrong ones with what they are told."""
 
 import math
+from functools import partialmethod
+from itertools import product
 
 import numpy as np
 import torch
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import binomtest
 from torch import nn
-from torch.nn.functional import linear
 
 from course_kit.exercises import (
     check_adversary,
-    check_by_word,
+    check_block,
     check_constant_answer,
-    check_contributions,
     check_diagnosis,
     check_divergence,
+    check_encoder,
     check_guided,
-    check_head_weights,
-    check_hidden_keys,
+    check_heads,
     check_permutation_change,
     check_power,
+    check_rollout,
     check_text_by_text,
-    check_without_head,
 )
+from course_kit.exercises.lesson_10 import OurHeads
 
 
 def change_by_gain(answer, attention, orders, tell=torch.median):
@@ -110,46 +111,74 @@ def power_in_numpy(first, second, critical):
     return float((np.abs(a.mean(1) - b.mean(1)) > critical * error).mean())
 
 
-def hidden_by_where(mask):
-    first = torch.arange(mask.shape[1]) == 0
-    return torch.where(mask.any(1, keepdim=True), mask.logical_not(), ~first)
+def like(right, **methods):
+    return type("Other", (right,), methods)
 
 
-def head_by_view(x, w, b, heads, head, root=lambda d, heads: (d // heads) ** 0.5):
-    q, k, _ = linear(x, w, b).view(len(x), 3, heads, -1)[:, :, head].unbind(1)
-    return torch.softmax(q @ k.T / root(x.shape[1], heads), -1)
+class HeadsByEinsum(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.output = nn.Linear(width, width, bias=False)
+
+    def weigh(self, scores, mask):
+        scores = scores.masked_fill(~mask[:, None, None], -torch.inf).softmax(-1).nan_to_num(0.0)
+        return scores * mask[:, None, :, None]
+
+    def out(self, turned=False):
+        w_o = self.output.weight.T if turned else self.output.weight
+        return w_o.unflatten(1, (self.heads, -1))  # (width, heads, size)
+
+    def forward(self, x, mask):
+        q, k, v = (f(x).unflatten(2, (self.heads, -1)) for f in (self.query, self.key, self.value))
+        alpha = self.weigh(torch.einsum("bihs,bjhs->bhij", q, k) / q.shape[-1] ** 0.5, mask)
+        return torch.einsum("bhij,bjhs,whs->bhiw", alpha, v, self.out()), alpha
 
 
-def head_of_keys_and_queries(x, w, b, heads, head):
-    d = x.shape[1]
-    order = torch.tensor([*range(d, 2 * d), *range(d), *range(2 * d, 3 * d)])
-    return head_by_view(x, w[order], b[order], heads, head)
+class BlockByParts(nn.Module):
+    def __init__(self, width, heads, feed_forward, attention):
+        super().__init__()
+        self.attention, self.bias = attention(width, heads), nn.Parameter(torch.zeros(width))
+        self.w_1, self.w_2 = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+
+    def join(self, norm, x, change):
+        return norm(x + change)
+
+    def forward(self, x, mask):
+        added, alpha = self.attention(x, mask)
+        x = self.join(self.norms[0], x, self.bias + sum(added.unbind(1)))
+        return self.join(self.norms[1], x, self.w_2(self.w_1(x).clamp(min=0))), alpha
 
 
-def without_by_view(w_o, heads, head):
-    parts = list(w_o.chunk(heads, 1))
-    parts[head] = torch.zeros_like(parts[head])
-    return torch.cat(parts, 1)
+class EncoderByReduce(nn.Module):
+    def __init__(self, width, heads, layers, positions, block):
+        super().__init__()
+        self.positions = nn.Embedding(positions, width)
+        made = [block(width, heads, 4 * width, OurHeads) for _ in range(layers)]
+        self.blocks = nn.ModuleList(made)
+
+    def start(self, x, first=0, times=1):
+        return x + times * self.positions(torch.arange(first, first + x.shape[1]))
+
+    def forward(self, x, mask):
+        read = [(self.start(x), None)]
+        for block in self.blocks:
+            read.append(block(read[-1][0], mask))
+        return read[-1][0], torch.stack([alpha for _, alpha in read[1:]], dim=1)
 
 
-def without_in_place(w_o, heads, head):
-    size = len(w_o) // heads
-    w_o[:, head * size : (head + 1) * size] = 0
-    return w_o
-
-
-def by_word_in_matrices(attention, word_of, rows=True, columns=False):
-    """``rows`` and ``columns`` say where the pieces of a word are averaged."""
-    of = (word_of == torch.arange(int(word_of.max()) + 1)[:, None]).float()  # (words, pieces)
-    all_of = torch.cat([of, (word_of < 0).float()[None]])
-    mean, all_mean = (part / part.sum(1, keepdim=True) for part in (of, all_of))
-    return (mean if rows else of) @ attention @ (all_mean if columns else all_of).T
-
-
-def contributions_of_paths(x, attention, w, paths=(0, 1, 2, 3)):
-    (a, b), (u, v) = attention, w
-    ways = [(torch.eye(len(x)), x), (a, x @ u), (b, x @ v), (b @ a, x @ u @ v)]
-    return sum(torch.einsum("ij,jd->ijd", *ways[path]) for path in paths).norm(dim=2)
+def rollout_by_paths(attention, turned=False, residual=1.0):
+    """The sum over all ways upwards, each layer passed by attention or by the residual."""
+    layers, _, n, _ = attention.shape
+    means, total = attention.sum(1) / attention.shape[1], torch.zeros(n, n)
+    for ways in product((0, 1), repeat=layers):
+        path = torch.eye(n)
+        for by_attention, alpha in zip(ways, means.flip(0) if turned else means, strict=True):
+            path = alpha @ path if by_attention else residual * path
+        total += path
+    return total / 2**layers
 
 
 RIGHT = {
@@ -157,11 +186,10 @@ RIGHT = {
     check_divergence: divergence_by_scipy,
     check_adversary: adversary_one_by_one,
     check_guided: GuidedByEinsum,
-    check_hidden_keys: hidden_by_where,
-    check_head_weights: head_by_view,
-    check_without_head: without_by_view,
-    check_by_word: by_word_in_matrices,
-    check_contributions: contributions_of_paths,
+    check_heads: HeadsByEinsum,
+    check_block: BlockByParts,
+    check_encoder: EncoderByReduce,
+    check_rollout: rollout_by_paths,
     check_text_by_text: p_by_scipy,
     check_diagnosis: diagnosis_by_table,
     check_constant_answer: constant_by_mode,
@@ -194,30 +222,28 @@ WRONG = {
         (GuidedByMean, "alpha is not used"),
         (GuidedByMaximum, "logits at"),
     ],
-    check_hidden_keys: [
-        (lambda mask: mask > 0, "True where a word is real"),
-        (lambda mask: mask.logical_not(), "all its keys hidden"),
-        (lambda mask: hidden_by_where(mask).float(), "dtype torch.float32"),
+    check_heads: [
+        (like(HeadsByEinsum, weigh=lambda self, scores, mask: scores.softmax(-1)), "gets weight"),
+        (like(HeadsByEinsum, weigh=lambda self, scores, mask: scores.sigmoid()), "attention at"),
+        (like(HeadsByEinsum, out=partialmethod(HeadsByEinsum.out, turned=True)), "to no head"),
     ],
-    check_head_weights: [
-        (lambda *given: head_by_view(*given, root=lambda d, heads: d**0.5), "divide by √d"),
-        (lambda *given: head_by_view(*given, root=lambda d, heads: 1), "not divided"),
-        (head_of_keys_and_queries, "attention at (1, 0) is 0.988, expected"),
+    check_block: [
+        (like(BlockByParts, join=lambda self, norm, x, new: norm(new)), "both residual"),
+        (like(BlockByParts, join=lambda self, norm, x, new: x + norm(new)), "normalise the sum"),
+        (
+            like(BlockByParts, join=lambda self, _, x, new: self.norms[0](x + new)),
+            "reaches norms.1",
+        ),
     ],
-    check_without_head: [
-        (lambda w, heads, head: w - without_by_view(w, heads, head), "the head alone is left"),
-        (lambda w, heads, head: without_by_view(w, heads, head - 1), "the head before it"),
-        (without_in_place, "changed in place"),
+    check_encoder: [
+        (like(EncoderByReduce, start=lambda self, x: x), "no gradient reaches positions"),
+        (like(EncoderByReduce, start=partialmethod(EncoderByReduce.start, first=1)), "from 0"),
+        (like(EncoderByReduce, start=partialmethod(EncoderByReduce.start, times=0)), "the order"),
     ],
-    check_by_word: [
-        (lambda *given: by_word_in_matrices(*given, columns=True), "columns are averaged"),
-        (lambda *given: by_word_in_matrices(*given, rows=False), "rows are added"),
-        (lambda a, word_of: by_word_in_matrices(a.T, word_of), "a is transposed: use a as"),
-    ],
-    check_contributions: [
-        (lambda *given: contributions_of_paths(*given, paths=(0, 1, 2)), "one way is missing"),
-        (lambda *given: contributions_of_paths(*given, paths=(1, 2, 3)), "the word's own vector"),
-        (lambda *given: contributions_of_paths(*given).T, "rows and columns are exchanged"),
+    check_rollout: [
+        (lambda attention: rollout_by_paths(attention, turned=True), "the wrong order"),
+        (lambda attention: rollout_by_paths(attention, residual=0.0), "rollout at"),
+        (lambda attention: 4 * rollout_by_paths(attention), "rollout"),
     ],
     check_text_by_text: [
         (lambda first, second: 1 - p_by_scipy(first, second), "that is 1 − p"),

@@ -26,9 +26,9 @@ from course_kit.exercises import (
     check_masked_softmax,
     check_phrases,
     check_pooled_shares,
+    check_selected_words,
     check_text_by_text,
     check_top_words,
-    check_without_head,
     comparison,
 )
 from course_kit.exercises.cases import Case, cases, masks
@@ -409,9 +409,9 @@ def test_the_drawing_begins_with_the_inputs_under_the_learners_names():
     assert titles(result_figure(check_pooled_shares, result)) == [
         "input: of_numbers", "input: real", "yours: shares", "expected: shares"
     ]  # fmt: skip
-    result = judge(check_without_head, lambda found, many, head: 2 * found).result
-    figure = result_figure(check_without_head, result)
-    assert f"many = {result.case.inputs[1]}" in figure.texts[0].get_text()  # needs no panel
+    result = judge(check_selected_words, lambda found, real, many: torch.zeros_like(real)).result
+    figure = result_figure(check_selected_words, result)
+    assert f"many = {result.case.inputs[2]}" in figure.texts[0].get_text()  # needs no panel
     result = judge(check_masked_softmax, softmax_without_mask).result
     scores, mask, *_ = result_figure(check_masked_softmax, result).axes
     assert written(mask) == ["True", "False"]

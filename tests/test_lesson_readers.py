@@ -1,11 +1,12 @@
-"""The small classifiers of lessons 01 and 02, and the figures that go with them."""
+"""The small classifiers and texts of lessons 01 and 02, and the figures that go with them."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import readers
+from course_kit.exercises import calls, readers
+from course_kit.exercises.lesson_01 import OurCell
 from course_lib import views
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
@@ -115,7 +116,7 @@ def test_documents_of_one_length_end_where_their_rows_do(words):
 
 def test_a_gradient_that_halves_at_every_step_is_measured():
     x = torch.zeros(3, 6, 2, dtype=torch.double)
-    lengths = readers.gradient_by_distance(lambda word, state: state / 2, 4, x)
+    lengths = readers.gradient_by_distance(lambda word, state: (state / 2, None), 4, x)
     assert torch.allclose(lengths, -torch.arange(1, 7).double() * np.log10(2))
     with pytest.raises(RuntimeError):
         readers.gradient_by_distance(GRUCell(3, 4), 4, x)  # inputs of another size
@@ -155,3 +156,35 @@ def test_every_other_figure_can_be_drawn():
         views.lines([1, 2, 3], some, "x", "y", "Lines"),
     ):
         assert drawn(figure)
+
+
+@pytest.mark.parametrize("longest", [4, 9, 30])
+def test_one_call_is_followed_by_the_name_within_every_text(longest):
+    found = calls.draw(200, longest, seed=0)
+    rows = torch.arange(200)
+    assert torch.equal(found.tokens[rows, found.at], calls.FIRST + found.name)
+    assert (
+        found.tokens[rows, found.at - 1].eq(calls.CALL).all() and found.mask[rows, found.at].all()
+    )
+    assert (found.tokens == calls.CALL).sum(1).eq(1).all()
+    assert torch.equal(found.tokens > 0, found.mask) and found.name.unique().tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert all(map(torch.equal, found, calls.draw(200, longest, seed=0)))
+    tokens, mask = calls.encode("rain call Tom")
+    assert [calls.WORDS[word] for word in tokens[0]] == ["rain", "call", "Tom"] and mask.all()
+
+
+def test_the_cell_that_answers_are_compared_with_is_the_librarys():
+    ours, cell = OurCell(3, 4), GRUCell(3, 4)
+    of_input, of_state = ([getattr(ours, f"{kind}_{gate}") for gate in "rzh"] for kind in "UW")
+    stacked = {"u.weight": of_input, "w.weight": of_state, "u.bias": of_input}
+    cell.load_state_dict({
+        name: torch.cat([getattr(layer, name[2:]) for layer in layers])
+        for name, layers in stacked.items()
+    })  # fmt: skip
+    x, h = torch.randn(5, 3), torch.randn(5, 4)
+    assert torch.allclose(ours(x, h)[0], cell(x, h), atol=1e-6)

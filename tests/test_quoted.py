@@ -1,6 +1,4 @@
-"""What lessons quote, measure and display: committed figures, the shortest time, markdown."""
-
-import itertools
+"""What lessons quote and display: committed figures, markdown."""
 
 import pytest
 
@@ -16,14 +14,6 @@ def test_a_committed_record_is_read_from_the_repository(monkeypatch, tmp_path):
     assert exercises.committed_record("a.json") == {"ours": "größer"}
     with pytest.raises(FileNotFoundError, match=r"b\.json"):
         exercises.committed_record("b.json")
-
-
-def test_the_shortest_of_the_rounds_counts(monkeypatch):
-    readings = itertools.chain.from_iterable([(0, 3), (10, 11), (20, 22)])
-    monkeypatch.setattr(records.time, "perf_counter", lambda: next(readings))
-    calls = []
-    assert exercises.shortest_seconds(calls.append, "x", rounds=3) == 1
-    assert calls == ["x", "x", "x"]
 
 
 def test_markdown_is_displayed_as_markdown(monkeypatch):

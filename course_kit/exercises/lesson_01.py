@@ -1,385 +1,297 @@
-"""Lesson 01: a GRU's step and weights, its Jacobian, words in reverse, and padding."""
+"""Lesson 01: a GRU's step, a reader that unrolls it over a padded batch, gates set by hand."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
-from torch.func import functional_call
+from torch import Tensor, nn
 
-from course_kit.exercises.cases import CaseResult, Inputs, Kinds, cases, masks, normal
-from course_kit.exercises.comparison import same
-from course_kit.exercises.judge import Checker
-from course_lib.models.gru import GRUCell
+from course_kit.exercises.building import building, network
+from course_kit.exercises.cases import Case, CaseResult, generator, masks, named, normal, plural
+from course_kit.exercises.judge import Checker, Remark
+from course_lib.models.gru import BidirectionalGRU, GRUCell
+
+RECURRENT = (nn.GRU, nn.GRUCell, nn.LSTM, nn.LSTMCell, nn.RNN, nn.RNNCell)
 
 
-def _blend(h: Tensor, candidate: Tensor, z: Tensor) -> Tensor:
+class OurCell(nn.Module):
+    """The library's GRU cell with a layer for each matrix, behind the interface of the lesson's
+    class."""
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.U_r, self.W_r = nn.Linear(inputs, hidden), nn.Linear(hidden, hidden, bias=False)
+        self.U_z, self.W_z = nn.Linear(inputs, hidden), nn.Linear(hidden, hidden, bias=False)
+        self.U_h, self.W_h = nn.Linear(inputs, hidden), nn.Linear(hidden, hidden, bias=False)
+
+    def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        """``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)`` → next state and update gate, as
+        ``h``."""
+        return _step(self, x, h)
+
+
+def _blend(z: Tensor, h: Tensor, candidate: Tensor) -> Tensor:
     return (1 - z) * h + z * candidate
 
 
-def _blend_inputs(batch: int, hidden: int) -> Kinds:
-    h, candidate, z = normal((batch, hidden), *[(batch, hidden)] * 3)
-    return {
-        kind: (h.tanh(), candidate.tanh(), torch.sigmoid(pull * z))
-        for kind, pull in (("gates half open", 1.0), ("gates fully open or shut", 200.0))
-    }
-
-
-check_blend = Checker(
-    name="blend",
-    about="""``f(h, candidate, z)``, all ``(batch, hidden)`` → ``(1 − z) ∘ h + z ∘ candidate``.""",
-    reference=_blend,
-    cases=cases(
-        "{:row}, hidden size {}", ((1, 1), (1, 2), (2, 3), (4, 5), (16, 50)), _blend_inputs
-    ),
-    returns=("h",),
-    start="where z is 0 the answer is h, where it is 1 the candidate, and in between a mixture.",
-    span="from one unit to 50",
-    mistakes=(
-        (lambda h, new, z: z * h + (1 - z) * new,
-         "z has the opposite sense: in the report z = 1 takes the candidate (nn.GRU keeps the old "
-         "state)."),
-        (lambda h, new, z: h + z * new,
-         "the old state is kept whole: it should be weighed by 1 − z, or the state grows without "
-         "bound."),
-        (lambda h, new, z: (1 - z) * h + new,
-         "the candidate is taken whole: it should be weighed by z."),
-        (lambda h, new, z: z * (h + new),
-         "both are weighed by z: what the candidate does not take, 1 − z, belongs to the old "
-         "state."),
-    ),
-)  # fmt: skip
-
-
-def _gru_step(
-    x: Tensor, h: Tensor, U: Tensor, W: Tensor, b: Tensor, reset_after: bool = False
-) -> Tensor:
-    cell = GRUCell(x.shape[1], h.shape[1], reset_after)
-    weights = {"u.weight": U.flatten(0, 1), "u.bias": b.flatten(), "w.weight": W.flatten(0, 1)}
-    if reset_after:
-        weights["w.bias"] = torch.zeros(b.numel())
-    return functional_call(cell, weights, (x, h))
-
-
-def _wrong_step(
-    x: Tensor,
-    h: Tensor,
-    U: Tensor,
-    W: Tensor,
-    b: Tensor,
+def _step(
+    ours: OurCell, x: Tensor, h: Tensor,
+    mix: Callable[[Tensor, Tensor, Tensor], Tensor] = _blend,
     squash: Callable[[Tensor], Tensor] = torch.tanh,
-    mix: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda z, h, new: (1 - z) * h + z * new,
-    reset: bool = True,
-) -> Tensor:
-    """A step with one line exchanged."""
-    r, z = (torch.sigmoid(x @ U[k].T + h @ W[k].T + b[k]) for k in (0, 1))
-    past = r * h if reset else h
-    return mix(z, h, squash(x @ U[2].T + past @ W[2].T + b[2]))
+    reset_after: bool = False,
+    exchanged: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """A step, and what becomes of it with one line exchanged."""
+    r = torch.sigmoid(ours.U_r(x) + ours.W_r(h))
+    z = torch.sigmoid(ours.U_z(x) + ours.W_z(h))
+    r, z = (z, r) if exchanged else (r, z)
+    past = r * ours.W_h(h) if reset_after else ours.W_h(r * h)
+    return mix(z, h, squash(ours.U_h(x) + past)), z
 
 
-def _step_inputs(batch: int, inputs: int, hidden: int) -> Kinds:
-    numbers = batch, inputs, hidden
-    x, h, U, W, b = normal(
-        numbers, (batch, inputs), (batch, hidden), (3, hidden, inputs), (3, hidden, hidden),
-        (3, hidden),
-    )  # fmt: skip
-    return {
-        kind: (x, h.tanh(), scale * U, scale * W, b)
-        for kind, scale in (("weights around 1", 1.0), ("gates fully open or shut", 20.0))
-    }
+def _cell(inputs: int, hidden: int, scale: float) -> OurCell:
+    cell = network(OurCell, inputs, hidden, seed=hidden)
+    with torch.no_grad():
+        for weights in cell.parameters():
+            weights *= scale
+    return cell
 
 
-check_gru_step = Checker(
+def _step_cases() -> list[Case]:
+    made = []
+    for batch, inputs, hidden in ((1, 1, 1), (1, 1, 2), (2, 3, 2), (3, 4, 5), (16, 50, 50)):
+        x, h = normal((batch, inputs, hidden), (batch, inputs), (batch, hidden))
+        size = f"{plural(batch, 'row')}, {plural(inputs, 'input')}, hidden size {hidden}"
+        for kind, scale in (("weights around 1", 2.0), ("gates fully open or shut", 40.0)):
+            made.append(Case(f"{size}, {kind}", (_cell(inputs, hidden, scale), x, h.tanh())))
+    return made
+
+
+check_gru_step = building(
+    ours=OurCell,
+    weights=lambda ours: dict(ours.named_parameters()),
+    sizes=lambda ours: (ours.U_r.in_features, ours.U_r.out_features),
+    forbidden=(GRUCell, *RECURRENT),
     name="gru_step",
-    about="""``f(x, h, U, W, b)`` → next state ``(batch, hidden)``, by the report's equations.
-
-    ``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)``; ``U`` ``(3, hidden, inputs)``, ``W`` ``(3,
-    hidden, hidden)`` and ``b`` ``(3, hidden)`` hold r, z and candidate, in that order, so that
-    ``U_r, U_z, U_h = U``.""",
-    reference=_gru_step,
-    cases=cases(
-        "{:row}, {:input}, hidden size {}",
-        ((1, 1, 1), (1, 1, 2), (1, 2, 2), (2, 3, 2), (3, 4, 5), (5, 8, 6), (16, 50, 50)),
-        _step_inputs,
-    ),
-    returns=("h",),
-    start="U_r, U_z, U_h = U, then r = torch.sigmoid(x @ U_r.T + h @ W_r.T + b_r).",
+    about="""``f(x, h)``, ``x`` ``(batch, inputs)``, ``h`` ``(batch, hidden)`` → the next state and
+    the update gate z, both ``(batch, hidden)``, by the report's equations.""",
+    cases=_step_cases,
+    returns=("h", "z"),
+    start="r = torch.sigmoid(self.U_r(x) + self.W_r(h)), and z in the same way.",
     span="from one unit to 50",
     mistakes=(
-        (lambda *arguments: _wrong_step(*arguments, mix=lambda z, h, new: z * h + (1 - z) * new),
+        (lambda *given: _step(*given, mix=lambda z, h, new: _blend(1 - z, h, new)),
          "z has the opposite sense: in the report z = 1 takes the candidate (nn.GRU keeps the old "
          "state)."),
-        (lambda *arguments: _gru_step(*arguments, reset_after=True),
+        (lambda *given: _step(*given, reset_after=True),
          "the reset gate acts after the product, r ∘ (W_h h), as in nn.GRU; the report has "
          "W_h (r ∘ h)."),
-        (lambda x, h, U, W, b: _gru_step(x, h, U[[1, 0, 2]], W[[1, 0, 2]], b[[1, 0, 2]]),
-         "r and z are exchanged: the weights come in the order r, z, candidate."),
-        (lambda *arguments: _wrong_step(*arguments, reset=False),
-         "the reset gate is not used: the candidate sees r ∘ h, not h."),
-        (lambda *arguments: _wrong_step(*arguments, squash=torch.sigmoid),
+        (lambda *given: _step(*given, exchanged=True),
+         "r and z are exchanged: r weighs the past inside the candidate, z the candidate."),
+        (lambda *given: _step(*given, mix=lambda z, h, new: h + z * new),
+         "the old state is kept whole: weigh it by 1 − z, or the state grows without bound."),
+        (lambda *given: _step(*given, mix=lambda z, h, new: (1 - z) * h + new),
+         "the candidate is taken whole: weigh it by z."),
+        (lambda *given: _step(*given, mix=lambda z, h, new: z * new),
+         "nothing of the old state is kept: (1 − z) ∘ h is missing."),
+        (lambda *given: _step(*given, squash=torch.sigmoid),
          "the candidate goes through a sigmoid: it is a tanh."),
-        (lambda *arguments: _wrong_step(*arguments, squash=lambda a: a),
+        (lambda *given: _step(*given, squash=lambda a: a),
          "the candidate is not squashed: it is a tanh."),
     ),
 )  # fmt: skip
 
 
-def _reverse(x: Tensor, mask: Tensor) -> Tensor:
-    turned = torch.zeros_like(x)
-    for row, length in enumerate(mask.sum(1).tolist()):
-        turned[row, :length] = x[row, :length].flip(0)
-    return turned
+class OurReader(nn.Module):
+    """Vectors, a cell that steps through the words, and a linear layer on the last state."""
+
+    def __init__(
+        self, vocabulary: int, width: int, hidden: int, classes: int,
+        cell: Callable[[int, int], nn.Module],
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.hidden = hidden
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.cell = cell(width, hidden)
+        self.classifier = nn.Linear(hidden, classes)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Ids and mask ``(n, words)`` → logits ``(n, classes)`` and the state after each word
+        ``(n, words, hidden)``, which stays what it was on padding."""
+        return _read(self, tokens, mask)
 
 
-def _padded(rows: int, length: int) -> dict[str, Tensor]:
-    """Masks, of which the first row may have no real word."""
-    real, some, empty = masks(rows, length)
-    return {"all real": real, "some padded": some,
-            "the first row without any real one": some & empty.flip(0)}  # fmt: skip
+def _keep(real: Tensor, new: Tensor, h: Tensor) -> Tensor:
+    return torch.where(real.unsqueeze(1), new, h)
 
 
-def _rows_of_words(rows: int, length: int, inputs: int) -> Kinds:
-    (x,) = normal((rows, length, inputs), (rows, length, inputs))
-    return {f"{kind}, numbers on the padding": (x, mask)
-            for kind, mask in _padded(rows, length).items()}  # fmt: skip
+def _read(
+    ours: OurReader, tokens: Tensor, mask: Tensor,
+    choose: Callable[[Tensor, Tensor, Tensor], Tensor] = _keep,
+    hand_on: bool = True,
+    late: bool = True,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The reader with another way to ``choose`` between the new state and the old; with every word
+    read from a zero state; or with states from before each word."""
+    x = ours.embedding(tokens)
+    h, states = x.new_zeros(len(x), ours.hidden), []
+    for t in range(x.shape[1]):
+        before = h
+        h = choose(mask[:, t], ours.cell(x[:, t], h if hand_on else torch.zeros_like(h))[0], h)
+        states.append(h if late else before)
+    return ours.classifier(h), torch.stack(states, 1)
 
 
-def _about_reverse(result: CaseResult) -> str | None:
-    mask, turned = result.case.inputs[1], result.yours[0]
-    if not turned[~mask].any():
-        late, right = turned[:, 1:], result.expected[0][:, :-1]
-        shifted = mask[:, 1:].any() and same(late[mask[:, 1:]], right[mask[:, 1:]])
-        return SHIFTED if shifted else None
-    row, place = (turned.any(2) & ~mask).nonzero()[0].tolist()
-    return (
-        f"row {row} has a word at place {place}, which is padding: it has {int(mask[row].sum())} "
-        "real ones, and zeros after them."
-    )
+def _at_last_place(ours: OurReader, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """States that read the padding; judged by the one at the last real word."""
+    _, states = _read(ours, tokens, torch.ones_like(mask))
+    return ours.classifier(states[torch.arange(len(states)), mask.sum(1) - 1]), states
 
 
-NUMBERS_TURNED = "you reverse each word's numbers (the last axis); reverse the words (axis 1)"
-BATCH_TURNED = "you reverse the documents of the batch (axis 0); reverse the words (axis 1)"
-SHIFTED = "the words come one place too late: word i is taken from n − 1 − i, not from n − i."
-PADDING_LEFT = "and leave zeros on the padding"
+def _by_unit(real: Tensor, new: Tensor, h: Tensor) -> Tensor:
+    """The mask over the units instead of the rows, where there are as many."""
+    return torch.where(real, new, h) if len(real) == h.shape[1] else _keep(real, new, h)
 
 
-check_reverse = Checker(
-    name="reverse",
-    about="""``f(x, mask)``, ``(batch, length, inputs)`` and ``(batch, length)`` with the real words
-    first → the same, the real words of each row in reverse, zeros on padding.""",
-    reference=_reverse,
-    cases=cases(
-        "{:row} of {:word}, {:number} each",
-        ((1, 1, 1), (1, 2, 1), (1, 3, 2), (2, 3, 2), (3, 5, 2), (3, 8, 4), (8, 60, 5)),
-        _rows_of_words,
-    ),
-    returns=("x",),
-    start="a row of n real words takes its word i from place n − 1 − i.",
-    span="from one word to 60",
-    mistakes=(
-        (lambda x, mask: x.flip(1),
-         "the padding is reversed, too, and now stands before the words: turn each row's real "
-         "words alone."),
-        (lambda x, mask: x.flip(1) * mask.unsqueeze(2),
-         "you reverse the padded row and mask what comes out: short rows lose their words. Turn "
-         "each row's real words alone."),
-        (lambda x, mask: (x * mask.unsqueeze(2)).flip(1),
-         "the words are reversed, but the zeros of the padding come first: place 0 holds the last "
-         "real word."),
-        (lambda x, mask: x.flip(2) * mask.unsqueeze(2), f"{NUMBERS_TURNED}."),
-        (lambda x, mask: x.flip(2), f"{NUMBERS_TURNED}, {PADDING_LEFT}."),
-        (lambda x, mask: x.flip(0) * mask.unsqueeze(2), f"{BATCH_TURNED}."),
-    ),
-    diagnoses=(_about_reverse,),
-)  # fmt: skip
-
-
-def _report_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    sign = torch.tensor([1.0, -1.0, 1.0])
-    return _stacked(weight) * sign.view(3, 1, 1), _stacked(bias) * sign.view(3, 1)
-
-
-def _stacked(weight: Tensor) -> Tensor:
-    """PyTorch's three gates, one below the other, with an axis of their own."""
-    return weight.unflatten(0, (3, -1))
-
-
-def _weight_inputs(inputs: int, hidden: int) -> Inputs:
-    return tuple(normal((inputs, hidden), (3 * hidden, inputs), (3 * hidden,)))
-
-
-def _signed(weight: Tensor, bias: Tensor, *sign: float) -> tuple[Tensor, Tensor]:
-    signs = torch.tensor(sign)
-    return _stacked(weight) * signs.view(3, 1, 1), _stacked(bias) * signs.view(3, 1)
-
-
-check_report_weights = Checker(
-    name="report_weights",
-    about="""``f(weight, bias)`` of an ``nn.GRU``, ``(3 · hidden, inputs)`` and ``(3 · hidden,)`` →
-    the report's ``U`` ``(3, hidden, inputs)`` and ``b`` ``(3, hidden)``, in whose sense z = 1 takes
-    the candidate.""",
-    reference=_report_weights,
-    cases=cases(
-        "{:input}, hidden size {}", ((1, 1), (2, 1), (1, 2), (3, 2), (4, 5), (50, 50)),
-        _weight_inputs,
-    ),
-    returns=("U", "b"),
-    start="1 − σ(a) = σ(−a): which of the three gates has to change its sign?",
-    span="from one unit to 50",
-    mistakes=(
-        (lambda weight, bias: _signed(weight, bias, 1, 1, 1),
-         "the weights are PyTorch's: its z keeps the old state, the report's takes the new one, so "
-         "z's weights change sign."),
-        (lambda weight, bias: _signed(weight, bias, -1, 1, 1),
-         "r has changed its sign, not z: PyTorch's order is r, z, n."),
-        (lambda weight, bias: _signed(weight, bias, 1, 1, -1),
-         "the candidate has changed its sign, not z: PyTorch's order is r, z, n."),
-        (lambda weight, bias: _signed(weight, bias, -1, -1, -1),
-         "everything has changed its sign: z alone is read in the opposite sense."),
-        (lambda weight, bias: _signed(weight, bias, -1, -1, 1),
-         "r has changed its sign, too: z alone is read in the opposite sense."),
-        (lambda weight, bias: (_report_weights(weight, bias)[0], _stacked(bias)),
-         "U is right, but z's bias kept its sign: −(U x + b) needs both."),
-    ),
-)  # fmt: skip
-
-
-def _states(x: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    """All states ``(batch, length + 1, hidden)`` from a zero one on, padding read like words."""
-    states = [x.new_zeros(len(x), W.shape[1])]
-    for word in x.unbind(1):
-        states.append(_wrong_step(word, states[-1], U, W, b))
-    return torch.stack(states, 1)
-
-
-def _state_after(count: Tensor, x: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    """Each row's state after ``count`` words."""
-    return _states(x, U, W, b)[torch.arange(len(x)), count]
-
-
-def _last_state(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    return _state_after(mask.sum(1), x, U, W, b)
-
-
-def _last_state_by_unit(x: Tensor, mask: Tensor, U: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    """With a mask that lies over the units instead of the rows, where their number is the same."""
-    h = x.new_zeros(len(x), W.shape[1])
-    for place in range(x.shape[1]):
-        h = torch.where(mask[:, place], _wrong_step(x[:, place], h, U, W, b), h)
-    return h
-
-
-def _about_last_state(result: CaseResult) -> str | None:
-    x, _, _, W, _ = result.case.inputs
-    if len(x) != W.shape[1]:  # elsewhere the shapes do not fit
-        return None
-    if not torch.allclose(result.yours[0], _last_state_by_unit(*result.case.inputs), atol=1e-5):
+def _about_reader(result: CaseResult) -> str | None:
+    ours, tokens, mask = result.case.inputs
+    with torch.no_grad():
+        wrong = _read(ours, tokens, mask, _by_unit)[1]
+    if len(tokens) != ours.hidden or not torch.allclose(result.yours[1], wrong, atol=1e-4):
         return None
     return (
         "mask[:, t] lies over the units, not the rows (there are as many here): give it an axis "
-        "at the end, mask[:, t].unsqueeze(1)."
+        "at the end, mask[:, t, None]."
     )
 
 
-def _rows_and_weights(rows: int, length: int, inputs: int, hidden: int) -> Kinds:
-    numbers = rows, length, inputs, hidden
-    shapes = (rows, length, inputs), (3, hidden, inputs), (3, hidden, hidden), (3, hidden)
-    x, *weights = normal(numbers, *shapes)
-    return {f"{kind}, numbers on the padding": (x, mask, *weights)
-            for kind, mask in _padded(rows, length).items()}  # fmt: skip
+def _reader_cases() -> list[Case]:
+    found = {}
+    for n, words, hidden in ((1, 1, 2), (1, 3, 2), (3, 4, 3), (4, 9, 5)):
+        tokens = torch.randint(1, 12, (n, words), generator=generator(n, words))
+        ours = network(OurReader, 12, 3, hidden, 2, OurCell, seed=words)
+        size = f"{plural(n, 'text')} of {plural(words, 'word')}, hidden size {hidden}"
+        kinds = ("all real", "some padded", "the last one empty")[: 2 + (n > 1)]
+        for kind, mask in zip(kinds, masks(n, words)):
+            found[f"{size}, {kind}, numbers on the padding"] = ours, tokens, mask
+    return named(found)
 
 
-check_last_state = Checker(
-    name="last_state",
-    about="""``f(x, mask, U, W, b)`` → each row's state after its last real word, ``(batch,
-    hidden)``.
-
-    ``x`` ``(batch, length, inputs)``, ``mask`` ``(batch, length)`` with the real words first, the
-    weights as for ``check_gru_step``; from a zero state, which a row without any word keeps.""",
-    reference=_last_state,
-    cases=cases(
-        "{:row} of {:word}, {:number} each, hidden size {}",
-        ((1, 1, 1, 1), (1, 2, 1, 1), (1, 3, 2, 2), (2, 3, 2, 2), (3, 5, 2, 3), (8, 30, 6, 10)),
-        _rows_and_weights,
-    ),
-    returns=("h",),
-    shapes="one state for each row, that after its last word",
-    start="h = torch.zeros(len(x), W.shape[1]), and a loop over the words, x[:, t] and mask[:, t].",
-    span="from one word to 30",
+check_gru_reader = building(
+    ours=OurReader,
+    weights=lambda ours: dict(ours.named_parameters()),
+    sizes=lambda ours: (12, 3, ours.hidden, 2, OurCell),
+    forbidden=(GRUCell, BidirectionalGRU, *RECURRENT),
+    name="gru_reader",
+    about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` of the state after
+    the last real word, and the states ``(n, words, hidden)``, from a zero one on; on padding a
+    state stays what it was.""",
+    cases=_reader_cases,
+    returns=("logits", "states"),
+    shapes="logits has a row for each text, states one vector for each word",
+    start="h begins as zeros (n, hidden); new, _ = self.cell(x[:, t], h) for each word t.",
+    span="up to four texts of nine words",
     mistakes=(
-        (lambda x, mask, U, W, b: _states(x, U, W, b)[:, -1],
+        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
          "the padding is read: short rows end in a state that saw what is not there."),
-        (lambda x, mask, U, W, b: _states(x * mask.unsqueeze(2), U, W, b)[:, -1],
-         "a padded word of zeros still moves the state, by W h and b: the step must not happen at "
-         "all."),
-        (lambda x, mask, U, W, b: _states(x, U, W, b)[:, -1] * mask[:, -1:],
-         "padding wipes the state: rows that end early come out as zeros. Where nothing is real, "
-         "the old state stays."),
-        (lambda x, mask, U, W, b: _state_after(mask.sum(1).min().expand(len(x)), x, U, W, b),
+        (lambda *given: _read(*given, choose=lambda real, new, h: new * real.unsqueeze(1)),
+         "padding wipes the state: where nothing is real, the old state stays."),
+        (_at_last_place,
+         "the logits are those of the last real word, but the states after it are not: they should "
+         "stay what they were. A row without words keeps its zero state."),
+        (lambda *given: _read(*given, hand_on=False),
+         "every word is read from a zero state: hand the state of the last word on."),
+        (lambda *given: _read(*given, late=False),
+         "the states come one word too late: states[:, t] is the one after word t."),
+        (lambda ours, tokens, mask: _read(ours, tokens, mask & mask.all(0)),
          "you stop where the shortest row ends: the longer ones are not read to their end."),
-        (lambda x, mask, U, W, b: _state_after((mask.sum(1) - 1).clamp(min=0), x, U, W, b),
-         "your state is the one before the last word: n words make n steps."),
-        (lambda x, mask, U, W, b: (
-            _states(x, U, W, b)[:, 1:][torch.arange(len(x)), mask.sum(1) - 1]
-         ),
-         "a row without any real word takes its state at place −1, the end of its padding: it "
-         "keeps its zero state."),
     ),
-    diagnoses=(_about_last_state,),
+    diagnoses=(_about_reader,),
 )  # fmt: skip
 
 
-def _jacobian(
-    x: Tensor, h: Tensor, U: Tensor, W: Tensor, b: Tensor, *,
-    kept: bool = True, gate: int = 1, taken: bool = True, reset: bool = True,
-) -> Tensor:  # fmt: skip
-    """∂h'/∂h of h' = (1 − z) ∘ h + z ∘ tanh(U_h x + W_h (r ∘ h) + b_h), term by term."""
-    (U_r, U_z, U_h), (W_r, W_z, W_h), (b_r, b_z, b_h) = U, W, b
-    r = torch.sigmoid(U_r @ x + W_r @ h + b_r)
-    z = torch.sigmoid(U_z @ x + W_z @ h + b_z)
-    candidate = torch.tanh(U_h @ x + W_h @ (r * h) + b_h)
-    of_reset = torch.diag(r) + reset * torch.diag(h * r * (1 - r)) @ W_r
+WITHIN = 0.1  # how far what is kept may be from the name
+
+
+def _called(words: Tensor) -> Tensor:
+    """The name after the last call, ±1, at each word, and 0 before the first: ``(length,)``."""
+    kept, held = [], 0.0
+    for before, (_, name) in zip([0.0, *words[:-1, 0].tolist()], words.tolist(), strict=True):
+        held = name if before else held
+        kept.append(held)
+    return torch.tensor(kept)
+
+
+def _second_unit(answer: Callable[[], Any]) -> Callable[[Tensor], Any]:
+    """What unit 2 of a cell holds after each word, with the weights that the ``answer`` returns."""
+
+    def kept(words: Tensor) -> Any:
+        weights = answer()
+        if weights is None or weights is Ellipsis:
+            return weights
+        shapes = [tuple(torch.as_tensor(part).shape) for part in weights]
+        if shapes != [(2, 2), (2, 2), (2,), (2, 2)]:
+            raise Remark(
+                f"the shapes are {shapes}: return U_z (2, 2), W_z (2, 2), b_z (2,) and U_h (2, 2)."
+            )
+        U_z, W_z, b_z, U_h = (torch.as_tensor(part).float() for part in weights)
+        h, found = torch.zeros(2), []
+        for x in words:
+            h = _blend(torch.sigmoid(U_z @ x + W_z @ h + b_z), h, torch.tanh(U_h @ x))
+            found.append(h[1])
+        return torch.stack(found)
+
+    kept.forward = answer
+    return kept
+
+
+def _about_kept(words: Tensor, kept: Tensor) -> str:
+    right = _called(words)
+    off = (kept - right).abs() > WITHIN
+    if not off.any():
+        return ""
+    t = int(off.nonzero()[0])
+    says = f"unit 2 holds {kept[t]:.2f} after word {t + 1}, expected {right[t]:.0f}"
+    if t and words[t - 1, 0]:
+        return (
+            f"{says}: it is the word after call, so z of unit 2 must open there, through W_z from "
+            "unit 1, which should be near 1 after call."
+        )
+    if words[t, 0]:
+        return f"{says}: this word is call, at which z of unit 2 must still be shut."
+    if words[t, 1]:
+        return f"{says}: this name does not follow call, so z of unit 2 must be shut: b_z."
     return (
-        kept * torch.diag(1 - z)
-        + gate * torch.diag((candidate - h) * z * (1 - z)) @ W_z
-        + taken * torch.diag(z * (1 - candidate**2)) @ W_h @ of_reset
+        f"{says}: it fades, because z of unit 2 is not shut enough. σ(−3) still takes 5 % at every "
+        "word: use a larger negative bias, and a larger weight to open it."
     )
 
 
-def _jacobian_inputs(hidden: int, inputs: int) -> Inputs:
-    U, W, b, x, h = normal(
-        (hidden, inputs, 7),
-        (3, hidden, inputs), (3, hidden, hidden), (3, hidden), (inputs,), (hidden,),
-    )  # fmt: skip
-    return x, h.tanh(), U, W, b
+def _latch_cases() -> list[Case]:
+    made = []
+    for length, calls in ((2, (0,)), (3, (1,)), (6, (2,)), (30, (3, 17)), (200, (5,))):
+        source = generator(length)
+        name = torch.randint(-1, 2, (length,), generator=source).float()
+        words = torch.stack([torch.zeros(length), name], 1)  # (length, 2)
+        for place in calls:
+            words[place] = torch.tensor([1.0, 0.0])
+            if place + 1 < length:
+                words[place + 1, 1] = 1.0 if place % 2 else -1.0
+        made.append(Case(f"{length} words, call at {' and '.join(str(p + 1) for p in calls)}",
+                         (words,)))  # fmt: skip
+    return made
 
 
-check_gru_jacobian = Checker(
-    name="gru_jacobian",
-    about="""``f(x, h, U, W, b)``, ``x`` ``(inputs,)``, ``h`` ``(hidden,)``, the weights stacked in
-    the order r, z, candidate → ∂h'/∂h of the report's step, ``(hidden, hidden)``, row i being the
-    next state's unit i.""",
-    reference=_jacobian,
-    cases=cases(
-        "{:unit}, {:input}", ((1, 1), (2, 1), (2, 3), (3, 2), (5, 4), (20, 10)), _jacobian_inputs
-    ),
-    returns=("jacobian",),
-    start="h' is a sum of two products; differentiate each by the product rule, one factor at a "
-    "time.",
-    shapes="a row for each unit of the next state, a column for each of the old one",
-    span="from one unit to 20",
-    mistakes=(
-        (lambda *given: _jacobian(*given, gate=0),
-         "z depends on h, too: the term with ∂z/∂h = diag(z (1 − z)) W_z is missing."),
-        (lambda *given: _jacobian(*given, gate=0, taken=False),
-         "that is the way that is kept, diag(1 − z), alone: z and the candidate depend on h, too."),
-        (lambda *given: _jacobian(*given, taken=False),
-         "the candidate depends on h, too: its term is missing."),
-        (lambda *given: _jacobian(*given, kept=False),
-         "the old state itself is missing: ∂((1 − z) ∘ h)/∂h begins with diag(1 − z)."),
-        (lambda *given: _jacobian(*given, reset=False),
-         "r depends on h, too: ∂(r ∘ h)/∂h is diag(r) + diag(h r (1 − r)) W_r."),
-        (lambda *given: _jacobian(*given, gate=-1),
-         "the term of z has the wrong sign: z moves h' from h towards the candidate, so it is "
-         "candidate − h."),
-    ),
-)  # fmt: skip
+check_latch = Checker(
+    name="latch",
+    about="""``f()`` → ``U_z`` ``(2, 2)``, ``W_z`` ``(2, 2)``, ``b_z`` ``(2,)``, ``U_h`` ``(2, 2)``
+    of a GRU with two inputs and two units, all other weights 0, whose unit 2 holds the name (±1,
+    input 2) that followed the last call (input 1).""",
+    reference=_called,
+    adapt=_second_unit,
+    cases=_latch_cases,
+    returns=("kept",),
+    start="unit 1: U_h[0] = [5, 0] and b_z[0] = 10, so that it is near 1 after call, else 0.",
+    span="2 to 200 words",
+    requirement=_about_kept,
+)

@@ -1,269 +1,327 @@
-"""Lesson 10: heads, hidden keys, attention between words, and what each word adds."""
+"""Lesson 10: a Transformer's encoder in three steps, and attention rollout."""
 
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_kit.exercises.cases import (
-    Case,
-    Inputs,
-    Kinds,
-    cases,
-    generator,
-    named,
-    normal,
-    plural,
-    ragged,
-)
+from course_kit.exercises.building import building, network
+from course_kit.exercises.cases import Case, cases, masks, named, normal, plural
 from course_kit.exercises.judge import Checker
-from course_kit.exercises.pretrained import by_word
+from course_lib.faithfulness.word_attention import rollout
+from course_lib.models.layers import masked_softmax
+from course_lib.models.transformer import Block, MultiHeadAttention, Transformer, TransformerConfig
 
 
-def hidden_keys(mask: Tensor) -> Tensor:
-    """Our mask ``(batch, length)``, True = real, as PyTorch's ``key_padding_mask``, True = hidden.
-
-    A row without any key would be NaN there, so a document without words keeps its first place
-    open; whoever pools must leave that place out.
-    """
-    hidden = ~mask
-    hidden[:, 0] &= mask.any(1)
-    return hidden
+def _config(**sizes: int) -> TransformerConfig:
+    return TransformerConfig(**sizes, dropout=0.0, attention_dropout=0.0)
 
 
-def _mask_cases() -> list[Case]:
-    empty = ragged(3, 4)
-    empty[1] = False
-    further = {
-        "3 texts, the second without a word": (empty,),
-        "1 text without a word": (torch.zeros(1, 2, dtype=torch.bool),),
-        "2 texts, the padding in front of their words": (ragged(2, 3).flip(1),),
-    }
-    sizes = (1, 1), (1, 3), (2, 3), (3, 5), (4, 12)
-    some = cases("{:text}, {:place}, some padded", sizes, lambda *size: (ragged(*size),))
-    return some() + named(further)
+class OurHeads(MultiHeadAttention):
+    """The library's multi-head attention without W_O's bias, which returns each head's part."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__(width, _config(heads=heads))
+        self.output.register_parameter("bias", None)
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """→ what each head adds ``(batch, heads, n, width)``, and its attention."""
+        _, attention, v = super().forward(x, mask, None, True)
+        return _through(self, attention @ v), attention
 
 
-check_hidden_keys = Checker(
-    name="hidden_keys",
-    about="""``f(mask)``, ``(batch, length)`` with True = real → PyTorch's ``key_padding_mask`` of
-    the same shape, True = hidden, in which a row without real words keeps its first place open.""",
-    reference=hidden_keys,
-    cases=_mask_cases,
-    returns=("hidden",),
-    start="~mask turns the meaning round; mask.any(1) says which rows have a word.",
-    span="with and without texts that have no word",
-    shapes="one entry for each key of each text, as in the mask",
+def _through(ours: OurHeads, found: Tensor) -> Tensor:
+    """What each head found, ``(batch, heads, n, size)``, through its columns of W_O."""
+    return found @ ours.output.weight.T.unflatten(0, (ours.heads, -1))
+
+
+def _heads(
+    ours: OurHeads, x: Tensor, mask: Tensor, *,
+    divisor: float | None = None, dim: int = -1, asks: str = "query", stripes: bool = False,
+    w_o: Callable[[Tensor], Tensor] = lambda w: w,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The layer, and what becomes of it: another divisor, the softmax along ``dim``, who ``asks``,
+    every so many features in place of neighbouring ones, another W_O."""
+    whole, others = ours.output.weight, {"query": "key", "key": "query"}
+
+    def split(features: Tensor) -> Tensor:
+        if stripes:
+            return features.unflatten(2, (-1, ours.heads)).permute(0, 3, 1, 2)
+        return features.unflatten(2, (ours.heads, -1)).transpose(1, 2)
+
+    q, k, v = (split(getattr(ours, name)(x)) for name in (asks, others[asks], "value"))
+    pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
+    scores = q @ k.mT / (divisor or q.shape[-1]) ** 0.5
+    alpha = masked_softmax(scores, pairs.expand_as(scores), dim)
+    return (alpha @ v) @ w_o(whole).T.unflatten(0, (ours.heads, -1)), alpha
+
+
+def _some(ours: Callable[..., nn.Module], *sizes: int) -> list[Case]:
+    """A network of ours on vectors of several shapes, with every kind of mask."""
+    found = {}
+    for batch, n, heads, size in ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4)):
+        made = network(ours, heads * size, heads, *sizes, seed=n)
+        (x,) = normal((batch, n, heads, size), (batch, n, heads * size))
+        for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
+            size_in_words = f"{plural(batch, 'text')} of {n}, {plural(heads, 'head')} of {size}"
+            found[f"{size_in_words}, {kind}"] = made, x, mask
+    return named(found)
+
+
+check_heads = building(
+    ours=OurHeads,
+    weights=lambda ours: dict(ours.named_parameters()),
+    sizes=lambda ours: (ours.query.in_features, ours.heads),
+    forbidden=(MultiHeadAttention, nn.MultiheadAttention),
+    name="heads",
+    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → what each head
+    adds ``(batch, heads, n, width)`` and its attention ``(batch, heads, n, n)``, 0 in rows and
+    columns of padding. A head has the next width / heads features of queries, keys and values, and
+    as many columns of W_O.""",
+    cases=lambda: _some(OurHeads),
+    returns=("added", "attention"),
+    start="unflatten(2, (self.heads, -1)).transpose(1, 2) cuts features into heads.",
+    shapes="both have an axis of heads after the batch; what a head adds is as wide as x",
+    span="up to four heads and nine positions",
     mistakes=(
-        (lambda mask: mask.clone(),
-         "yours is True where a word is real: PyTorch hides exactly what is True."),
-        (lambda mask: ~mask,
-         "a text without a word has all its keys hidden: its softmax is over nothing, and gives "
-         "NaN. Leave its first place open."),
+        (lambda ours, x, mask: _heads(ours, x, mask, divisor=x.shape[2]),
+         "you divide by the root of the whole width: a head's queries have width / heads numbers."),
+        (lambda ours, x, mask: _heads(ours, x, mask, divisor=1.0),
+         "the division by the root of the head's width is missing."),
+        (lambda ours, x, mask: _heads(ours, x, mask | True),
+         "padding gets weight: pairs says where attention may be."),
+        (lambda ours, x, mask: _heads(ours, x, mask, dim=-2),
+         "your columns sum to 1: the softmax runs over the keys, the last axis."),
+        (lambda ours, x, mask: _heads(ours, x, mask, asks="key"),
+         "queries and keys are exchanged."),
+        (lambda ours, x, mask: _heads(ours, x, mask, stripes=True),
+         "you deal the features out one by one: a head has neighbouring ones."),
+        (lambda ours, x, mask: _heads(ours, x, mask, w_o=lambda w: w.T),
+         "you cut W_O by its rows, which are outputs and belong to no head: nn.Linear computes "
+         "x @ weight.T, so a head's features meet columns of the weight."),
     ),
 )  # fmt: skip
 
 
-def _weights_of(
-    x: Tensor, w: Tensor, b: Tensor, part: Callable[[Tensor], Tensor], root: float
+class OurBlock(Block):
+    """The library's block, with its attention."""
+
+    def __init__(
+        self, width: int, heads: int, feed_forward: int, attention: Callable | None = None
+    ) -> None:
+        super().__init__(width, _config(heads=heads, feed_forward=feed_forward))
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """→ as ``x``, and the attention."""
+        x, attention, _ = super().forward(x, mask, with_weights=True)
+        return x, attention
+
+
+def _block(
+    ours: OurBlock, x: Tensor, mask: Tensor, *,
+    kept: tuple[int, int] = (1, 1), before: bool = False, inside: bool = False, bias: int = 1,
+    bend: Callable[[Tensor], Tensor] = torch.relu, reads: str = "between",
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The block, and what becomes of it: how often each residual is ``kept``, norms ``before`` the
+    layers or ``inside`` the sums, no bias, no ReLU, a feed-forward layer that reads the input."""
+    first, second = ours.norms
+    mixed, alpha, _ = ours.attention(first(x) if before else x, mask, None, True)
+    mixed = mixed - (1 - bias) * ours.attention.output.bias
+    after = [nn.Identity()] * 2 if before or inside else (first, second)
+    between = after[0](kept[0] * x + (first(mixed) if inside else mixed))
+    read = x if reads == "x" else second(between) if before else between
+    change = ours.w_2(bend(ours.w_1(read)))
+    return after[1](kept[1] * between + (second(change) if inside else change)), alpha
+
+
+class BareBlock(OurBlock):
+    """The block without its residual connections: each layer replaces what it reads."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """As ``OurBlock``."""
+        return _block(self, x, mask, kept=(0, 0))
+
+
+check_block = building(
+    ours=OurBlock,
+    weights=lambda ours: {
+        name.replace("attention.output.bias", "bias"): value
+        for name, value in ours.named_parameters()
+    },
+    sizes=lambda ours: (ours.w_2.out_features, ours.attention.heads, ours.w_1.out_features,
+                        OurHeads),
+    forbidden=(Block, nn.TransformerEncoderLayer),
+    name="block",
+    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → as ``x``, and
+    the attention. x ← Norm(x + Σ heads + b_O), then x ← Norm(x + W_2 max(0, W_1 x)), with
+    biases.""",
+    cases=lambda: _some(OurBlock, 5),
+    returns=("x", "attention"),
+    start="added, attention = self.attention(x, mask); the heads are the second axis of added.",
+    shapes="x keeps its shape; sum the heads away",
+    span="up to four heads and nine positions",
+    mistakes=(
+        (lambda *given: _block(*given, kept=(0, 0)),
+         "both residual connections are missing: each layer adds to what it reads."),
+        (lambda *given: _block(*given, kept=(0, 1)),
+         "the residual connection around attention is missing: x + …"),
+        (lambda *given: _block(*given, kept=(1, 0)),
+         "the residual connection around the feed-forward layer is missing."),
+        (lambda *given: _block(*given, before=True),
+         "you normalise what each layer reads (pre-norm, as later Transformers do): here the norm "
+         "comes after the sum."),
+        (lambda *given: _block(*given, inside=True),
+         "you normalise what is added: add first, then normalise the sum."),
+        (lambda *given: _block(*given, bias=0),
+         "b_O is missing: self.bias belongs to no head and is added once."),
+        (lambda *given: _block(*given, bend=lambda x: x),
+         "the feed-forward layer is linear: the ReLU between W_1 and W_2 is missing."),
+        (lambda *given: _block(*given, reads="x"),
+         "the feed-forward layer reads the block's input: it should read what the first norm "
+         "returned."),
+    ),
+)  # fmt: skip
+
+
+class LibraryEncoder(Transformer):
+    """The library's Transformer from the vectors of its tokens to the states of its top layer."""
+
+    def __init__(self, width: int, heads: int, layers: int, positions: int) -> None:
+        sizes = {"heads": heads, "layers": layers, "positions": positions, "width": width}
+        super().__init__(_config(**sizes, feed_forward=4 * width), 1, 1)
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """→ states ``(batch, n, width)``, attention ``(batch, layers, heads, n, n)``."""
+        output = self.read(x, mask, return_attention=True, return_states=True)
+        return output.states[:, -1], output.attention
+
+
+class OurEncoder(nn.Module):
+    """Positions and blocks, of whatever kind."""
+
+    def __init__(
+        self, width: int, heads: int, layers: int, positions: int, block: Callable
+    ) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(positions, width)
+        nn.init.normal_(self.positions.weight, std=0.1)
+        self.blocks = nn.ModuleList(
+            [block(width, heads, 4 * width, OurHeads) for _ in range(layers)]
+        )
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """As ``LibraryEncoder``."""
+        x, found = x + self.positions.weight[: x.shape[1]], []
+        for block in self.blocks:
+            x, attention = block(x, mask)
+            found.append(attention)
+        return x, torch.stack(found, 1)
+
+
+def _encode(
+    ours: LibraryEncoder, x: Tensor, mask: Tensor, *,
+    order: int = 1, positions: float = 1.0, first: int = 0, each: bool = False, sees: bool = True,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The encoder, and what becomes of it: blocks in another ``order``, positions with a factor,
+    from another ``first`` one on or in ``each`` layer, blocks that do not see the one below."""
+    place = positions * ours.positions.weight[first : first + x.shape[1]]
+    below, found = x + place, []
+    x = below
+    for number, block in enumerate(ours.blocks[::order]):
+        read = x if sees else below
+        x, alpha, _ = block(read + place if each and number else read, mask, None, True)
+        found.append(alpha)
+    return x, torch.stack(found, 1)
+
+
+def _encoder_cases() -> list[Case]:
+    found = {}
+    for batch, n, layers in ((1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 7, 3)):
+        made = network(LibraryEncoder, 6, 2, layers, 8, seed=n)
+        (x,) = normal((batch, n, layers), (batch, n, 6))
+        for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
+            size = f"{plural(batch, 'text')} of {n}, {plural(layers, 'layer')}"
+            found[f"{size}, {kind}"] = made, x, mask
+    return named(found)
+
+
+check_encoder = building(
+    ours=OurEncoder,
+    weights=lambda ours: {name: value for name, value in ours.named_parameters()
+                          if name.startswith(("positions", "blocks"))},
+    sizes=lambda ours: (ours.positions.embedding_dim, 2, len(ours.blocks), 8, OurBlock),
+    forbidden=(Transformer, nn.TransformerEncoder),
+    name="encoder",
+    about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → states of the
+    top layer ``(batch, n, width)``, attention ``(batch, layers, heads, n, n)``. The vectors of the
+    positions 0 to n − 1 are added once, at the bottom; then block after block.""",
+    cases=_encoder_cases,
+    returns=("states", "attention"),
+    start="self.positions.weight[: x.shape[1]] is (n, width): one vector for each position.",
+    shapes="the attention has an axis of layers after the batch",
+    span="up to three layers and seven positions",
+    mistakes=(
+        (lambda *given: _encode(*given, positions=0.0),
+         "the vectors of the positions are missing, so the encoder does not know the order."),
+        (lambda *given: _encode(*given, first=1),
+         "positions count from 0: the first token gets self.positions.weight[0]."),
+        (lambda *given: _encode(*given, each=True),
+         "you add the positions in every layer: residual connections carry them up."),
+        (lambda *given: _encode(*given, order=-1),
+         "the blocks run from the top down: begin with self.blocks[0]."),
+        (lambda *given: _encode(*given, sees=False),
+         "every block reads the words: each should read what the one below it returned."),
+        (lambda ours, x, mask: _encode(ours, x, mask | True),
+         "padding gets weight: pass the mask to every block."),
+    ),
+)  # fmt: skip
+
+
+def _rollout(attention: Tensor) -> Tensor:
+    return rollout(attention.mean(1)[None], torch.ones(1, attention.shape[-1]).bool())[0]
+
+
+def _rolled(
+    attention: Tensor, residual: float = 0.5, kept: float = 0.5, turned: bool = False
 ) -> Tensor:
-    """Attention of the features that ``part`` takes of all queries and keys ``(n, d)``."""
-    d = x.shape[1]
-    q, k = x @ w[:d].T + b[:d], x @ w[d : 2 * d].T + b[d : 2 * d]
-    return (part(q) @ part(k).T / root).softmax(-1)
+    """Rollout with other shares of attention and residual, or the layers in the other order."""
+    mixed = eye = torch.eye(attention.shape[-1])
+    for alpha in attention.mean(1):
+        step = kept * alpha + residual * eye
+        mixed = mixed @ step if turned else step @ mixed
+    return mixed
 
 
-def _head_weights(x: Tensor, w: Tensor, b: Tensor, heads: int, head: int) -> Tensor:
-    size = x.shape[1] // heads
-    return _weights_of(x, w, b, lambda f: f[:, head * size : (head + 1) * size], size**0.5)
-
-
-def _like(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda x, w, b, heads, head: change(x, w, b, heads, head, x.shape[1] // heads)
-
-
-def _head_inputs(n: int, d: int, heads: int) -> Kinds:
-    x, w, b = normal((n, d, heads), (n, d), (3 * d, d), (3 * d,))
-    return {f"head {head} of {heads}": (x, w, b, heads, head) for head in range(heads)}
-
-
-check_head_weights = Checker(
-    name="head_weights",
-    about="""``f(x, w, b, heads, head)`` → the attention ``(n, n)`` of one head of
-    ``nn.MultiheadAttention``: ``x`` ``(n, d)``, ``w`` its ``in_proj_weight`` ``(3 d, d)``, ``b``
-    its ``in_proj_bias`` ``(3 d,)``.""",
-    reference=_head_weights,
+check_rollout = Checker(
+    name="rollout",
+    about="""``f(attention)``, ``(layers, heads, n, n)``, layer 1 first → rollout ``(n, n)``: the
+    product of ½ (A + I), A the mean of a layer's heads, layer 1 on the right.""",
+    reference=_rollout,
     cases=cases(
-        "{:word} of {:number}, {:head}",
-        ((1, 2, 1), (2, 4, 2), (3, 6, 3), (4, 8, 2), (12, 16, 4)),
-        _head_inputs,
+        "{:layer} of {:head}, {:word}",
+        ((1, 1, 2), (2, 1, 2), (2, 2, 3), (3, 4, 6)),
+        lambda layers, heads, n: (
+            (2 * normal((layers, heads, n), (layers, heads, n, n))[0]).softmax(-1),
+        ),
     ),
-    returns=("attention",),
-    start="q = x @ w[:d].T + b[:d] are the queries of all heads side by side.",
-    span="one word to twelve, one head to four",
-    shapes="a row for each word that attends, a column for each that is attended to",
+    returns=("rollout",),
+    start="attention.mean(1) is (layers, n, n), and torch.eye(n) the identity.",
+    shapes="one row for each position above all layers, one column for each word",
+    span="up to three layers of four heads",
     mistakes=(
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f[:, head * size : (head + 1) * size], x.shape[1] ** 0.5)),
-         "you divide by √d. A head's dot product adds d / heads terms: divide by their root."),
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f[:, head * size : (head + 1) * size], 1.0)),
-         "the scores are not divided by the root of the head's size."),
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f[:, head::heads], size**0.5)),
-         "you deal the features out one by one: a head has neighbouring features."),
-        (_like(lambda x, w, b, heads, head, size: _weights_of(
-            x, w, b, lambda f: f, size**0.5)),
-         "all features are in the score: take the head's alone."),
-        (lambda x, w, b, heads, head: _head_weights(x, w.unflatten(0, (3, -1)).mT.flatten(0, 1), b,
-                                                    heads, head),
-         "nn.Linear computes x @ w.T, and yours x @ w."),
-        (lambda x, w, b, heads, head: _head_weights(x, w.roll(-w.shape[1], 0),
-                                                    b.roll(-w.shape[1]), heads, head),
-         "queries are the first d rows and keys the next d; yours takes keys and values."),
-    ),
-)  # fmt: skip
-
-
-def _without(w_o: Tensor, heads: int, head: int) -> Tensor:
-    size, kept = len(w_o) // heads, w_o.clone()
-    kept[:, head * size : (head + 1) * size] = 0
-    return kept
-
-
-def _heads_to_drop(d: int, heads: int) -> Kinds:
-    (w_o,) = normal((d, heads), (d, d))
-    return {f"without head {head}": (w_o, heads, head) for head in range(heads)}
-
-
-check_without_head = Checker(
-    name="without_head",
-    about="""``f(w_o, heads, head)``, ``w_o`` the ``out_proj.weight`` ``(d, d)`` → the same without
-    what the head adds.""",
-    reference=_without,
-    cases=cases("{:feature}, {:head}", ((2, 2), (6, 3), (8, 2), (12, 4)), _heads_to_drop),
-    returns=("w_o",),
-    start="out_proj computes side_by_side @ w_o.T: which part of w_o meets the head's features?",
-    span="two heads to four",
-    shapes="the matrix keeps its size",
-    mistakes=(
-        (lambda w_o, heads, head: _without(w_o.T, heads, head).T,
-         "you clear rows, which are outputs and belong to no head. nn.Linear computes x @ w.T, so "
-         "a head's features meet columns."),
-        (lambda w_o, heads, head: w_o - _without(w_o, heads, head),
-         "the head alone is left: take it away and keep the others."),
-        (lambda w_o, heads, head: _without(w_o, heads, (head - 1) % heads),
-         "that is the head before it: they count from 0."),
-        (lambda w_o, heads, head: _without(w_o, heads, (head + 1) % heads),
-         "that is the head behind it: they count from 0."),
-        (lambda w_o, heads, head: _without(w_o, heads, head) * heads / max(1, heads - 1),
-         "the other heads are made larger: their part is to stay as it is."),
-        (lambda w_o, heads, head: _without(_without(w_o, heads, head).T, heads, head).T,
-         "you clear rows, too: they are outputs, and every head writes to all of them."),
-    ),
-)  # fmt: skip
-
-
-def _piece_cases() -> list[Case]:
-    cases = []
-    for words in ([-1, 0, -1], [-1, 0, 1, -1], [-1, 0, 0, 1, -1], [-1, 0, 1, 1, 1, 2, -1],
-                  [-1, 0, 0, 1, 2, 2, 3, 4, 4, 4, -1, -1]):  # fmt: skip
-        of, source = torch.tensor(words), generator(len(words))
-        attention = (2 * torch.randn(len(of), len(of), generator=source)).softmax(-1)
-        count = f"{plural(int(of.max()) + 1, 'word')} in {plural(int((of >= 0).sum()), 'piece')}"
-        cases.append(Case(f"{count}, {int((of < 0).sum())} special tokens", (attention, of)))
-    return cases
-
-
-def _reduced(
-    attention: Tensor, word_of: Tensor, rows: str = "mean", columns: str = "sum"
-) -> Tensor:
-    """``by_word`` with another way to join the pieces of a word."""
-    words = int(word_of.max()) + 1
-    joined = [word_of == word for word in range(words)]
-    wide = [getattr(attention[:, of], columns)(1) for of in (*joined, word_of < 0)]
-    table = torch.stack(wide, 1)  # (pieces, words + 1)
-    return torch.stack([getattr(table[of], rows)(0) for of in joined])
-
-
-check_by_word = Checker(
-    name="by_word",
-    about="""``f(attention, word_of)``: attention between pieces ``(pieces, pieces)``, and the word
-    of each piece ``(pieces,)``, −1 for a special token → attention of words ``(words, words + 1)``,
-    the last column of all special tokens.""",
-    reference=by_word,
-    cases=_piece_cases,
-    returns=("attention",),
-    start="first add the columns of each word's pieces, then take the mean of the rows.",
-    span="one word to five, up to three pieces a word",
-    shapes="a row for each word, and a column more than words for the special tokens",
-    mistakes=(
-        (lambda attention, word_of: _reduced(attention, word_of, columns="mean"),
-         "columns are averaged. What a word receives is what its pieces receive together: add."),
-        (lambda attention, word_of: _reduced(attention, word_of, rows="sum"),
-         "rows are added, so they sum to the number of pieces: each piece asks for itself, and the "
-         "word's row is their mean."),
-        (lambda attention, word_of: _reduced(attention, word_of, rows="sum", columns="mean"),
-         "it is the other way round: add columns, and average rows."),
-    ),
-)  # fmt: skip
-
-
-def _paths(x: Tensor, attention: Tensor, w: Tensor) -> list[Tensor]:
-    """What word j adds to place i by each of the four ways, ``(n, n, d)`` each."""
-    (first, second), (w_1, w_2) = attention, w
-    return [
-        torch.eye(len(x)).unsqueeze(2) * x,
-        first.unsqueeze(2) * (x @ w_1),
-        second.unsqueeze(2) * (x @ w_2),
-        (second @ first).unsqueeze(2) * (x @ w_1 @ w_2),
-    ]
-
-
-def _contributions(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
-    return sum(_paths(x, attention, w)).norm(dim=2)
-
-
-def _contribution_inputs(n: int, d: int) -> Inputs:
-    x, w, scores = normal((n, d), (n, d), (2, d, d), (2, n, n))
-    return x, (2 * scores).softmax(-1), w
-
-
-def _some_paths(*kept: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    def lengths(x: Tensor, attention: Tensor, w: Tensor) -> Tensor:
-        paths = _paths(x, attention, w)
-        return sum(paths[place] for place in kept).norm(dim=2)
-
-    return lengths
-
-
-check_contributions = Checker(
-    name="contributions",
-    about="""``f(x, attention, w)`` → the length of what word j adds to place i, ``(n, n)``, above
-    two layers x ← x + A x W: ``x`` ``(n, d)``, ``attention`` ``(2, n, n)``, ``w`` ``(2, d,
-    d)``.""",
-    reference=_contributions,
-    cases=cases(
-        "{:word} of {:number}", ((1, 2), (2, 2), (3, 4), (5, 3), (8, 6)), _contribution_inputs
-    ),
-    returns=("lengths",),
-    start="multiply (I + A₂ · W₂)(I + A₁ · W₁) out: four ways lead from a word to a place.",
-    span="one word to eight",
-    shapes="a row for each place above, a column for each word below",
-    mistakes=(
-        (_some_paths(0, 1, 2),
-         "one way is missing: from the word through layer 1, and from there through layer 2."),
-        (_some_paths(0, 3),
-         "two ways are missing: a word may pass one layer by attention and the other by the "
-         "residual connection."),
-        (_some_paths(1, 2, 3),
-         "the word's own vector is missing: residual connections carry it past both layers."),
-        (_some_paths(3),
-         "only what passes both layers by attention is there: the residual connections add three "
-         "further ways."),
-        (lambda x, attention, w: sum(path.norm(dim=2) for path in _paths(x, attention, w)),
-         "you add the lengths of the four ways. They are vectors, and may cancel: add them first."),
-        (lambda x, attention, w: _contributions(x, attention.flip(0), w.flip(0)),
-         "the layers are exchanged: layer 1 reads the words, and layer 2 what layer 1 made."),
+        (lambda attention: _rolled(attention, turned=True),
+         "the layers are in the wrong order: layer 1 reads the words, so it stands on the right."),
+        (lambda attention: _rolled(attention, residual=0.0, kept=1.0),
+         "the residual connections are missing: ½ (A + I)."),
+        (lambda attention: _rolled(attention, residual=1.0, kept=1.0),
+         "the half is missing: rows of A + I sum to 2, and those of the product to more."),
+        (lambda attention: _rolled(attention, residual=1.0, kept=0.5),
+         "only A is halved: ½ (A + I) halves both."),
+        (lambda attention: _rolled(attention.mean(0, keepdim=True)),
+         "you take the mean of the layers: they follow each other, so their matrices multiply."),
+        (lambda attention: torch.stack(
+            [_rolled(attention[:, [head]]) for head in range(attention.shape[1])]).mean(0),
+         "you roll out each head alone: a layer reads all heads below it, so take their mean "
+         "first."),
     ),
 )  # fmt: skip

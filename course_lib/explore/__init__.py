@@ -9,7 +9,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=["steps"],
     submod_attrs={
         "erasing": ["ErasingView", "explore_erasing"],
-        "hops": ["count_repeats", "hop_overlap", "read_hops"],
         "layers": [
             "SELECTION_RULES",
             "compare_dictionaries",
@@ -21,6 +20,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "select_words",
         ],
         "reading": ["read_rows", "read_text", "reading_order"],
+        "repeats": ["count_repeats"],
         "views": [
             "DocumentView",
             "TextView",

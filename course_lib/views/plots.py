@@ -3,7 +3,6 @@
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +11,7 @@ from cycler import cycler
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
-from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND, TINTS
+from course_lib.views.colours import ACCENT, INK, LINES, MUTED, TINTS
 from course_lib.views.panels import bar_panels, grid, legend, lines, log_ticks
 
 Interval = tuple[float, float, float]  # mean, low, high
@@ -76,31 +75,6 @@ def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
     return figure
 
 
-def waterfall(chains: dict[str, dict[str, float]], xlabel: str) -> Figure:
-    """What each change adds to a figure in [0, 1], a panel a chain.
-
-    A chain maps the words for each change to the figure after it, in order. The first bar begins at
-    the axis; each other bar spans what its change gained (dark) or lost (light).
-    """
-    sizes = [len(chain) + 1.8 for chain in chains.values()]
-    height = 0.42 * sum(sizes) / len(chains)
-    figure, axes = grid(list(chains), 1, (8.5, height), height_ratios=sizes)
-    for axis, chain in zip(axes, chains.values(), strict=True):
-        values = 100 * np.array(list(chain.values()))
-        before = np.concatenate([values[:1] * 0, values[:-1]])
-        colours = [MUTED, *(ACCENT if gain >= 0 else SECOND for gain in np.diff(values))]
-        axis.barh(range(len(values)), values - before, left=before, color=colours, height=0.6)
-        for place, (value, gain) in enumerate(zip(values, values - before, strict=True)):
-            text = f"{value:.1f}" + (f"  ({gain:+.1f})" if place else "")
-            axis.text(max(value, before[place]) + 0.15, place, text, va="center", fontsize=10)
-        least = values.min() - 3
-        most = values.max() + 0.25 * (values.max() - least)
-        axis.set(xlim=(least, most), ylim=(len(values) - 0.4, -0.6))
-        axis.set_yticks(range(len(values)), list(chain), fontsize=10)
-    axes[-1].set_xlabel(xlabel)
-    return figure
-
-
 def means_with_intervals(
     panels: dict[str, dict[str, dict[str, Interval]]], rows: Sequence[str], xlabel: str, title: str
 ) -> Figure:
@@ -111,7 +85,8 @@ def means_with_intervals(
     for axis, by_series in zip(axes, panels.values(), strict=True):
         axis.axvline(0, color=MUTED, linewidth=0.8)
         for number, (series, values) in enumerate(by_series.items()):
-            means, ends = _means_and_ends([values[row] for row in rows])
+            means, low, high = np.array([values[row] for row in rows]).T
+            ends = np.abs([means - low, high - means])
             at = np.arange(len(rows)) + 0.3 * (number - (len(by_series) - 1) / 2)
             look = {"color": LINES[number % 4], "fmt": "os"[number % 2], "label": series}
             axis.errorbar(means, at, xerr=ends, capsize=3, markersize=5, **look)
@@ -120,45 +95,6 @@ def means_with_intervals(
     axes[0].set_yticks(range(len(rows)), rows)
     legend(figure, "lower right")
     return figure
-
-
-def curves_with_intervals(
-    curves: dict[str, dict[float, Interval]], xlabel: str, ylabel: str, title: str
-) -> Figure:
-    """A curve a name, through ``(mean, low, high)`` at each x; bars from low to high."""
-    figure, (axis,) = grid([""], 1, (7.5, 3.8), title)
-    # a little apart, so that no bar hides another
-    apart = 0.006 * max(x for curve in curves.values() for x in curve)
-    for number, (name, curve) in enumerate(curves.items()):
-        means, ends = _means_and_ends(list(curve.values()))
-        at = np.array(list(curve)) + apart * (number - (len(curves) - 1) / 2)
-        look = ("o-", "s--", "^:", "v-.")[number % 4]
-        axis.errorbar(at, means, ends, fmt=look, capsize=3, label=name)
-    axis.set(xlabel=xlabel, ylabel=ylabel)
-    axis.legend()
-    return figure
-
-
-def trade_off(
-    points: dict[str, tuple[Interval, Interval]], xlabel: str, ylabel: str, title: str
-) -> Figure:
-    """Named points at ``(mean, low, high)`` of two figures, with bars from low to high in both."""
-    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
-    for (name, (x, y)), marker, colour in zip(points.items(), cycle("os^vDPX*"), cycle(LINES)):
-        (across, width), (up, height) = _means_and_ends([x]), _means_and_ends([y])
-        look = {"fmt": marker, "color": colour, "label": name}
-        axis.errorbar(across, up, height, width, capsize=3, **look)
-    axis.set(xlabel=xlabel, ylabel=ylabel)
-    axis.set_xlim(0)
-    axis.set_ylim(0)
-    legend(figure, "right center")
-    return figure
-
-
-def _means_and_ends(intervals: Sequence[Interval]) -> tuple[np.ndarray, np.ndarray]:
-    """``(n,)`` means and, as ``errorbar`` takes them, the lengths of their bars ``(2, n)``."""
-    means, low, high = np.array(intervals).T
-    return means, np.abs([means - low, high - means])
 
 
 def roc_and_confusion(metrics: dict[str, Any], classes: Sequence[str]) -> Figure:

@@ -1,7 +1,9 @@
 """The figures of studies: sanity checks, faithfulness, networks trained to test attention."""
 
+from itertools import cycle
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from course_kit.research.faithfulness.erasure_record import MEASURES, RANDOM, REMOVALS
@@ -10,7 +12,8 @@ from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, bounds
 from course_kit.research.trained_tests import protocols
 from course_lib.views import plots
-from course_lib.views.panels import dot_panels
+from course_lib.views.colours import LINES
+from course_lib.views.panels import dot_panels, grid, legend
 
 BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is better"}
 
@@ -105,9 +108,15 @@ def roar_figure(on: str, records: ByName | None = None) -> Figure:
         f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
         f"{curves[protocols.RANDOM][last][0]:.0%}"
     )
-    return plots.curves_with_intervals(
-        curves, "words masked before training, % of each text", "test accuracy", title
-    )
+    figure, (axis,) = grid([""], 1, (7.5, 3.8), title)
+    for number, (name, curve) in enumerate(curves.items()):
+        means, low, high = np.array(list(curve.values())).T
+        at = np.array(list(curve)) + 0.006 * last * (number - (len(curves) - 1) / 2)  # side by side
+        look = {"fmt": ("o-", "s--", "^:", "v-.")[number % 4], "capsize": 3, "label": name}
+        axis.errorbar(at, means, np.abs([means - low, high - means]), **look)
+    axis.set(xlabel="words masked before training, % of each text", ylabel="test accuracy")
+    axis.legend()
+    return figure
 
 
 def adversary_figure(on: str, records: ByName | None = None) -> Figure:
@@ -132,8 +141,18 @@ def adversary_figure(on: str, records: ByName | None = None) -> Figure:
         f"{near[1][0]:.2f})"
     )
     points.pop("the base network", None)
-    axes = "Jensen-Shannon divergence of the attention from the base's", "TVD of the predictions"
-    return plots.trade_off(points, *axes, title)
+    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
+    for (name, found), marker, colour in zip(points.items(), cycle("os^vDPX*"), cycle(LINES)):
+        at, low, high = np.array(found).T
+        width, height = np.abs([at - low, high - at]).T
+        look = {"fmt": marker, "color": colour, "label": name, "capsize": 3}
+        axis.errorbar(*at[:, None], height[:, None], width[:, None], **look)
+    label = "Jensen-Shannon divergence of the attention from the base's"
+    axis.set(xlabel=label, ylabel="TVD of the predictions")
+    axis.set_xlim(0)
+    axis.set_ylim(0)
+    legend(figure, "right center")
+    return figure
 
 
 def _trained(test: str, on: str, records: ByName | None) -> dict[str, Any]:

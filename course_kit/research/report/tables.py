@@ -57,7 +57,7 @@ def _imdb_row(group: Group) -> list[Any]:
     if group[0]["spec"]["system"] == "han":
         hops = [f"{model['hops']} hops"] * (model["hops"] > 1)
         hops += [f"penalty {model['penalty']}"] * bool(hops and model["penalty"])
-        film = ["film vectors"] * text["vectors"].startswith("reviews")
+        film = ["vectors trained on film reviews"] * text["vectors"].startswith("reviews")
         name = ", ".join(["HAN", *hops, *film])
         cut = f"{text['max_sentences']} × {text['max_words']}"
         read = group[0]["share_of_words_kept"]

@@ -1,15 +1,18 @@
 """What lesson 10 measures of its small Transformers, and the record of five seeds of each.
 
 ``python -m course_kit.research.small_transformer.transformer_record`` trains them and writes
-``results/encoder/movies2.json``. Trained on the training part, measured on the test half.
+``results/encoder/movies2.json``; with ``--rankings`` the first alone, and what its rankings are
+worth, ``movies2-rankings.json``. Trained on the training part, measured on the test half.
 """
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import asdict
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -24,6 +27,7 @@ from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.faithfulness.rankers import Importances
 from course_lib.models.transformer import Transformer
 from course_lib.runs.records import RESULTS, write_json
 from course_lib.runs.run import split_rows
@@ -33,7 +37,7 @@ from course_lib.runs.systems.system import Rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
 DATASET, SEEDS, RANKED = "movies2", range(5), 200
-RECORD = RESULTS / "encoder" / f"{DATASET}.json"
+RECORD, RANKINGS = (RESULTS / "encoder" / f"{DATASET}{end}.json" for end in ("", "-rankings"))
 VARIANTS = {
     "whole": {},
     "without positions": {"model.positions": 0},
@@ -105,25 +109,20 @@ def shuffled(texts: Sequence[Document], seed: int = 0) -> list[Document]:
 
 def rankings(
     system: TransformerSystem, texts: Sequence[Document], seed: int = 0
-) -> dict[str, list[np.ndarray]]:
-    """Importances of the texts' words by name: the mean weight in the top layer, rollout, gradient
-    × input, leave-one-out and random numbers. The third and the fourth have a sign."""
+) -> dict[str, Importances]:
+    """Importances of the texts' words by name: four rankings without a sign, then four with one."""
     model = DocumentModel(system)
-    by_name = model.attention(texts)
+    attention = model.attention(texts)
+    gradient = faithfulness.gradient_times_input(model.gradients, model, texts)
+    unsigned = {"top-layer attention": attention["attention"], "rollout": attention["rollout"]}
     return {
-        "top-layer attention": by_name["attention"],
-        "rollout": by_name["rollout"],
-        "gradient × input": faithfulness.gradient_times_input(model.gradients, model, texts),
-        "leave-one-out": faithfulness.leave_one_out(model, texts),
+        **unsigned,
+        "|gradient × input|": faithfulness.magnitude(gradient),
         "random": faithfulness.random_importance(texts, seed),
+        **{f"{name} × sign": faithfulness.with_sign(a, gradient) for name, a in unsigned.items()},
+        "gradient × input": gradient,
+        "leave-one-out": faithfulness.leave_one_out(model, texts),
     }
-
-
-def tau_with_leave_one_out(ranked: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
-    """Kendall's τ of the sizes of each ranking with those of leave-one-out, ``(texts,)`` each."""
-    sizes = {name: list(map(np.abs, found)) for name, found in ranked.items()}
-    loo = sizes.pop("leave-one-out")
-    return {name: faithfulness.kendall(found, loo) for name, found in sizes.items()}
 
 
 def without_each_head(
@@ -133,36 +132,40 @@ def without_each_head(
     config = system.settings.model
     accuracies = [
         hits(changed(system, partial(without_head, layer=layer, head=head)), texts, labels).mean()
-        for layer in range(config.layers)
-        for head in range(config.heads)
+        for layer, head in product(range(config.layers), range(config.heads))
     ]
     return np.reshape(accuracies, (config.layers, config.heads))
 
 
 def measure(system: TransformerSystem, rows: datasets.Dataset, seed: int) -> dict[str, Any]:
-    """Accuracies on the rows as they are, shuffled, and under changes of the network; of the first
-    ``RANKED`` texts, Kendall's τ of each ranking with leave-one-out, and its area (AOPC)."""
-    model = DocumentModel(system)
-    texts, labels = model.documents(rows), rows["label"]
-    some = texts[:RANKED]
-    ranked = rankings(system, some, seed)
-    areas = {
-        name: faithfulness.aopc(faithfulness.comprehensiveness(model, some, ranking))
-        for name, ranking in ranked.items()
-    }
+    """Accuracies on the rows as they are, shuffled, and under changes of the network."""
+    texts, labels = DocumentModel(system).documents(rows), rows["label"]
     return {
         "accuracy": float(hits(system, texts, labels).mean()),
         "shuffled": float(hits(system, shuffled(texts, seed), labels).mean()),
         "made uniform": float(hits(changed(system, without_scores), texts, labels).mean()),
         "without a head": without_each_head(system, texts, labels).tolist(),
-        "tau": {n: float(np.nanmean(tau)) for n, tau in tau_with_leave_one_out(ranked).items()},
-        "aopc": {name: float(area.mean()) for name, area in areas.items()},
-    }
+    } | measure_rankings(system, rows, seed)
 
 
-def over_seeds(variant: str, *keys: str) -> np.ndarray:
-    """A number of the record for each seed of a variant, ``(seeds, …)``, found by its ``keys``."""
-    runs = [run for run in json.loads(RECORD.read_text())["runs"] if run["variant"] == variant]
+def measure_rankings(system: TransformerSystem, rows: datasets.Dataset, seed: int) -> dict:
+    """Of the first ``RANKED`` rows, Kendall's τ of the size of each ranking with that of
+    leave-one-out, and the area of comprehensiveness (AOPC) of each."""
+    model = DocumentModel(system)
+    some = model.documents(rows.select(range(min(RANKED, len(rows)))))
+    found: dict[str, dict[str, float]] = {"tau": {}, "aopc": {}}
+    for name, ranking in (ranked := rankings(system, some, seed)).items():
+        both = map(faithfulness.magnitude, (ranking, ranked["leave-one-out"]))
+        found["tau"][name] = float(np.nanmean(faithfulness.kendall(*both)))
+        losses = faithfulness.comprehensiveness(model, some, ranking)
+        found["aopc"][name] = float(faithfulness.aopc(losses).mean())
+    found["tau"].pop("leave-one-out")
+    return found
+
+
+def over_seeds(variant: str, *keys: str, record: Path = RECORD) -> np.ndarray:
+    """A number of a record for each seed of a variant, ``(seeds, …)``, found by its ``keys``."""
+    runs = [run for run in json.loads(record.read_text())["runs"] if run["variant"] == variant]
     for key in keys:
         runs = [run[key] for run in runs]
     return np.array(runs)
@@ -174,25 +177,27 @@ def seed_interval(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), float(wide * values.std(ddof=1) / len(values) ** 0.5)
 
 
-def main() -> None:
-    """Train every variant with every seed, measure each, and write the record."""
+def main(arguments: Sequence[str]) -> None:
+    """Train the variants, each with every seed, measure them, and write the record."""
     watch, corpus, runs = Stopwatch(1), load_corpus(DATASET), []
+    alone = "--rankings" in arguments
+    variants, measured = (["whole"], measure_rankings) if alone else (VARIANTS, measure)
     rows = split_rows(corpus)
-    for name, seed in tqdm(list(product(VARIANTS, SEEDS)), desc="Transformers"):
+    for name, seed in tqdm(list(product(variants, SEEDS)), desc="Transformers"):
         system = train_variant(name, rows, corpus.card.classes, seed)
-        runs.append({"variant": name, "seed": seed} | measure(system, rows["test"], seed))
+        runs.append({"variant": name, "seed": seed} | measured(system, rows["test"], seed))
     record = {
-        "command": "python -m course_kit.research.small_transformer.transformer_record",
+        "command": " ".join(["python -m", __spec__.name, *arguments]),
         "settings": asdict(TransformerSystem.presets["lesson"]),
-        "variants": VARIANTS,
+        "variants": {name: VARIANTS[name] for name in variants},
         "data": asdict(corpus.provenance),
         "sizes": {split: len(part) for split, part in rows.items()},
         "ranked": RANKED,
         **watch.about(),
         "runs": runs,
     }
-    write_json(RECORD, record)
+    write_json(RANKINGS if alone else RECORD, record)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
