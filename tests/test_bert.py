@@ -8,7 +8,8 @@ from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
 from course_lib.files import prepared_folder
-from course_lib.models.transformer import Transformer, TransformerConfig, from_bert
+from course_lib.models.bert import from_bert
+from course_lib.models.transformer import Transformer, TransformerConfig
 
 FOLDER = prepared_folder("minilm")  # looked up before a fixture hides it
 TINY = {

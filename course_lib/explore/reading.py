@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.systems.network import Network
-from course_lib.runs.systems.system import System, Text, as_tokens
+from course_lib.runs.systems.system import System, Text
 from course_lib.views.reading import Reading
 
 ATTENTION = "attention"  # what a document model calls it
@@ -45,7 +45,7 @@ def read_rows(source: Any, rows: datasets.Dataset) -> list[Reading]:
         return [system.read(row) for row in rows]
     readings: dict[int, Reading] = {}
     alike = defaultdict(list)
-    texts = [as_tokens(row) for row in rows]
+    texts = list(rows)
     for place, text in enumerate(texts):
         lengths = tuple(map(len, system.cut(text)))
         alike[lengths if system.reads_sentences else sum(lengths)].append(place)

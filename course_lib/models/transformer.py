@@ -13,7 +13,7 @@ Example::
     output.logits, output.attention
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -153,10 +153,12 @@ class Transformer(nn.Module):
         x: Tensor,
         mask: Tensor,
         attention: Tensor | None = None,
+        places: Tensor | None = None,
         return_attention: bool = False,
         return_states: bool = False,
     ) -> "TransformerOutput":
-        """``forward`` from the tokens' vectors ``(batch, length, width)`` on."""
+        """``forward`` from the tokens' vectors ``(batch, length, width)`` on, which stand at the
+        ``places`` ``(batch, length)``, by default one after the other."""
         given: Sequence[Tensor | None] = [None] * len(self.blocks)
         if attention is not None:
             pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
@@ -164,10 +166,10 @@ class Transformer(nn.Module):
             given = renormalised(attention, pairs.expand(sizes)).unbind(1)
         if self.positions:
             most = self.config.positions
-            if mask[:, most:].any():
+            places = torch.arange(mask.shape[1], device=x.device) if places is None else places
+            if (mask & (places >= most)).any():
                 raise ValueError(f"mask has real tokens behind {most}: cut the documents")
-            place = torch.arange(mask.shape[1], device=mask.device).clamp(max=most - 1)
-            x = x + self.positions(place)
+            x = x + self.positions(places.clamp(max=most - 1))
         if self.norm:
             x = self.dropout(self.norm(x))
         states, matrices, values = [x], [], []
@@ -233,31 +235,3 @@ class TransformerConfig:
         check_flags(self, "normalised_input")
         check_choice(self, "activation", tuple(ACTIVATIONS))
         check_choice(self, "pooling", ("mean", "first"))
-
-
-OF_BERT = (  # its names beside ours
-    ("embeddings.word_embeddings.", "embedding."),
-    ("embeddings.position_embeddings.", "positions."),
-    ("embeddings.LayerNorm.", "norm."),
-    ("encoder.layer.", "blocks."),
-    ("attention.self.", "attention."),
-    ("attention.output.dense.", "attention.output."),
-    ("attention.output.LayerNorm.", "norms.0."),
-    ("intermediate.dense.", "w_1."),
-    ("output.dense.", "w_2."),
-    ("output.LayerNorm.", "norms.1."),
-)
-
-
-def from_bert(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a BERT, by ``transformers``' names for ``BertModel``, as those of a
-    ``Transformer`` without its classifier. All texts here are BERT's first segment, so the vector
-    of that segment is added to each position's."""
-    ours = {}
-    for name, weight in state.items():
-        for theirs, here in OF_BERT:
-            name = name.replace(theirs, here)
-        if not name.startswith(("pooler.", "embeddings.")):
-            ours[name] = weight
-    segment = state["embeddings.token_type_embeddings.weight"][0]
-    return ours | {"positions.weight": ours["positions.weight"] + segment}

@@ -24,7 +24,6 @@ from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.systems import Network
-from course_lib.runs.systems.system import as_tokens
 from course_lib.runs.weights import any_run
 from course_lib.training.devices import choose_device
 
@@ -63,9 +62,8 @@ def predict_file(
 
 def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
     """The rows of the table for some numbered texts."""
-    documents = [as_tokens(text, system.tokeniser) for _, text in chunk]
     if isinstance(system, Network):
-        probabilities, weights = _of_network(system, [system.cut(each) for each in documents])
+        probabilities, weights = _of_network(system, [system.cut(text) for _, text in chunk])
     else:
         probabilities = np.stack([system.read(text).probabilities for _, text in chunk])
         weights = [((), ())] * len(chunk)

@@ -36,6 +36,7 @@ LATER = {
     "text.without_vector": "random",
     "model.xavier": False,
     "training.halve_after": 0,
+    "training.warmup": 0.0,
     "control.attention_weights": "learned",
 }
 BESIDE_SETTINGS = ("system", "dataset", "limit", "seed", "test")  # what else decides a result

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.checking import check_choice, check_flags, check_number, check_positive, check_whole
+from course_lib.checking import (
+    check_choice,
+    check_flags,
+    check_number,
+    check_positive,
+    check_share,
+    check_whole,
+)
 
 OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
 
@@ -25,7 +32,8 @@ class TrainingConfig:
     """How a model is trained; ``patience`` epochs without a better validation figure stop it.
 
     ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
-    With ``decay`` the learning rate falls linearly to zero over the planned epochs; it is halved
+    With ``decay`` the learning rate falls linearly to zero over the planned epochs, after it has
+    risen from zero in the share ``warmup`` of them; it is halved
     whenever ``halve_after`` epochs (0: never) have brought no lower validation loss. ``optimizer``
     is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate (0:
     not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's
@@ -41,6 +49,7 @@ class TrainingConfig:
     batch_size: int = 32
     learning_rate: float = 1e-3
     decay: bool = True
+    warmup: float = 0.0
     halve_after: int = 0
     weight_decay: float = 0.0
     clip_norm: float = 1.0
@@ -58,6 +67,7 @@ class TrainingConfig:
         check_whole(self, "most_tokens", "patience", "halve_after", least=0)
         check_number(self, "weight_decay", "clip_norm", "momentum", "epsilon", "embedding_rate")
         check_positive(self, "learning_rate")
+        check_share(self, "warmup")
         check_flags(self, "decay")
         check_choice(self, "best_by", ("loss", "accuracy"))
         check_choice(self, "optimizer", OPTIMIZERS)
@@ -75,7 +85,10 @@ class TrainingConfig:
             least = min(loss, least)
             if since == self.halve_after > 0:
                 share, since = share / 2, 0
-        return share * (1 - place / self.epochs if self.decay else 1.0)
+        passed, warm = place / self.epochs, self.warmup
+        if passed < warm:
+            return share * passed / warm
+        return share * ((1 - passed) / (1 - warm) if self.decay else 1.0)
 
 
 def make_optimizer(

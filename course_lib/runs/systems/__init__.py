@@ -7,6 +7,7 @@ from course_lib.runs.systems.agt_system import AGTSystem
 from course_lib.runs.systems.bilstm_system import BiLSTMSystem
 from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.iram_system import IRAMSystem
+from course_lib.runs.systems.minilm_system import MiniLMSystem
 from course_lib.runs.systems.network import Network
 from course_lib.runs.systems.sanet_system import SANetSystem
 from course_lib.runs.systems.system import Evaluation, System
@@ -22,6 +23,7 @@ SYSTEMS: dict[str, type] = {
     "bilstm": BiLSTMSystem,
     "han": HANSystem,
     "iram": IRAMSystem,
+    "minilm": MiniLMSystem,
     "sanet": SANetSystem,
     "tfidf": TfidfSystem,
     "transformer": TransformerSystem,

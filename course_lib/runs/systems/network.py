@@ -237,15 +237,16 @@ class Network:
 
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
-        return self.read_together([as_tokens(text, self.tokeniser)])[0]
+        return self.read_together([text])[0]
 
     @torch.inference_mode()
-    def read_together(self, texts: list[TokenisedText]) -> list[Reading]:
+    def read_together(self, texts: list[Text]) -> list[Reading]:
         """``read`` of documents that are equally long after the cut, in one batch.
 
         Without padding, the output of each is as it would be alone.
         """
-        kept = [self.cut(text) for text in texts]
+        texts = [self.tokenised(text) for text in texts]
+        kept = [self.kept(text) for text in texts]
         self.model.eval()
         outputs = self.forward(*self.batch(kept))
         probabilities = outputs.logits.float().softmax(1).cpu().numpy()
@@ -265,9 +266,16 @@ class Network:
         batch = encoded.batch(np.arange(len(documents)))
         return batch.to(next(self.model.parameters()).device)[:2]
 
+    def tokenised(self, text: Text) -> TokenisedText:
+        """All tokens of a document."""
+        return as_tokens(text, self.tokeniser)
+
     def cut(self, text: Text) -> list[list[str]]:
         """The words that the network reads, sentence by sentence."""
-        document = as_tokens(text, self.tokeniser)
+        return self.kept(self.tokenised(text))
+
+    def kept(self, document: TokenisedText) -> list[list[str]]:
+        """Those of a document's tokens that are within the cut, sentence by sentence."""
         text, ends = self.settings.text, np.cumsum(document.sentence_lengths, dtype=int)
         if not self.reads_sentences and text.max_tokens:
             ends = np.minimum(ends, text.max_tokens)

@@ -24,9 +24,13 @@ LESSON = compact(
 
 
 class TransformerSystem(Network):
-    """One sequence of words, read by a Transformer."""
+    """One sequence of words, read by a Transformer.
+
+    ``special`` are tokens that the network adds, which stand behind the words.
+    """
 
     network_of = Transformer
+    special: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar = {
         "lesson": LESSON,
         "small": Settings(
@@ -56,11 +60,12 @@ class TransformerSystem(Network):
         self, output: TransformerOutput, words: tuple[str, ...], lengths: tuple[int, ...]
     ) -> dict[str, Attention]:
         """``rollout``, then the mean of the heads of ``layer 1``, …: what each word attends to."""
-        mask = output.logits.new_ones(1, len(words)).bool()
+        rows = (*words, *self.special)
+        mask = output.logits.new_ones(1, len(rows)).bool()
         means = output.attention.mean(2)  # (1, layers, words, words)
-        views = {"rollout": Attention(rows_of(rollout(means, mask)[0]), words)}
+        views = {"rollout": Attention(rows_of(rollout(means, mask)[0]), rows, extra=self.special)}
         for number, alpha in enumerate(means[0], start=1):
-            views[f"layer {number}"] = Attention(rows_of(alpha), words)
+            views[f"layer {number}"] = Attention(rows_of(alpha), rows, extra=self.special)
         return views
 
     def word_attention(self, output: TransformerOutput, mask: Tensor) -> dict[str, Tensor]:

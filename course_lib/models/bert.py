@@ -1,0 +1,105 @@
+"""BERT's encoder (Devlin et al. 2019) with trained weights, and a classifier on its mean state.
+
+It is a ``Transformer`` that reads [CLS] text [SEP]. The two special tokens stand behind the text's
+pieces in every tensor here, so that piece i of the input is piece i of states and attention; what
+the network knows of the order are the positions, which are BERT's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding as vectors_of
+
+from course_lib.checking import check_flags
+from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
+
+SPECIAL = ("[CLS]", "[SEP]")
+SPECIAL_IDS = (101, 102)  # in the vocabulary of every uncased BERT
+
+
+def with_special(mask: Tensor) -> Tensor:
+    """A mask of pieces ``(batch, length)`` with [CLS] and [SEP] behind, ``(batch, length + 2)``; a
+    text without pieces has neither, so that its row stays fully masked."""
+    return torch.cat([mask, mask.any(1, keepdim=True).expand(-1, len(SPECIAL))], 1)
+
+
+class Bert(Transformer):
+    """Every piece of a text, [CLS] and [SEP] attend to each other, in several heads and blocks."""
+
+    config: "BertConfig"
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None, **asked: bool
+    ) -> TransformerOutput:
+        """As ``Transformer.forward``: ids and mask of the pieces ``(batch, length)``; of all that
+        the output holds, the length is two more: the pieces, then [CLS] and [SEP]."""
+        x = self.embedding(tokens)
+        special = torch.tensor([SPECIAL_IDS], device=tokens.device).expand(len(tokens), -1)
+        x = torch.cat([x, vectors_of(special, self.embedding.weight)], 1)
+        pieces = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand_as(mask)
+        last = (pieces * mask).amax(1, keepdim=True) + 1
+        places = torch.cat([pieces, torch.zeros_like(last), last], 1)  # [CLS] first, [SEP] last
+        return self.read(x, with_special(mask), attention, places, **asked)
+
+    def set_trainable(self) -> None:
+        """Leave out of training what the settings freeze."""
+        if self.config.frozen:
+            for name, parameter in self.named_parameters():
+                learns = name.startswith("classifier.") or name.endswith((".a", ".b"))
+                parameter.requires_grad_(learns)
+
+
+@dataclass(frozen=True)
+class BertConfig(TransformerConfig):
+    """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights with those of its pieces.
+
+    With ``pretrained`` they are trained ones, else random. With ``frozen`` only the classifier
+    learns, and adapters if there is a ``rank``.
+    """
+
+    layers: int = 6
+    heads: int = 12
+    feed_forward: int = 1536
+    width: int = 384
+    positions: int = 512
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    activation: str = "gelu"
+    norm_epsilon: float = 1e-12
+    normalised_input: bool = True
+    pretrained: bool = True
+    frozen: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flags(self, "pretrained", "frozen")
+
+
+OF_BERT = (  # names of transformers beside ours
+    ("embeddings.word_embeddings.", "embedding."),
+    ("embeddings.position_embeddings.", "positions."),
+    ("embeddings.LayerNorm.", "norm."),
+    ("encoder.layer.", "blocks."),
+    ("attention.self.", "attention."),
+    ("attention.output.dense.", "attention.output."),
+    ("attention.output.LayerNorm.", "norms.0."),
+    ("intermediate.dense.", "w_1."),
+    ("output.dense.", "w_2."),
+    ("output.LayerNorm.", "norms.1."),
+)
+
+
+def from_bert(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a BERT, by ``transformers``' names for ``BertModel``, as those of a
+    ``Bert`` without its classifier. All texts here are BERT's first segment, so the vector
+    of that segment is added to each position's."""
+    ours = {}
+    for name, weight in state.items():
+        for theirs, here in OF_BERT:
+            name = name.replace(theirs, here)
+        if not name.startswith(("pooler.", "embeddings.")):
+            ours[name] = weight
+    segment = state["embeddings.token_type_embeddings.weight"][0]
+    return ours | {"positions.weight": ours["positions.weight"] + segment}
