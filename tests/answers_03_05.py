@@ -10,10 +10,9 @@ from course_kit.exercises import (
     check_han,
     check_iram,
     check_level,
-    check_masked_maximum,
     check_network_defect,
-    check_pooled_shares,
-    check_scattered_attention,
+    check_sanet,
+    check_sanet_block,
     check_sentences_in_place,
     check_shifted_attention,
     check_shortcut,
@@ -21,10 +20,8 @@ from course_kit.exercises import (
     check_step_price,
     check_steps,
     check_training_step,
-    check_untrained,
 )
 from course_lib.faithfulness.word_attention import iram_steps
-from course_lib.metrics.attention import diagonality, uniform_diagonality
 from course_lib.metrics.steps import step_cosine, summary_share
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.iram import step_penalty
@@ -183,24 +180,59 @@ def penalty_by_squares(attention, gamma):
     return gamma * every / (2 * attention.shape[1])
 
 
-def maximum_by_topk(x, mask, empty=lambda there: ~there):
-    values, places = x.masked_fill(~mask[..., None], -inf).topk(1, 1)
-    gone = empty(mask.any(1)[:, None]).expand_as(places[:, 0])
-    return values[:, 0].nan_to_num(neginf=0.0), torch.where(gone, -1, places[:, 0])
+class BlockByEinsum(nn.Module):
+    eps, shown = 1e-5, True
+
+    def __init__(self, hidden, scale=1.0):
+        super().__init__()
+        self.scale = scale
+        self.w_qk, self.w_v = (nn.Linear(hidden, hidden, bias=False) for _ in range(2))
+        self.w_1, self.w_2 = (nn.Linear(hidden, hidden) for _ in range(2))
+        self.norm_1, self.norm_2 = (nn.LayerNorm(hidden) for _ in range(2))
+
+    def add(self, x, change, norm):
+        x = x + change
+        x = (x - x.mean(-1, keepdim=True)) / (x.var(-1, False, keepdim=True) + self.eps).sqrt()
+        return x * norm.weight + norm.bias
+
+    def weigh(self, scores, mask):
+        powers = (scores - scores.amax(2, keepdim=True)).exp() * mask[:, None]
+        return powers / powers.sum(2, keepdim=True).clamp(min=1e-30)
+
+    def forward(self, x, mask):
+        scores = self.scale * torch.einsum("bid,ed,bje->bij", x, self.w_qk.weight, x)
+        alpha = self.weigh(scores, mask) * (mask[..., None] | (not self.shown))
+        x = self.add(x, torch.einsum("bij,bjd->bid", alpha, self.w_v(x)), self.norm_1)
+        return self.add(x, self.w_2(self.w_1(x).clamp(min=0)), self.norm_2), alpha
 
 
-def shares_by_comparison(places, mask):
-    return (places[:, :, None] == torch.arange(mask.shape[1])).float().mean(1)
+class SANetByTopk(nn.Module):
+    placed = True
+
+    def __init__(self, vocabulary, width, hidden, classes, scale=1.0):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.projection = nn.Linear(width, hidden)
+        self.block = BlockByEinsum(hidden, scale)
+        self.classifier = nn.Linear(hidden, classes)
+
+    def pool(self, x, mask):
+        values = x.masked_fill(~mask[..., None], -inf).topk(1, 1)[0].squeeze(1)
+        return values.where(mask.any(1)[:, None], 0)
+
+    def forward(self, tokens, mask):
+        x = self.embedding(tokens)
+        x = self.projection(x + self.placed * positions(*x.shape[1:]))
+        x, alpha = self.block(x, mask)
+        return self.classifier(self.pool(x, mask)), alpha
 
 
-def untrained_by_entropy(attention, mask):
-    rows = torch.special.entr(attention).sum(2).sum(1) / mask.sum(1)
-    return int((rows / mask.sum(1).log()).argmax())
+def variant(kind, **parts):
+    return type("Variant", (kind,), parts)
 
 
-def untrained_by_columns(attention, mask):
-    received = [matrix[real].mean(0).max() * real.sum() for matrix, real in zip(attention, mask)]
-    return int(torch.stack(received).argmin())
+def endless_maximum(ours, x, mask):
+    return x.masked_fill(~mask[..., None], -inf).amax(1)
 
 
 def exchanged(tokens):
@@ -220,24 +252,6 @@ def defect_in_numpy(predict, tokens, mask):
     if ask(words=pad(tokens, (0, 3, 0, 2)), real=pad(mask, (0, 3, 0, 2))) != ask():
         return "padding"
     return "order" if ask(words=exchanged(tokens)) == ask() else "sound"
-
-
-def far_from_uniform(attention):
-    n = len(attention)
-    mask = torch.ones(1, n, dtype=torch.bool)
-    return max(
-        abs(float(diagonality(attention[None], mask, b))
-            - float(uniform_diagonality(torch.tensor(n), b)))
-        for b in range(1, 6)
-    )  # fmt: skip
-
-
-def scattered_by_search(n):
-    torch.manual_seed(n)
-    while True:
-        attention = torch.eye(n)[torch.randperm(n)]
-        if far_from_uniform(attention) < 0.04:
-            return attention
 
 
 def turned_by_least_squares(d, k, gain=40):
@@ -269,6 +283,8 @@ def diagonality_by_tri(attention, bandwidth):
 
 
 RIGHT = {
+    check_sanet_block: BlockByEinsum,
+    check_sanet: SANetByTopk,
     check_gini: gini_by_differences,
     check_diagonality: diagonality_by_tri,
     check_level: LevelByRow,
@@ -279,15 +295,27 @@ RIGHT = {
     check_iram: IRAMByTopk,
     check_shortcut: shortcut_backwards,
     check_step_penalty: penalty_by_squares,
-    check_masked_maximum: maximum_by_topk,
-    check_pooled_shares: shares_by_comparison,
-    check_untrained: untrained_by_entropy,
     check_network_defect: defect_in_numpy,
-    check_scattered_attention: scattered_by_search,
     check_shifted_attention: turned_by_least_squares,
     check_step_price: cosine_of_words_read,
 }
 WRONG = {
+    check_sanet_block: [
+        (variant(BlockByEinsum, eps=1.0), "the attention is right, and what becomes of it is not"),
+        (variant(BlockByEinsum, shown=False), "rows of padding attend to words"),
+        (
+            variant(BlockByEinsum, weigh=lambda ours, scores, mask: scores.sigmoid()),
+            "a row is a softmax over the real words",
+        ),
+    ],
+    check_sanet: [
+        (variant(SANetByTopk, placed=False), "the positions are missing"),
+        (variant(SANetByTopk, pool=endless_maximum), "a text without words has no maximum"),
+        (
+            variant(SANetByTopk, pool=lambda _, x, mask: (x * mask[..., None]).amax(1)),
+            "padding is set to 0, which wins",
+        ),
+    ],
     check_gini: [
         (lambda a: gini_by_differences(a) * len(a) / torch.tensor(len(a) - 1.0), "divide by n − 1"),
         (lambda a: torch.stack([*map(gini_by_differences, a)]).mean(), "the mean of each row's"),
@@ -351,33 +379,11 @@ WRONG = {
         (lambda a, gamma: penalty_by_squares(a, gamma) / 2, "each pair is counted once"),
         (lambda a, gamma: penalty_by_squares(a, 1.0), "γ is missing"),
     ],
-    check_masked_maximum: [
-        (lambda x, mask: tuple((x * mask[..., None]).max(1)), "And a document without words"),
-        (lambda x, mask: tuple(x.masked_fill(mask[..., None], -inf).max(1)), "words are hidden"),
-        (lambda *given: maximum_by_topk(*given, empty=lambda there: there), "that has words"),
-    ],
-    check_pooled_shares: [
-        (lambda p, m: shares_by_comparison(p, m) * p.shape[1], "too large by the size of axis 1"),
-        (lambda p, m: shares_by_comparison(p % m.shape[1], m), "your rows sum to 1: 1 where a"),
-        (lambda p, m: m / m.sum(1, keepdim=True).clamp(min=1), "uniform over the words"),
-    ],
-    check_untrained: [
-        (untrained_by_columns, "that of the band: no word"),
-        (lambda attention, mask: 0, "always the first"),
-        (lambda attention, mask: torch.tensor(1), "place is a tensor, expected an int"),
-    ],
     check_network_defect: [
         (lambda predict, tokens, mask: "healthy", "is none of the names"),
         (lambda predict, tokens, mask: "sound", "you never find anything"),
         (lambda predict, tokens, mask: "padding", "what you add must not be part of a text"),
         (lambda predict, tokens, mask: "memory", "only a network with a memory"),
-    ],
-    check_scattered_attention: [
-        (lambda n: torch.full((n, n), 1 / n), "the Gini is 0.00, below 0.8"),
-        (torch.eye, "uniform attention's: a band"),
-        (lambda n: torch.eye(n).roll(n // 2, 1), "the opposite of a band"),
-        (lambda n: torch.eye(n)[:1].expand(n, n), "word 0 receives 100% of all attention"),
-        (lambda n: 2 * scattered_by_search(n), "sums to 2: each row of attention"),
     ],
     check_shifted_attention: [
         (lambda d, k: 40 * torch.eye(d), "word 0 should attend to word 1, and attends to itself: "),

@@ -20,12 +20,11 @@ from torch import nn
 from course_kit import exercises
 from course_kit.exercises import (
     CheckFailed,
+    check_attention_pooling,
     check_few_runs,
     check_gini,
-    check_masked_maximum,
     check_masked_softmax,
     check_phrases,
-    check_pooled_shares,
     check_selected_words,
     check_text_by_text,
     check_top_words,
@@ -101,7 +100,7 @@ def test_each_wrong_answer_is_told_what_is_wrong_with_it(checker):
 
 
 NEVER_READ = {  # inputs of which only the shape matters, or what another one makes of it
-    "order": "x", "pooled_shares": "mask", "network_defect": "mask",
+    "order": "x", "network_defect": "mask",
 }  # fmt: skip
 
 
@@ -172,7 +171,7 @@ def test_cases_are_the_same_each_time_and_none_is_changed(checker):
             assert comparison.same(x, y)
 
 
-@pytest.mark.parametrize("checker", [check_masked_softmax, check_masked_maximum, check_phrases])
+@pytest.mark.parametrize("checker", [check_masked_softmax, check_attention_pooling, check_phrases])
 @pytest.mark.parametrize("empty", [None, ...])
 def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     def unwritten(*given):
@@ -402,12 +401,12 @@ def test_the_drawing_holds_both_answers_on_one_scale():
 
 
 def test_the_drawing_begins_with_the_inputs_under_the_learners_names():
-    def my_shares(of_numbers, real):
+    def my_softmax(of_numbers, real):
         return real.float()
 
-    result = judge(check_pooled_shares, my_shares).result
-    assert titles(result_figure(check_pooled_shares, result)) == [
-        "input: of_numbers", "input: real", "yours: shares", "expected: shares"
+    result = judge(check_masked_softmax, my_softmax).result
+    assert titles(result_figure(check_masked_softmax, result)) == [
+        "input: of_numbers", "input: real", "yours: weights", "expected: weights"
     ]  # fmt: skip
     result = judge(check_selected_words, lambda found, real, many: torch.zeros_like(real)).result
     figure = result_figure(check_selected_words, result)
@@ -449,13 +448,10 @@ def test_differing_cells_are_outlined_and_show_their_difference():
 
 
 def test_whole_numbers_are_drawn_whole():
-    def one_further(x, mask):
-        values, places = check_masked_maximum.reference(x, mask)
-        return values, places + (x.shape[2] > 1)
-
-    result = judge(check_masked_maximum, one_further).result
-    yours, expected = result_figure(check_masked_maximum, result).axes[-2:]
-    assert written(expected) == [str(place) for place in result.expected[1].flatten().tolist()]
+    checker = numbers(lambda x: x.argsort(), (torch.tensor([2.0, 0.5, 1.0]),))
+    result = judge(checker, lambda x: x.argsort() + (x > 1)).result
+    yours, expected = result_figure(checker, result).axes[-2:]
+    assert written(expected) == ["1", "2", "0"]
     assert outlined(yours) == outlined(expected) != []
 
 

@@ -18,10 +18,7 @@ LONGEST_CELL = 25
 # words with folded ones, lines of code and cells that a learner sees, predictions, minutes with all
 # exercises: a lesson, and those that have not been rewritten to one question yet
 MOST, BEFORE = (2_000, 220, 60, 5, 120), (4_200, 300, 105, 20, 260)
-NOT_YET = {
-    "04_sanet_zhang",
-    "06_agt_compositionality",
-}  # fmt: skip
+NOT_YET = {"06_agt_compositionality"}
 LONGEST_NOTE = 15, 700  # cells, words
 PREDICTION, ANSWER = "**Before you ", "<details><summary>Answer"
 FIVE_LINES = re.compile(r"^## In five lines\n\n(1\. .*?\n)\n", re.MULTILINE | re.DOTALL)

@@ -16,7 +16,6 @@ from course_lib.runs.records import load_records
 from course_lib.runs.spec import RunSpec
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "report"
-SHORT = ["ag_news", "amazon_full", "imdb"]
 FIRST = RunSpec(
     "sanet", "imdb", "base", {"text.max_tokens": 256, "training.patience": 10}, limit=5000
 )
@@ -43,7 +42,6 @@ OF_RECORDS = {
     "runs": report.runs_table,
     "sanet attention": report.sanet_attention_table,
     "sanet errors": report.sanet_error_table,
-    "sanet errors, short": lambda r: report.sanet_error_table(r, SHORT),
     "treebank": report.sst_table,
 }
 OTHERS = {

@@ -9,7 +9,7 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
     "lesson_02_self_attention": "multi_head self_attention",
     "lesson_03": "han level sentences_in_place training_step",
     "lesson_03_defects": "network_defect",
-    "lesson_04": "masked_maximum pooled_shares scattered_attention shifted_attention untrained",
+    "lesson_04": "sanet sanet_block shifted_attention",
     "lesson_04_measures": "diagonality gini",
     "lesson_05": "iram steps",
     "lesson_05_prices": "shortcut step_penalty step_price",
@@ -25,7 +25,14 @@ CHECKERS = {  # of each lesson; ``check_`` stands before their names
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["calls", "lesson_10", "museum", "readers", "small_experiments"],
+    submodules=[
+        "calls",
+        "lesson_10",
+        "museum",
+        "own_networks",
+        "readers",
+        "small_experiments",
+    ],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
         "javascript": ["show_javascript"],

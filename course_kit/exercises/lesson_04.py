@@ -1,280 +1,226 @@
-"""Lesson 04: pooling by the maximum, untrained attention, and attention made to order."""
+"""Lesson 04: SANet's block, the whole network, and attention made of positions alone."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, generator, masks, normal
+from course_kit.exercises.building import building, network
+from course_kit.exercises.cases import Case, CaseResult, generator, masks, normal, plural
 from course_kit.exercises.comparison import largest
 from course_kit.exercises.judge import Checker
-from course_lib.metrics.attention import diagonality, gini, uniform_diagonality
-from course_lib.models.layers import positions
-from course_lib.models.sanet import masked_maximum, pooled_word_attention
+from course_lib.models.layers import masked_softmax, positions
+from course_lib.models.sanet import Block, FeedForward, SANet, SANetConfig, SelfAttention
 
 
-def _maximum_inputs(rows: int, length: int, hidden: int) -> Kinds:
-    (x,) = normal((rows, length, hidden), (rows, length, hidden))
-    real, some, empty = masks(rows, length)
-    return {
-        "all real": (x, real),
-        "some padded": (x, some),
-        "some padded, all values negative": (-x.abs() - 1, some),
-        "the last without a word": (x, empty),
-    }
+class OurBlock(Block):
+    """The library's block without dropout, whose scores are multiplied by ``scale``."""
+
+    def __init__(self, hidden: int, scale: float = 1.0) -> None:
+        super().__init__(SANetConfig(hidden=hidden, dropout=0.0))
+        self.mixer.scale = scale
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """→ the words ``(n, words, hidden)`` and their attention ``(n, words, words)``."""
+        return super().forward(x, mask, with_weights=True)
 
 
-def _with_zeros(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The maximum over padding, too, which is 0."""
-    values, places = (x * mask.unsqueeze(2)).max(1)
-    return values, places
+def _block(
+    ours: OurBlock, x: Tensor, mask: Tensor,
+    seen: Callable[[Tensor], Tensor] = lambda mask: mask.unsqueeze(1) & mask.unsqueeze(2),
+    scale: Callable[[OurBlock], float] = lambda ours: ours.mixer.scale,
+    score: Callable[[Tensor, Tensor], Tensor] = lambda q, x: q @ x.mT,
+    keep: tuple[bool, bool] = (True, True), bend: Callable[[Tensor], Tensor] = torch.relu,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The block with another mask, scale, order of the scores, residuals or nonlinearity."""
+    mixer, forward = ours.mixer, ours.feed_forward
+    alpha = masked_softmax(score(mixer.w_qk(x), x) * scale(ours), seen(mask))
+    x = ours.norms[0](keep[0] * x + alpha @ mixer.w_v(x))
+    return ours.norms[1](keep[1] * x + forward.w_2(bend(forward.w_1(x)))), alpha
 
 
-def _about_maximum(result: CaseResult) -> str | None:
-    (yours, places), (expected, _) = result.yours, result.expected
-    empty = ~result.case.inputs[1].any(1)
-    if (places[~empty] == -1).any():
-        return (
-            "−1 stands in a document that has words: which rows does your condition mean? A "
-            "condition (batch,) needs a second axis beside (batch, hidden)."
-        )
-    if yours[~empty].isneginf().any():
-        return (
-            "real words are hidden: masked_fill fills where its mask is True, and yours is True "
-            "at words."
-        )
-    if ((yours == 0) & (expected < 0)).any():
-        return "padding is set to 0, which wins wherever all words are negative: −∞ never wins."
-    if ((yours[empty] != 0) | (places[empty] != -1)).any():
-        return "a document without words has the values 0 and the places −1: yours has others."
-    return None
+def _norms_first(ours: OurBlock, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    mixed, alpha = ours.mixer(ours.norms[0](x), mask)
+    x = x + mixed
+    return x + ours.feed_forward(ours.norms[1](x)), alpha
 
 
-check_masked_maximum = Checker(
-    name="masked_maximum",
-    about="""``f(x, mask)``, ``x`` ``(batch, length, hidden)`` and ``mask`` ``(batch, length)`` →
-    the largest value of each dimension over the real words and the place of that word, both
-    ``(batch, hidden)``; 0 and −1 in a document without words.""",
-    reference=masked_maximum,
-    cases=cases(
-        "{:document} of {:place}, {} wide",
-        ((1, 1, 1), (1, 2, 1), (2, 2, 2), (3, 5, 4), (8, 30, 16)),
-        _maximum_inputs,
-    ),
-    returns=("values", "places"),
-    shapes="the maximum runs over the words, axis 1, for each dimension",
-    start="values, places = x.max(1): what must padding hold so that it never wins?",
-    span="from one word to 30, some documents empty",
-    mistakes=(
-        (lambda x, mask: (masked_maximum(x, mask)[0], _with_zeros(x, mask)[1]),
-         "the values are right, but the places are those of a maximum in which padding, at 0, "
-         "competed: take both from one call."),
-        (_with_zeros,
-         "padding is set to 0, which wins wherever all words are negative: −∞ never wins. And a "
-         "document without words has the places −1."),
-        (lambda x, mask: tuple(x.max(2)),
-         "you take the largest dimension of each word: the maximum runs over the words, axis 1."),
-    ),
-    diagnoses=(_about_maximum,),
-)  # fmt: skip
+def _about_block(result: CaseResult) -> str | None:
+    if result.wrong == 1:
+        mask, rows = result.case.inputs[2], result.yours[1].sum(2)
+        off = (rows - mask.to(rows)).abs()
+        if not (off <= 1e-4).all():
+            text, row = largest(off.nan_to_num(torch.inf))
+            return (
+                f"row {row} of text {text} sums to {rows[text, row]:.3g}: a row is a softmax over "
+                "the real words, and all zeros where word i is padding."
+            )
+        return "the attention differs: softmax over j of scale · (x_i W_QK) · x_j."
+    return "the attention is right, and what becomes of it is not: go through (2) to (4) again."
 
 
-def _shares_inputs(rows: int, length: int, hidden: int) -> Kinds:
-    (x,) = normal((rows, length, hidden), (rows, length, hidden))
-    real, some, empty = masks(rows, length)
-    kinds = {"all real": real, "some padded": some, "the last without a word": some & empty}
-    return {kind: (masked_maximum(x, mask)[1], mask) for kind, mask in kinds.items()}
+def _block_cases() -> list[Case]:
+    made = []
+    for n, words, hidden, scale in ((1, 2, 2, 1.0), (2, 3, 4, 0.5), (3, 7, 6, 1.0)):
+        (x,) = normal((n, words, hidden), (n, words, hidden))
+        size = f"{plural(n, 'text')} of {words} words, scale {scale:g}"
+        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
+            ours = network(OurBlock, hidden, scale, seed=words)
+            made.append(Case(f"{size}, {kind}", (ours, x, mask)))
+    return made
 
 
-def _counted(places: Tensor, mask: Tensor) -> Tensor:
-    return pooled_word_attention(places, mask) * places.shape[1]
-
-
-def _about_shares(result: CaseResult) -> str | None:
-    yours, expected = result.yours[0], result.expected[0]
-    sums = yours.sum(1)
-    if sums.isnan().any():
-        return (
-            "0 divided by 0 is no number: an empty document has neither words nor dimensions won. "
-            "The number of dimensions, places.shape[1], is never 0."
-        )
-    if not torch.allclose(sums, expected.sum(1), atol=1e-4):
-        return (
-            f"your rows sum to {', '.join(f'{value:.3g}' for value in sums[:4].tolist())}: 1 where "
-            "a word is real, else 0."
-        )
-    return None
-
-
-check_pooled_shares = Checker(
-    name="pooled_shares",
-    about="""``f(places, mask)``, ``places`` ``(batch, hidden)`` as the maximum gives them, −1 where
-    no word is real → the share of the dimensions that come from each word, as ``mask`` ``(batch,
-    length)``.""",
-    reference=pooled_word_attention,
-    cases=cases(
-        "{:document} of {:place}, {:dimension}",
-        ((1, 1, 1), (1, 2, 4), (2, 3, 4), (3, 6, 5), (8, 30, 128)),
-        _shares_inputs,
-    ),
-    returns=("shares",),
-    shapes="one share for each place of the mask, by counting over the dimensions",
-    start="for one document: how often does the place t occur among its places?",
-    span="from one word to 30, some documents empty",
-    mistakes=(
-        (lambda places, mask: _counted(places, mask) / mask.shape[1],
-         "you divide by the number of places; the shares are of the dimensions, places.shape[1]."),
-        (lambda places, mask: pooled_word_attention(places.clamp(min=0), mask),
-         "an empty document's −1 is counted as place 0: it should get 0 everywhere."),
-        (lambda places, mask: (_counted(places, mask) > 0).float()
-         / (_counted(places, mask) > 0).sum(1, keepdim=True).clamp(min=1),
-         "every word that won anything weighs the same in yours: count how many dimensions each "
-         "won."),
-        (lambda places, mask: mask.float() / mask.sum(1, keepdim=True).clamp(min=1),
-         "that is uniform over the words, whatever the places are."),
-    ),
-    diagnoses=(_about_shares,),
-)  # fmt: skip
-
-
-def _specimens(length: int, number: int) -> dict[str, Tensor]:
-    """One matrix ``(length, length)`` of each kind: random and spiky, columns, a band."""
-    source = generator(length, number)
-    noise = torch.randn(3, length, length, generator=source)
-    places = torch.arange(length)
-    columns = 4.5 * torch.randn(length, generator=source).expand(length, length)
-    band = -1.4 * (places.unsqueeze(1) - places).abs().float()
-    scores = {"untrained": 1.2 * noise[0], "columns": columns + noise[1], "band": band + noise[2]}
-    return {kind: values.softmax(1) for kind, values in scores.items()}
-
-
-def _untrained_cases() -> list[Case]:
-    """Three documents of three lengths, the kinds in every order."""
-    orders = (
-        ("untrained", "columns", "band"), ("band", "untrained", "columns"),
-        ("columns", "band", "untrained"), ("band", "columns", "untrained"),
-    )  # fmt: skip
-    sizes = ((12, 12, 12), (30, 20, 25), (16, 40, 12), (60, 14, 30))
-    cases = []
-    for number, lengths in enumerate(sizes):
-        for order in orders:
-            attention = torch.zeros(3, max(lengths), max(lengths))
-            for row, (kind, length) in enumerate(zip(order, lengths, strict=True)):
-                attention[row, :length, :length] = _specimens(length, number)[kind]
-            mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-            word_counts = f"{lengths[0]}, {lengths[1]} and {lengths[2]} words"
-            cases.append(Case(f"{word_counts}: {', '.join(order)}", (attention, mask)))
-    return cases
-
-
-def _untrained(attention: Tensor, mask: Tensor) -> int:
-    return int(gini(attention, mask, normalise=True).argmin())
-
-
-def _about_untrained(result: CaseResult) -> str | None:
-    kinds = result.case.description.split(": ")[1].split(", ")
-    told = {
-        "columns": "its diagonality is like chance, as the untrained one's, but its words have "
-                   "learned to agree on a few.",
-        "band": "no word receives more than others, but to look at neighbours had to be learned.",
+def _names(block: Block, before: str = "") -> dict[str, Tensor]:
+    """The values of a block by the names that the stub gives."""
+    parts = {
+        "w_qk": block.mixer.w_qk, "w_v": block.mixer.w_v,
+        "w_1": block.feed_forward.w_1, "w_2": block.feed_forward.w_2,
+        "norm_1": block.norms[0], "norm_2": block.norms[1],
     }  # fmt: skip
-    place = result.yours[0]
-    kind = kinds[place] if place in range(3) else ""
-    return f"your place is that of the {kind}: {told[kind]}" if kind in told else None
+    return {
+        f"{before}{part}.{name}": value
+        for part, module in parts.items() for name, value in module.named_parameters()
+    }  # fmt: skip
 
 
-check_untrained = Checker(
-    name="untrained",
-    about="""``f(attention, mask)``, ``(3, length, length)`` and ``(3, length)``: of three
-    documents, one read by an untrained network and two by trained ones → the place of the former,
-    0, 1 or 2.""",
-    reference=_untrained,
-    cases=_untrained_cases,
-    returns=("place",),
-    start="the three values of gini(attention, mask): which matrix has learned where to look?",
-    span="three documents of 12 to 60 words",
+check_sanet_block = building(
+    ours=OurBlock,
+    weights=_names,
+    sizes=lambda ours: (ours.mixer.w_v.in_features, ours.mixer.scale),
+    forbidden=(Block, SelfAttention, FeedForward),
+    name="sanet_block",
+    about="""``f(x, mask)``, ``x`` ``(n, words, hidden)`` and ``mask`` ``(n, words)`` → the words
+    after the block, as ``x``, and the attention ``(n, words, words)``, whose rows are softmax over
+    the real words of scale · x_i W_QK · x_j, and all zeros where word i is padding.""",
+    cases=_block_cases,
+    returns=("words", "attention"),
+    start="scores = self.scale * self.w_qk(x) @ x.mT is (n, words, words).",
+    shapes="the words are like x; the attention has a row and a column for each word",
+    span="up to three texts of seven words",
     mistakes=(
-        (lambda attention, mask: int(gini(attention, mask).argmax()),
-         "the sparsest one is a trained one here: training sharpens what chance began."),
-        (lambda attention, mask: int(torch.special.entr(attention).sum(2).mean(1).argmax()),
-         "the entropy of a row grows with the number of words: give each document only its real "
-         "rows, and divide by the log of their number."),
-        (lambda attention, mask: int((-attention * attention.log()).sum(2).mean(1).argmax()),
-         "padding has weight 0, and 0 · log 0 is no number (NaN): torch.special.entr knows that it "
-         "counts as 0."),
-        (lambda attention, mask: 0,
-         "it is always the first in yours."),
+        (lambda *given: _block(*given, seen=lambda mask: torch.ones_like(mask).unsqueeze(1)),
+         "the mask is not used: padding gets attention."),
+        (lambda *given: _block(*given, seen=lambda mask: mask.unsqueeze(1)),
+         "rows of padding attend to words: hide them too, mask.unsqueeze(1) & mask.unsqueeze(2)."),
+        (lambda *given: _block(*given, scale=lambda ours: 1.0),
+         "the scores are not multiplied by self.scale."),
+        (lambda *given: _block(*given, score=lambda q, x: x @ q.mT),
+         "your scores are transposed: row i holds x_i W_QK · x_j, so w_qk(x) comes first."),
+        (lambda *given: _block(*given, keep=(False, True)),
+         "the residual of (3) is missing: x + SelfAtt(x) goes into the first LayerNorm."),
+        (lambda *given: _block(*given, keep=(True, False)),
+         "the residual of (4) is missing: x + FFN(x) goes into the second LayerNorm."),
+        (lambda *given: _block(*given, bend=lambda hidden: hidden),
+         "the max(0, ·) of (2) is missing: without it the feed-forward layer is one linear map."),
+        (_norms_first,
+         "you norm before each part: here the norm comes last, LayerNorm(x + …)."),
     ),
-    diagnoses=(_about_untrained,),
+    diagnoses=(_about_block,),
 )  # fmt: skip
 
 
-SHARP, NEAR, BANDS = 0.8, 0.05, (1, 2, 3, 4, 5)
-PLACES, ENOUGH = 30, 0.9  # words, and the weight that the right one must get
-OFF = 1e-3  # so far may a row's sum be from 1
+class OurSANet(SANet):
+    """The library's network of one block, without dropout."""
+
+    def __init__(
+        self, vocabulary: int, width: int, hidden: int, classes: int, scale: float = 1.0
+    ) -> None:
+        config = SANetConfig(embedding=width, hidden=hidden, dropout=0.0)
+        super().__init__(config, vocabulary, classes)
+        self.blocks[0].mixer.scale = scale
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """→ logits ``(n, classes)`` and the attention ``(n, words, words)``."""
+        output = super().forward(tokens, mask, return_attention=True)
+        return output.logits, output.attention[:, 0]
 
 
-def _scattered(n: int) -> Tensor:
-    """The random permutation, of a thousand, whose diagonality is nearest to uniform."""
-    source = generator(n)
-    tried = torch.stack([torch.eye(n)[torch.randperm(n, generator=source)] for _ in range(1000)])
-    return tried[_excess(tried).abs().amax(0).argmin()]
+def _largest(x: Tensor, mask: Tensor, filling: float = -torch.inf) -> Tensor:
+    values = x.masked_fill(~mask.unsqueeze(2), filling).amax(1)
+    return values.masked_fill(~mask.any(1, keepdim=True), 0)
 
 
-def _excess(attention: Tensor) -> Tensor:
-    """Diagonality beyond uniform attention's, ``(bands, n)``."""
-    size = attention.shape[-1]
-    mask = torch.ones(attention.shape[:2], dtype=torch.bool)
-    return torch.stack(
-        [diagonality(attention, mask, b) - uniform_diagonality(torch.tensor(size), b)
-         for b in BANDS]
-    )  # fmt: skip
+def _read(
+    ours: OurSANet, tokens: Tensor, mask: Tensor,
+    pool: Callable[[Tensor, Tensor], Tensor] = _largest,
+    before: bool = True, after: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The network with another pooling, or positions added before or after the projection."""
+
+    def placed(x: Tensor) -> Tensor:
+        return x + positions(x.shape[1], x.shape[2])
+
+    vectors = ours.embedding(tokens)
+    x = ours.projection(placed(vectors) if before else vectors)
+    x, alpha = ours.blocks[0](placed(x) if after else x, mask, with_weights=True)
+    return ours.classifier(pool(x, mask)), alpha
 
 
-def _about_attention(n: int, attention: Tensor) -> str:
-    """What is wrong with it as scattered attention, or nothing."""
-    attention = attention.detach().float()
-    if not attention.isfinite().all() or attention.min() < 0:
-        return "a weight is negative or no number: attention lies between 0 and 1."
-    off = (attention.sum(1) - 1).abs()
-    if off.max() > OFF:
-        (row,) = largest(off)
-        return f"row {row} sums to {attention[row].sum():.3g}: each row of attention sums to 1."
-    sharpness = float(gini(attention[None], torch.ones(1, n, dtype=torch.bool)))
-    if sharpness < SHARP:
-        return f"the Gini is {sharpness:.2f}, below {SHARP}: put each word's weight on fewer words."
-    received = attention.mean(0)
-    if received.max() > 2 / n + OFF:
-        return (
-            f"word {largest(received)[0]} receives {received.max():.0%} of all attention, and "
-            f"the mean is {1 / n:.0%}: that is a column. Every word should be chosen about once."
-        )
-    excess = _excess(attention[None])[:, 0]
-    if excess.abs().max() > NEAR:
-        (place,) = largest(excess.abs())
-        side = "above" if excess[place] > 0 else "below"
-        return (
-            f"at b = {BANDS[place]} the diagonality lies {abs(excess[place]):.2f} {side} uniform "
-            f"attention's: {'a band' if side == 'above' else 'the opposite of a band'}."
-        )
-    return ""
+def _mean(x: Tensor, mask: Tensor) -> Tensor:
+    real = mask.unsqueeze(2)
+    return (x * real).sum(1) / real.sum(1).clamp(min=1)
 
 
-check_scattered_attention = Checker(
-    name="scattered_attention",
-    about="""``f(n)`` → attention ``(n, n)``, rows that sum to 1, with a Gini of at least ``SHARP``,
-    a diagonality within ``NEAR`` of uniform attention's at every bandwidth of ``BANDS``, and no
-    word that receives more than twice the mean.""",
-    reference=_scattered,
-    cases=lambda: [Case(f"{n} words", (n,)) for n in (20, 40, 60)],
-    returns=("attention",),
-    start="torch.eye(n)[torch.randperm(n)]: what are its Gini, its columns and its diagonality?",
-    span="20 to 60 words",
-    shapes="a row for each word that attends, a column for each that is attended to",
-    requirement=_about_attention,
+def _about_sanet(result: CaseResult) -> str | None:
+    empty = ~result.case.inputs[2].any(1)
+    if not result.yours[0][empty].isfinite().all():
+        return "a text without words has no maximum, only −∞: its pooled vector should be zeros."
+    return None
+
+
+def _sanet_cases() -> list[Case]:
+    made = []
+    for n, words in ((1, 2), (2, 4), (4, 9)):
+        tokens = torch.randint(2, 20, (n, words), generator=generator(n, words))
+        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
+            ours = network(OurSANet, 20, 6, 6, 3, 0.5, seed=words)
+            size = f"{plural(n, 'text')} of {words} words"
+            made.append(Case(f"{size}, {kind}", (ours, tokens * mask, mask)))
+    return made
+
+
+check_sanet = building(
+    ours=OurSANet,
+    weights=lambda ours: {
+        "embedding.weight": ours.embedding.weight,
+        **{f"projection.{name}": value for name, value in ours.projection.named_parameters()},
+        **_names(ours.blocks[0], "block."),
+        **{f"classifier.{name}": value for name, value in ours.classifier.named_parameters()},
+    },
+    sizes=lambda ours: (20, 6, 6, 3, ours.blocks[0].mixer.scale),
+    forbidden=(SANet,),
+    name="sanet",
+    about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` and the attention
+    ``(n, words, words)``: vectors plus positions, a linear map, the block, the largest value of
+    each dimension over the real words (zeros in a text without any), a linear map.""",
+    cases=_sanet_cases,
+    returns=("logits", "attention"),
+    start="x = self.embedding(tokens), then x + models.positions(x.shape[1], x.shape[2]).",
+    span="up to four texts of nine words",
+    mistakes=(
+        (lambda *given: _read(*given, before=False),
+         "the positions are missing: add them to the word vectors."),
+        (lambda *given: _read(*given, before=False, after=True),
+         "you add the positions after the projection: they belong to the word vectors before it."),
+        (lambda *given: _read(*given, pool=lambda x, mask: x.amax(1)),
+         "padding competes for the maximum, so an answer depends on its neighbours in the batch: "
+         "give padding −∞ first."),
+        (lambda *given: _read(*given, pool=lambda x, mask: _largest(x, mask, 0.0)),
+         "padding is set to 0, which wins wherever all words are negative: −∞ never wins."),
+        (lambda *given: _read(*given, pool=_mean),
+         "you take the mean over the words: SANet takes the largest value of each dimension."),
+        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
+         "the mask is not used: the block and the maximum both need it."),
+    ),
+    diagnoses=(_about_sanet,),
 )  # fmt: skip
+
+
+POSITIONS, ENOUGH = 30, 0.9  # words, and the weight that the right one must get
 
 
 def _rotation(d: int, k: int, gain: float = 30.0) -> Tensor:
-    """``gain`` times the matrix that turns the positions' pairs by k places."""
+    """``gain`` times the matrix that turns the pairs of positions by k words."""
     angle = k / 10000 ** (torch.arange(0, d, 2).double() / d)
     blocks = [
         torch.tensor([[a.cos(), -a.sin()], [a.sin(), a.cos()]], dtype=torch.float32)
@@ -285,12 +231,12 @@ def _rotation(d: int, k: int, gain: float = 30.0) -> Tensor:
 
 def _about_matrix(d: int, k: int, w: Tensor) -> str:
     """What is wrong with the attention that the matrix makes, or nothing."""
-    p = positions(PLACES, d)
+    p = positions(POSITIONS, d)
     weights = (p @ w.detach().float() @ p.T).log_softmax(1)
     attention = weights.exp()
     if not attention.isfinite().all():
         return "the attention is no number: the scores are too large for float32."
-    rows = torch.arange(max(0, -k), min(PLACES, PLACES - k))
+    rows = torch.arange(max(0, -k), min(POSITIONS, POSITIONS - k))
     right = attention[rows, rows + k]
     if right.min() >= ENOUGH:
         return ""
@@ -309,8 +255,8 @@ def _about_matrix(d: int, k: int, w: Tensor) -> str:
         )
     if top == row:
         return (
-            f"{where}, and attends to itself: the sine and cosine of pair m stand side "
-            "by side, in dimensions 2m and 2m + 1. Does your matrix turn these two?"
+            f"{where}, and attends to itself: the sine and cosine of pair m are side by "
+            "side, in dimensions 2m and 2m + 1. Does your matrix turn these two?"
         )
     if top == row - k:
         return f"{where}, and attends to word {top}: your matrix turns the other way."

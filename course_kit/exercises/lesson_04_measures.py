@@ -68,7 +68,7 @@ check_gini = Checker(
         (lambda a: _one(metrics.gini, a) * a.numel() / max(1, a.numel() - 1),
          "that is the sample correction m/(m − 1): the plain value over all m = n² is asked for."),
         (lambda a: _gini_by_ranks(a.flatten()),
-         "the weights are not sorted: the rank of a weight is its place in rising order."),
+         "the weights are not sorted: its rank is its number in rising order."),
         (lambda a: _gini_by_ranks(a.sort().values.flatten()),
          "each row is sorted on its own: flatten first, then sort all weights together."),
         (lambda a: _gini_by_ranks(a.flatten().sort().values, first=0),
@@ -114,7 +114,7 @@ check_diagonality = Checker(
         (lambda a, b: (a * torch.ones_like(a).triu(-b)).sum() / a.sum(),
          "i − j ≤ bandwidth takes all tokens after the diagonal: a distance is |i − j|, .abs()."),
         (lambda a, b: _band(a, b).float().mean(),
-         "that is the share of places in the band, whatever their weight: sum the weights there."),
+         "that is the share of pairs in the band, whatever their weight: sum the weights there."),
     ),
     diagnoses=(lambda result: _beyond(result, "diagonality"),),
 )  # fmt: skip

@@ -35,8 +35,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "adversary_figure", "erasure_figure", "faithfulness_figure", "roar_figure",
         ],
         "tables": [
-            "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "attention_lines_table",
-            "changes_table", "imdb_table", "mean_figures", "optimiser_table",
+            "AGT_MODELS", "IRAM_MODELS", "agt_seeds_table", "changes_table", "imdb_table",
+            "mean_figures", "optimiser_table",
             "own_table", "planned_values", "runs_table", "sanet_attention_table",
             "sanet_error_table", "sst_table", "steps_sweep", "sweep", "sweep_table",
             "throughputs", "vectors_table", "zhang_costs_table",

@@ -106,19 +106,15 @@ def error_of(record: Record) -> float:
     return 1 - frames.accuracy_of(record)
 
 
-def sanet_error_table(records: Records = None, datasets: Sequence[str] | None = None) -> str:
+def sanet_error_table(records: Records = None) -> str:
     """Test errors in % as a markdown table: the paper's Table 1, then ours with IMDb beside it;
-    "–" where a run is missing. Of some ``datasets``, the base model and its baseline alone."""
-    short = datasets is not None
-    names = {data: frames.NAMES[data] for data in (datasets if short else [*frames.ZHANG, "imdb"])}
+    "–" where a run is missing."""
+    names = {data: frames.NAMES[data] for data in (*frames.ZHANG, "imdb")}
     paper = {
         name: dict(zip(frames.ZHANG, errors, strict=True))
         for name, errors in frames.PAPERS["sanet_errors"]["rows"].items()
-        if not short or name in ("baseline base", "SANet base")
     }
-    ours = SANET_MODELS | frames.SIMPLE
-    ours = {name: model for name, model in ours.items() if not (short and "big" in name)}
-    return _results("test error %", names, paper, ours, records)
+    return _results("test error %", names, paper, SANET_MODELS | frames.SIMPLE, records)
 
 
 def sst_table(
@@ -179,17 +175,6 @@ def sanet_attention_table(
             rows.append([f"{name}, {state}{seeds}", *cells])
     heads = ["%", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in range(1, 6))]
     return to_markdown(heads, rows, "lr")
-
-
-def attention_lines_table(records: Mapping[str, Record]) -> str:
-    """Validation accuracy, Gini and diagonality in % of single runs by name, as a markdown table:
-    trained, untrained and uniform attention, a line each."""
-    rows, figures = [], ["gini", *(f"diagonality {b}" for b in (1, 3, 5))]
-    for (name, record), state in product(records.items(), STATES):
-        accuracy = frames.percent([record], kept_accuracy) if state == "trained" else ""
-        cells = [f"{float(cell):.1f}" for cell in _attention([record], state, figures)]
-        rows.append([f"{name}, {state}", accuracy, *cells])
-    return to_markdown(["%", "accuracy", "Gini", "b = 1", "b = 3", "b = 5"], rows, "lr")
 
 
 def _attention(group: Group, state: str, figures: Sequence[str]) -> list[str]:
