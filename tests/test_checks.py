@@ -10,6 +10,7 @@ import answers_00_02
 import answers_03_05
 import answers_06_07
 import answers_08_10
+import answers_11
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def softmax_without_mask(scores, mask):
     return scores.softmax(-1)
 
 
-PARTS = (answers_00_02, answers_03_05, answers_06_07, answers_08_10)
+PARTS = (answers_00_02, answers_03_05, answers_06_07, answers_08_10, answers_11)
 RIGHT = {checker: answer for part in PARTS for checker, answer in part.RIGHT.items()}
 WRONG = {checker: answers for part in PARTS for checker, answers in part.WRONG.items()}
 every_checker = pytest.mark.parametrize("checker", RIGHT, ids=lambda checker: checker.name)

@@ -53,6 +53,7 @@ def prepared(monkeypatch):
 
     monkeypatch.setattr(lessons, "load_corpus", load)
     monkeypatch.setattr(lessons, "load_vectors", load)
+    monkeypatch.setattr(lessons, "fetch_network", load)
     return names, missing
 
 
@@ -60,7 +61,7 @@ def test_preparing_everything_leaves_out_what_is_prepared_on_demand(prepared):
     lessons.prepare_data()
     assert prepared[0] == [
         "imdb", "toy", "huffpost", "sst2", "sst5", "movies2", "movies5", "glove.6B.50d",
-        "reviews.100d",
+        "reviews.100d", "minilm",
     ]  # fmt: skip
 
 
@@ -76,11 +77,13 @@ def test_every_stand_in_is_prepared_and_has_the_classes_of_what_it_stands_for():
         assert not other.on_demand and other.sources[0].downloads[0].requirement
 
 
-def test_only_a_corpus_with_a_stand_in_may_be_missing_and_none_damaged(prepared, capsys):
+def test_only_what_has_a_stand_in_may_be_missing_and_none_damaged(prepared, capsys):
     _, missing = prepared
-    missing |= {name: NotObtained(f"{name} cannot be had") for name in ("sst2", "sst5")}
+    missing |= {name: NotObtained(f"{name} cannot be had") for name in ("sst2", "minilm")}
     lessons.prepare_data()
-    assert "sst2 cannot be had\nThe lessons use movies2 instead." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "sst2 cannot be had\nThe lessons use movies2 instead." in said
+    assert "minilm cannot be had\nThe lessons use a small Transformer instead." in said
     for name, error in (("movies5", NotObtained("not had")), ("sst2", DataError("damaged"))):
         missing[name] = error
         with pytest.raises(type(error), match=str(error)):

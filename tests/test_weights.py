@@ -308,6 +308,8 @@ def test_committed_networks_can_be_loaded_and_read_and_each_file_has_its_record(
     expected = {f"{name}.{end}" for name in committed for end in ("safetensors", "md")}
     assert {path.name for path in paths} == expected
     for name, record in committed.items():
+        if record["spec"]["system"] == "minilm":  # made again from the network's files: test_bert
+            continue
         assert read_text(load_recorded(name), OURS).probabilities.sum() == pytest.approx(1), name
         assert weights_path(name).stat().st_size <= LARGEST, name
         assert record[DIGEST] in weights_path(name).with_suffix(".md").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
+from course_lib.data.pretrained import fetch_network
 from course_lib.data.sources import NotObtained
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, DataError, atomic_path
@@ -45,20 +46,23 @@ class Outcome:
 
 
 def prepare_data() -> None:
-    """Fetch and prepare the datasets and vectors of the catalog, except those fetched on demand.
+    """Fetch and prepare all of the catalog that the lessons read, except what is fetched on demand.
 
-    A dataset with a stand-in may be missing; the lessons then use the stand-in.
+    A dataset with a stand-in, or a pre-trained network, may be missing; the lessons then use
+    something else.
     """
+    prepare = {"corpus": load_corpus, "vectors": load_vectors, "network": fetch_network}
     for name, card in CARDS.items():
-        if card.on_demand or not (card.sizes or card.kind == "vectors"):
+        if card.on_demand or card.kind not in prepare or (card.kind == "corpus" and not card.sizes):
             continue
         print(f"preparing {name} …", file=sys.stderr)
         try:
-            load_corpus(name) if card.sizes else load_vectors(name)
+            prepare[card.kind](name)
         except NotObtained as reason:
-            if not card.fallback:
+            instead = card.fallback or (card.kind == "network" and "a small Transformer")
+            if not instead:
                 raise
-            print(f"{reason}\nThe lessons use {card.fallback} instead.", file=sys.stderr)
+            print(f"{reason}\nThe lessons use {instead} instead.", file=sys.stderr)
 
 
 def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:

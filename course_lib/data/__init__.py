@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "encoding": ["encode_documents"],
         "ngrams": ["hashed_ngrams"],
         "pretrained": ["fetch_network"],
+        "sources": ["NotObtained"],
         "text": [
             "TokenisedText",
             "fetch_punkt",

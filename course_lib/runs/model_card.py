@@ -88,13 +88,15 @@ def _data(record: dict[str, Any], card: Card) -> dict[str, str]:
 def _vectors(record: dict[str, Any]) -> dict[str, str]:
     """Not in the file, but without them it is nothing."""
     cards = [(CARDS[about["name"]], about) for about in record["vectors"]]
+    what = "network" if cards and cards[0][0].kind == "network" else "vectors"
     return {
-        "word vectors": "; ".join(
-            f"{card.title} (`{card.name}`), not trained further; sha256 `{about['sha256']}`"
+        {"network": "pre-trained network", "vectors": "word vectors"}[what]: "; ".join(
+            f"{card.title} (`{card.name}`), not trained further; sha256 "
+            f"`{about.get('sha256') or about['weights'].removeprefix('sha256:')}`"
             for card, about in cards
         ),
-        "terms of the vectors": " · ".join(card.terms for card, _ in cards),
-        "cite for the vectors": " · ".join(card.citation for card, _ in cards),
+        f"terms of the {what}": " · ".join(card.terms for card, _ in cards),
+        f"cite for the {what}": " · ".join(card.citation for card, _ in cards),
     }
 
 

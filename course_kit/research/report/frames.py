@@ -47,7 +47,14 @@ MODELS: dict[str, Sequence[str]] = {
     name: model for models in COMPARISONS["models"].values() for name, model in models.items()
 }  # a system and its presets, by the name of a row
 SIMPLE = COMPARISONS["models"]["simple"]
-SYSTEM_NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT", "bilstm": "BiLSTM"}
+SYSTEM_NAMES = {
+    "han": "HAN",
+    "sanet": "SANet",
+    "iram": "IRAM",
+    "agt": "AGT",
+    "bilstm": "BiLSTM",
+    "minilm": "MiniLM",
+}
 PAIRS = "TF-IDF of words and word pairs"
 ZHANG = PAPERS["sanet_errors"]["datasets"]
 TREEBANK = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
