@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from course_kit.publishing.lessons import lesson_paths
+from course_kit.publishing.lessons import lesson_paths, side_notes
 from course_lib.views import drawings
 
 
@@ -40,7 +40,7 @@ def test_a_name_that_is_not_there_is_refused_and_lessons_use_all():
         drawings.show("lstm")
     sources = "".join(
         "".join(cell["source"])
-        for path in lesson_paths()
+        for path in (*lesson_paths(), *side_notes())
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
     )
     assert set(re.findall(r'drawings\.show\("(\w+)"\)', sources)) == set(drawings.NAMES)
