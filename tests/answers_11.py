@@ -83,7 +83,10 @@ WRONG = {
     check_bert_attention: [
         (lambda x, layer, heads: attention_by_pytorch(x, layer, 1), "all columns are one head"),
         (lambda x, layer, heads: attention_by_pytorch(x, layer, heads) + x, "mixed at"),
-        (lambda x, layer, heads: attention_by_pytorch(x, without_w_o(layer), heads), "W_O is mis"),
+        (
+            lambda x, layer, heads: attention_by_pytorch(x, without_w_o(layer), heads),
+            "W_O is missing",
+        ),
     ],
     check_bert_block: [
         (lambda *given: block_by_pytorch(*given, bend=torch.relu), "yours by ReLU"),
