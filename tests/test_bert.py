@@ -10,6 +10,7 @@ from transformers import BertConfig, BertModel
 from course_lib.files import prepared_folder
 from course_lib.models.bert import from_bert
 from course_lib.models.transformer import Transformer, TransformerConfig
+from course_lib.runs import load_recorded, recorded_names
 
 FOLDER = prepared_folder("minilm")  # looked up before a fixture hides it
 TINY = {
@@ -83,3 +84,16 @@ def test_minilm():
     names = {*TINY, "layer_norm_eps"}
     state = load_file(FOLDER / "model.safetensors")
     assert_equal(*encoders({name: sizes[name] for name in names}, state), 200, 32)
+
+
+def test_recorded_adapters_are_put_into_the_real_network(monkeypatch):
+    if not FOLDER.exists():
+        pytest.skip("MiniLM is not fetched here")
+    monkeypatch.setenv("COURSE_DATA_DIR", str(FOLDER.parents[1]))
+    names = [name for name in recorded_names() if name.startswith("minilm")]
+    assert names
+    for name in names:
+        system = load_recorded(name).system
+        assert [system.read(f"It is a {word} film.").predicted for word in ("dull", "tender")] == [
+            "negative", "positive"
+        ], name  # fmt: skip
