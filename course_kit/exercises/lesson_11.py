@@ -10,7 +10,6 @@ from course_kit.exercises.cases import Inputs, Kinds, cases, generator, normal
 from course_kit.exercises.judge import Checker
 
 Layer = dict[str, Tensor]  # a layer's weights by BERT's names
-DEFAULT = 1e-5  # PyTorch's epsilon of a norm; BERT's is 1e-12
 SHAPES = {
     "attention.self.query": "dd",
     "attention.self.key": "dd",

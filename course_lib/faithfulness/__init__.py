@@ -23,7 +23,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "patched",
             "uniform",
             "weighted_norms",
-            "without_heads",
         ],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
         "rankers": [

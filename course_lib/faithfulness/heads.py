@@ -76,11 +76,6 @@ def changed_heads(model: Transformer, change: Change) -> Iterator[None]:
         yield
 
 
-def without_heads(model: Transformer, kept: Tensor) -> contextmanager:
-    """``changed_heads`` that takes away what is False in ``kept`` ``(layers, heads)``."""
-    return changed_heads(model, lambda layer, heads: heads * kept[layer].to(heads)[:, None])
-
-
 @torch.no_grad()
 def patched(model: Transformer, tokens: Tensor, mask: Tensor, donor: Tensor) -> Tensor:
     """Logits of one text when one head takes what it hands on from another text, for each head:
