@@ -168,6 +168,8 @@ check_interaction = Checker(
     mistakes=(
         (_combined(lambda whole, one, two, neither: whole - one - two),
          "the score without both words is missing: add it."),
+        (_combined(lambda whole, one, two, neither: whole - one - two - neither),
+         "the score without both comes back with a plus: what both share was taken away twice."),
         (_combined(lambda whole, one, two, neither: whole - neither),
          "that is what both words are worth together: subtract what each is worth alone."),
         (_of_these_alone,
