@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,15 +10,14 @@ import pytest
 import torch
 
 from course_kit.research.faithful import analysis, cell, corpora, design, measures
-from course_kit.research.faithful.attentions.entmax15 import entmax15
-from course_kit.research.faithful.attentions.sparsemax import sparsemax
 from course_kit.research.faithful.attentions.uniform import equal
 from course_kit.research.faithful.command import chosen
 from course_kit.research.faithful.network import MEAN, Pooled, Reader
-from course_lib import faithfulness
+from course_lib import faithfulness, metrics
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError
 from course_lib.models.layers import masked_softmax
+from course_lib.models.sparse import entmax15, sparsemax
 from course_lib.runs.settings import SpecError
 
 WORDS = ("bad", "dull", "film", "good", MEAN, "the")
@@ -127,16 +127,16 @@ def test_concentration_and_truth():
 
 def test_a_planted_cell_is_trained_and_measured(monkeypatch):
     """The word that decides is found by attention, and the measures say so."""
-    small = replace(cell.TRAINING, epochs=4, learning_rate=0.01)
+    small = replace(cell.TRAINING, epochs=8, learning_rate=0.01)
     monkeypatch.setattr(cell, "TRAINING", small)
     table = torch.randn(200, 32, generator=torch.Generator().manual_seed(0))
     vectors = type("Vectors", (), {"embedding_for": lambda self, v, seed: (table[: len(v)], 1.0)})
     monkeypatch.setattr(cell, "load_vectors", lambda name: vectors())
-    record = cell.run(design.Cell("planted", "projected", "entmax15", 0), pilot=True)
+    record = cell.run(design.Cell("planted", "projected", "additive", 0), pilot=True)
     means = {name: each["mean"] for name, each in record["measures"].items()}
-    assert record["accuracy"] == 1 and means["truth"] > 0.95
+    assert record["accuracy"] > 0.95 and means["truth"] > 0.95
     assert means["comprehensiveness"] > 0.8 > 0.4 > means["comprehensiveness at random"]
-    assert means["support"] < 18 and means["contextuality"] == pytest.approx(0, abs=1e-5)
+    assert means["support"] == 18 and means["contextuality"] == pytest.approx(0, abs=1e-5)
     assert len(json.dumps(record, indent=1)) < 6000
 
 
@@ -183,7 +183,7 @@ def made_up(effect, seeds=2, texts=30, noise=0.05):
         {"corpus": corpus, "encoder": encoder, "attention": attention, "seed": seed, "text": text,
          "comprehensiveness": 0.5 + effect * (encoder == "projected") + by_text[text]
          + noise * random.standard_normal()}
-        for corpus in analysis.CORPORA
+        for corpus in analysis.MAIN
         for encoder in ("projected", "bilstm")
         for attention in ("additive", "dot", "uniform")
         for seed in range(seeds)
@@ -193,22 +193,22 @@ def made_up(effect, seeds=2, texts=30, noise=0.05):
 
 
 def test_a_difference_of_levels_is_found_with_its_interval():
-    effect = analysis.levels("encoder", "projected", "bilstm")
+    effect = partial(analysis.levels, "encoder", "projected", "bilstm")
     found = effect(made_up(0.1), "comprehensiveness")
     low, high = found.interval
     assert low < 0.1 < high and high - low < 0.06 and found.p < 0.001
     assert effect(made_up(0.0), "comprehensiveness").p > 0.05
+    assert np.isnan(analysis.levels("encoder", "projected", "minilm", made_up(0.1), "tau").value)
 
 
 def test_correlations_are_within_groups():
     """Groups differ in both, which alone is no correlation; shuffling says so."""
     random = np.random.default_rng(1)
-    group = np.repeat(np.arange(6), 8)
-    x = 10 * group + random.standard_normal(48)
-    table = pd.DataFrame({"g": group, "x": x, "y": 10 * group + random.standard_normal(48), "z": x})
-    assert abs(analysis.correlation(table, "x", "y", ["g"])["value"]) < 0.4
-    found = analysis.correlation(table, "x", "z", ["g"])
-    assert found["value"] == pytest.approx(1) and found["p"] < 0.001
+    x, y = random.standard_normal((2, 6, 8)) + 10 * np.arange(6)[:, None]
+    rho, half, p = metrics.grouped_correlation(x, y)
+    assert abs(rho) < 0.4 and p > 0.01
+    rho, half, p = metrics.grouped_correlation(x, x**3)
+    assert rho == pytest.approx(1) and p < 0.001 and 0.2 < half < 0.5
 
 
 def test_power_grows_with_the_effect_and_false_alarms_are_few():

@@ -7,272 +7,209 @@ variance of their mean; corpora have texts of their own and count equally.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata, spearmanr
 
 from course_kit.research.faithful.cell import rows_path
-from course_kit.research.faithful.design import Cell, cells
+from course_kit.research.faithful.design import cells
 from course_lib import faithfulness, metrics
-from course_lib.metrics.statistics import Estimate, welch
+from course_lib.metrics.statistics import LEVEL, Estimate
 
-CORPORA = ("sst2_sentences", "ag_news", "imdb")
-FACTORS = ["encoder", "attention", "seed"]
+MAIN = ("sst2_sentences", "ag_news", "imdb")
+NETWORK = ["encoder", "attention", "seed"]
+BLOCK = ["corpus", "encoder", "seed"]  # whole if it has a network of every attention
+ATTENTIONS = ("additive", "dot", "sparsemax", "entmax15", "uniform")
+LEAST_ACCURACY = {"ag_news": 0.4}  # 0.6 elsewhere
 PRIMARY = "comprehensiveness"
-OUTCOMES = (PRIMARY, "sufficiency", "tau")
 MARGIN = 0.05  # a difference that would matter to a reader of attention
-SHUFFLES = 2000
 VALUE, LINE = " by α‖v‖", " at random"
-
-
-@dataclass(frozen=True)
-class Test:
-    """A hypothesis: what its effect is, which sign it predicts (0: within ``MARGIN`` of 0)."""
-
-    name: str
-    question: str
-    sign: int
-    effect: Callable[[pd.DataFrame, str], Estimate]
-
-
-@dataclass(frozen=True)
-class Result:
-    """A test's ``value`` with its 95 % interval, its p-value and Holm's, and what became of the
-    prediction; ``least`` is the smallest effect that the interval's width could have shown."""
-
-    name: str
-    question: str
-    sign: int
-    value: float
-    low: float
-    high: float
-    p: float
-    holm: float
-    verdict: str
-
-    @property
-    def least(self) -> float:
-        """Half the width of the interval: a smaller effect would not have been seen."""
-        return (self.high - self.low) / 2
+Effect = Callable[[pd.DataFrame, str], Estimate]
 
 
 @cache
-def rows(seeds: tuple[int, ...] | None = None) -> pd.DataFrame:
-    """The measured texts of the three corpora, of all whole designs or of these ``seeds``."""
-    found = pd.concat([pd.read_parquet(rows_path(corpus)) for corpus in CORPORA])
-    chosen = whole_seeds() if seeds is None else seeds
-    return found[found["seed"].isin(chosen) & (found["attention"] != "sharp")]
+def rows() -> pd.DataFrame:
+    """Every measured text of the networks in whole blocks, with the network's ``accuracy``."""
+    tables = [pd.read_parquet(rows_path(corpus)) for corpus in MAIN if rows_path(corpus).exists()]
+    found = pd.concat(tables).query("attention in @ATTENTIONS")
+    whole = found.groupby(BLOCK)["attention"].transform("nunique") == len(ATTENTIONS)
+    accuracy = {name: record["accuracy"] for name, record in records().items()}
+    found = found[whole].assign(accuracy=found[whole]["cell"].map(accuracy))
+    least = found["corpus"].map(LEAST_ACCURACY).fillna(0.6)
+    return found[found["accuracy"] >= least]
 
 
-def whole_seeds() -> tuple[int, ...]:
-    """The seeds of which every cell of the three corpora has a record."""
-    main = [c for c in cells() if c.corpus in CORPORA and c.attention != "sharp"]
-    gone = {cell.seed for cell in main if not cell.record.exists()}
-    return tuple(sorted({cell.seed for cell in main} - gone))
-
-
+@cache
 def records() -> dict[str, dict]:
     """Each published record by its cell's name."""
     paths = [cell.record for cell in cells() if cell.record.exists()]
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
+def learned() -> pd.DataFrame:
+    """``rows`` without uniform attention."""
+    return rows().query("attention != 'uniform'")
+
+
+def blocks() -> pd.DataFrame:
+    """How many seeds each corpus and encoder has in whole blocks."""
+    counts = rows().groupby(BLOCK[:2])["seed"].nunique()
+    return counts.unstack(fill_value=0)
+
+
 def matrix(part: pd.DataFrame, measure: str) -> pd.DataFrame:
     """A row for each network, a column for each text."""
-    return part.pivot_table(index=FACTORS, columns="text", values=measure, dropna=False)
+    return part.pivot_table(index=NETWORK, columns="text", values=measure, dropna=False)
 
 
-def combined(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """A weighted sum of independent estimates."""
-    by_seeds = [(w**2 * e.by_seeds, e.freedom) for w, e in zip(weights, parts) if e.by_seeds]
-    return Estimate(
-        sum(w * e.value for w, e in zip(weights, parts)),
-        sum(w**2 * e.by_texts for w, e in zip(weights, parts)),
-        min(e.texts for e in parts),
-        *welch(by_seeds),
-    )
+def crossed(gaps: pd.DataFrame) -> Estimate:
+    """The mean of networks × texts; texts on which some ranking had no room are left out."""
+    return metrics.crossed(gaps.loc[:, gaps.notna().all()].to_numpy())
 
 
 def over_corpora(table: pd.DataFrame, gaps: Callable[[pd.DataFrame], pd.DataFrame]) -> Estimate:
-    """The mean of ``gaps`` (networks × texts) in each corpus, and of the corpora."""
-    parts = []
-    for corpus in CORPORA:
-        found = gaps(table[table["corpus"] == corpus])
-        found = found.loc[:, found.notna().all()]  # texts without room for any ranking are left out
-        parts.append(metrics.crossed(found.to_numpy()))
-    return combined(parts, [1 / len(parts)] * len(parts))
+    """The mean of ``gaps`` in each corpus that has any, and of these corpora."""
+    found = [gaps(part) for _, part in table.groupby("corpus")]
+    parts = [crossed(each) for each in found if len(each)]
+    if not parts:
+        return Estimate(np.nan, np.nan, 2)
+    return metrics.combined(parts, [1 / len(parts)] * len(parts))
 
 
-def levels(factor: str, first: str, second: str) -> Callable[[pd.DataFrame, str], Estimate]:
-    """``first`` minus ``second`` level of a factor, learned attention only."""
+def levels(factor: str, first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
+    """The ``first`` minus the ``second`` level of a factor."""
 
-    def effect(table: pd.DataFrame, measure: str) -> Estimate:
-        def gaps(part: pd.DataFrame) -> pd.DataFrame:
-            learned = matrix(part[part["attention"] != "uniform"], measure)
-            return learned.xs(first, level=factor) - learned.xs(second, level=factor)
+    def gaps(part: pd.DataFrame) -> pd.DataFrame:
+        one, other = (part[part[factor] == level] for level in (first, second))
+        if not (len(one) and len(other)):
+            return pd.DataFrame()
+        sides = (matrix(side, measure).droplevel(factor) for side in (one, other))
+        return next(sides).sub(next(sides)).dropna(how="all")
 
-        return over_corpora(table, gaps)
-
-    return effect
-
-
-def rankings(first: str, second: str) -> Callable[[pd.DataFrame, str], Estimate]:
-    """One ranking's measure minus another's, in the same network with learned attention."""
-
-    def effect(table: pd.DataFrame, measure: str) -> Estimate:
-        learned = table[table["attention"] != "uniform"]
-        one, other = measure + first, measure + second
-        return over_corpora(learned, lambda part: matrix(part, one) - matrix(part, other))
-
-    return effect
+    return over_corpora(table, gaps)
 
 
-def corpora(first: str, second: str) -> Callable[[pd.DataFrame, str], Estimate]:
+def rankings(first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
+    """One ranking's measure minus another's, in the same network."""
+    one, other = with_suffix(measure, first), with_suffix(measure, second)
+    if not {one, other} <= set(table):
+        return Estimate(np.nan, np.nan, 2)
+    return over_corpora(table, lambda part: matrix(part, one) - matrix(part, other))
+
+
+def with_suffix(measure: str, suffix: str) -> str:
+    """The column of a measure for another ranking than α's."""
+    name, comma, removal = measure.partition(",")
+    return f"{name}{suffix}{comma}{removal}"
+
+
+def corpora(first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
     """The mean in one corpus minus that in another."""
-
-    def effect(table: pd.DataFrame, measure: str) -> Estimate:
-        learned = table[table["attention"] != "uniform"]
-        parts = [matrix(learned[learned["corpus"] == c], measure) for c in (first, second)]
-        parts = [metrics.crossed(p.loc[:, p.notna().all()].to_numpy()) for p in parts]
-        return combined(parts, [1, -1])
-
-    return effect
+    parts = [table[table["corpus"] == corpus] for corpus in (first, second)]
+    if not all(map(len, parts)):
+        return Estimate(np.nan, np.nan, 2)
+    return metrics.combined([crossed(matrix(part, measure)) for part in parts], [1, -1])
 
 
-def networks(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """A row for each network with learned attention: means over its texts, and what its attention
-    gains in accuracy over uniform weights with the same encoder and seed."""
-    keys = ["corpus", *FACTORS]
-    means = table.groupby(keys)[[measure, "concentration", "contextuality"]].mean().reset_index()
-    known = records()
-    names = [Cell(*row).name for row in means[keys].itertuples(index=False)]
-    means["accuracy"] = [known[name]["accuracy"] for name in names]
-    line = means[means["attention"] == "uniform"].set_index(["corpus", "encoder", "seed"])
-    learned = means[means["attention"] != "uniform"]
-    places = pd.MultiIndex.from_frame(learned[["corpus", "encoder", "seed"]])
-    return learned.assign(gain=learned["accuracy"].to_numpy() - line.loc[places, "accuracy"].values)
-
-
-def correlation(table: pd.DataFrame, cause: str, measure: str, within: Sequence[str]) -> dict:
-    """Spearman's ρ of a cause and a measure over networks, ranks within groups centred, and the
-    two-sided p-value of shuffling the measure within the groups."""
-    groups = [part for _, part in table.groupby(list(within))]
-    x, y = (
-        [rankdata(part[name]) / len(part) - (len(part) + 1) / (2 * len(part)) for part in groups]
-        for name in (cause, measure)
-    )
-    random, flat = np.random.default_rng(0), np.concatenate(x)
-    rho = np.corrcoef(flat, np.concatenate(y))[0, 1]
-    shuffled = [
-        np.corrcoef(flat, np.concatenate([random.permutation(part) for part in y]))[0, 1]
-        for _ in range(SHUFFLES)
-    ]
-    low, high = rho + np.quantile(shuffled, [0.025, 0.975])
-    p = (1 + (np.abs(shuffled) >= abs(rho)).sum()) / (1 + SHUFFLES)
-    return {"value": float(rho), "low": float(low), "high": float(high), "p": float(p)}
-
-
-def seed_agreement(table: pd.DataFrame) -> pd.DataFrame:
-    """For each setting: the mean τ-b of two seeds' attention over texts and pairs of seeds, and the
-    mean of the primary measure."""
-    found = []
-    for keys, part in table[table["attention"] != "uniform"].groupby(["corpus", *FACTORS[:2]]):
-        by_seed = [each.set_index("text")["alpha"] for _, each in part.groupby("seed")]
-        taus = [
-            np.nanmean(faithfulness.kendall(list(a), list(b.loc[a.index])))
-            for a, b in combinations(by_seed, 2)
-        ]
-        found.append([*keys, np.mean(taus) if taus else np.nan, part[PRIMARY].mean()])
-    return pd.DataFrame(found, columns=["corpus", "encoder", "attention", "agreement", PRIMARY])
-
-
-TESTS = (
-    Test("projected − BiLSTM", "a", 1, levels("encoder", "projected", "bilstm")),
-    Test("projected − Transformer", "a", 1, levels("encoder", "projected", "transformer")),
-    Test("projected − MiniLM", "a", 1, levels("encoder", "projected", "minilm")),
-    Test("sparsemax − softmax", "b", 0, levels("attention", "sparsemax", "additive")),
-    Test("entmax 1.5 − softmax", "b", 0, levels("attention", "entmax15", "additive")),
-    Test("α‖v‖ − α", "value", 1, rankings(VALUE, "")),
-    Test("α − random", "line", 1, rankings("", LINE)),
-    Test("SST-2 − IMDb", "d", 1, corpora("sst2_sentences", "imdb")),
-)
-CORRELATIONS = (
-    ("concentration", "b", 1, ("corpus", "encoder")),
-    ("gain", "c", 1, ("corpus", "encoder")),
+TESTS: tuple[tuple[str, str, int, Effect], ...] = (  # sign 0: within MARGIN of 0
+    ("projected − BiLSTM", "a", 1, partial(levels, "encoder", "projected", "bilstm")),
+    ("projected − Transformer", "a", 1, partial(levels, "encoder", "projected", "transformer")),
+    ("projected − MiniLM", "a", 1, partial(levels, "encoder", "projected", "minilm")),
+    ("sparsemax − softmax", "b", 0, partial(levels, "attention", "sparsemax", "additive")),
+    ("entmax 1.5 − softmax", "b", 0, partial(levels, "attention", "entmax15", "additive")),
+    ("SST-2 − IMDb", "d", 1, partial(corpora, "sst2_sentences", "imdb")),
+    ("α‖v‖ − α", "value", 1, partial(rankings, VALUE, "")),
+    ("α − random", "line", 1, partial(rankings, "", LINE)),
 )
 
 
-def tests(measure: str = PRIMARY, seeds: tuple[int, ...] | None = None) -> list[Result]:
-    """All planned tests of one measure, with Holm's correction over them."""
-    table, found = rows(seeds), []
-    for test in TESTS:
-        if measure == "tau" and LINE in (getattr(test, "name", ""), " at random"):
-            continue
-        if measure + LINE not in table and test.question == "line":
-            continue
-        estimate = test.effect(table, measure)
-        low, high = estimate.interval
-        found.append([test.name, test.question, test.sign, estimate.value, low, high, estimate.p,
-                      estimate.equivalent(MARGIN)])  # fmt: skip
-    each = networks(table, measure)
-    for cause, question, sign, within in CORRELATIONS:
-        one = correlation(each, cause, measure, within)
-        found.append([f"ρ with {cause}", question, sign, *one.values(), ""])
-    if len(whole_seeds() if seeds is None else seeds) > 1:
-        one = correlation(seed_agreement(table), "agreement", PRIMARY, ("corpus", "encoder"))
-        found.append(["ρ with seeds' agreement", "e", 1, *one.values(), ""])
-    corrected = metrics.holm([each[6] for each in found])
-    return [Result(*f[:7], p, _verdict(f[2], f[3], p, f[7])) for f, p in zip(found, corrected)]
+def results(measure: str = PRIMARY) -> pd.DataFrame:
+    """A row for each planned test: its effect with the 95 % interval, the p-value and Holm's, what
+    became of the prediction, and ``least``, the smallest effect that could have been seen."""
+    table, found = learned(), []
+    for name, question, sign, effect in TESTS:
+        one = effect(table, measure)
+        if np.isfinite(one.value):
+            row = [name, question, sign, one.value, *one.interval, one.p, one.equivalent(MARGIN)]
+            found.append(row)
+    each = networks(measure)
+    pairs = [("concentration", "b", each, measure), ("gain", "c", each, measure)]
+    pairs.append(("agreement of seeds", "e", seed_agreement(measure), measure))
+    for cause, question, part, outcome in pairs:
+        groups = [group for _, group in part.groupby(BLOCK[:2]) if len(group) > 1]
+        if groups:
+            sides = ([group[c].to_numpy() for group in groups] for c in (cause, outcome))
+            rho, half, p = metrics.grouped_correlation(*sides)
+            found.append([f"ρ with {cause}", question, 1, rho, rho - half, rho + half, p, ""])
+    columns = ["test", "question", "predicted", "value", "low", "high", "p", "margin"]
+    made = pd.DataFrame(found, columns=columns)
+    made["holm"] = metrics.holm(made["p"].tolist())
+    made["least"] = (made["high"] - made["low"]) / 2
+    return made.assign(verdict=made.apply(_verdict, axis=1))
 
 
-def _verdict(sign: int, value: float, p: float, equivalence: str) -> str:
+def _verdict(row: pd.Series) -> str:
     """What became of a prediction."""
-    if sign == 0:
-        return {"equivalent": "as predicted", "different": "against it"}.get(equivalence, "open")
-    if p >= metrics.statistics.LEVEL:
+    if row["predicted"] == 0:
+        return {"equivalent": "as predicted", "different": "against it"}.get(row["margin"], "open")
+    if row["holm"] >= LEVEL:
         return "open"
-    return "as predicted" if np.sign(value) == sign else "against it"
+    return "as predicted" if row["value"] > 0 else "against it"
 
 
-def components(table: pd.DataFrame, measure: str) -> dict[str, float]:
-    """Standard deviations of learned attention's measure in one number each: between settings,
-    between seeds of a setting (means over texts), between texts of a network."""
-    learned = table[table["attention"] != "uniform"]
-    keys = ["corpus", "encoder", "attention"]
-    by_network = learned.groupby([*keys, "seed"])[measure].agg(["mean", "std"])
-    by_setting = by_network["mean"].groupby(keys).agg(["mean", "std"])
+def networks(measure: str = PRIMARY) -> pd.DataFrame:
+    """A row for each network with learned attention: means over its texts, and the ``gain`` in
+    accuracy over uniform weights with the same encoder and seed."""
+    names = list(dict.fromkeys([measure, "concentration", "contextuality", "accuracy"]))
+    means = rows().groupby(["corpus", *NETWORK])[names].mean().reset_index()
+    line = means.query("attention == 'uniform'").set_index(BLOCK)["accuracy"]
+    found = means.query("attention != 'uniform'").join(line.rename("line"), on=BLOCK)
+    return found.assign(gain=found["accuracy"] - found["line"])
+
+
+def seed_agreement(measure: str = PRIMARY) -> pd.DataFrame:
+    """For each setting with two seeds: the mean τ-b of two seeds' attention over texts and pairs of
+    seeds, beside the mean of a measure."""
+    found = []
+    for setting, part in learned().groupby(["corpus", *NETWORK[:2]]):
+        by_seed = [each.set_index("text")["alpha"] for _, each in part.groupby("seed")]
+        if len(by_seed) > 1:
+            taus = [
+                np.nanmean(faithfulness.kendall(list(a), list(b.loc[a.index])))
+                for a, b in combinations(by_seed, 2)
+            ]
+            found.append([*setting, np.mean(taus), part[measure].mean()])
+    columns = ["corpus", "encoder", "attention", "agreement of seeds", measure]
+    return pd.DataFrame(found, columns=columns)
+
+
+def components(measure: str = PRIMARY) -> dict[str, float]:
+    """Standard deviations of a measure: between settings, between seeds of a setting (means over
+    texts; NaN with one seed), and between texts of a network."""
+    setting = ["corpus", *NETWORK[:2]]
+    by_network = learned().groupby([*setting, "seed"])[measure].agg(["mean", "std"])
+    by_setting = by_network["mean"].groupby(setting).agg(["mean", "std"])
     return {
         "settings": float(by_setting["mean"].std()),
-        "seeds": float(np.sqrt((by_setting["std"] ** 2).mean())),
-        "texts": float(np.sqrt((by_network["std"] ** 2).mean())),
+        "seeds": float((by_setting["std"] ** 2).mean() ** 0.5),
+        "texts": float((by_network["std"] ** 2).mean() ** 0.5),
     }
 
 
 def planted() -> pd.DataFrame:
-    """For each network of the planted corpus the mean of every measure, and the truth."""
+    """For each network of the planted corpus, the mean of the truth and of all measures."""
     table = pd.read_parquet(rows_path("planted"))
-    columns = ["truth", *(f"{m}{s}" for m in OUTCOMES[:2] for s in ("", ", raw")), "tau"]
-    columns += [c for c in table if c.startswith(f"{PRIMARY}, m")]
-    return table.groupby(FACTORS)[list(dict.fromkeys(columns))].mean()
-
-
-def ranks_of_truth() -> dict[str, float]:
-    """Spearman's ρ over the networks with learned attention of each measure and the truth."""
-    table = planted().query("attention != 'uniform'")
-    return {
-        name: float(spearmanr(table["truth"], table[name], nan_policy="omit").statistic)
-        for name in table
-        if name != "truth"
-    }
+    names = [PRIMARY, "sufficiency", "tau", f"{PRIMARY}, raw", "sufficiency, raw"]
+    names += [f"{PRIMARY}, masking", f"{PRIMARY}, mean vector"]
+    means = table.groupby(NETWORK)[["truth", *names]].mean()
+    return means.assign(**{"sufficiency, raw": -means["sufficiency, raw"]})  # 1 is best elsewhere
 
 
 def power(
     effect: float, seeds: int, texts: Sequence[int] = (40, 32, 24), pairs: int = 4,
-    level: float = 0.05, of_pairs: float = 0.06, of_texts: float = 0.2, both: float = 0.2,
+    level: float = LEVEL, of_pairs: float = 0.06, of_texts: float = 0.2, both: float = 0.2,
     studies: int = 400,
 ) -> float:  # fmt: skip
     """How often a difference of ``effect`` is found, of simulated studies: its standard deviations
@@ -284,5 +221,5 @@ def power(
             gaps = effect + of_pairs * random.standard_normal((pairs * seeds, 1))
             gaps = gaps + of_texts * random.standard_normal((1, count))
             parts.append(metrics.crossed(gaps + both * random.standard_normal(gaps.shape)))
-        found += combined(parts, [1 / len(parts)] * len(parts)).p < level
+        found += metrics.combined(parts, [1 / len(parts)] * len(parts)).p < level
     return found / studies

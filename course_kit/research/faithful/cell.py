@@ -55,10 +55,8 @@ def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
     reader, history, splits = train(cell)
     trained = time.process_time() - start
     held_out = splits["validation" if pilot else "test"]
-    kept = [n for n, words in enumerate(held_out.words) if len(words) >= LEAST_WORDS]
-    measured = Split(
-        *([part[n] for n in kept] for part in (held_out.words, held_out.labels, held_out.decides))
-    ).first(corpora.CORPORA[cell.corpus].measured)
+    long = [n for n, words in enumerate(held_out.words) if len(words) >= LEAST_WORDS]
+    measured = held_out.part(long[: corpora.CORPORA[cell.corpus].measured])
     found = measures.measure(reader, measured, cell.seed, cell.corpus)
     record = {
         "command": f"attention-course faithful run --only {cell.name}",
@@ -79,7 +77,7 @@ def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
             {"loss": round(epoch.validation_loss, 4), "accuracy": epoch.validation_accuracy}
             for epoch in history.epochs
         ],
-        "accuracy": accuracy(cell, reader, held_out, "validation" if pilot else "test"),
+        "accuracy": accuracy(reader, held_out),
         "measures": {name: summary(values) for name, values in found.items() if name != "alpha"},
     }  # fmt: skip
     if not pilot:
@@ -91,27 +89,27 @@ def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
 
 def train(cell: Cell) -> tuple[Reader, Any, dict[str, Split]]:
     """The trained network as a function of texts, its history, and the texts."""
-    splits = corpora.load(cell.corpus)
+    splits, training, kept, vocabulary = corpora.load(cell.corpus), TRAINING, None, None
+    parts = [splits["train"], splits["validation"]]
     set_seed(cell.seed)
-    if cell.encoder == "minilm":
-        kept, vocabulary = states(cell.corpus), None
-        table = torch.from_numpy(_kept_table(kept)).float()
-        training = replace(TRAINING, embedding_rate=0.0)
-        ids = {name: _kept_ids(splits, name) for name in ("train", "validation")}
+    if cell.encoder == "minilm":  # each occurrence of a word has a row of its own, which is fixed
+        kept, training = states(cell.corpus), replace(TRAINING, embedding_rate=0.0)
+        found = [kept.reduced(np.asarray(kept.kept(name))) for name in ("train", "validation")]
+        table = torch.from_numpy(np.concatenate([np.zeros_like(found[0][:1]), *found])).float()
+        ids = np.split(np.arange(1, len(table)), [len(found[0])])
     else:
-        kept, training = None, TRAINING
         vocabulary = vocabulary_of(splits["train"])
         table, _ = load_vectors(VECTORS).embedding_for(vocabulary, cell.seed)
-        ids = {name: _ids(splits[name], vocabulary) for name in ("train", "validation")}
+        ids = [vocabulary.encode([w for words in part.words for w in words]) for part in parts]
     network = Pooled(cell.encoder, cell.attention, table, CLASSES.get(cell.corpus, 2))
-    parts = [documents(splits[name], ids[name]) for name in ("train", "validation")]
-    history = fit(network, *parts, training, seed=cell.seed, device=torch.device("cpu"))
+    texts = [documents(part, found) for part, found in zip(parts, ids, strict=True)]
+    history = fit(network, *texts, training, seed=cell.seed, device=torch.device("cpu"))
     if vocabulary:
         with torch.no_grad():
-            place = vocabulary.encode([MEAN])[0]
             vectors = network.embedding.weight
-            vectors[place] = vectors[torch.from_numpy(ids["train"]).long()].mean(0)
-    return Reader(network.eval(), vocabulary, kept), history, splits
+            mean = vectors[torch.from_numpy(ids[0]).long()].mean(0)
+            vectors[vocabulary.encode([MEAN])[0]] = mean
+    return Reader(network, vocabulary, kept), history, splits
 
 
 def vocabulary_of(split: Split) -> Vocabulary:
@@ -124,36 +122,14 @@ def documents(split: Split, ids: np.ndarray) -> Documents:
     """Texts as ``fit`` takes them: the id of each word, one text after the other."""
     ends = np.cumsum([len(words) for words in split.words])
     starts = np.concatenate([[0], ends])
-    return Documents(ids, starts, np.arange(len(starts)), np.asarray(split.labels), flat=True)
+    return Documents(ids, starts, np.arange(len(starts)), split.labels, flat=True)
 
 
-def _ids(split: Split, vocabulary: Vocabulary) -> np.ndarray:
-    return vocabulary.encode([word for words in split.words for word in words])
-
-
-def _kept_table(kept: States) -> np.ndarray:
-    """A row for padding, then the states of training and validation texts."""
-    parts = [kept.reduced(np.asarray(kept.kept(split))) for split in ("train", "validation")]
-    return np.concatenate([np.zeros_like(parts[0][:1]), *parts])
-
-
-def _kept_ids(splits: dict[str, Split], name: str) -> np.ndarray:
-    """The rows of ``_kept_table`` at which a split's words are, in their order."""
-    before = 1 if name == "train" else 1 + sum(map(len, splits["train"].words))
-    return before + np.arange(sum(map(len, splits[name].words)), dtype=np.int64)
-
-
-def accuracy(cell: Cell, reader: Reader, split: Split, name: str) -> float:
+def accuracy(reader: Reader, split: Split) -> float:
     """The share of texts that the network classifies right."""
-    if reader.kept:
-        vectors = np.split(
-            reader.kept.reduced(np.asarray(reader.kept.kept(name))),
-            np.cumsum([len(words) for words in split.words])[:-1],
-        )
-        reader.kept.known |= zip(map(tuple, split.words), vectors, strict=True)
     places = range(0, len(split), 100)
     guesses = [reader.see(split.words[n : n + 100]).probabilities.argmax(1) for n in places]
-    return round(float((np.concatenate(guesses) == np.asarray(split.labels)).mean()), DIGITS)
+    return round(float((np.concatenate(guesses) == split.labels).mean()), DIGITS)
 
 
 def summary(values: np.ndarray) -> dict[str, float | int | None]:

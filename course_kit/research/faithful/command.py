@@ -4,15 +4,14 @@ import argparse
 import json
 
 from course_kit.research.faithful import cell as cells
-from course_kit.research.faithful import corpora, design
+from course_kit.research.faithful import design
 from course_lib.front_end import progress
-from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which cells."""
-    parser.add_argument("what", choices=("status", "run", "publish", "hold-out", "pilot"))
+    parser.add_argument("what", choices=("status", "run", "publish", "pilot"))
     parser.add_argument("--only", nargs="+", default=[], metavar="CELL",
                         help="these cells, whether they have a record or not")  # fmt: skip
     help_ = "every Nth missing cell from the Ith on, for several machines"
@@ -21,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Do it; ``SpecError`` lists the cells that there are for a name that is none."""
-    if options.what == "hold-out":
-        write_json(corpora.HELD_OUT, corpora.hold_out())
-    elif options.what == "publish":
+    if options.what == "publish":
         print("\n".join(cells.publish(design.cells())))
     elif options.what == "status":
         print("\n".join(lines()))

@@ -1,6 +1,6 @@
 """The study's network: word vectors → an encoder → attention over its states → classifier."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
@@ -10,27 +10,10 @@ from torch import Tensor, nn
 
 from course_kit.research.faithful.encoders.minilm import States
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.models import fast
-from course_lib.models.layers import AttentionPooling, Dropout, LockedDropout
+from course_lib.models.layers import Dropout, LockedDropout
 
 DROPOUT = 0.2
 UNKNOWN, MEAN = "⟨unknown⟩", "⟨mean⟩"  # what stands for a word that is masked, or averaged away
-Weights = Callable[[Tensor, Tensor], Tensor]
-
-
-class Pooling(AttentionPooling):
-    """``AttentionPooling`` whose ``weights`` are any function of scores and mask, both
-    ``(batch, length)``."""
-
-    def __init__(self, hidden: int, attention: int, weights: Weights) -> None:
-        super().__init__(hidden, attention)
-        self.weights = weights
-
-    def forward(self, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """``h`` ``(batch, length, hidden)`` → pooled ``(batch, hidden)``, α ``(batch, length)``."""
-        scores = fast.at_real_places(self.match, h, mask).squeeze(2)
-        alpha = self.weights(scores, mask)
-        return (alpha.unsqueeze(1) @ h).squeeze(1), alpha
 
 
 class Output(NamedTuple):
@@ -60,9 +43,9 @@ class Pooled(nn.Module):
 
     def read(self, x: Tensor, mask: Tensor) -> Output:
         """``forward`` from the vectors ``(batch, length, width)`` on."""
-        h = self.encoder(self.locked(x), mask)
+        h, *_ = self.encoder(self.locked(x), mask)
         pooled, alpha = self.pooling(h, mask)
-        return Output(self.classifier(self.dropout(pooled)), alpha, h)
+        return Output(self.classifier(self.dropout(pooled)), alpha.squeeze(1), h)
 
 
 def named(kind: str, name: str):  # noqa: ANN201

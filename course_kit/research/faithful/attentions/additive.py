@@ -1,9 +1,8 @@
 """Softmax of c · tanh(W h + b) (Bahdanau et al. 2015)."""
 
-from course_kit.research.faithful.network import Pooling
-from course_lib.models.layers import masked_softmax
+from course_lib.models.layers import AttentionPooling
 
 
-def attention(width: int) -> Pooling:
+def attention(width: int) -> AttentionPooling:
     """Scores through a projection half as wide as the states."""
-    return Pooling(width, width // 2, masked_softmax)
+    return AttentionPooling(width, width // 2)

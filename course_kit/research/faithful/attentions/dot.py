@@ -1,9 +1,8 @@
 """Softmax of the scaled dot product c · h / √width."""
 
-from course_kit.research.faithful.network import Pooling
-from course_lib.models.layers import masked_softmax
+from course_lib.models.layers import AttentionPooling
 
 
-def attention(width: int) -> Pooling:
+def attention(width: int) -> AttentionPooling:
     """Scores without a projection."""
-    return Pooling(width, 0, masked_softmax)
+    return AttentionPooling(width, 0)

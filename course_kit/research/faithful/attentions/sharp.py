@@ -1,18 +1,15 @@
-"""Additive attention at temperature 1/4: softmax of four times the scores."""
+"""Additive attention at a quarter of the temperature."""
 
 from torch import Tensor
 
-from course_kit.research.faithful.network import Pooling
-from course_lib.models.layers import masked_softmax
-
-TEMPERATURE = 0.25
+from course_lib.models.layers import AttentionPooling, masked_softmax
 
 
 def sharpened(scores: Tensor, mask: Tensor) -> Tensor:
-    """As ``masked_softmax``, of scores divided by the temperature."""
-    return masked_softmax(scores / TEMPERATURE, mask)
+    """As ``masked_softmax``, of four times the scores."""
+    return masked_softmax(4 * scores, mask)
 
 
-def attention(width: int) -> Pooling:
+def attention(width: int) -> AttentionPooling:
     """Scores as those of ``additive``."""
-    return Pooling(width, width // 2, sharpened)
+    return AttentionPooling(width, width // 2, weights=sharpened)

@@ -2,14 +2,14 @@
 
 from torch import Tensor
 
-from course_kit.research.faithful.network import Pooling
+from course_lib.models.layers import AttentionPooling
 
 
 def equal(scores: Tensor, mask: Tensor) -> Tensor:
     """1 / n at each of n real places, whatever the scores."""
-    return mask / mask.sum(-1, keepdim=True).clamp(min=1)
+    return mask.expand_as(scores) / mask.sum(-1, keepdim=True).clamp(min=1)
 
 
-def attention(width: int) -> Pooling:
+def attention(width: int) -> AttentionPooling:
     """Its scores are not used."""
-    return Pooling(width, 0, equal)
+    return AttentionPooling(width, 0, weights=equal)

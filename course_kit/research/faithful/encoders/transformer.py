@@ -15,12 +15,12 @@ class TwoBlocks(nn.Module):
         super().__init__()
         self.blocks = nn.ModuleList([Block(width, CONFIG) for _ in range(CONFIG.layers)])
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
         """``x`` ``(batch, length, width)`` → states of the same shape."""
         x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
         for block in self.blocks:
             x = block(x, mask)[0]
-        return x
+        return (x,)
 
 
 def encoder(width: int) -> nn.Module:
