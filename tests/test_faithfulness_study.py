@@ -256,7 +256,6 @@ def test_the_report_reads_the_records(made, changed, name):
     rankings = made["removals"]["deletion"]["words_to_flip"]
     assert report.rankings_table(records=found).count("\n") == 1 + len(rankings)
     assert report.agreement_table(found).count("\n") == 2
-    report.faithfulness_figure(name, found)
     assert report.study_records("interventions") == {name: changed}
     assert report.interventions_table({name: changed}).count("\n") == 2
 
