@@ -97,7 +97,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/publishing": (1_459, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (21_972, 16_600),
+    "tests": (22_013, 16_600),
 }
 LONGEST = 450
 
