@@ -93,11 +93,11 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/faithfulness": (1_550, 1_550),
     "course_lib/runs": (3_011, 2_650),
     "course_kit/exercises": (7_005, 6_600),
-    "course_kit/research": (6_851, 3_700),
-    "course_kit/publishing": (2_130, 1_000),
+    "course_kit/research": (6_893, 3_700),
+    "course_kit/publishing": (2_133, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (22_700, 16_600),
+    "tests": (22_734, 16_600),
 }
 LONGEST = 450
 
