@@ -196,6 +196,8 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
         assert vectors.shape == slopes.shape == (lengths.pop(0), 16)
     for ranks in model.attention(documents).values():
         assert all(each.sum() == pytest.approx(1, abs=1e-5) for each in ranks)
+    for ranks in model.importances(documents, classes).values():
+        assert [len(each) for each in ranks] == [len(document) for document in documents]
     attended = model.attended(documents[0])
     n = len(documents[0]) + 2
     assert attended.attention.shape == (2, 2, n, n) and attended.real.all()

@@ -38,6 +38,7 @@ from course_kit.research.faithfulness.faithfulness_run import (
 from course_kit.research.faithfulness.sentence_levels import record_levels
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
+from course_lib.faithfulness.documents import predicted
 from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
@@ -67,6 +68,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     first = documents[:SLOW_TEXTS]
     say("rankings")
     rankings = compared_rankings(tested)
+    rankings |= model.importances(documents, predicted(model, documents)[0])
     rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
     for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
         rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])

@@ -110,16 +110,16 @@ class MiniLMSystem(TransformerSystem):
 
     def word_attention(self, output: TransformerOutput, mask: Tensor) -> dict[str, Tensor]:
         """As ``TransformerSystem``: what each piece receives of all that the pieces receive."""
-        found = super().word_attention(output, with_special(mask))
+        found = super().word_attention(output, self.places(mask))
         of_pieces = {name: weights[:, : mask.shape[1]] for name, weights in found.items()}
         return {
             name: weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
             for name, weights in of_pieces.items()
         }
 
-    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
-        """Every pair of pieces, [CLS] and [SEP], in every head."""
-        return super().visible(weights, with_special(mask))
+    def places(self, mask: Tensor) -> Tensor:
+        """The pieces, then [CLS] and [SEP]."""
+        return with_special(mask)
 
     def encode(self, rows: datasets.Dataset) -> Documents:
         """Ids of the first ``max_tokens`` pieces of each text."""

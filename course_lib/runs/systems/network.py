@@ -97,6 +97,13 @@ class Network:
         shape of ``mask``; empty without attention."""
         return {}
 
+    def importances(
+        self, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
+    ) -> dict[str, Tensor]:
+        """Further importances of the words of a batch, which take more than its attention, as
+        ``word_attention``. ``score`` of the logits ``(batch,)`` is what words speak for."""
+        return {}
+
     # What the tests of faithfulness see and change: attention over words, and the states under it.
 
     def attention_of(self, output: Any) -> Tensor | None:
