@@ -93,11 +93,11 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/faithfulness": (1_588, 1_550),
     "course_lib/runs": (2_979, 2_650),
     "course_kit/exercises": (7_012, 6_600),
-    "course_kit/research": (5_652, 3_700),
+    "course_kit/research": (5_686, 3_700),
     "course_kit/publishing": (1_459, 1_000),
     "course_kit/reading_room": (600, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (22_093, 16_600),
+    "tests": (22_109, 16_600),
 }
 LONGEST = 450
 

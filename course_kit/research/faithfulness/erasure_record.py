@@ -4,6 +4,7 @@
 over test texts with their bootstrap intervals, and no text; and beside it, ``NAME.npz``, the AOPC
 of every text by deletion. The folder of a finished run may stand for a name. ``--only agreement``
 measures Jain and Wallace's rank correlations alone and writes ``results/agreement/NAME.json``;
+``--only deletion`` comprehensiveness by deletion alone, into ``results/deletion/``;
 ``--only interventions`` leaves the texts as they are, changes the attention, and writes
 ``results/interventions/NAME.json``.
 """
@@ -47,7 +48,7 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
-LEVELS = "levels"
+LEVELS, DELETION = "levels", "deletion"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -67,8 +68,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     first = documents[:SLOW_TEXTS]
     say("rankings")
-    rankings = compared_rankings(tested)
-    rankings |= model.importances(documents, predicted(model, documents)[0])
+    rankings = compared_rankings(tested) | further_rankings(tested)
     rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
     for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
         rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
@@ -98,6 +98,23 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
         "removals": removals,
         "kendall": _agreement(rankings, left_out, seed),
         AREAS: {measure: areas["deletion", measure] for measure in MEASURES},
+    }
+
+
+def record_deletion(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+    """Comprehensiveness by deletion alone, of the rankings that ask a network a few times only:
+    those of ``record_faithfulness`` without integrated gradients and leave-one-out."""
+    watch = Stopwatch()
+    say("rankings")
+    rankings = compared_rankings(tested) | further_rankings(tested)
+    say("comprehensiveness")
+    losses = erased(tested, rankings, "comprehensiveness")
+    areas = {name: faithfulness.aopc(loss) for name, loss in losses.items()}
+    found = {name: {"aopc": mean_of(area, tested.seed)} for name, area in areas.items()}
+    return tested.about(watch) | {
+        "shares": list(faithfulness.SHARES),
+        "removals": {"deletion": {"comprehensiveness": {"rankings": found}}},
+        AREAS: {"comprehensiveness": np.array(list(areas.values()))},
     }
 
 
@@ -134,6 +151,24 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
     }
 
 
+def further_rankings(tested: FaithfulnessRun) -> Rankings:
+    """What a family of networks adds of its own (``DocumentModel.importances``)."""
+    model, documents = tested.model, tested.documents
+    return model.importances(documents, predicted(model, documents)[0])
+
+
+def erased(
+    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None = None
+) -> Rankings:
+    """A measure of all rankings at each share of the words, ``(texts, shares)``."""
+    return {
+        name: MEASURES[measure](
+            tested.model, tested.documents, importances, mask=mask, seed=tested.seed
+        )
+        for name, importances in rankings.items()
+    }
+
+
 def _erasure(
     tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None
 ) -> tuple[dict[str, Any], np.ndarray]:
@@ -142,10 +177,7 @@ def _erasure(
     and the AOPC of every text, ``(rankings, texts)``.
     """
     mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
-    losses = {
-        name: MEASURES[measure](tested.model, tested.documents, importances, **options)
-        for name, importances in rankings.items()
-    }
+    losses = erased(tested, rankings, measure, mask)
     some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
     first = tested.documents[:SLOW_TEXTS]
     limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
@@ -204,8 +236,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS, LEVELS), dest="kind", default=ALL,
-        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
+        "--only", choices=(AGREEMENT, DELETION, INTERVENTIONS, LEVELS), dest="kind", default=ALL,
+        help="measure Jain and Wallace's rank correlations alone; or comprehensiveness by deletion "
+        "alone, of the rankings that take little time; or leave the texts and change "
         "the attention: shuffled, by an adversary, of another seed; or compare a HAN's sentence "
         "weights with its word weights",
     )  # fmt: skip
@@ -223,6 +256,7 @@ def command(options: argparse.Namespace) -> int:
     make: Callable[..., dict[str, Any]] = {
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
+        DELETION: record_deletion,
         LEVELS: record_levels,
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
