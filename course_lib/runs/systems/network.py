@@ -1,6 +1,6 @@
 """What all neural systems share: vocabulary, vectors, training, looking and reading."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict
 from itertools import zip_longest
@@ -96,6 +96,10 @@ class Network:
         """Reductions of a batch's attention to one importance per word, by name, each of the
         shape of ``mask``; empty without attention."""
         return {}
+
+    def in_words(self, tokens: Sequence[str], values: np.ndarray) -> tuple[Sequence[str], Any]:
+        """The words that ``tokens`` make up, and their ``values`` ``(tokens, …)`` added up."""
+        return tokens, values
 
     def importances(
         self, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
