@@ -20,6 +20,8 @@ from course_lib.faithfulness.documents import (
 from course_lib.faithfulness.interventions import Answer
 from course_lib.front_end import progress
 
+PAIRED = 256  # words in a batch where each pair of words is measured: padding costs its square
+
 
 class ReadableSystem(Protocol):
     """What a ``DocumentModel`` asks of a system, as ``runs.systems.Network`` describes it."""
@@ -131,7 +133,8 @@ class DocumentModel:
             by_name = self.system.importances(tokens, mask, partial(_log_odds, classes=classes))
             return _named(by_name, mask)
 
-        each = self._in_batches("importances", found, documents, np.asarray(classes))
+        inputs = "importances", found, documents, np.asarray(classes)
+        each = self._in_batches(*inputs, most_words=PAIRED)
         names = [name for name in each[0] if all(name in one for one in each)] if each else ()
         return {name: [one[name] for one in each] for name in names}
 
@@ -211,13 +214,14 @@ class DocumentModel:
         found: Callable[..., list[Any]],
         documents: Sequence[Document],
         *classes: np.ndarray,
+        most_words: int = WORDS_AT_ONCE,
     ) -> list[Any]:
         """``found`` of each batch of documents, and their classes, in the order of the documents;
         a bar says ``what``."""
         lengths = np.array([len(words_of(document)) for document in documents])
         results: list[Any] = [None] * len(documents)
         with progress(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
-            for places in length_batches(lengths):
+            for places in length_batches(lengths, most_words):
                 some = found([documents[place] for place in places], *(j[places] for j in classes))
                 for place, result in zip(places, some, strict=True):
                     results[place] = result
