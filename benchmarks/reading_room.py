@@ -28,7 +28,7 @@ from tqdm.auto import tqdm
 from course_kit.reading_room import ROOM, bundle, engine, open_runs
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.encoding import encode_sentences
-from course_lib.data.text import WORDS, fetch_punkt, trained_punkt
+from course_lib.data.text import fetch_punkt, trained_punkt, treebank_words
 from course_lib.files import data_root
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import RESULTS, describe_environment, write_json
@@ -154,7 +154,7 @@ def compare_tokens(corpus: Corpus, most: int | None, asked: Asked) -> dict[str, 
     counts = dict.fromkeys((*keys, "sentences missing"), 0)
     for given, answer in zip(tqdm(expected, desc=f"{corpus.card.name}: tokens"), answers):
         counts["texts"] += 1
-        words = [WORDS.tokenize(sentence) for sentence in given]
+        words = [treebank_words().tokenize(sentence) for sentence in given]
         counts["texts with other tokens"] += answer["words"] != words
         counts["texts split otherwise"] += answer["sentences"] != given
         counts["sentences"] += len(given)
