@@ -96,7 +96,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/research": (5_657, 3_700),
     "course_kit/publishing": (1_462, 1_000),
     "course_kit/reading_room": (600, 600),
-    "benchmarks": (2_200, 2_200),
+    "benchmarks": (2_216, 2_200),
     "tests": (22_043, 16_600),
 }
 LONGEST = 450

@@ -65,6 +65,9 @@ input[type=range] { width: 170px; }
   overflow-wrap: anywhere; }
 .tip:empty { display: none; }
 .static figure { padding: 8px 4px; }
+@media screen and (prefers-color-scheme: dark) { /* tints keep their hue, and none is the paper */
+  :is(.static, :host(.view)) .tinted, :is(.static, :host(.view)) figure:is(.tints, :has(.tinted)) .ramp {
+    filter: invert(0.92) hue-rotate(180deg); } }
 `;
 
 export const FONT = 'system-ui, "Segoe UI", "Noto Sans", sans-serif';
