@@ -1,4 +1,4 @@
-import { labelled, make, ramp } from "../../../../course_lib/views/heatmap/js/elements.js";
+import { dayAndNight, labelled, make, ramp } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { STYLE } from "../../../../course_lib/views/heatmap/js/style.js";
 import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
 import {
@@ -189,7 +189,7 @@ export function makeCard(room, model, onWord) {
 export function makeLegend(room) {
   const { host, root } = viewHost(room.told.colours);
   const box = make("div", { class: "legend" });
-  root.append(make("style", { textContent: STYLE }), make("figure", { class: "tints" }, box));
+  root.append(make("style", { textContent: STYLE }), make("figure", {}, box));
   function draw() {
     const { colours, clip } = room.told;
     const drops = room.state.tint === "drops";
@@ -200,7 +200,7 @@ export function makeLegend(room) {
     const name = drops
       ? "what the answer's probability loses without the word"
       : "times the weight of uniform attention";
-    box.replaceChildren(...ramp(drops ? colours.signed : colours.tints, ticks), name);
+    box.replaceChildren(...ramp((drops ? colours.signed : colours.tints).map(dayAndNight), ticks), name);
   }
   return { host, draw };
 }
