@@ -131,7 +131,7 @@ def test_the_table_agrees_with_what_a_lesson_says_it_needs(path, notebook):
 
 def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
     """`attention-course author contents` brings them up to date."""
-    names = ["README.md", "notebooks/README.md"]
+    names = ["README.md", "notebooks/README.md", "notebooks/teaching/README.md"]
     names += [f"notebooks/{path.name}" for path in lessons.lesson_paths()]
     committed = {name: (REPOSITORY / name).read_text(encoding="utf-8") for name in names}
     for name, text in committed.items():

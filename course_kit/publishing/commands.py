@@ -87,6 +87,19 @@ def _write_copies(copies: dict, folder: Path) -> None:
         print(message)
 
 
+def _slides_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to site/slides")
+
+
+def slides(options: argparse.Namespace) -> int:
+    """Write a deck of slides for each lesson, one page of HTML that asks for nothing."""
+    from course_kit.publishing.site import slides as decks
+
+    for path in decks.write_slides(options.to or decks.FOLDER):
+        print(path)
+    return 0
+
+
 def progress(options: argparse.Namespace) -> int:
     """Show which exercises are solved in your copies."""
     print(publishing.as_text(publishing.read_progress(publishing.lessons.STUDENTS)))
@@ -200,6 +213,12 @@ COMMANDS = {
         data, "reviews.csv --text review --label stars", _data_arguments, group="run"
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
+    "slides": _command(slides, "--to slides", _slides_arguments),
+    "grade": Command(
+        "mark a folder of learners' notebooks: run each in a sandbox, points for each exercise",
+        "grade collected --csv marks.csv", "course",
+        *command_of("course_kit.publishing.grading.marks"),
+    ),
     "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
     "contents": _command(contents),
