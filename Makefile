@@ -34,10 +34,10 @@ progress: $(READY)  ## which exercises you have solved
 	$(COMMAND) progress
 
 test: $(READY)  ## lint, tests, and the lessons checked cell by cell
-	$(COMMAND) test
+	$(COMMAND) author test
 
 test-all: $(READY)  ## all of that, and browsers, clusters, kills, long trainings and every record
-	$(COMMAND) test --all
+	$(COMMAND) author test --all
 
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
 	$(COMMAND) data $(if $(MIRROR),--mirror $(MIRROR))
@@ -46,16 +46,16 @@ experiments: $(READY)  ## what is missing of a group of notebooks/experiments/gr
 	$(COMMAND) grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
 report: $(READY)  ## the README's tables and both reports, from the records in results/
-	$(COMMAND) report
+	$(COMMAND) author report
 
 room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs of your own)
 	$(COMMAND) room $(RUNS)
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
-	$(COMMAND) notebooks
+	$(COMMAND) author notebooks
 
 students: $(READY)  ## copies of the lessons without solutions, to hand out (TO=folder; else students/)
-	$(COMMAND) students $(if $(TO),--to $(TO))
+	$(COMMAND) author students $(if $(TO),--to $(TO))
 
 bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
 	for name in han_epoch sanet_step iram_step agt_step attention_metrics faithfulness_row heatmap prepare throughput import_cost reading_room_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
