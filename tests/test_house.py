@@ -97,7 +97,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/publishing": (2_136, 1_000),
     "course_kit/reading_room": (629, 600),
     "benchmarks": (2_216, 2_200),
-    "tests": (23_049, 16_600),
+    "tests": (23_081, 16_600),
 }
 LONGEST = 450
 
