@@ -85,12 +85,12 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (13_966, 12_700),
+    "course_lib": (14_566, 12_700),
     "course_lib/models": (1_938, 1_600),
     "course_lib/training": (711, 550),
     "course_lib/metrics": (1_012, 900),
     "course_lib/data": (2_610, 2_300),
-    "course_lib/faithfulness": (1_550, 1_550),
+    "course_lib/faithfulness": (2_000, 1_550),
     "course_lib/runs": (2_939, 2_650),
     "course_kit/exercises": (7_012, 6_600),
     "course_kit/research": (5_650, 3_700),
