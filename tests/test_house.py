@@ -34,7 +34,10 @@ ROOT = ("course_lib.checking", "course_lib.files", "course_lib.front_end")
 THIN = ("course_lib.models", "course_lib.metrics", "course_lib.training")
 ONLY = {  # what a package may import beside itself
     "course_lib.views": ("course_lib.files", "course_lib.front_end"),
-    "course_lib.faithfulness": ("course_lib.front_end", "course_lib.models", "course_lib.metrics"),
+    "course_lib.faithfulness": (
+        *("course_lib.files", "course_lib.front_end", "course_lib.models"),
+        *("course_lib.metrics", "course_lib.views"),
+    ),
     "course_lib.data": ROOT,
 }
 SOURCES = sorted(path for name in PACKAGES for path in (REPOSITORY / name).rglob("*.py"))

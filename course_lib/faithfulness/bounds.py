@@ -48,11 +48,13 @@ def limits(
     mask: str | None = None,
     seed: int = 0,
     rankings: Sequence[Sequence[np.ndarray]] = (),
+    beam_up_to: int = BEAM_UP_TO,
 ) -> Limits:
     """The least and the largest AOPC of a measure over all rankings of each document.
 
-    Exact up to 8 words, where all sets of words are asked; a beam search up to 20; beyond, the best
-    and worst of 50 random rankings and of the words' own scores, in falling and in rising order.
+    Exact up to 8 words, where all sets of words are asked; a beam search up to ``beam_up_to``;
+    beyond, the best and worst of 50 random rankings and of the words' own scores, in falling and in
+    rising order.
     On long texts a good ranker passes what such a sample finds, so give the ``rankings`` that are
     to be compared, importances as elsewhere: then none of them lies outside. ``measure`` is
     ``"comprehensiveness"`` or ``"sufficiency"``, else ``ValueError``.
@@ -71,7 +73,7 @@ def limits(
         score = _score(model, document, mask, int(j), p, measure == "sufficiency")
         if words <= EXACT_UP_TO:
             found, name = _exact(score, weights), "exact"
-        elif words <= BEAM_UP_TO:
+        elif words <= beam_up_to:
             found, name = (-_beam(score, weights, -1), _beam(score, weights, 1)), "beam"
         else:
             found, name = _sampled(score, weights, lottery(document, seed)), "sampled"
