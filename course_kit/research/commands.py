@@ -28,4 +28,9 @@ COMMANDS = {
         "sanity-checks --seed 1", "course",
         *command_of("course_kit.research.sanity_checks.sanity_record"),
     ),
+    "faithful": Command(
+        "run the study of when attention is faithful: what is missing, a cell, what is published",
+        "faithful run --only imdb-bilstm-sparsemax-s0", "course",
+        *command_of("course_kit.research.faithful.command"),
+    ),
 }  # fmt: skip

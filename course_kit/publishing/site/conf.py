@@ -38,7 +38,8 @@ html_show_sourcelink = False
 html_show_search_summary = False  # it would fetch pages, which a browser refuses from a file
 html_last_updated_fmt = None
 copyright = (
-    "the course's authors, MIT licence. Formulas: Lesson Math, a subset of STIX Math, SIL OFL"
+    "the course's authors. Code: MIT licence; prose and pictures: CC BY 4.0. "
+    "Formulas: Lesson Math, a subset of STIX Math, SIL OFL"
 )
 
 

@@ -35,6 +35,7 @@ from course_kit.research.faithfulness.faithfulness_run import (
     study_path,
     unsigned,
 )
+from course_kit.research.faithfulness.human_lexicon import record_lexicon
 from course_kit.research.faithfulness.sentence_levels import record_levels
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
@@ -46,7 +47,7 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
-LEVELS = "levels"
+LEVELS, LEXICON = "levels", "lexicon"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -66,11 +67,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     first = documents[:SLOW_TEXTS]
     say("rankings")
-    rankings = compared_rankings(tested)
-    rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
-    for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
-        rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
-    rankings[SIGNED_ATTENTION] = faithfulness.with_sign(rankings[ATTENTION], rankings[DETACHED])
+    rankings = all_rankings(tested)
     left_out, removals, areas = {}, {}, {}
     for removal, mask in REMOVALS.items():
         say(f"by {removal}: leave-one-out")
@@ -130,6 +127,18 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
         DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
         RANDOM: faithfulness.random_importance(documents, tested.seed),
     }
+
+
+def all_rankings(tested: FaithfulnessRun) -> Rankings:
+    """Those that do not depend on how words are removed, with and without signs."""
+    model, rankings = tested.model, compared_rankings(tested)
+    rankings[INTEGRATED] = faithfulness.integrated_gradients(
+        model.gradients, model, tested.documents
+    )
+    for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
+        rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
+    rankings[SIGNED_ATTENTION] = faithfulness.with_sign(rankings[ATTENTION], rankings[DETACHED])
+    return rankings
 
 
 def _erasure(
@@ -202,10 +211,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS, LEVELS), dest="kind", default=ALL,
+        "--only", choices=(AGREEMENT, INTERVENTIONS, LEVELS, LEXICON), dest="kind", default=ALL,
         help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
         "the attention: shuffled, by an adversary, of another seed; or compare a HAN's sentence "
-        "weights with its word weights",
+        "weights with its word weights; or rankings with the treebank's grades of words",
     )  # fmt: skip
     parser.add_argument(
         "--beside", nargs="+", default=[], metavar="OTHER",
@@ -222,6 +231,7 @@ def command(options: argparse.Namespace) -> int:
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
         LEVELS: record_levels,
+        LEXICON: partial(record_lexicon, all_rankings),
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
     chosen = {
