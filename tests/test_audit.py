@@ -19,6 +19,7 @@ from audited import (
 )
 from faithful import PLANTED
 
+from course_kit.publishing.site import AUDITS, write_audits
 from course_lib.faithfulness import AuditError, audit
 from course_lib.faithfulness.grades import LEAST_TEXTS, NOT_SHOWN, PARTLY, SHOWN, grade, headline
 from course_lib.metrics.statistics import Estimate, crossed, holm
@@ -227,3 +228,16 @@ def test_labels_and_marks_must_fit():
             audit(Known(0), documents, **options)
     named = audit(Known(0), documents, labels=["bad", "good"] * 10)
     assert "labels" in named.grades()
+
+
+def test_the_site_shows_every_recorded_audit_and_no_text(tmp_path):
+    write_audits(tmp_path / "audits", tmp_path / "audits.md")
+    listed = (tmp_path / "audits.md").read_text("utf-8")
+    recorded = [json.loads(path.read_text("utf-8")) for path in AUDITS.glob("*.json")]
+    assert len(recorded) >= 2
+    for one in recorded:
+        name = one["name"]
+        assert f'<a href="audits/{name}.html">' in listed and "texts" not in one
+        page = (tmp_path / "audits" / f"{name}.html").read_text("utf-8")
+        assert one["headline"] in page and page.count("<figure>") == len(one["answers"])
+        assert 'id="data"' not in page

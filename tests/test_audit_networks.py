@@ -11,7 +11,7 @@ from audited import Known, texts
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 from test_minilm import network, spec  # noqa: F401
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
@@ -99,11 +99,15 @@ def hub(tmp_path_factory):
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    BertTokenizerFast(tokenizer_object=tokenizer, model_max_length=64).save_pretrained(folder)
+    names = ("pad", "unk", "cls", "sep", "mask")
+    special = {f"{name}_token": f"[{name.upper()}]" for name in names}
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special)
+    fast.save_pretrained(folder)
     torch.manual_seed(0)
     sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     names = {"id2label": {0: "bad", 1: "good"}, "label2id": {"bad": 0, "good": 1}}
-    config = BertConfig(len(ids), intermediate_size=8, max_position_embeddings=64, **sizes, **names)
+    sizes |= {"vocab_size": len(ids), "intermediate_size": 8, "max_position_embeddings": 64}
+    config = BertConfig(**sizes, **names)
     made = BertForSequenceClassification(config)
     for weight in made.parameters():
         weight.data += 0.3 * torch.randn_like(weight)

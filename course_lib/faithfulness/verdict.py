@@ -42,7 +42,9 @@ class Row:
     def __str__(self) -> str:
         if self.mean is None:
             return "(no value)"
-        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]".replace("-", "−")
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]".replace(
+            "-0.00", "0.00"
+        ).replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,10 @@ def report_of(found: list[dict[str, Any]], missing: dict[str, str], **about: Any
     missing = {question: why for question, why in missing.items() if question not in decided} | {
         question: NO_VALUE.get(question, "no text has a value")
         for question in RULES.keys() - missing.keys() - decided.keys()
+    }
+    missing = {
+        question: f"{QUESTIONS[question]['title']} {why[0].upper()}{why[1:]}."
+        for question, why in missing.items()
     }
     weakest = headline({one.question: one.grade for one in answers if one.grade})
     says = QUESTIONS["headline"]["endings"][GRADES.index(weakest)]

@@ -82,7 +82,7 @@ def _figure(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _signed(number: float) -> str:
-    return f"{number:.2f}".replace("-", "−")
+    return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def _numbers(row: dict[str, Any]) -> tuple[float, float, float]:
@@ -90,10 +90,7 @@ def _numbers(row: dict[str, Any]) -> tuple[float, float, float]:
 
 
 def _missing(report: dict[str, Any]) -> str:
-    asked = "".join(
-        f"<li>{html.escape(f'{question}: {why}')}.</li>"
-        for question, why in report["missing"].items()
-    )
+    asked = "".join(f"<li>{html.escape(why)}</li>" for why in report["missing"].values())
     cost = "".join(
         f"<tr><td>{html.escape(stage)}</td><td>{spent['texts']:,.0f}</td>"
         f"<td>{spent['seconds']:.1f}</td></tr>"
