@@ -85,7 +85,7 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (14_203, 12_700),
+    "course_lib": (14_255, 12_700),
     "course_lib/models": (1_990, 1_600),
     "course_lib/training": (711, 550),
     "course_lib/metrics": (1_045, 900),
@@ -97,7 +97,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/publishing": (2_136, 1_000),
     "course_kit/reading_room": (629, 600),
     "benchmarks": (2_216, 2_200),
-    "tests": (22_861, 16_600),
+    "tests": (22_891, 16_600),
 }
 LONGEST = 450
 
