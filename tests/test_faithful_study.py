@@ -14,12 +14,16 @@ from course_kit.research.faithful.attentions.uniform import equal
 from course_kit.research.faithful.command import chosen
 from course_kit.research.faithful.network import MEAN, Pooled, Reader
 from course_lib import faithfulness, metrics
+from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import DataError
+from course_lib.files import DataError, data_root
 from course_lib.models.layers import masked_softmax
 from course_lib.models.sparse import entmax15, sparsemax
+from course_lib.runs.records import RESULTS
 from course_lib.runs.settings import SpecError
 
+DATA = data_root()  # looked up before a fixture hides it
+STUDIES = ("faithfulness", "agreement", "interventions", "levels")
 WORDS = ("bad", "dull", "film", "good", MEAN, "the")
 
 
@@ -140,6 +144,34 @@ def test_a_planted_cell_is_trained_and_measured(monkeypatch):
     assert len(json.dumps(record, indent=1)) < 6000
 
 
+@pytest.mark.skipif(not (DATA / "prepared" / "imdb-v1").exists(), reason="takes the real texts")
+def test_nothing_was_measured_before_on_a_held_out_text(monkeypatch):
+    """The samples of all records are drawn again; no digest of theirs is held out."""
+    monkeypatch.setenv("COURSE_DATA_DIR", str(DATA))
+    samples = set()
+    for path in (path for study in STUDIES for path in (RESULTS / study).glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record.get("test_texts") and (DATA / "prepared" / f"{corpus_of(record)}-v1").exists():
+            classes = tuple(record.get("classes", ()))
+            samples.add((corpus_of(record), record["seed"], record["texts"], classes))
+    held_out = json.loads(corpora.HELD_OUT.read_text(encoding="utf-8"))
+    for corpus, seed, texts, classes in samples:
+        opened = load_corpus(corpus)
+        rows = np.arange(len(opened.splits["test"]))
+        if classes:
+            wanted = [opened.card.classes.index(name) for name in classes]
+            rows = rows[np.isin(opened.splits["test"]["label"], wanted)]
+        drawn = rows[np.random.default_rng(seed).permutation(len(rows))[:texts]]
+        measured = opened.splits["test"].select(sorted(drawn))["tokens"]
+        for name, digests in held_out.items():
+            most = corpora.CORPORA[name].most
+            assert not {corpora.digest_of(words[:most]) for words in measured} & set(digests)
+
+
+def corpus_of(record):
+    return record["id"].split("-")[1]
+
+
 def test_cells_come_seed_after_seed():
     every = design.cells()
     assert [each.seed for each in every] == sorted(each.seed for each in every)
@@ -148,6 +180,17 @@ def test_cells_come_seed_after_seed():
     assert len(main) == 300
     with pytest.raises(SpecError, match="no cell 'nothing'"):
         chosen(["nothing"], "1/1")
+
+
+def test_every_record_names_the_one_commit_of_the_plan():
+    commits = cell._git("log", "--format=%H", "--", str(design.PLAN)).split()
+    if cell._git("rev-parse", "--is-shallow-repository") == "true":
+        pytest.skip("a shallow clone does not know the plan's commit")
+    assert len(commits) == 1  # nobody has touched it since
+    for name, record in analysis.records().items():
+        assert record["plan"] == commits[0][:12], name
+        assert "dirty" not in record["environment"]["commit"]
+        assert len(json.dumps(record, indent=1, ensure_ascii=False)) < 6000
 
 
 def test_runs_name_a_plan_that_is_committed(monkeypatch):

@@ -98,7 +98,9 @@ def means(part):
 
 def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
     tested = choose_run(name, TEXTS)
-    assert made["command"] == f"attention-course faithfulness {name} --texts {TEXTS} --seed 0"
+    assert (
+        made["command"] == f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
+    )
     assert (made["id"], made["texts"], made["slow_texts"], made["test_texts"]) == (
         name, TEXTS, SLOW, 200,
     )  # fmt: skip
@@ -230,7 +232,8 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     found, tested = recorded(folder, AGREEMENT, "--only", "agreement"), choose_run(folder, TEXTS)
     assert study_path(folder, AGREEMENT) == study_path(name, AGREEMENT)
     assert found["command"] == (
-        f"attention-course faithfulness runs/{name} --texts {TEXTS} --seed 0 --only agreement"
+        f"attention-course author faithfulness runs/{name} --texts {TEXTS} --seed 0 "
+        "--only agreement"
     )
     assert found["weights"] == tested.run.record["weights"] != made["weights"]
     assert found.keys() == made.keys() - {"slow_texts", "shares", "removals"}

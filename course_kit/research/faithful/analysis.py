@@ -53,12 +53,6 @@ def learned() -> pd.DataFrame:
     return rows().query("attention != 'uniform'")
 
 
-def blocks() -> pd.DataFrame:
-    """How many seeds each corpus and encoder has in whole blocks."""
-    counts = rows().groupby(BLOCK[:2])["seed"].nunique()
-    return counts.unstack(fill_value=0)
-
-
 def matrix(part: pd.DataFrame, measure: str) -> pd.DataFrame:
     """A row for each network, a column for each text."""
     return part.pivot_table(index=NETWORK, columns="text", values=measure, dropna=False)

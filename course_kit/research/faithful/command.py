@@ -11,7 +11,7 @@ from course_lib.runs.settings import SpecError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which cells."""
-    parser.add_argument("what", choices=("status", "run", "publish", "pilot"))
+    parser.add_argument("what", choices=("status", "run", "publish", "pilot", "paper"))
     parser.add_argument("--only", nargs="+", default=[], metavar="CELL",
                         help="these cells, whether they have a record or not")  # fmt: skip
     help_ = "every Nth missing cell from the Ith on, for several machines"
@@ -22,6 +22,10 @@ def command(options: argparse.Namespace) -> int:
     """Do it; ``SpecError`` lists the cells that there are for a name that is none."""
     if options.what == "publish":
         print("\n".join(cells.publish(design.cells())))
+    elif options.what == "paper":
+        from course_kit.research.faithful import paper  # what it imports takes seconds
+
+        print(paper.write())
     elif options.what == "status":
         print("\n".join(lines()))
     else:

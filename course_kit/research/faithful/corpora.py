@@ -50,8 +50,8 @@ class Split:
 
     @property
     def digests(self) -> list[str]:
-        """What names each text in records: 16 digits of the sha256 of its words."""
-        return [_digest(words) for words in self.words]
+        """What names each text in records."""
+        return [digest_of(words) for words in self.words]
 
     def part(self, places: Iterable[int]) -> "Split":
         """The texts at some places."""
@@ -60,7 +60,8 @@ class Split:
         return Split(words, self.labels[kept], decides)
 
 
-def _digest(words: Sequence[str]) -> str:
+def digest_of(words: Sequence[str]) -> str:
+    """16 digits of the sha256 of a text's words in lower case."""
     text = "\n".join(word.lower() for word in words)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -89,7 +90,7 @@ def _held_out(corpus: str, rows: datasets.Dataset, most: int) -> Split:
     wanted = json.loads(HELD_OUT.read_text(encoding="utf-8"))[corpus]
     found: list[int] = []
     for n, tokens in enumerate(rows["tokens"]):  # in the order of the list
-        if len(found) < len(wanted) and _digest(tokens[:most]) == wanted[len(found)]:
+        if len(found) < len(wanted) and digest_of(tokens[:most]) == wanted[len(found)]:
             found.append(n)
     if len(found) < len(wanted):
         raise DataError(f"{corpus}: {wanted[len(found)]} of {HELD_OUT.name} is not in its order")

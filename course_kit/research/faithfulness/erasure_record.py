@@ -1,11 +1,11 @@
 """A recorded network put through the tests of ``course_lib.faithfulness``, and the figures kept.
 
-``attention-course faithfulness NAME --texts 100`` writes ``results/faithfulness/NAME.json``: means
-over test texts with their bootstrap intervals, and no text; and beside it, ``NAME.npz``, the AOPC
-of every text by deletion. The folder of a finished run may stand for a name. ``--only agreement``
-measures Jain and Wallace's rank correlations alone and writes ``results/agreement/NAME.json``;
-``--only interventions`` leaves the texts as they are, changes the attention, and writes
-``results/interventions/NAME.json``.
+``attention-course author faithfulness NAME --texts 100`` writes
+``results/faithfulness/NAME.json``: means over test texts with their bootstrap intervals, and no
+text; and beside it, ``NAME.npz``, the AOPC of every text by deletion. The folder of a finished
+run may stand for a name. ``--only agreement`` measures Jain and Wallace's rank correlations
+alone and writes ``results/agreement/NAME.json``; ``--only interventions`` leaves the texts as
+they are, changes the attention, and writes ``results/interventions/NAME.json``.
 """
 
 import argparse
@@ -254,7 +254,7 @@ def command(options: argparse.Namespace) -> int:
                 np.savez_compressed(
                     temporary, **{n: a.astype(np.float32) for n, a in areas.items()}
                 )
-        write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
+        write_json(path, {"command": f"attention-course author faithfulness {words}"} | record)
         print(f"results in {path}")
     return 0
 
