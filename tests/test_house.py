@@ -92,12 +92,12 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/data": (2_633, 2_300),
     "course_lib/faithfulness": (1_550, 1_550),
     "course_lib/runs": (3_024, 2_650),
-    "course_kit/exercises": (7_007, 6_600),
-    "course_kit/research": (6_900, 3_700),
+    "course_kit/exercises": (7_001, 6_600),
+    "course_kit/research": (6_893, 3_700),
     "course_kit/publishing": (2_136, 1_000),
     "course_kit/reading_room": (629, 600),
     "benchmarks": (2_216, 2_200),
-    "tests": (22_915, 16_600),
+    "tests": (22_906, 16_600),
 }
 LONGEST = 450
 
