@@ -85,7 +85,8 @@ def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
     documents = kept if system.reads_sentences else [words_of(each) for each in kept]
     probabilities, attention = model.answers(documents)
     shares = attention.get("attention", [()] * len(documents))
-    return probabilities, list(zip(map(words_of, documents), shares, strict=True))
+    pairs = zip(map(words_of, documents), shares, strict=True)
+    return probabilities, [system.in_words(*pair) for pair in pairs]
 
 
 def _schema(classes: Iterable[str]) -> pa.Schema:
