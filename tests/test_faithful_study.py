@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from course_kit.research.faithful import analysis, cell, corpora, design, measures
+from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
 from course_kit.research.faithful.attentions.uniform import equal
 from course_kit.research.faithful.command import chosen
 from course_kit.research.faithful.encoders.minilm import States
@@ -296,6 +296,11 @@ def test_correlations_are_within_groups():
     assert abs(rho) < 0.4 and p > 0.01
     rho, half, p = metrics.grouped_correlation(x, x**3)
     assert rho == pytest.approx(1) and p < 0.001 and 0.2 < half < 0.5
+
+
+def test_the_paper_is_what_its_template_makes_of_the_tables(tmp_path):
+    made = paper.write(tmp_path / "paper.md").read_text(encoding="utf-8")
+    assert made == paper.PAPER.read_text(encoding="utf-8")
 
 
 def test_power_grows_with_the_effect_and_false_alarms_are_few():
