@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, masks, named, normal
+from course_kit.exercises.comparison import same
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02 import about_weights
 from course_lib.models.layers import masked_softmax
@@ -67,7 +68,7 @@ check_self_attention = Checker(
     span="from one token to 60",
     mistakes=(
         (lambda q, k, v, mask: _attend(_scores(q, k), v, mask.unsqueeze(1)),
-         "the scores are not divided by √d: that is SANet's form; here they should be."),
+         "the scores are not divided by √d (a network in lesson 04 does without)."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1], v, mask.unsqueeze(1)),
          "you divide by d; the standard deviation of q · k is √d."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[1] ** 0.5, v, mask.unsqueeze(1)),
@@ -110,16 +111,19 @@ def _multi_head(
     hidden: int = 1,
     dim: int = -1,
     asks: str = "query",
-    turned: bool = True,
+    cut: str = "features",
+    joined: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """The layer, and what becomes of it: the ``hidden`` axis of its scores, the softmax along
-    ``dim``, who ``asks``, and heads cut from positions if the axes are not ``turned``."""
+    ``dim``, who ``asks``, what is ``cut`` into heads, outputs that are not ``joined`` by word."""
     batch, n, width = x.shape
     size = width // ours.heads
 
     def split(features: Tensor) -> Tensor:  # (batch, heads, n, size)
-        if not turned:
+        if cut == "positions":
             return features.view(batch, ours.heads, n, size)
+        if cut == "neighbours":
+            return features.view(batch, n, size, ours.heads).permute(0, 3, 1, 2)
         return features.view(batch, n, ours.heads, size).transpose(1, 2)
 
     others = {"query": "key", "key": "query"}
@@ -127,8 +131,15 @@ def _multi_head(
     scores = q @ k.mT / (divisor or size) ** 0.5
     real = mask[:, None].unsqueeze(hidden + 1).expand_as(scores)
     alpha = masked_softmax(scores, real, dim)
-    mixed = (alpha @ v).transpose(1, 2) if turned else alpha @ v
+    mixed = (alpha @ v).transpose(1, 2) if joined else alpha @ v
     return ours.output(mixed.reshape(batch, n, width)), alpha
+
+
+def _about_heads(result: CaseResult) -> str | None:
+    alpha = _multi_head(*result.case.inputs, cut="neighbours")[1]
+    if same(result.yours[1], result.expected[1]) or not same(result.yours[1], alpha):
+        return None
+    return "neighbouring features go to different heads: unflatten(2, (heads, -1)), heads first."
 
 
 def _multi_head_cases() -> list[Case]:
@@ -170,7 +181,11 @@ check_multi_head = building(
          "your columns sum to 1: the softmax runs over the keys, the last axis."),
         (lambda ours, x, mask: _multi_head(ours, x, mask, asks="key"),
          "queries and keys are exchanged."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, turned=False),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, cut="positions", joined=False),
          "you cut positions into heads: view as (batch, n, heads, size) first, then transpose."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, joined=False),
+         "the heads' outputs are put side by side with the axis of heads still before the "
+         "positions: .transpose(1, 2) first."),
     ),
+    diagnoses=(_about_heads,),
 )  # fmt: skip
