@@ -257,7 +257,7 @@ WRONG = {
     check_multi_head: [
         (heads_with(scale=1.0), "the division by the root"),
         (heads_with(hides=False), "padding gets weight"),
-        (heads_with(turned=False), "side by side with the axis of heads still before"),
+        (heads_with(turned=False), "the heads stand side by side before their positions"),
         (
             heads_with(cut=lambda x, heads: x.unflatten(2, (-1, heads)).movedim(3, 1)),
             "neighbouring features go to different heads",

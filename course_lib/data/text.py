@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
-
-import nltk
-from nltk.tokenize import NLTKWordTokenizer
-from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTokenizer
+from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, prepared_folder
 
-WORDS = NLTKWordTokenizer()
+if TYPE_CHECKING:  # NLTK takes longer to import than all else of ours, so functions do it
+    from nltk.tokenize import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
 
 TOKENISERS = {
@@ -41,14 +40,27 @@ class TokenisedText(NamedTuple):
 
 
 @cache
-def untrained_punkt() -> PunktSentenceTokenizer:
+def treebank_words() -> "NLTKWordTokenizer":
+    """NLTK's tokeniser of one sentence."""
+    from nltk.tokenize import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
+
+
+@cache
+def untrained_punkt() -> "PunktSentenceTokenizer":
     """A splitter that knows no abbreviations and needs no data: for text we wrote ourselves."""
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
     return PunktSentenceTokenizer()
 
 
 @cache
-def trained_punkt(nltk_data: Path) -> PunktSentenceTokenizer:
+def trained_punkt(nltk_data: Path) -> "PunktSentenceTokenizer":
     """NLTK's splitter with the English parameters in that ``nltk_data`` folder."""
+    import nltk
+    from nltk.tokenize.punkt import PunktTokenizer
+
     nltk.data.path.insert(0, str(nltk_data))  # NLTK reads nothing outside the folders listed there
     return PunktTokenizer("english")
 
@@ -68,12 +80,13 @@ def fetch_punkt() -> Path:
     return nltk_data
 
 
-def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
+def tokenise(text: str, splitter: "PunktSentenceTokenizer") -> TokenisedText:
     """Sentences, then words; a sentence without a word is dropped, so an empty text has none.
 
     Treebank tokens write an opening quote as two backticks, as the papers' NLTK does.
     """
-    return _joined(WORDS.tokenize(sentence) for sentence in splitter.tokenize(text))
+    words = treebank_words()
+    return _joined(words.tokenize(sentence) for sentence in splitter.tokenize(text))
 
 
 def _joined(sentences: Iterable[list[str]]) -> TokenisedText:

@@ -52,8 +52,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         (copies / name).parent.mkdir(exist_ok=True)
         nbformat.write(copy, copies / name)
     index = TEMPLATES.get_template("index.md.in").render(
-        room=(target / ROOM).exists(),
-        hero=three_readers(READINGS),
+        hero=three_readers(READINGS, ROOM if (target / ROOM).exists() else ""),
         table=contents.learners_table([contents.read_entry(path) for path in lessons]),
         lessons=[path.stem for path in lessons],
         notes=bool(notes),
@@ -75,11 +74,12 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         raise DataError("Sphinx could not build the site; what is wrong stands above")
 
 
-def three_readers(readings: Path) -> str:
-    """A sentence as three readers weigh its words, as HTML with a switch between them."""
+def three_readers(readings: Path, room: str = "") -> str:
+    """A sentence as three readers weigh its words, as HTML with a switch between them, under a link
+    to the reading ``room`` if there is one."""
     kept = json.loads(readings.read_text(encoding="utf-8"))
     for reader in kept["readers"]:
         view = AttentionText([kept["words"]], [reader["attention"]], unit="text")
         reader["view"] = view.to_html()
         reader["answer"] = max(zip(reader["probabilities"], kept["classes"]))
-    return TEMPLATES.get_template("hero.html").render(kept, names=READERS)
+    return TEMPLATES.get_template("hero.html").render(kept, names=READERS, room=room)

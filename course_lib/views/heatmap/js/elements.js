@@ -15,6 +15,11 @@ export function labelled(text, ...controls) {
   return make("label", {}, text, ...controls);
 }
 
+/** A tint that by night is as far from dark paper as by day from light paper. */
+export function dayAndNight(colour) {
+  return colour && `light-dark(${colour}, oklch(from ${colour} calc(0.98 - 0.75 * l) c h))`;
+}
+
 /** A strip of colours, and below it texts at shares of its length. */
 export function ramp(colours, ticks) {
   const gradient = colours.filter((_, place) => place % 15 === 0 || place === colours.length - 1);
