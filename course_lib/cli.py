@@ -150,6 +150,11 @@ COMMANDS = {
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
         "course", *command_of("course_lib.runs.predict"), "run",
     ),
+    "audit": Command(
+        "say whether the attention of any classifier may be believed, on texts of your own",
+        "audit han-imdb-compact-s0 --texts reviews.csv", "course",
+        *command_of("course_lib.runs.audit"),
+    ),
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",
         "weights runs/agt-sst5-compact-s0", "experiments", *command_of("course_lib.runs.weights"),

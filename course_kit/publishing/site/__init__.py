@@ -13,12 +13,14 @@ from course_kit.publishing import contents, workspace
 from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
 from course_lib.files import REPOSITORY, DataError
+from course_lib.views.audit_page import audit_page
 from course_lib.views.heatmap import AttentionText
 
 SITE = REPOSITORY / "site"
 ROOM = "reading_room.html"  # made by `attention-course room`
 SOURCES = REPOSITORY / "runs" / "site"  # what Sphinx reads, and what it keeps between two builds
 READINGS = REPOSITORY / "results" / "hero" / "readings.json"
+AUDITS = REPOSITORY / "results" / "audits"
 READERS = {
     "trained": "Trained",
     "untrained": "Before training",
@@ -63,6 +65,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         template = TEMPLATES.get_template("further.md.in")
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
+    write_audits(target / "audits", sources / "audits.md")
     for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
@@ -72,6 +75,19 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
     shutil.rmtree(target.parent / "jupyter_execute", ignore_errors=True)  # myst-nb's own copies
     if failed:
         raise DataError("Sphinx could not build the site; what is wrong stands above")
+
+
+def write_audits(folder: Path, listed: Path, records: Path = AUDITS) -> None:
+    """A page for each recorded audit, and the page of Sphinx that lists them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    audits = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(records.glob("*.json"))
+    ]
+    for audit in audits:
+        (folder / f"{audit['name']}.html").write_text(audit_page(audit), encoding="utf-8")
+    table = TEMPLATES.get_template("audits.md.in").render(audits=audits)
+    listed.write_text(table, encoding="utf-8")
 
 
 def three_readers(readings: Path, room: str = "") -> str:
