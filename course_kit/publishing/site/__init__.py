@@ -1,6 +1,7 @@
 """``site/``: the executed lessons as pages of Sphinx that need neither a kernel nor a network."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ READERS = {
     "untrained": "Before training",
     "uniform": "Trained, equal weights",
 }
+UP = re.compile(r"\[([^\]]*)\]\(\.\./([^)]*)\)")  # a link from a teacher's page to another one
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
 
 
@@ -66,6 +68,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
     write_audits(target / "audits", sources / "audits.md")
+    _teaching_pages(sources / "teaching", {path.name for path in made})
     for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
@@ -88,6 +91,17 @@ def write_audits(folder: Path, listed: Path, records: Path = AUDITS) -> None:
         (folder / f"{audit['name']}.html").write_text(audit_page(audit), encoding="utf-8")
     table = TEMPLATES.get_template("audits.md.in").render(audits=audits)
     listed.write_text(table, encoding="utf-8")
+
+
+def _teaching_pages(folder: Path, made: set[str]) -> None:
+    """The teacher's pages, with links to what has a page; the first lists the others."""
+    folder.mkdir()
+    pages = sorted(contents.SYLLABI.parent.glob("[0-9][0-9].md"))
+    listed = "\n```{toctree}\n:hidden:\n\n" + "\n".join(page.stem for page in pages) + "\n```\n"
+    for page in (*pages, contents.SYLLABI.parent / "README.md"):
+        text = page.read_text(encoding="utf-8") + (listed if page not in pages else "")
+        text = UP.sub(lambda link: link[0] if link[2] in made else link[1], text)
+        (folder / page.name).write_text(text, encoding="utf-8")
 
 
 def three_readers(readings: Path, room: str = "") -> str:
