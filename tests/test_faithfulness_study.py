@@ -19,6 +19,7 @@ from course_kit.research.faithfulness.changed_attention import (
 from course_kit.research.faithfulness.erasure_record import (
     AGREEMENT,
     ALL,
+    DELETION,
     INTERVENTIONS,
     by_limit,
     record_agreement,
@@ -98,7 +99,9 @@ def means(part):
 
 def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
     tested = choose_run(name, TEXTS)
-    assert made["command"] == f"attention-course faithfulness {name} --texts {TEXTS} --seed 0"
+    assert (
+        made["command"] == f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
+    )
     assert (made["id"], made["texts"], made["slow_texts"], made["test_texts"]) == (
         name, TEXTS, SLOW, 200,
     )  # fmt: skip
@@ -224,13 +227,28 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
             make(choose_run(name, 2))
 
 
+def test_deletion_alone_is_that_of_the_whole_record_without_the_slow_rankings(made, name):
+    found = recorded(name, DELETION, "--only", "deletion")
+    assert found["sample"] == made["sample"] and found["removals"].keys() == {"deletion"}
+    rankings = found["removals"]["deletion"]["comprehensiveness"]["rankings"]
+    whole = made["removals"]["deletion"]["comprehensiveness"]["rankings"]
+    slow = {"integrated gradients", "leave-one-out", "attention × sign of the gradient"}
+    assert rankings.keys() == {n for n in whole if n not in slow and not n.startswith("|")}
+    assert all(figures["aopc"] == whole[n]["aopc"] for n, figures in rankings.items())
+    with np.load(study_path(name, DELETION).with_suffix(".npz")) as areas:
+        each = areas["comprehensiveness"]
+    for ranking, area in zip(rankings, each, strict=True):
+        assert area.mean() == pytest.approx(rankings[ranking]["aopc"]["mean"], abs=1e-4)
+
+
 def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):
     """A recorded network differs from its run by float16 alone. Gradients are absolute."""
     folder = str(records.RUNS / name)
     found, tested = recorded(folder, AGREEMENT, "--only", "agreement"), choose_run(folder, TEXTS)
     assert study_path(folder, AGREEMENT) == study_path(name, AGREEMENT)
     assert found["command"] == (
-        f"attention-course faithfulness runs/{name} --texts {TEXTS} --seed 0 --only agreement"
+        f"attention-course author faithfulness runs/{name} --texts {TEXTS} --seed 0 "
+        "--only agreement"
     )
     assert found["weights"] == tested.run.record["weights"] != made["weights"]
     assert found.keys() == made.keys() - {"slow_texts", "shares", "removals"}

@@ -45,12 +45,12 @@ def submission(*cells):
 
 
 @pytest.fixture(scope="module")
-def walls(tmp_path_factory):
+def walls(tmp_path_factory, missing):
     """A folder of submissions that nobody inside can read, where bwrap works."""
     folder = tmp_path_factory.mktemp("collected")
     nbformat.write(submission("1"), folder / "secret.ipynb")
     if not shutil.which("bwrap"):
-        pytest.skip("no bwrap")
+        missing("bwrap")
     isolation.prove(folder)
     return folder
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from course_kit import publishing, reading_room
 from course_kit.research import report as tables
-from course_lib.cli import Command, command_of
+from course_lib.cli import AUTHOR, Command, command_of
 from course_lib.files import REPOSITORY
 from course_lib.profile import profile_from_environment
 
@@ -192,18 +192,26 @@ def _command(
     example: str = "",
     arguments: Callable = Command.add_arguments,
     extra: str = "course",
+    group: str = AUTHOR,
 ) -> Command:
     """A command with the name and the purpose of a function."""
     name, purpose = carry_out.__name__, carry_out.__doc__.removesuffix(".")
     purpose = purpose[0].lower() + purpose[1:]
-    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments)
+    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments, group)
 
 
 COMMANDS = {
-    "course": _command(course),
-    "lab": _command(lab, "--no-browser --port 8890", _lab_arguments),
-    "progress": _command(progress),
-    "test": _command(test, "--all", _test_arguments, "dev"),
+    "course": _command(course, group="learn"),
+    "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
+    "progress": _command(progress, group="learn"),
+    "room": Command(
+        "write the reading room, one page in which recorded networks and your runs read a text",
+        "room runs/han-imdb-small-s0 --to room.html", "course",
+        *command_of("course_kit.reading_room.page.build"), "learn",
+    ),
+    "data": _command(
+        data, "reviews.csv --text review --label stars", _data_arguments, group="run"
+    ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
     "slides": _command(slides, "--to slides", _slides_arguments),
     "grade": Command(
@@ -211,14 +219,9 @@ COMMANDS = {
         "grade collected --csv marks.csv", "course",
         *command_of("course_kit.publishing.grading.marks"),
     ),
+    "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
     "contents": _command(contents),
-    "data": _command(data, "reviews.csv --text review --label stars", _data_arguments),
-    "room": Command(
-        "write the reading room, one page in which recorded networks and your runs read a text",
-        "room runs/han-imdb-small-s0 --to room.html", "course",
-        *command_of("course_kit.reading_room.page.build"),
-    ),
     "report": _command(report),
     "museum": Command(
         "train every specimen of the bug museum, record the results, and show the wrong measures",

@@ -11,7 +11,7 @@ COMMANDS = {
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",
-        *command_of("course_kit.research.grid.scheduler"),
+        *command_of("course_kit.research.grid.scheduler"), "run",
     ),
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",

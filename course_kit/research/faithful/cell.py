@@ -59,7 +59,7 @@ def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
     measured = held_out.part(long[: corpora.MEASURED[cell.corpus]])
     found = measures.measure(reader, measured, cell.seed, cell.corpus)
     record = {
-        "command": f"attention-course faithful run --only {cell.name}",
+        "command": f"attention-course author faithful run --only {cell.name}",
         "cell": asdict(cell),
         "plan": plan,
         "settings": {

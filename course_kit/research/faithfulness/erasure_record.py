@@ -1,11 +1,12 @@
 """A recorded network put through the tests of ``course_lib.faithfulness``, and the figures kept.
 
-``attention-course faithfulness NAME --texts 100`` writes ``results/faithfulness/NAME.json``: means
-over test texts with their bootstrap intervals, and no text; and beside it, ``NAME.npz``, the AOPC
-of every text by deletion. The folder of a finished run may stand for a name. ``--only agreement``
-measures Jain and Wallace's rank correlations alone and writes ``results/agreement/NAME.json``;
-``--only interventions`` leaves the texts as they are, changes the attention, and writes
-``results/interventions/NAME.json``.
+``attention-course author faithfulness NAME --texts 100`` writes
+``results/faithfulness/NAME.json``: means over test texts with their bootstrap intervals, and no
+text; and beside it, ``NAME.npz``, the AOPC of every text by deletion. The folder of a finished
+run may stand for a name. ``--only agreement`` measures Jain and Wallace's rank correlations
+alone and writes ``results/agreement/NAME.json``; ``--only deletion`` comprehensiveness by
+deletion alone, into ``results/deletion/``; ``--only interventions`` leaves the texts as they are,
+changes the attention, and writes ``results/interventions/NAME.json``.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from course_kit.research.faithfulness.human_lexicon import record_lexicon
 from course_kit.research.faithfulness.sentence_levels import record_levels
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
+from course_lib.faithfulness.documents import predicted
 from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
@@ -47,7 +49,7 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
-LEVELS, LEXICON = "levels", "lexicon"
+LEVELS, LEXICON, DELETION = "levels", "lexicon", "deletion"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -96,6 +98,23 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     }
 
 
+def record_deletion(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+    """Comprehensiveness by deletion alone, of the rankings that ask a network a few times only:
+    those of ``record_faithfulness`` without integrated gradients and leave-one-out."""
+    watch = Stopwatch()
+    say("rankings")
+    rankings = compared_rankings(tested) | further_rankings(tested)
+    say("comprehensiveness")
+    losses = erased(tested, rankings, "comprehensiveness")
+    areas = {name: faithfulness.aopc(loss) for name, loss in losses.items()}
+    found = {name: {"aopc": mean_of(area, tested.seed)} for name, area in areas.items()}
+    return tested.about(watch) | {
+        "shares": list(faithfulness.SHARES),
+        "removals": {"deletion": {"comprehensiveness": {"rankings": found}}},
+        AREAS: {"comprehensiveness": np.array(list(areas.values()))},
+    }
+
+
 def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
     """Kendall's τ between attention, gradient × input and leave-one-out by deletion, text by text,
     as Jain and Wallace (2019) measure it, beside the τ of attention and random numbers.
@@ -129,9 +148,28 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
     }
 
 
+def further_rankings(tested: FaithfulnessRun) -> Rankings:
+    """What a family of networks adds of its own (``DocumentModel.importances``)."""
+    model, documents = tested.model, tested.documents
+    return model.importances(documents, predicted(model, documents)[0])
+
+
+def erased(
+    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None = None
+) -> Rankings:
+    """A measure of all rankings at each share of the words, ``(texts, shares)``."""
+    return {
+        name: MEASURES[measure](
+            tested.model, tested.documents, importances, mask=mask, seed=tested.seed
+        )
+        for name, importances in rankings.items()
+    }
+
+
 def all_rankings(tested: FaithfulnessRun) -> Rankings:
     """Those that do not depend on how words are removed, with and without signs."""
-    model, rankings = tested.model, compared_rankings(tested)
+    model = tested.model
+    rankings = compared_rankings(tested) | further_rankings(tested)
     rankings[INTEGRATED] = faithfulness.integrated_gradients(
         model.gradients, model, tested.documents
     )
@@ -149,10 +187,7 @@ def _erasure(
     and the AOPC of every text, ``(rankings, texts)``.
     """
     mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
-    losses = {
-        name: MEASURES[measure](tested.model, tested.documents, importances, **options)
-        for name, importances in rankings.items()
-    }
+    losses = erased(tested, rankings, measure, mask)
     some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
     first = tested.documents[:SLOW_TEXTS]
     limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
@@ -211,8 +246,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS, LEVELS, LEXICON), dest="kind", default=ALL,
-        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
+        "--only", choices=(AGREEMENT, DELETION, INTERVENTIONS, LEVELS, LEXICON), dest="kind",
+        default=ALL,
+        help="measure Jain and Wallace's rank correlations alone; or comprehensiveness by deletion "
+        "alone, of the rankings that take little time; or leave the texts and change "
         "the attention: shuffled, by an adversary, of another seed; or compare a HAN's sentence "
         "weights with its word weights; or rankings with the treebank's grades of words",
     )  # fmt: skip
@@ -230,6 +267,7 @@ def command(options: argparse.Namespace) -> int:
     make: Callable[..., dict[str, Any]] = {
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
+        DELETION: record_deletion,
         LEVELS: record_levels,
         LEXICON: partial(record_lexicon, all_rankings),
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
@@ -254,7 +292,7 @@ def command(options: argparse.Namespace) -> int:
                 np.savez_compressed(
                     temporary, **{n: a.astype(np.float32) for n, a in areas.items()}
                 )
-        write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
+        write_json(path, {"command": f"attention-course author faithfulness {words}"} | record)
         print(f"results in {path}")
     return 0
 
