@@ -1,4 +1,4 @@
-"""``attention-course author faithful``: which cells of the design are missing, run them, publish them."""
+"""``attention-course author faithful``: run the design's cells, say what is missing, publish."""
 
 import argparse
 import json
