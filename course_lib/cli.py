@@ -151,7 +151,7 @@ COMMANDS = {
     "audit": Command(
         "say whether the attention of any classifier may be believed, on texts of your own",
         "audit han-imdb-compact-s0 --texts reviews.csv", "course",
-        *command_of("course_lib.runs.audit"),
+        *command_of("course_lib.runs.audit"), "run",
     ),
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",

@@ -129,7 +129,7 @@ def test_a_classifier_of_transformers_is_asked_about_words(hub):
     assert model.probabilities([document])[0] == pytest.approx(shares, abs=1e-5)
     alone = model.probabilities([document[:3], document])[1]
     assert alone == pytest.approx(shares, abs=1e-5)
-    received = torch.stack(output.attentions)[:, 0].mean((0, 1, 2))
+    received = torch.stack(output.attentions).detach()[:, 0].mean((0, 1, 2))
     owner = encoded.word_ids()
     dull = document.index("dull")
     mine = sum(float(received[n]) for n, word in enumerate(owner) if word == dull)
