@@ -154,8 +154,8 @@ def _interaction_cases() -> list[Case]:
 
 check_interaction = Checker(
     name="interaction",
-    about="""``f(score, mask, first, second)`` → the score of all words, less that without the first,
-    less that without the second, plus that without both, ``(n,)``.""",
+    about="""``f(score, mask, first, second)`` → the score of all words, less that without the
+    first, less that without the second, plus that without both, ``(n,)``.""",
     reference=_interaction,
     cases=_interaction_cases,
     returns=("interaction",),
