@@ -93,7 +93,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/faithfulness": (1_605, 1_550),
     "course_lib/runs": (3_094, 2_650),
     "course_kit/exercises": (7_007, 6_600),
-    "course_kit/research": (6_953, 3_700),
+    "course_kit/research": (6_955, 3_700),
     "course_kit/publishing": (2_136, 1_000),
     "course_kit/reading_room": (629, 600),
     "benchmarks": (2_216, 2_200),
