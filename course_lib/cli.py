@@ -21,7 +21,6 @@ PLUGINS = "attention_course.commands"  # the entry points through which others a
 OURS = ("course_lib", "course_kit")
 AUTHOR = "author"
 GROUPS = ("learn", "run", AUTHOR)  # those of the last are called as ``author NAME``
-HELP = {"-h", "--help"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = all_commands()
     grouped = arguments[:1] == [AUTHOR]
     name = " ".join(arguments[: 1 + grouped])
-    if name in ("", AUTHOR) or arguments[grouped] in HELP:
+    if name in ("", AUTHOR) or arguments[grouped] in ("-h", "--help"):
         print(overview(commands, AUTHOR if grouped else ""))
         return 0
     name = f"{AUTHOR} {name}" if f"{AUTHOR} {name}" in commands else name  # as records have it
@@ -91,8 +90,8 @@ def overview(commands: dict[str, Command], only: str = "") -> str:
     """All commands by group, or those of one group, each with its purpose."""
     lines = [f"usage: attention-course {f'{only} ' * bool(only)}COMMAND …", ""]
     for group in [only] if only else GROUPS:
-        of_group = {name: each.purpose for name, each in commands.items() if each.group == group}
-        listed = {name.removeprefix(f"{AUTHOR} "): purpose for name, purpose in of_group.items()}
+        here = [(name, each.purpose) for name, each in commands.items() if each.group == group]
+        listed = {name.split()[-1]: purpose for name, purpose in here}
         if group == AUTHOR != only:
             listed = {f"{AUTHOR} …": f"{', '.join(listed)} (`attention-course author` says more)"}
         lines.append(group)
@@ -105,11 +104,10 @@ def overview(commands: dict[str, Command], only: str = "") -> str:
 
 def _suggested(name: str, commands: dict[str, Command]) -> str:
     """The nearest names of commands, or how to see all."""
-    short = {each.removeprefix(f"{AUTHOR} "): each for each in commands}
-    near = difflib.get_close_matches(name.removeprefix(f"{AUTHOR} "), short, n=2, cutoff=0.6)
-    if not near:
-        return "`attention-course --help` lists them"
-    return f"do you mean {' or '.join(repr(short[each]) for each in near)}?"
+    short = {each.split()[-1]: repr(each) for each in commands}
+    near = difflib.get_close_matches(name.split()[-1], short, n=2)
+    said = f"do you mean {' or '.join(short[each] for each in near)}?"
+    return said if near else "`attention-course --help` lists them"
 
 
 def _sentence(error: Exception, name: str, commands: dict[str, Command]) -> str | None:
@@ -149,6 +147,11 @@ COMMANDS = {
         "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
         "course", *command_of("course_lib.runs.predict"), "run",
+    ),
+    "audit": Command(
+        "say whether the attention of any classifier may be believed, on texts of your own",
+        "audit han-imdb-compact-s0 --texts reviews.csv", "course",
+        *command_of("course_lib.runs.audit"), "run",
     ),
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",

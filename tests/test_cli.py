@@ -48,7 +48,7 @@ def test_help_has_three_groups_and_that_of_authors_is_explained_on_its_own(capsy
         ("romo", "no command 'romo'; do you mean 'room'?"),
         ("author raport", "no command 'author raport'; do you mean 'author report'?"),
         ("raport", "no command 'raport'; do you mean 'author report'?"),
-        ("author grid status", "no command 'author grid'; do you mean 'grid'?"),
+        ("author progress", "no command 'author progress'; do you mean 'progress'?"),
         ("xyzzy", "no command 'xyzzy'; `attention-course --help` lists them"),
     ],
 )

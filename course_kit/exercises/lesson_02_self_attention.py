@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, masks, named, normal, plural
+from course_kit.exercises.comparison import same
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02 import about_weights
 from course_lib.models.layers import masked_softmax
@@ -70,7 +71,7 @@ check_self_attention = Checker(
     span="from one token to 60",
     mistakes=(
         (lambda q, k, v, mask: _attend(_scores(q, k), v, mask.unsqueeze(1)),
-         "the scores are not divided by √d: that is SANet's form; here they should be."),
+         "the scores are not divided by √d (a network in lesson 04 does without)."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1], v, mask.unsqueeze(1)),
          "you divide by d; the standard deviation of q · k is √d."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[1] ** 0.5, v, mask.unsqueeze(1)),
@@ -120,20 +121,29 @@ def by_heads(
 
 def _multi_head(
     ours: MultiHead, x: Tensor, mask: Tensor, *,
-    hidden: int = 1, turned: bool = True, **changes: Any,
+    hidden: int = 1, cut: str = "features", joined: bool = True, **changes: Any,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The layer, and what becomes of it: the ``hidden`` axis of its scores, heads cut from
-    positions if the axes are not ``turned``, and the ``changes`` of ``by_heads``."""
+    """The layer, and what becomes of it: the ``hidden`` axis of its scores, what is ``cut`` into
+    heads, outputs that are not ``joined`` by word, and the ``changes`` of ``by_heads``."""
     batch, n, width = x.shape
 
     def split(features: Tensor) -> Tensor:  # (batch, heads, n, size)
-        if not turned:
+        if cut == "positions":
             return features.view(batch, ours.heads, n, -1)
+        if cut == "neighbours":
+            return features.view(batch, n, -1, ours.heads).permute(0, 3, 1, 2)
         return features.view(batch, n, ours.heads, -1).transpose(1, 2)
 
     found, alpha = by_heads(ours, x, mask[:, None].unsqueeze(hidden + 1), split, **changes)
-    mixed = found.transpose(1, 2) if turned else found
+    mixed = found.transpose(1, 2) if joined else found
     return ours.output(mixed.reshape(batch, n, width)), alpha
+
+
+def _about_heads(result: CaseResult) -> str | None:
+    alpha = _multi_head(*result.case.inputs, cut="neighbours")[1]
+    if same(result.yours[1], result.expected[1]) or not same(result.yours[1], alpha):
+        return None
+    return "neighbouring features go to different heads: unflatten(2, (heads, -1)), heads first."
 
 
 def head_cases(ours: Callable[..., nn.Module], *sizes: int) -> list[Case]:
@@ -183,7 +193,10 @@ check_multi_head = building(
         *wrong_heads(_multi_head),
         (lambda ours, x, mask: _multi_head(ours, x, mask, hidden=2),
          "the mask is laid over the queries: it should hide keys, the last axis of the scores."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, turned=False),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, cut="positions", joined=False),
          "you cut positions into heads: view as (batch, n, heads, size) first, then transpose."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, joined=False),
+         "the heads stand side by side before their positions: .transpose(1, 2) first."),
     ),
+    diagnoses=(_about_heads,),
 )  # fmt: skip

@@ -23,7 +23,6 @@ from course_lib.front_end import progress
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 FORMS = (*DELIMITERS, ".jsonl", ".parquet")
-LINES = (".jsonl", ".txt")
 BATCH = 1000  # rows of Parquet at a time
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 UNREADABLE = (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException)
@@ -49,7 +48,7 @@ def encoding_of(path: Path, given: str | None = None) -> str | None:
 
 def rows_of(path: Path) -> str:
     """What stands before the number of a row to name its place."""
-    return f"{path} {'line' if path.suffix.lower() in LINES else 'row'}"
+    return f"{path} {'line' if path.suffix.lower() in ('.jsonl', '.txt') else 'row'}"
 
 
 def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Rows:

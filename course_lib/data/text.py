@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
+
+import lazy_loader as lazy
 
 from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, prepared_folder
 
-if TYPE_CHECKING:  # NLTK takes longer to import than all else of ours, so functions do it
-    from nltk.tokenize import NLTKWordTokenizer
-    from nltk.tokenize.punkt import PunktSentenceTokenizer
-
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
+
+nltk = lazy.load("nltk")  # which takes a second to import
 
 TOKENISERS = {
     "english": "NLTK's English sentences (Punkt) and Treebank words, as the papers",
@@ -40,29 +40,22 @@ class TokenisedText(NamedTuple):
 
 
 @cache
-def treebank_words() -> "NLTKWordTokenizer":
+def treebank_words() -> Any:
     """NLTK's tokeniser of one sentence."""
-    from nltk.tokenize import NLTKWordTokenizer
-
-    return NLTKWordTokenizer()
+    return nltk.tokenize.NLTKWordTokenizer()
 
 
 @cache
-def untrained_punkt() -> "PunktSentenceTokenizer":
+def untrained_punkt() -> Any:
     """A splitter that knows no abbreviations and needs no data: for text we wrote ourselves."""
-    from nltk.tokenize.punkt import PunktSentenceTokenizer
-
-    return PunktSentenceTokenizer()
+    return nltk.tokenize.PunktSentenceTokenizer()
 
 
 @cache
-def trained_punkt(nltk_data: Path) -> "PunktSentenceTokenizer":
+def trained_punkt(nltk_data: Path) -> Any:
     """NLTK's splitter with the English parameters in that ``nltk_data`` folder."""
-    import nltk
-    from nltk.tokenize.punkt import PunktTokenizer
-
     nltk.data.path.insert(0, str(nltk_data))  # NLTK reads nothing outside the folders listed there
-    return PunktTokenizer("english")
+    return nltk.tokenize.PunktTokenizer("english")
 
 
 def fetch_punkt() -> Path:
@@ -80,7 +73,7 @@ def fetch_punkt() -> Path:
     return nltk_data
 
 
-def tokenise(text: str, splitter: "PunktSentenceTokenizer") -> TokenisedText:
+def tokenise(text: str, splitter: Any) -> TokenisedText:
     """Sentences, then words; a sentence without a word is dropped, so an empty text has none.
 
     Treebank tokens write an opening quote as two backticks, as the papers' NLTK does.

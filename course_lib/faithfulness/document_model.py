@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import datasets
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -19,6 +18,9 @@ from course_lib.faithfulness.documents import (
 )
 from course_lib.faithfulness.interventions import Answer
 from course_lib.front_end import progress
+
+if TYPE_CHECKING:
+    import datasets
 
 PAIRED = 256  # words in a batch where each pair of words is measured: padding costs its square
 
@@ -62,7 +64,7 @@ class DocumentModel:
     def __init__(self, system: ReadableSystem) -> None:
         self.system = system
 
-    def documents(self, rows: datasets.Dataset) -> list[Document]:
+    def documents(self, rows: "datasets.Dataset") -> list[Document]:
         """The rows' words, sentence by sentence where the network reads sentences."""
         kept = [self.system.cut(row) for row in rows]
         return kept if self.system.reads_sentences else [words_of(document) for document in kept]

@@ -4,7 +4,7 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import datasets
 import numpy as np
@@ -21,11 +21,6 @@ from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, re
 from course_lib.training.checkpoints import save_weights
 from course_lib.training.config import TrainingError
 from course_lib.views.reading import Reading
-
-if TYPE_CHECKING:  # scikit-learn takes a second to import, so functions do it
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
 
 
 @dataclass(frozen=True)
@@ -76,8 +71,8 @@ class TfidfSystem:
     ) -> None:
         """Settings and the names of the classes; ``tokeniser`` is as for networks."""
         self.settings, self.classes, self.tokeniser = settings, tuple(classes), tokeniser
-        self.words: TfidfVectorizer | None = None
-        self.regression: LogisticRegression | None = None
+        self.words: Any = None  # scikit-learn takes a second to import, so functions do it
+        self.regression: Any = None
 
     @classmethod
     def check(cls, settings: Settings, rows: int | None = None) -> None:
@@ -96,7 +91,7 @@ class TfidfSystem:
                 f"model.minimum_documents takes at most the {rows} training rows, got {least}"
             )
 
-    def vectoriser(self, **changes: Any) -> "TfidfVectorizer":
+    def vectoriser(self, **changes: Any) -> Any:
         """The counter of words, not fitted yet."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -106,7 +101,7 @@ class TfidfSystem:
             **{"min_df": model.minimum_documents} | changes,
         )  # fmt: skip
 
-    def encode(self, rows: datasets.Dataset) -> "csr_matrix":
+    def encode(self, rows: datasets.Dataset) -> Any:
         """Weighted counts ``(rows, terms)``."""
         return self.words.transform(rows["text"][:])
 
@@ -150,7 +145,7 @@ class TfidfSystem:
             "iterations": int(self.regression.n_iter_.max()),
         }
 
-    def probabilities(self, counts: "csr_matrix") -> np.ndarray:
+    def probabilities(self, counts: Any) -> np.ndarray:
         """``(rows, classes)``, 0 for a class that the training rows lack."""
         every = np.zeros((counts.shape[0], len(self.classes)))
         every[:, self.regression.classes_] = self.regression.predict_proba(counts)

@@ -39,6 +39,23 @@ export function change(model, name, value) {
   model.save_changes();
 }
 
+/** A menu that asks the kernel for the view as a file; none where there is no kernel. */
+export function saveControl(model, listen) {
+  if (!model.send) return [];
+  const menu = make("select", { "aria-label": "Save this view" }, new Option("Save as …", ""),
+    ...["SVG", "PNG", "CSV"].map((form) => new Option(form, form.toLowerCase())));
+  menu.addEventListener("change", () => {
+    if (menu.value) model.send({ save: menu.value });
+    menu.value = "";
+  });
+  listen("msg:custom", ({ saved }, [bytes]) => {
+    const link = make("a", { href: URL.createObjectURL(new Blob([bytes])), download: `attention.${saved}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  });
+  return [menu];
+}
+
 /** Pins what is selected, a cell or a word; a second time lets it go. */
 export function pin(model, cell) {
   change(model, "selected", sameCell(model.get("selected"), cell) ? null : cell);

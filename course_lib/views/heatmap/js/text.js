@@ -1,7 +1,7 @@
 import { clamp, shown, timesUniform, wordFact } from "./numbers.js";
 import { sameCell } from "./cells.js";
 import { tint } from "./colours.js";
-import { dayAndNight, make, pin, ramp } from "./elements.js";
+import { dayAndNight, make, pin, ramp, saveControl } from "./elements.js";
 
 const UNITS = { sentence: "Sentence", text: "Text" }; // what each row of words is called
 
@@ -145,7 +145,7 @@ export function mountText(root, model, listen) {
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-    list, restBox(spec), textLegend(spec), view.tip);
+    list, restBox(spec), textLegend(spec), ...saveControl(model, listen), view.tip);
   root.append(view.figure);
   const select = () => {
     const selected = model.get("selected");
