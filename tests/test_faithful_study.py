@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from course_kit.research.faithful import analysis, cell, corpora, design, measures
+from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
 from course_kit.research.faithful.attentions.uniform import equal
 from course_kit.research.faithful.command import chosen
+from course_kit.research.faithful.encoders.minilm import States
 from course_kit.research.faithful.network import MEAN, Pooled, Reader
 from course_lib import faithfulness, metrics
 from course_lib.data.corpus import load_corpus
@@ -21,6 +22,7 @@ from course_lib.models.layers import masked_softmax
 from course_lib.models.sparse import entmax15, sparsemax
 from course_lib.runs.records import RESULTS
 from course_lib.runs.settings import SpecError
+from course_lib.runs.word_states import UNUSED, WordStates
 
 DATA = data_root()  # looked up before a fixture hides it
 STUDIES = ("faithfulness", "agreement", "interventions", "levels")
@@ -101,6 +103,48 @@ def test_contextuality_is_zero_word_by_word_only():
     assert found["bilstm"] > 0.05 and found["transformer"] > 0.05
 
 
+class MadeUpStates:
+    """A frozen network whose states follow from word and text; it counts what it encodes."""
+
+    def __init__(self):
+        self.encoded = 0
+
+    def __call__(self, texts, what=""):
+        self.encoded += len(texts)
+        made = [np.random.default_rng(sum(map(ord, "".join(text)))) for text in texts]
+        return [r.normal(size=(len(t), 384)).astype(np.float16) for r, t in zip(made, texts)]
+
+
+def test_kept_states_are_computed_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
+    states = States("planted")
+    states.network = MadeUpStates()
+    texts = corpora.load("planted")["train"]
+    assert states.kept("train").shape == (18 * len(texts), 384)
+    reduced = states.reduced(np.asarray(states.kept("train")))
+    assert reduced.shape[1] == 100 and (reduced.astype(float) ** 2).mean() == pytest.approx(1, 0.1)
+    encoded = states.network.encoded
+    first, again = states.of(texts.words[:2]), states.of(texts.words[1:3])
+    assert states.network.encoded == encoded + 3 and first[1] is again[0]
+    assert np.allclose(first[0], reduced[:18], atol=0.01)
+    reader = Reader(Pooled("minilm", "dot", torch.zeros(3, 100), 2), None, states)
+    assert reader.see(texts.words[:2]).states[1] == pytest.approx(first[1].astype(float))
+
+
+@pytest.mark.skipif(not (DATA / "prepared" / "minilm").exists(), reason="takes MiniLM's files")
+def test_states_of_the_real_network(monkeypatch):
+    """Neighbours in a batch change no state; other words in the text do; a rare word has pieces."""
+    monkeypatch.setenv("COURSE_DATA_DIR", str(DATA))
+    states = WordStates({"⟨mean⟩": UNUSED})
+    texts = [["a", "tender", "film"], ["unwatchableness"], [], ["a", "tender", "⟨mean⟩", "story"]]
+    together = states(texts)
+    assert [len(each) for each in together] == [3, 1, 0, 4]
+    for text, found in zip(texts, together):
+        (alone,) = states([text])
+        assert np.allclose(alone, found, atol=0.05)
+    assert np.abs(together[0][1] - together[3][1]).max() > 0.2
+
+
 def test_no_more_words_are_erased_than_have_weight():
     """With a support of two words, half of twelve is still two; the limits know that."""
     asked = []
@@ -164,7 +208,7 @@ def test_nothing_was_measured_before_on_a_held_out_text(monkeypatch):
         drawn = rows[np.random.default_rng(seed).permutation(len(rows))[:texts]]
         measured = opened.splits["test"].select(sorted(drawn))["tokens"]
         for name, digests in held_out.items():
-            most = corpora.CORPORA[name].most
+            most = corpora.MOST[name]
             assert not {corpora.digest_of(words[:most]) for words in measured} & set(digests)
 
 
@@ -252,6 +296,11 @@ def test_correlations_are_within_groups():
     assert abs(rho) < 0.4 and p > 0.01
     rho, half, p = metrics.grouped_correlation(x, x**3)
     assert rho == pytest.approx(1) and p < 0.001 and 0.2 < half < 0.5
+
+
+def test_the_paper_is_what_its_template_makes_of_the_tables(tmp_path):
+    made = paper.write(tmp_path / "paper.md").read_text(encoding="utf-8")
+    assert made == paper.PAPER.read_text(encoding="utf-8")
 
 
 def test_power_grows_with_the_effect_and_false_alarms_are_few():

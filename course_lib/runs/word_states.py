@@ -70,3 +70,13 @@ class WordStates:
             pieces = [piece] if piece else self.splitter.split([word])[0] or [UNKNOWN]
             self._known[word] = self.splitter.vocabulary.encode(pieces).tolist()
         return self._known[word]
+
+
+def principal(states: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of states ``(words, width)`` and the ``count`` directions in which they vary most,
+    ``(width, count)``, scaled alike so that the mean square along them is 1."""
+    states = states.astype(np.float64)
+    values, vectors = np.linalg.eigh(np.cov((states - states.mean(0)).T))
+    vectors = vectors[:, ::-1][:, :count]
+    signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(count)])
+    return states.mean(0), vectors * signs / np.sqrt(values[::-1][:count].mean())

@@ -27,6 +27,7 @@ PRIMARY = "comprehensiveness"
 MARGIN = 0.05  # a difference that would matter to a reader of attention
 VALUE, LINE = " by α‖v‖", " at random"
 Effect = Callable[[pd.DataFrame, str], Estimate]
+NOTHING = Estimate(np.nan, np.nan, 2)
 
 
 @cache
@@ -58,17 +59,18 @@ def matrix(part: pd.DataFrame, measure: str) -> pd.DataFrame:
     return part.pivot_table(index=NETWORK, columns="text", values=measure, dropna=False)
 
 
-def crossed(gaps: pd.DataFrame) -> Estimate:
-    """The mean of networks × texts; texts on which some ranking had no room are left out."""
-    return metrics.crossed(gaps.loc[:, gaps.notna().all()].to_numpy())
+def crossed(gaps: pd.DataFrame) -> list[Estimate]:
+    """The mean of networks × texts, without texts on which some ranking had no room; none where
+    fewer than two texts are left."""
+    kept = gaps.loc[:, gaps.notna().all()].to_numpy()
+    return [metrics.crossed(kept)] if len(kept) and kept.shape[1] > 1 else []
 
 
 def over_corpora(table: pd.DataFrame, gaps: Callable[[pd.DataFrame], pd.DataFrame]) -> Estimate:
     """The mean of ``gaps`` in each corpus that has any, and of these corpora."""
-    found = [gaps(part) for _, part in table.groupby("corpus")]
-    parts = [crossed(each) for each in found if len(each)]
+    parts = [each for _, part in table.groupby("corpus") for each in crossed(gaps(part))]
     if not parts:
-        return Estimate(np.nan, np.nan, 2)
+        return NOTHING
     return metrics.combined(parts, [1 / len(parts)] * len(parts))
 
 
@@ -89,7 +91,7 @@ def rankings(first: str, second: str, table: pd.DataFrame, measure: str) -> Esti
     """One ranking's measure minus another's, in the same network."""
     one, other = with_suffix(measure, first), with_suffix(measure, second)
     if not {one, other} <= set(table):
-        return Estimate(np.nan, np.nan, 2)
+        return NOTHING
     return over_corpora(table, lambda part: matrix(part, one) - matrix(part, other))
 
 
@@ -102,9 +104,8 @@ def with_suffix(measure: str, suffix: str) -> str:
 def corpora(first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
     """The mean in one corpus minus that in another."""
     parts = [table[table["corpus"] == corpus] for corpus in (first, second)]
-    if not all(map(len, parts)):
-        return Estimate(np.nan, np.nan, 2)
-    return metrics.combined([crossed(matrix(part, measure)) for part in parts], [1, -1])
+    found = [each for part in parts for each in crossed(matrix(part, measure))]
+    return metrics.combined(found, [1, -1]) if len(found) == 2 else NOTHING
 
 
 TESTS: tuple[tuple[str, str, int, Effect], ...] = (  # sign 0: within MARGIN of 0
@@ -132,7 +133,8 @@ def results(measure: str = PRIMARY) -> pd.DataFrame:
     pairs = [("concentration", "b", each, measure), ("gain", "c", each, measure)]
     pairs.append(("agreement of seeds", "e", seed_agreement(measure), measure))
     for cause, question, part, outcome in pairs:
-        groups = [group for _, group in part.groupby(BLOCK[:2]) if len(group) > 1]
+        known = part.dropna(subset=[cause, outcome]) if len(part) else part
+        groups = [group for _, group in known.groupby(BLOCK[:2]) if len(group) > 1]
         if groups:
             sides = ([group[c].to_numpy() for group in groups] for c in (cause, outcome))
             rho, half, p = metrics.grouped_correlation(*sides)
@@ -193,7 +195,8 @@ def components(measure: str = PRIMARY) -> dict[str, float]:
 
 
 def planted() -> pd.DataFrame:
-    """For each network of the planted corpus, the mean of the truth and of all measures."""
+    """For each network of the planted corpus, the mean of the truth and of all measures, 1 being
+    the best of each but the raw ones."""
     table = pd.read_parquet(rows_path("planted"))
     names = [PRIMARY, "sufficiency", "tau", f"{PRIMARY}, raw", "sufficiency, raw"]
     names += [f"{PRIMARY}, masking", f"{PRIMARY}, mean vector"]

@@ -56,16 +56,16 @@ def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
     trained = time.process_time() - start
     held_out = splits["validation" if pilot else "test"]
     long = [n for n, words in enumerate(held_out.words) if len(words) >= LEAST_WORDS]
-    measured = held_out.part(long[: corpora.CORPORA[cell.corpus].measured])
+    measured = held_out.part(long[: corpora.MEASURED[cell.corpus]])
     found = measures.measure(reader, measured, cell.seed, cell.corpus)
     record = {
-        "command": f"attention-course faithful run --only {cell.name}",
+        "command": f"attention-course author faithful run --only {cell.name}",
         "cell": asdict(cell),
         "plan": plan,
         "settings": {
             "training": asdict(TRAINING), "dropout": DROPOUT, "vectors": VECTORS,
             "shares": measures.SHARES, "samples": measures.SAMPLES,
-            **asdict(corpora.CORPORA[cell.corpus]),
+            "most": corpora.MOST[cell.corpus], "measured": corpora.MEASURED[cell.corpus],
         },
         "sizes": {name: len(split) for name, split in splits.items()},
         **watch.about(),

@@ -1,4 +1,4 @@
-"""``attention-course faithful``: which cells of the design are missing, run them, publish them."""
+"""``attention-course author faithful``: run the design's cells, say what is missing, publish."""
 
 import argparse
 import json
@@ -41,7 +41,7 @@ def chosen(names: list[str], part: str) -> list[design.Cell]:
         known = {cell.name: cell for cell in design.cells()}
         if unknown := [name for name in names if name not in known]:
             raise SpecError(
-                f"no cell {unknown[0]!r}; `attention-course faithful status` lists them"
+                f"no cell {unknown[0]!r}; `attention-course author faithful status` lists them"
             )
         return [known[name] for name in names]
     number, of = map(int, part.split("/"))

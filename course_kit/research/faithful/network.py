@@ -43,7 +43,8 @@ class Pooled(nn.Module):
 
     def read(self, x: Tensor, mask: Tensor) -> Output:
         """``forward`` from the vectors ``(batch, length, width)`` on."""
-        h, *_ = self.encoder(self.locked(x), mask)
+        x = self.locked(x)
+        h = self.encoder(x, mask)[0] if self.encoder else x
         pooled, alpha = self.pooling(h, mask)
         return Output(self.classifier(self.dropout(pooled)), alpha.squeeze(1), h)
 

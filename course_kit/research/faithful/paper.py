@@ -14,26 +14,15 @@ def write(path: Path = PAPER) -> Path:
     """Fill the template; a name that it uses and nobody defines is an error."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     environment.filters["table"] = table
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    records = list(analysis.records().values())
-    path.write_text(
-        template.render(
-            analysis=analysis, records=records, cells=design.cells(), tests=tests(), seeds=seeds()
-        ),
-        encoding="utf-8",
+    filled = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        analysis=analysis,
+        records=list(analysis.records().values()),
+        cells=design.cells(),
+        blocks=analysis.rows().groupby(analysis.BLOCK[:2])["seed"].nunique().to_dict(),
+        tests=analysis.results().set_index("test").to_dict("index"),
     )
+    path.write_text(filled, encoding="utf-8")
     return path
-
-
-def tests(measure: str = analysis.PRIMARY) -> dict[str, dict]:
-    """The planned tests' results by their names."""
-    return analysis.results(measure).set_index("test").to_dict("index")
-
-
-def seeds() -> list[str]:
-    """How many seeds each corpus and encoder has, in words."""
-    blocks = analysis.rows().groupby(analysis.BLOCK[:2])["seed"].nunique()
-    return [f"{corpus} with {encoder}: {count}" for (corpus, encoder), count in blocks.items()]
 
 
 def table(rows: list[list], heads: str, digits: int = 2) -> str:

@@ -8,27 +8,17 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from torch import Tensor, nn
 
 from course_kit.research.faithful import corpora
 from course_lib.files import atomic_path, prepared_folder
-from course_lib.runs.word_states import UNUSED, WordStates
+from course_lib.runs.word_states import UNUSED, WordStates, principal
 
 WIDTH = 100
 AXES_FROM = 20_000  # states of training texts that decide the directions
 
 
-class Kept(nn.Module):
-    """States as they are: nothing more is learned between them and attention."""
-
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
-        """``x`` ``(batch, length, width)`` → the same."""
-        return (x,)
-
-
-def encoder(width: int) -> nn.Module:
-    """As wide as the kept states."""
-    return Kept()
+def encoder(width: int) -> None:
+    """Nothing more is learned between the kept states and attention."""
 
 
 class States:
@@ -54,14 +44,8 @@ class States:
 
     @cached_property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean state of the training texts, and the directions ``(384, WIDTH)``, scaled alike
-        so that the states' mean square along them is 1."""
-        states = np.asarray(self.kept("train")[:AXES_FROM], dtype=np.float64)
-        mean = states.mean(0)
-        values, vectors = np.linalg.eigh(np.cov((states - mean).T))
-        vectors = vectors[:, ::-1][:, :WIDTH] / np.sqrt(values[::-1][:WIDTH].mean())
-        signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(WIDTH)])
-        return mean, vectors * signs
+        """The mean of the training texts' states, and their ``principal`` directions."""
+        return principal(np.asarray(self.kept("train")[:AXES_FROM]), WIDTH)
 
     def reduced(self, states: np.ndarray) -> np.ndarray:
         """``(words, 384)`` → ``(words, WIDTH)`` float16."""
