@@ -7,6 +7,7 @@ ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 COMMAND := $(BIN)/attention-course
 READY := $(ENVIRONMENT)/.ready
+TOOLS := $(ENVIRONMENT)/.tools
 GROUP ?= core
 
 .DEFAULT_GOAL := help
@@ -21,8 +22,12 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(ENVIRONMENT), once: the Python packages take some minutes …"
 	$(PYTHON) -m venv --clear $(ENVIRONMENT)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[course]'
 	touch $(READY)
+
+$(TOOLS): $(READY)  # what only authors need: tests, a browser, grids of runs
+	$(BIN)/python -m pip install --progress-bar on --constraint constraints.txt --editable '.[dev]'
+	touch $(TOOLS)
 
 course: $(READY)  ## every lesson on real text, and site/ with the results; sets up what is missing
 	$(COMMAND) course
@@ -33,31 +38,31 @@ lab: $(READY)  ## your own copies of the lessons in JupyterLab (FROM=notebooks o
 progress: $(READY)  ## which exercises you have solved
 	$(COMMAND) progress
 
-test: $(READY)  ## lint, tests, and the lessons checked cell by cell
-	$(COMMAND) test
+test: $(TOOLS)  ## lint, tests, and the lessons checked cell by cell
+	$(COMMAND) author test
 
-test-all: $(READY)  ## all of that, and browsers, clusters, kills, long trainings and every record
-	$(COMMAND) test --all
+test-all: $(TOOLS)  ## all of that, and browsers, clusters, kills, long trainings and every record
+	$(COMMAND) author test --all
 
 data: $(READY)  ## download and prepare all text and vectors (MIRROR=folder takes archives from there)
 	$(COMMAND) data $(if $(MIRROR),--mirror $(MIRROR))
 
-experiments: $(READY)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
+experiments: $(TOOLS)  ## what is missing of a group of notebooks/experiments/grid.yaml (GROUP=core)
 	$(COMMAND) grid run $(GROUP) $(if $(ON),--on $(ON)) $(ARGS)
 
 report: $(READY)  ## the README's tables and both reports, from the records in results/
-	$(COMMAND) report
+	$(COMMAND) author report
 
 room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs of your own)
 	$(COMMAND) room $(RUNS)
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
-	$(COMMAND) notebooks
+	$(COMMAND) author notebooks
 
 students: $(READY)  ## copies of the lessons without solutions, to hand out (TO=folder; else students/)
-	$(COMMAND) students $(if $(TO),--to $(TO))
+	$(COMMAND) author students $(if $(TO),--to $(TO))
 
-bench: $(READY)  ## measure speed and memory against named alternatives (quiet machine, minutes)
+bench: $(TOOLS)  ## measure speed and memory against named alternatives (quiet machine, minutes)
 	for name in han_epoch sanet_step iram_step agt_step attention_metrics faithfulness_row heatmap prepare throughput import_cost reading_room_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:  ## remove the environment, runs and site; downloads and the learner's copies stay

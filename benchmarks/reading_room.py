@@ -1,9 +1,9 @@
 """The reading room's engine beside what it states again: NLTK's tokens, and PyTorch's networks.
 
 ``tokens`` compares the tokens and sentences of all test halves; ``networks`` compares logits and
-attention in float32, and then all test predictions with the weights as they are shipped. Both run
-the engine in Node or in a browser and write ``results/reading_room/``, a record for the tokens and
-one for each network, with the browser's name.
+attention in float32, and then all test predictions with the weights as they are shipped;
+``packing`` measures what shipping costs probabilities and attention. All run the engine in Node or
+in a browser and write ``results/reading_room/``, where a browser's records have its name.
 """
 
 import argparse
@@ -23,12 +23,13 @@ import datasets
 import numpy as np
 import torch
 from browsers import running, version
+from scipy.special import softmax
 from tqdm.auto import tqdm
 
 from course_kit.reading_room import ROOM, bundle, engine, open_runs
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.encoding import encode_sentences
-from course_lib.data.text import WORDS, fetch_punkt, trained_punkt
+from course_lib.data.text import fetch_punkt, trained_punkt, treebank_words
 from course_lib.files import data_root
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import RESULTS, describe_environment, write_json
@@ -50,7 +51,7 @@ CORPORA = (
 def main() -> None:
     """Compare and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("tokens", "networks"))
+    parser.add_argument("what", choices=("tokens", "networks", "packing"))
     parser.add_argument("--corpora", nargs="*", default=CORPORA, help="for tokens (all of them)")
     parser.add_argument("--models", nargs="*", default=ROOM, help="for networks (the room's)")
     parser.add_argument("--texts", type=int, default=500, help="a network, in float32 (500)")
@@ -67,6 +68,11 @@ def main() -> None:
     if chosen.what == "tokens":
         work["tokens"] = lambda: {
             name: compare_tokens(load_corpus(name), chosen.most, asked) for name in chosen.corpora
+        }
+    elif chosen.what == "packing":
+        work["packing"] = lambda: {
+            run.record["id"]: compare_shipped(run, chosen.texts, asked)
+            for run in open_runs(chosen.models)
         }
     else:
         work |= {name: partial(compare_recorded, name, chosen, asked) for name in chosen.models}
@@ -154,7 +160,7 @@ def compare_tokens(corpus: Corpus, most: int | None, asked: Asked) -> dict[str, 
     counts = dict.fromkeys((*keys, "sentences missing"), 0)
     for given, answer in zip(tqdm(expected, desc=f"{corpus.card.name}: tokens"), answers):
         counts["texts"] += 1
-        words = [WORDS.tokenize(sentence) for sentence in given]
+        words = [treebank_words().tokenize(sentence) for sentence in given]
         counts["texts with other tokens"] += answer["words"] != words
         counts["texts split otherwise"] += answer["sentences"] != given
         counts["sentences"] += len(given)
@@ -187,6 +193,16 @@ def compare_network(run: Run, texts: int, most: int | None, asked: Asked) -> dic
     }
 
 
+def compare_shipped(run: Run, texts: int, asked: Asked) -> dict[str, Any]:
+    """The largest differences in probabilities and attention with the weights as shipped."""
+    rows = of_test_half(run.corpus, texts)
+    answers = asked(bundle([run]), questions_of(run, rows, whole=True))
+    largest = [difference(run, row, answer) for row, answer in zip(rows, answers)]
+    shares = ("probabilities", "attention")
+    furthest_of = {key: max(one[key] for one in largest) for key in shares}
+    return {"texts": len(rows), "largest difference as shipped": furthest_of}
+
+
 def questions_of(run: Run, rows: datasets.Dataset, whole: bool) -> Iterator[dict[str, Any]]:
     """What to ask the engine about rows of a corpus, whose tokens are given."""
     for row in rows.select_columns(["tokens", "sentence_lengths"]):
@@ -208,6 +224,7 @@ def difference(run: Run, row: dict[str, Any], answer: dict[str, Any]) -> dict[st
     word = system.word_attention(output, mask)["attention"][mask]
     return {
         "logits": furthest(answer["logits"], output.logits[0]),
+        "probabilities": furthest(softmax(answer["logits"]), output.logits[0].softmax(0)),
         "attention": max(furthest(answer["attention"][n], v.weights) for n, v in views.items()),
         "importance of words": furthest(answer["word"], word),
     }

@@ -154,7 +154,13 @@ def attend_zeroed_afterwards(q, k, v, mask):
     return alpha @ v, alpha
 
 
-def heads_with(scale=None, hides=True, last=lambda layer, mixed: layer(mixed)):
+def cut(features, heads):
+    return features.unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+def heads_with(
+    scale=None, hides=True, last=lambda layer, mixed: layer(mixed), cut=cut, turned=True
+):  # fmt: skip
     """The class of a learner who leaves the softmax to torch, or part of it out."""
 
     class Heads(torch.nn.Module):
@@ -167,17 +173,15 @@ def heads_with(scale=None, hides=True, last=lambda layer, mixed: layer(mixed)):
         def forward(self, x, mask):
             n = x.shape[1]
             hidden = mask[:, None, None].expand(-1, self.heads, n, -1) | (not hides)
-            q, k, v = (
-                layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
-                for layer in (self.query, self.key, self.value)
-            )
+            q, k, v = (cut(layer(x), self.heads) for layer in (self.query, self.key, self.value))
             values = (v, torch.eye(n).expand(len(x), self.heads, n, n))
             mixed, attention = (
                 scaled_dot_product_attention(q, k, value, attn_mask=hidden, scale=scale)
                 for value in values
             )
             mixed, attention = mixed.nan_to_num(0), attention.nan_to_num(0)
-            return last(self.output, mixed.transpose(1, 2).flatten(2)), attention
+            mixed = (mixed.transpose(1, 2) if turned else mixed).reshape(x.shape)
+            return last(self.output, mixed), attention
 
     return Heads
 
@@ -253,6 +257,11 @@ WRONG = {
     check_multi_head: [
         (heads_with(scale=1.0), "the division by the root"),
         (heads_with(hides=False), "padding gets weight"),
+        (heads_with(turned=False), "the heads stand side by side before their positions"),
+        (
+            heads_with(cut=lambda x, heads: x.unflatten(2, (-1, heads)).movedim(3, 1)),
+            "neighbouring features go to different heads",
+        ),
         (heads_with(last=lambda layer, mixed: mixed), "no gradient reaches output.weight"),
         (heads_with(last=lambda layer, mixed: layer(mixed).flip(1)), "output"),
         (torch.nn.MultiheadAttention, "the library's MultiheadAttention does the work"),

@@ -97,6 +97,8 @@ def step_by_hand(scale=1.0, late=False):
 
 
 class StepsByList(nn.Module):  # one text after the other
+    turned = False
+
     def __init__(self, hidden, steps):
         super().__init__()
         self.steps = steps
@@ -115,7 +117,7 @@ class StepsByList(nn.Module):  # one text after the other
         rows, found = [], []
         for _ in range(self.steps):
             entries = torch.stack([*h[real], *found]) if real.any() else h[:0]
-            a = (q @ self.bilinear @ entries.T).softmax(0)
+            a = (q @ (self.bilinear.T if self.turned else self.bilinear) @ entries.T).softmax(0)
             row = torch.zeros(len(h) + self.steps - 1)
             row[: len(h)][real] = a[: real.sum()]
             row[len(h) : len(h) + len(a) - real.sum()] = a[real.sum() :]
@@ -361,6 +363,7 @@ WRONG = {
         (StepsWithZerosFirst, "step 1 attends to summary 1, which is not"),
         (StepsSummariesFirst, "the weights are right, in other columns"),
         (StepsWithOneQuery, "the query stays the same"),
+        (variant(StepsByList, turned=True), "W is the wrong way round"),
     ],
     check_iram: [
         (IRAMFromState, "not the last state"),
@@ -396,6 +399,7 @@ WRONG = {
     check_step_price: [
         (lambda a, mask: step_penalty(a), "Small products need not be different rows"),
         (step_cosine, "Which words is each summary made of"),
+        (lambda a, m: step_cosine(a, m) + a[:, :, m.shape[1] :].sum((1, 2)), "asks the summary"),
         (lambda a, mask: summary_share(a, mask)[:, 1:].mean(1), "one and the same word"),
         (lambda a, mask: cosine_of_words_read(a, mask).detach(), "no training can lower it"),
     ],

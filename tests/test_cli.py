@@ -19,12 +19,42 @@ COMMANDS = cli.all_commands()
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_an_example_that_it_understands(name, capsys):
     with pytest.raises(SystemExit) as end:
-        cli.main([name, "--help"])
+        cli.main([*name.split(), "--help"])
     assert end.value.code == 0
     example = f"attention-course {COMMANDS[name].example}"
     assert f"example: {example}" in " ".join(capsys.readouterr().out.split())
-    chosen = cli.parse(example.split()[1:], name, COMMANDS)
-    assert chosen.command == name
+    words = COMMANDS[name].example.split()
+    called = 1 + name.startswith("author ")
+    assert " ".join(words[:called]) == name
+    assert cli.parse(words[called:], name, COMMANDS).command == name
+
+
+def test_help_has_three_groups_and_that_of_authors_is_explained_on_its_own(capsys):
+    for arguments in ([], ["--help"], ["-h"]):
+        assert cli.main(arguments) == 0
+    text = capsys.readouterr().out.split("\n\n")
+    groups = {part.split()[0]: part for part in text[1:4]}
+    assert set(groups) == {"learn", "run", "author"}
+    assert re.findall(r"^  (\S+)", groups["learn"], re.M) == ["course", "lab", "progress", "room"]
+    assert {"run", "predict", "grid", "data"} <= {*re.findall(r"^  (\S+)", groups["run"], re.M)}
+    assert cli.main(["author", "--help"]) == 0
+    named = re.findall(r"^  (\S+)", capsys.readouterr().out, re.M)
+    assert [f"author {name}" for name in named] == [n for n in COMMANDS if n.startswith("author")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("romo", "no command 'romo'; do you mean 'room'?"),
+        ("author raport", "no command 'author raport'; do you mean 'author report'?"),
+        ("raport", "no command 'raport'; do you mean 'author report'?"),
+        ("author progress", "no command 'author progress'; do you mean 'progress'?"),
+        ("xyzzy", "no command 'xyzzy'; `attention-course --help` lists them"),
+    ],
+)
+def test_an_unknown_command_brings_the_nearest_ones(arguments, says, capsys):
+    assert cli.main(arguments.split()) == 2
+    assert capsys.readouterr().err == f"error: {says}\n"
 
 
 def test_help_names_all_commands_and_imports_nothing_that_takes_time():
@@ -36,7 +66,7 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     named = {"run", "predict", "weights", "course", "lab", "test", "grid", "faithfulness", "museum"}
-    assert named <= set(done.stdout.split()) and done.stdout.endswith("\n[]\n")
+    assert named <= set(done.stdout.replace(",", "").split()) and done.stdout.endswith("\n[]\n")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +125,7 @@ def test_only_a_mistake_of_ours_keeps_its_traceback(
     def carry_out(chosen):
         raise error
 
-    command = cli.Command("fail", "lab", "course", carry_out)
+    command = cli.Command("fail", "lab", "course", carry_out, group="learn")
     monkeypatch.setattr(cli, "all_commands", lambda: {"lab": command})
     if status is None:
         with pytest.raises(type(error)):
@@ -124,7 +154,7 @@ def called(monkeypatch):
 def test_all_checks_are_made_and_summed_up(statuses, called, capsys):
     made, ends = called
     ends |= statuses
-    assert cli.main(["test"]) == statuses.get("ruff", 0)
+    assert cli.main(["author", "test"]) == statuses.get("ruff", 0)
     assert made[:3] == [["ruff", "check"], ["ruff", "format", "--check"], ["codespell_lib"]]
     assert made[3][-2:] == ["-m", "not full"] and made[4][:2] == ["pytest", "--nbval-lax"]
     lines = capsys.readouterr().out.partition("\n\n")[2].splitlines()
@@ -138,11 +168,13 @@ def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):
     folder = tmp_path / "students"
     monkeypatch.setattr(lessons, "STUDENTS", folder)
     assert cli.main(["lab", "--from", "notebooks", "--no-browser"]) == 0
-    assert called[0].pop() == ["jupyterlab", "--notebook-dir=notebooks", "--no-browser"]
+    assert called[0].pop() == [
+        "jupyterlab", "--LabApp.news_url=None", "--notebook-dir=notebooks", "--no-browser",
+    ]  # fmt: skip
     assert not folder.exists()
     assert cli.main(["lab", "--no-browser", "--port", "8890"]) == 0
     assert called[0].pop() == [
-        "jupyterlab", "--ServerApp.root_dir=.",
+        "jupyterlab", "--LabApp.news_url=None", "--ServerApp.root_dir=.",
         "--LabApp.default_url=/lab/tree/students/start.ipynb", "--no-browser", "--port", "8890",
     ]  # fmt: skip
     names = [path.name for path in lessons.lesson_paths()]

@@ -10,7 +10,7 @@ import pytest
 from recorded import spec_of, tiny_vectors
 
 from course_kit.research import report
-from course_kit.research.faithfulness import erasure_record
+from course_kit.research.faithfulness import erasure_record, human_lexicon
 from course_kit.research.faithfulness.changed_attention import (
     QUANTILES,
     TOLERANCES,
@@ -19,17 +19,19 @@ from course_kit.research.faithfulness.changed_attention import (
 from course_kit.research.faithfulness.erasure_record import (
     AGREEMENT,
     ALL,
+    DELETION,
     INTERVENTIONS,
     by_limit,
     record_agreement,
     record_faithfulness,
 )
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
+from course_kit.research.faithfulness.human_lexicon import graded
 from course_kit.research.recording import Stopwatch
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.faithfulness.documents import predicted
+from course_lib.faithfulness.documents import predicted, words_of
 from course_lib.runs import records
 from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import StaleRun, load_records
@@ -97,7 +99,9 @@ def means(part):
 
 def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
     tested = choose_run(name, TEXTS)
-    assert made["command"] == f"attention-course faithfulness {name} --texts {TEXTS} --seed 0"
+    assert (
+        made["command"] == f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
+    )
     assert (made["id"], made["texts"], made["slow_texts"], made["test_texts"]) == (
         name, TEXTS, SLOW, 200,
     )  # fmt: skip
@@ -223,13 +227,28 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
             make(choose_run(name, 2))
 
 
+def test_deletion_alone_is_that_of_the_whole_record_without_the_slow_rankings(made, name):
+    found = recorded(name, DELETION, "--only", "deletion")
+    assert found["sample"] == made["sample"] and found["removals"].keys() == {"deletion"}
+    rankings = found["removals"]["deletion"]["comprehensiveness"]["rankings"]
+    whole = made["removals"]["deletion"]["comprehensiveness"]["rankings"]
+    slow = {"integrated gradients", "leave-one-out", "attention × sign of the gradient"}
+    assert rankings.keys() == {n for n in whole if n not in slow and not n.startswith("|")}
+    assert all(figures["aopc"] == whole[n]["aopc"] for n, figures in rankings.items())
+    with np.load(study_path(name, DELETION).with_suffix(".npz")) as areas:
+        each = areas["comprehensiveness"]
+    for ranking, area in zip(rankings, each, strict=True):
+        assert area.mean() == pytest.approx(rankings[ranking]["aopc"]["mean"], abs=1e-4)
+
+
 def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):
     """A recorded network differs from its run by float16 alone. Gradients are absolute."""
     folder = str(records.RUNS / name)
     found, tested = recorded(folder, AGREEMENT, "--only", "agreement"), choose_run(folder, TEXTS)
     assert study_path(folder, AGREEMENT) == study_path(name, AGREEMENT)
     assert found["command"] == (
-        f"attention-course faithfulness runs/{name} --texts {TEXTS} --seed 0 --only agreement"
+        f"attention-course author faithfulness runs/{name} --texts {TEXTS} --seed 0 "
+        "--only agreement"
     )
     assert found["weights"] == tested.run.record["weights"] != made["weights"]
     assert found.keys() == made.keys() - {"slow_texts", "shares", "removals"}
@@ -255,7 +274,6 @@ def test_the_report_reads_the_records(made, changed, name):
     rankings = made["removals"]["deletion"]["words_to_flip"]
     assert report.rankings_table(records=found).count("\n") == 1 + len(rankings)
     assert report.agreement_table(found).count("\n") == 2
-    report.faithfulness_figure(name, found)
     assert report.study_records("interventions") == {name: changed}
     assert report.interventions_table({name: changed}).count("\n") == 2
 
@@ -355,3 +373,23 @@ def test_texts_of_some_classes_are_decided_between_these(name):
     np.testing.assert_allclose(swapped[:, ::-1], whole.model(whole.documents), atol=1e-6)
     with pytest.raises(SpecError, match=f"classes takes some of {first}, {second}; got cats"):
         choose_run(name, TEXTS, classes=["cats"])
+
+
+def test_rankings_beside_grades_of_words_are_recorded(name, monkeypatch, capsys):
+    assert cli.main(["faithfulness", name, "--texts", "2", "--only", "lexicon"]) == 2
+    assert "does not read the treebank" in capsys.readouterr().err
+    if name.startswith("han"):
+        return  # it reads several sentences, and a tree is one
+    tested = choose_run(name, 2)
+    monkeypatch.setitem(tested.run.record["spec"], "dataset", "sst2")
+    texts = [words_of(document) for document in tested.documents]
+    nodes = [[*((2 + n % 2, [word]) for n, word in enumerate(text)), (3, text)] for text in texts]
+    monkeypatch.setattr(human_lexicon, "treebank", lambda _: [graded(each) for each in nodes])
+    made = human_lexicon.record_lexicon(erasure_record.compared_rankings, tested, print)
+    few = {"attention", "random", "|leave-one-out|", human_lexicon.RARE, human_lexicon.LONG}
+    assert made["lines"].keys() > few and made["texts"] == 2
+    shares = [len(text) // 2 / len(text) for text in texts]
+    assert made["sentiment_words"]["mean"] == pytest.approx(np.mean(shares), abs=1e-4)
+    assert made["phrases"].keys() == {"step 1", "step 2", "step 3", "all"}
+    for measure in ("AUPRC", "token F1", "Kendall's τ"):
+        assert made["lines"]["attention"][f"attention − it: {measure}"]["mean"] == 0

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import threading
 from dataclasses import asdict, replace
 
@@ -274,6 +275,14 @@ def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
 def test_the_status_says_which_run_is_missing_and_why_its_record_does_not_count(place):
     place("results", data={"content": "0" * 64})
     lines = grid.describe({"small": [SPEC, replace(SPEC, seed=1)]}).split("\n")
-    assert lines[0] == "small: 0 of 2 done"
+    assert lines[0] == "small:"
     assert lines[1] == f"  missing {SPEC.id}" and "made from other data than toy" in lines[2]
-    assert lines[3:] == [f"  missing {replace(SPEC, seed=1).id}"]
+    assert lines[3:] == [f"  missing {replace(SPEC, seed=1).id}", "", "small: 0 of 2 done"]
+
+
+def test_the_status_is_of_all_groups_or_of_those_named(capsys):
+    assert cli.main(["grid", "status", "compact", "agt"]) == 0
+    said = re.findall(r"^(\w+): \d+ of \d+ done$", capsys.readouterr().out, re.M)
+    assert said == ["compact", "agt"]
+    assert cli.main(["grid", "status", "nope"]) == 2
+    assert "no group 'nope'; there are: " in capsys.readouterr().err

@@ -357,3 +357,32 @@ def test_text_can_be_read_on_paper_and_on_every_tint(shades):
         assert light / dark >= 4.5, (number, ink_on(ground))
         assert contrast(ink_on(ground), ground) == pytest.approx(light / dark, rel=1e-3)
     assert ink_on(shades(0.5 if shades is SIGNED else 0.0)) == INK
+
+
+def test_a_view_is_saved_as_a_drawing_as_dots_and_as_numbers(tmp_path):
+    weights = np.array([[0.25, 0.75], [1, 0]], np.float32)
+    matrix = AttentionHeatmap(weights, ["a", "b, c"])
+    text = AttentionText([["so", "good"], ["b"]], np.array([[0.25, 0.75], [1, 0]], np.float32))
+    tables = (
+        [
+            "step,row,column,weight",
+            "0,a,a,0.25",
+            '0,a,"b, c",0.75',
+            '0,"b, c",a,1',
+            '0,"b, c","b, c",0',
+        ],
+        ["sentence,word,weight", "1,so,0.25", "1,good,0.75", "2,b,1.0"],
+    )
+    for shown, table in zip((matrix, text), tables):
+        for form, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+            assert shown.save(tmp_path / f"one.{form}").read_bytes().startswith(start)
+        assert Image.open(tmp_path / "one.png").info["dpi"] == pytest.approx((300, 300), abs=0.1)
+        saved = shown.save(str(tmp_path / "one.csv")).read_text(encoding="utf-8")
+        assert saved.splitlines() == table
+        with pytest.raises(ValueError, match=r"saved as .svg, .png or .csv, not as 'gif'"):
+            shown.save(tmp_path / "one.gif")
+        shown.send = mock.Mock()
+        shown._handle_custom_msg({"save": "csv"}, [])
+        shown._handle_custom_msg({"save": "../x"}, [])
+        shown._handle_custom_msg("csv", [])
+        shown.send.assert_called_once_with({"saved": "csv"}, [saved.encode()])

@@ -48,7 +48,7 @@ def test_a_lesson_is_short_and_its_head_says_how_long_it_takes(path, notebook):
     found = (size.words, size.code, len(seen.cells), predictions, size.minutes)
     assert all(count <= limit for count, limit in zip(found, MOST, strict=True)), found
     said = re.search(r"about (\d+) minutes, reading and doing", notebook.cells[0].source)
-    assert int(said[1]) == size.minutes, "run `attention-course contents`"
+    assert int(said[1]) == size.minutes, "run `attention-course author contents`"
 
 
 def test_a_lesson_ends_in_five_lines_and_folds_its_answers(path, notebook):
@@ -130,8 +130,8 @@ def test_the_table_agrees_with_what_a_lesson_says_it_needs(path, notebook):
 
 
 def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
-    """`attention-course contents` brings them up to date."""
-    names = ["README.md", "notebooks/README.md"]
+    """`attention-course author contents` brings them up to date."""
+    names = ["README.md", "notebooks/README.md", "notebooks/teaching/README.md"]
     names += [f"notebooks/{path.name}" for path in lessons.lesson_paths()]
     committed = {name: (REPOSITORY / name).read_text(encoding="utf-8") for name in names}
     for name, text in committed.items():
@@ -141,7 +141,7 @@ def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
     contents.write_tables(tmp_path)
     for name, text in committed.items():
         written = (tmp_path / name).read_text(encoding="utf-8")
-        assert written == text, "out of date: run `attention-course contents`"
+        assert written == text, "out of date: run `attention-course author contents`"
     (tmp_path / "README.md").write_text("no lessons here")
     with pytest.raises(ValueError, match=r"README\.md has no table of lessons"):
         contents.write_tables(tmp_path)

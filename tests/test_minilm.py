@@ -11,6 +11,7 @@ from transformers import BertModel
 from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.toy import read_toy
+from course_lib.explore import explore_erasing, explore_heads, explore_seeds
 from course_lib.faithfulness import DocumentModel, leave_one_out
 from course_lib.files import prepared_folder
 from course_lib.metrics import invariants
@@ -137,15 +138,29 @@ def test_it_learns_and_is_loaded_again_as_it_was(trained):
     assert np.array_equal(again.probabilities, run.system.read(text).probabilities)
 
 
-def test_a_reading_shows_pieces_and_both_special_tokens(trained):
-    reading = trained[2].system.read("A wonderful film [SEP].")
-    assert reading.tokens == ("a", "wonder", "##ful", "film", "[UNK]", "[UNK]", "[UNK]", ".")
+def test_a_reading_shows_words_and_both_special_tokens(trained):
+    system = trained[2].system
+    reading = system.read("A wonderful film [SEP].")
+    assert reading.tokens == ("a", "wonderful", "film", "[UNK]", "[UNK]", "[UNK]", ".")
     assert list(reading.attention) == ["rollout", "layer 1", "layer 2"]
     for attention in reading.attention.values():
-        assert attention.weights.shape == (10, 10)
+        assert attention.weights.shape == (9, 9)
         assert attention.rows[-2:] == attention.extra == ("[CLS]", "[SEP]")
         np.testing.assert_allclose(attention.weights.sum(1), 1, atol=1e-5)
-    assert trained[2].system.read("").tokens == ()
+    pieces = system.heads(system.cut("A wonderful film [SEP].")[0])[1].mean(0).numpy()
+    found = reading.attention["layer 2"].weights
+    assert found[0, 1] == pytest.approx(pieces[0, 1:3].sum(), abs=1e-6)  # received
+    assert found[1, 0] == pytest.approx(pieces[1:3, 0].mean(), abs=1e-6)  # given
+    assert found[1, 1] == pytest.approx(pieces[1:3, 1:3].sum() / 2, abs=1e-6)
+    assert system.read("").tokens == ()
+
+
+def test_views_of_erasing_and_of_two_networks_read_pieces(trained):
+    system, text = trained[2].system, "A wonderful film"
+    view = explore_erasing(system, text)
+    assert [toggle.description for toggle in view._toggles] == ["a", "wonder", "##ful", "film"]
+    (heatmap,) = explore_seeds({"one": system, "two": system}, text)._stage.children
+    assert heatmap.spec["columns"] == ["a", "wonderful", "film"]
 
 
 def test_what_is_behind_the_cut_is_said(trained):
@@ -196,6 +211,8 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
         assert vectors.shape == slopes.shape == (lengths.pop(0), 16)
     for ranks in model.attention(documents).values():
         assert all(each.sum() == pytest.approx(1, abs=1e-5) for each in ranks)
+    for ranks in model.importances(documents, classes).values():
+        assert [len(each) for each in ranks] == [len(document) for document in documents]
     attended = model.attended(documents[0])
     n = len(documents[0]) + 2
     assert attended.attention.shape == (2, 2, n, n) and attended.real.all()
@@ -203,11 +220,30 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
     np.testing.assert_allclose(same, model(documents[:1]), atol=1e-6)
 
 
-def test_predictions_of_a_table_name_pieces(trained):
+def test_a_click_on_a_small_matrix_opens_its_head(trained):
+    system, text = trained[2].system, "A wonderful film"
+    view, attention = explore_heads(system, text), system.heads(system.cut(text)[0]).numpy()
+    side = attention.shape[-1] + 1  # six tokens and a gap
+    assert (view.head, side) == ((0, 0), 7)
+    tiles = view._all._matrices[0].reshape(2, side, 2, side)
+    np.testing.assert_array_equal(tiles[1, :-1, 0, :-1], attention[1, 0])
+    assert not tiles[:, -1].any() and not tiles[..., -1].any()
+    view._all.selected = [side + 2, 3]
+    assert view.head == (1, 0) and view._caption.startswith("Layer 2, head 1")
+    (opened,) = view._stage.children
+    np.testing.assert_array_equal(opened._matrices[0], attention[1, 0])
+    assert opened.spec["columns"] == ["a", "wonder", "##ful", "film", "[CLS]", "[SEP]"]
+    bundle, _ = view._repr_mimebundle_()
+    assert "image/png" in bundle and "make lab" in bundle["text/html"]
+    with pytest.raises(ValueError, match="no words"):
+        explore_heads(system, " ")
+
+
+def test_predictions_of_a_table_name_words(trained):
     (row,) = answers(trained[2].system, [(1, "A wonderful film")])
-    assert {row["word 1"], row["word 2"], row["word 3"], row["word 4"]} == {
-        "a", "wonder", "##ful", "film",
-    }  # fmt: skip
+    assert {row["word 1"], row["word 2"], row["word 3"]} == {"a", "wonderful", "film"}
+    assert row["weight 1"] + row["weight 2"] + row["weight 3"] == pytest.approx(1, abs=1e-5)
+    assert "word 4" not in row
 
 
 def test_an_unknown_word_has_the_vector_of_the_unknown_piece(network):

@@ -26,7 +26,7 @@ def test_a_record_says_what_was_run_and_repeats(tmp_path, monkeypatch, capsys):
     arguments = ["--dataset", "toy", "--rows", "200", "--epochs", "1", "--vectors", "none"]
     assert main(["museum", *arguments, "--output", str(path)]) == 0
     record = json.loads(path.read_text())
-    assert record["command"] == f"attention-course museum {' '.join(arguments)}"
+    assert record["command"] == f"attention-course author museum {' '.join(arguments)}"
     assert record["sizes"] == {"train": 200, "validation": 60}
     assert record["data"]["content"] == load_corpus("toy").provenance.content
     assert {"commit", "device", "threads", "versions"} <= set(record["environment"])

@@ -99,6 +99,28 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
             predict_file(han, path, tmp_path / name)
 
 
+def test_a_text_file_holds_one_text_a_line(han, tmp_path):
+    path = tmp_path / "new.txt"
+    path.write_text("A gripping film.\n\nDull, sadly.", encoding="utf-8")
+    assert predict_file(han, path, tmp_path / "out.csv") == 2
+    rows = table(tmp_path / "out.csv")
+    assert [row["row"] for row in rows] == ["1", "3"]
+    shares = [float(row["P(good)"]) for row in rows]
+    texts = ("A gripping film.", "Dull, sadly.")
+    expected = [han.system.read(text).probabilities[2] for text in texts]
+    assert shares == pytest.approx(expected, abs=1e-5) and rows[1]["word 1"]
+
+
+def test_what_is_refused_leaves_no_folder(han, tmp_path):
+    (tmp_path / "new.csv").write_text("body\nGood.\n")
+    (tmp_path / "new.docx").touch()
+    before = sorted(tmp_path.rglob("*"))
+    for name, says in (("new.csv", "no column 'text'"), ("new.docx", "not read; .csv, .*, .txt")):
+        with pytest.raises(DataError, match=says):
+            predict_file(han, tmp_path / name, tmp_path / "deep" / "out.csv")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

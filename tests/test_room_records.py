@@ -32,6 +32,13 @@ def test_the_networks_are_pytorchs_and_stay_so_when_shipped(name, where, texts):
         assert found["data"] == record["data"]["content"]
 
 
+@pytest.mark.parametrize("name", [name for name in ROOM if name.startswith(("iram", "agt"))])
+def test_packing_moves_no_probability_and_no_attention_far(name):
+    """The networks with matrices large enough to be packed in fewer bits than the committed 16."""
+    found = figures("packing")[name]
+    assert found["texts"] >= 100 and max(found["largest difference as shipped"].values()) <= 1e-3
+
+
 @pytest.mark.parametrize(("measured", "texts"), [("tokens", 50_000), ("tokens-firefox", 1_000)])
 def test_no_text_has_other_tokens(measured, texts):
     corpora = figures(measured).values()

@@ -314,7 +314,7 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     arguments = ["--rows", "32", "--epochs", "1", "--seed", "1"]
     assert main(["sanity-checks", *arguments, "--output", str(path)]) == 0
     made = json.loads(path.read_text(encoding="utf-8"))
-    assert made["command"] == f"attention-course sanity-checks {' '.join(arguments)}"
+    assert made["command"] == f"attention-course author sanity-checks {' '.join(arguments)}"
     assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
     assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(SYNTHETIC_TASKS)
     finished = {key for key in sanity_figures() if key[0].startswith("halting")}
@@ -331,7 +331,9 @@ def test_one_control_is_recorded_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(sanity_record, "RECORDS", tmp_path)
     assert main(["sanity-checks", "--control", "order", "--rows", "32", "--epochs", "1"]) == 0
     made = json.loads((tmp_path / "order-s0.json").read_text(encoding="utf-8"))
-    assert made["command"].startswith('attention-course sanity-checks --control "order" --rows 32')
+    assert made["command"].startswith(
+        'attention-course author sanity-checks --control "order" --rows 32'
+    )
     assert {line["control"] for line in made["lines"]} == {"order"}
 
 

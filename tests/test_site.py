@@ -1,6 +1,7 @@
 """The site: executed lessons as pages that ask for nothing and run nothing that data hold."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -177,6 +178,17 @@ def test_every_page_leads_to_all_others_and_every_link_somewhere(built):
     assert pages["00_start_here.html"].find(class_="right-next")["href"] == "01_gru.html"
     assert pages["01_gru.html"].find("math").find("msub")
     assert pages["index.html"].find("a", href=site.ROOM)
+
+
+def test_the_teacher_s_pages_are_there_with_links_to_the_lessons_that_are(built):
+    assert parsed(built / "index.html").find("article").find("a", href="teaching/README.html")
+    for page in (
+        (plan := parsed(built / "teaching" / "README.html")),
+        parsed(built / "teaching/00.html"),
+    ):
+        assert page.find("a", href="../00_start_here.html")
+        assert not page.find("a", href=re.compile("03_han|\\.md|ipynb$"))
+    assert "CC BY 4.0" in plan.text and plan.find("a", href="11.html")
 
 
 def test_the_download_is_the_learner_s_copy_and_no_file_is_a_source(built):

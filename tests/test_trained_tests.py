@@ -254,7 +254,10 @@ def recorded(test, on, *seeds):
 
 def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tiny):
     made, setup = recorded("adversary", "planted", 0, 3), setup_of("planted")
-    assert made["command"] == "attention-course trained-tests adversary --on planted --seeds 0 3"
+    assert (
+        made["command"]
+        == "attention-course author trained-tests adversary --on planted --seeds 0 3"
+    )
     assert (made["test"], made["on"], made["seeds"]) == ("adversary", "planted", [0, 3])
     assert made["data"] == setup.data
     assert made["sizes"] == {"train": 40, "validation": 40, "test": 40}

@@ -259,7 +259,11 @@ def test_a_damaged_or_foreign_file_is_named_with_what_to_do(folder, damage, name
         change_record(folder.name, lambda record: record | {DIGEST: f"sha256:{file_digest(path)}"})
     with pytest.raises(DataError, match=says) as refused:
         load_recorded(folder.name)
-    for said in (str(path), "git checkout -- ", f"attention-course weights runs/{folder.name}"):
+    for said in (
+        str(path),
+        "git checkout -- ",
+        f"attention-course author weights runs/{folder.name}",
+    ):
         assert said in str(refused.value)
     publish_weights(folder)
     assert load_recorded(folder.name).system.read(OURS)

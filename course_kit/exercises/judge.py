@@ -109,13 +109,16 @@ class Checker:
 class Verdict:
     """``"passed"``, ``"open"`` or ``"wrong"``, what to tell the learner, the smallest failure.
 
-    ``lists`` are both answers one below the other where they are lists.
+    ``lists`` are both answers one below the other where they are lists; ``right`` cases of those
+    ``tried`` were answered as expected.
     """
 
     state: str
     sentence: str
     result: CaseResult | None = None
     lists: str = ""
+    right: int = 0
+    tried: int = 0
 
 
 def judge(checker: Checker, function: Callable) -> Verdict:
@@ -134,14 +137,16 @@ def judge(checker: Checker, function: Callable) -> Verdict:
         return Verdict("open", f"it returned {empty}. {WHERE}")
     failures = [result for result in results if result.failed]
     if not failures:
-        return Verdict("passed", f"{len(results)} cases, {checker.span}")
+        sentence = f"{len(results)} cases, {checker.span}"
+        return Verdict("passed", sentence, right=len(results), tried=len(results))
     smallest = failures[0]
     count = len(failures)
     where = "the only failing case" if count == 1 else f"smallest of {count} failing cases"
     case = f"{where} (of {len(results)}): {smallest.case.description}."
     said = [*_diagnose(checker, results, smallest), case]
     sentence = " ".join([said[0], *(part[0].upper() + part[1:] for part in said[1:])])
-    return Verdict("wrong", sentence, smallest, _lists(smallest))
+    right = len(results) - count
+    return Verdict("wrong", sentence, smallest, _lists(smallest), right, len(results))
 
 
 def _tell_open(sentence: str) -> None:

@@ -1,9 +1,13 @@
 """Lesson 02: scaled dot products, and several heads of them as a network that a learner writes."""
 
+from collections.abc import Callable
+from typing import Any
+
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, masks, named, normal
+from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, masks, named, normal, plural
+from course_kit.exercises.comparison import same
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02 import about_weights
 from course_lib.models.layers import masked_softmax
@@ -67,7 +71,7 @@ check_self_attention = Checker(
     span="from one token to 60",
     mistakes=(
         (lambda q, k, v, mask: _attend(_scores(q, k), v, mask.unsqueeze(1)),
-         "the scores are not divided by √d: that is SANet's form; here they should be."),
+         "the scores are not divided by √d (a network in lesson 04 does without)."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[-1], v, mask.unsqueeze(1)),
          "you divide by d; the standard deviation of q · k is √d."),
         (lambda q, k, v, mask: _attend(_scores(q, k) / q.shape[1] ** 0.5, v, mask.unsqueeze(1)),
@@ -101,45 +105,73 @@ class MultiHead(nn.Module):
         return _multi_head(self, x, mask)
 
 
-def _multi_head(
-    ours: MultiHead,
-    x: Tensor,
-    mask: Tensor,
-    *,
-    divisor: float | None = None,
-    hidden: int = 1,
-    dim: int = -1,
-    asks: str = "query",
-    turned: bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The layer, and what becomes of it: the ``hidden`` axis of its scores, the softmax along
-    ``dim``, who ``asks``, and heads cut from positions if the axes are not ``turned``."""
-    batch, n, width = x.shape
-    size = width // ours.heads
-
-    def split(features: Tensor) -> Tensor:  # (batch, heads, n, size)
-        if not turned:
-            return features.view(batch, ours.heads, n, size)
-        return features.view(batch, n, ours.heads, size).transpose(1, 2)
-
+def by_heads(
+    ours: nn.Module, x: Tensor, real: Tensor, split: Callable[[Tensor], Tensor],
+    divisor: float | None = None, dim: int = -1, asks: str = "query",
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """What each head found ``(batch, heads, n, size)`` and its attention, where queries, keys and
+    values are ``split`` into heads; and what becomes of it with another divisor, the softmax along
+    ``dim``, or keys that ask."""
     others = {"query": "key", "key": "query"}
     q, k, v = (split(getattr(ours, name)(x)) for name in (asks, others[asks], "value"))
-    scores = q @ k.mT / (divisor or size) ** 0.5
-    real = mask[:, None].unsqueeze(hidden + 1).expand_as(scores)
-    alpha = masked_softmax(scores, real, dim)
-    mixed = (alpha @ v).transpose(1, 2) if turned else alpha @ v
+    scores = q @ k.mT / (divisor or q.shape[-1]) ** 0.5
+    alpha = masked_softmax(scores, real.expand_as(scores), dim)
+    return alpha @ v, alpha
+
+
+def _multi_head(
+    ours: MultiHead, x: Tensor, mask: Tensor, *,
+    hidden: int = 1, cut: str = "features", joined: bool = True, **changes: Any,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The layer, and what becomes of it: the ``hidden`` axis of its scores, what is ``cut`` into
+    heads, outputs that are not ``joined`` by word, and the ``changes`` of ``by_heads``."""
+    batch, n, width = x.shape
+
+    def split(features: Tensor) -> Tensor:  # (batch, heads, n, size)
+        if cut == "positions":
+            return features.view(batch, ours.heads, n, -1)
+        if cut == "neighbours":
+            return features.view(batch, n, -1, ours.heads).permute(0, 3, 1, 2)
+        return features.view(batch, n, ours.heads, -1).transpose(1, 2)
+
+    found, alpha = by_heads(ours, x, mask[:, None].unsqueeze(hidden + 1), split, **changes)
+    mixed = found.transpose(1, 2) if joined else found
     return ours.output(mixed.reshape(batch, n, width)), alpha
 
 
-def _multi_head_cases() -> list[Case]:
+def _about_heads(result: CaseResult) -> str | None:
+    alpha = _multi_head(*result.case.inputs, cut="neighbours")[1]
+    if same(result.yours[1], result.expected[1]) or not same(result.yours[1], alpha):
+        return None
+    return "neighbouring features go to different heads: unflatten(2, (heads, -1)), heads first."
+
+
+def head_cases(ours: Callable[..., nn.Module], *sizes: int) -> list[Case]:
+    """A network of ours on vectors of several shapes, with every kind of mask."""
     found = {}
     for batch, n, heads, size in ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4)):
-        width = heads * size
-        made = network(MultiHead, width, heads, seed=n)
-        (x,) = normal((batch, n, width), (batch, n, width))
+        made = network(ours, heads * size, heads, *sizes, seed=n)
+        (x,) = normal((batch, n, heads, size), (batch, n, heads * size))
         for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
-            found[f"{batch} of {n}, {heads} heads of {size}, {kind}"] = made, x, mask
+            size_in_words = f"{plural(batch, 'text')} of {n}, {plural(heads, 'head')} of {size}"
+            found[f"{size_in_words}, {kind}"] = made, x, mask
     return named(found)
+
+
+def wrong_heads(layer: Callable[..., Any]) -> tuple[tuple[Callable[..., Any], str], ...]:
+    """The mistakes of whoever cuts a layer into heads, and what we say."""
+    return (
+        (lambda ours, x, mask: layer(ours, x, mask, divisor=x.shape[2]),
+         "you divide by the root of the whole width: a head's queries have width / heads numbers."),
+        (lambda ours, x, mask: layer(ours, x, mask, divisor=1.0),
+         "the division by the root of the head's width is missing."),
+        (lambda ours, x, mask: layer(ours, x, mask | True),
+         "padding gets weight: the mask says where attention may be."),
+        (lambda ours, x, mask: layer(ours, x, mask, dim=-2),
+         "your columns sum to 1: the softmax runs over the keys, the last axis."),
+        (lambda ours, x, mask: layer(ours, x, mask, asks="key"),
+         "queries and keys are exchanged."),
+    )  # fmt: skip
 
 
 check_multi_head = building(
@@ -152,25 +184,19 @@ check_multi_head = building(
     output ``(batch, n, width)`` and attention ``(batch, heads, n, n)``. Head by head the next
     width / heads features of queries, keys and values, scores divided by the root of so many; the
     heads' outputs side by side through the last matrix.""",
-    cases=_multi_head_cases,
+    cases=lambda: head_cases(MultiHead),
     returns=("output", "attention"),
     start="self.query(x).view(batch, n, heads, size).transpose(1, 2) is (batch, heads, n, size).",
     shapes="the output is like x; the attention has an axis of heads after the batch",
     span="up to four heads and nine positions",
     mistakes=(
-        (lambda ours, x, mask: _multi_head(ours, x, mask, divisor=x.shape[2]),
-         "you divide by √d of the whole layer: a head's queries have width / heads numbers."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, divisor=1.0),
-         "the division by the root of the head's width is missing."),
+        *wrong_heads(_multi_head),
         (lambda ours, x, mask: _multi_head(ours, x, mask, hidden=2),
          "the mask is laid over the queries: it should hide keys, the last axis of the scores."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask | True),
-         "padding gets weight: the mask is not used."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, dim=-2),
-         "your columns sum to 1: the softmax runs over the keys, the last axis."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, asks="key"),
-         "queries and keys are exchanged."),
-        (lambda ours, x, mask: _multi_head(ours, x, mask, turned=False),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, cut="positions", joined=False),
          "you cut positions into heads: view as (batch, n, heads, size) first, then transpose."),
+        (lambda ours, x, mask: _multi_head(ours, x, mask, joined=False),
+         "the heads stand side by side before their positions: .transpose(1, 2) first."),
     ),
+    diagnoses=(_about_heads,),
 )  # fmt: skip

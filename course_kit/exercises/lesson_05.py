@@ -1,13 +1,14 @@
 """Lesson 05: IRAM's loop of steps and the whole network."""
 
 from collections.abc import Callable
+from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, CaseResult, generator, masks, normal, plural
-from course_kit.exercises.comparison import largest
+from course_kit.exercises.comparison import largest, same
 from course_lib.models.iram import IRAM, POOL, RecursiveAttention, visible
 from course_lib.models.layers import BilinearAttention, Highway, LSTMLayer, Maxout
 
@@ -26,12 +27,14 @@ def _take_steps(
     appended: Callable[[Tensor, Tensor], Tensor] = lambda s_hat, s: s,
     asked: Callable[[nn.Module, Tensor, Tensor], Tensor] = lambda control, s, q: control(s, q),
     refine: Callable[[nn.Module, Tensor], Tensor] = lambda highway, s_hat: highway(s_hat),
-    grows: bool = True,
+    grows: bool = True, turned: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The loop with another summary to append, next query, refinement, or no growth."""
+    """The loop with another summary to append, next query, refinement, no growth, or a Wᵀ."""
+    attend = deepcopy(ours.attend)
+    attend.weight.data = attend.weight.mT if turned else attend.weight
     rows, columns, real = [], h.shape[1] + ours.steps - 1, mask.any(1, keepdim=True)
     for _ in range(ours.steps):
-        a = ours.attend(q.unsqueeze(1), h, mask).squeeze(1)
+        a = attend(q.unsqueeze(1), h, mask).squeeze(1)
         rows.append(nn.functional.pad(a, (0, columns - a.shape[1])))
         s_hat = (a.unsqueeze(1) @ h).squeeze(1)
         s = refine(ours.refine, s_hat)
@@ -47,9 +50,12 @@ def _turned_highway(highway: nn.Module, x: Tensor) -> Tensor:
 
 
 def _about_steps(result: CaseResult) -> str | None:
+    yours, (_, h, _, mask) = result.yours[1], result.case.inputs
+    turned = _take_steps(*result.case.inputs, turned=True)[1]
+    if same(yours, turned) and not same(yours, result.expected[1]):
+        return "W is the wrong way round: the scores are q W Hᵀ."
     if result.wrong != 1:
         return None
-    yours, (_, h, _, mask) = result.yours[1], result.case.inputs
     late = ~visible(mask, yours.shape[1])
     if (yours * late).any():
         text, row, column = (yours * late).nonzero()[0].tolist()

@@ -123,15 +123,17 @@ def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def _documents(words: int) -> Tensor:
-    """Five ways to spend three steps, ``(5, 3, words + 2)``: a word thrice, everything thrice, a
-    word handed on, a word each, a third of the words each."""
-    made = torch.zeros(5, STEPS_PRICES, words + STEPS_PRICES - 1)
+    """Six ways to spend three steps, ``(6, 3, words + 2)``: a word thrice, everything thrice, a
+    word handed on, a word each, a third of the words each, a word each that asks the summary."""
+    made = torch.zeros(6, STEPS_PRICES, words + STEPS_PRICES - 1)
     made[0, :, words // 2] = 1
     made[1, :, :words] = 1 / words
     made[2, torch.arange(STEPS_PRICES), torch.tensor([words - 1, words, words + 1])] = 1
     made[3, torch.arange(STEPS_PRICES), torch.tensor([words - 1, 0, 2])] = 1
     for step, part in enumerate(torch.arange(words).chunk(STEPS_PRICES)):
         made[4, step, part] = 1 / len(part)
+    made[5] = made[3]
+    made[5, 1:] = 0.7 * made[3, 1:] + 0.3 * made[2, 1:]
     return made
 
 
@@ -140,10 +142,10 @@ def _cases() -> list[Case]:
     for words, padding in ((5, 0), (5, 3), (12, 0), (40, 8)):
         of_words, of_summaries = _documents(words).split([words, STEPS_PRICES - 1], 2)
         attention = torch.cat(
-            [of_words, torch.zeros(5, STEPS_PRICES, padding), of_summaries], 2
+            [of_words, torch.zeros(6, STEPS_PRICES, padding), of_summaries], 2
         ).requires_grad_()  # so that a checker can tell whether a price could be trained with
-        mask = (torch.arange(words + padding) < words).repeat(5, 1)
-        what = f"five documents of {words} words, {padding} positions of padding"
+        mask = (torch.arange(words + padding) < words).repeat(6, 1)
+        what = f"six documents of {words} words, {padding} positions of padding"
         cases.append(Case(what, (attention, mask)))
     return cases
 
@@ -158,14 +160,19 @@ def _about_price(attention: Tensor, mask: Tensor, price: Tensor) -> str:
     if not price.isfinite().all():
         return "a price is no number: weights are often exactly 0, so mind a division and a log."
     attention, price = attention.detach(), price.detach()
-    dear = _unrolled_cosine(attention, mask) > 0.5
-    wrong = torch.where(dear, price < DEAR, price > CHEAP).nonzero().flatten().tolist()
+    alike = _unrolled_cosine(attention, mask)
+    dear, most = alike > 0.5, torch.where(alike > CHEAP, DEAR, CHEAP)
+    wrong = torch.where(dear, price < DEAR, price > most).nonzero().flatten().tolist()
     if not wrong:
         return ""
     place = wrong[0]
     cost = f"and cost {price[place]:.2f}"
     if not dear[place]:
-        return f"in document {place} each step reads words of its own, {cost}: at most {CHEAP}."
+        asking = " and asks the summary before it" * int(alike[place] > CHEAP)
+        return (
+            f"in document {place} each step reads words of its own{asking}, {cost}: at most "
+            f"{most[place]:g}."
+        )
     ask = f"at least {DEAR} is asked"
     one = attention[place : place + 1], mask[place : place + 1]
     if step_overlap(*one) > 0.9:
@@ -186,14 +193,14 @@ check_step_price = Checker(
     name="step_price",
     about="""``f(attention, mask)``, ``(n, 3, words + 2)`` and ``(n, words)`` → a price for each
     document, ``(n,)``, with a gradient: at most ``CHEAP`` where every step reads words of its own,
-    at least ``DEAR`` where all look at one word, all look at everything alike, or later steps read
-    nothing but summaries.""",
+    at most ``DEAR`` where it also gives 0.3 to the summary before, at least ``DEAR`` where all look
+    at one word, all look at everything alike, or later steps read nothing but summaries.""",
     reference=_unrolled_cosine,
     cases=_cases,
     returns=("price",),
     start="say for each step which words it has read by then, its summaries counted as the words "
     "they are made of; then compare these rows.",
-    span="five ways to spend three steps, 5 to 40 words",
+    span="six ways to spend three steps, 5 to 40 words",
     shapes="one price for each document",
     requirement=_about_price,
 )  # fmt: skip

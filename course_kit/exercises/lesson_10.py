@@ -1,6 +1,7 @@
 """Lesson 10: a Transformer's encoder in three steps, and attention rollout."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -8,8 +9,8 @@ from torch import Tensor, nn
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, cases, masks, named, normal, plural
 from course_kit.exercises.judge import Checker
+from course_kit.exercises.lesson_02_self_attention import by_heads, head_cases, wrong_heads
 from course_lib.faithfulness.word_attention import rollout
-from course_lib.models.layers import masked_softmax
 from course_lib.models.transformer import Block, MultiHeadAttention, Transformer, TransformerConfig
 
 
@@ -37,35 +38,19 @@ def _through(ours: OurHeads, found: Tensor) -> Tensor:
 
 def _heads(
     ours: OurHeads, x: Tensor, mask: Tensor, *,
-    divisor: float | None = None, dim: int = -1, asks: str = "query", stripes: bool = False,
-    w_o: Callable[[Tensor], Tensor] = lambda w: w,
+    stripes: bool = False, w_o: Callable[[Tensor], Tensor] = lambda w: w, **changes: Any,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The layer, and what becomes of it: another divisor, the softmax along ``dim``, who ``asks``,
-    every so many features in place of neighbouring ones, another W_O."""
-    whole, others = ours.output.weight, {"query": "key", "key": "query"}
+    """The layer, and what becomes of it: every so many features in place of neighbouring ones,
+    another W_O, and the ``changes`` of ``by_heads``."""
 
     def split(features: Tensor) -> Tensor:
         if stripes:
             return features.unflatten(2, (-1, ours.heads)).permute(0, 3, 1, 2)
         return features.unflatten(2, (ours.heads, -1)).transpose(1, 2)
 
-    q, k, v = (split(getattr(ours, name)(x)) for name in (asks, others[asks], "value"))
     pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-    scores = q @ k.mT / (divisor or q.shape[-1]) ** 0.5
-    alpha = masked_softmax(scores, pairs.expand_as(scores), dim)
-    return (alpha @ v) @ w_o(whole).T.unflatten(0, (ours.heads, -1)), alpha
-
-
-def _some(ours: Callable[..., nn.Module], *sizes: int) -> list[Case]:
-    """A network of ours on vectors of several shapes, with every kind of mask."""
-    found = {}
-    for batch, n, heads, size in ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4)):
-        made = network(ours, heads * size, heads, *sizes, seed=n)
-        (x,) = normal((batch, n, heads, size), (batch, n, heads * size))
-        for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
-            size_in_words = f"{plural(batch, 'text')} of {n}, {plural(heads, 'head')} of {size}"
-            found[f"{size_in_words}, {kind}"] = made, x, mask
-    return named(found)
+    found, alpha = by_heads(ours, x, pairs, split, **changes)
+    return found @ w_o(ours.output.weight).T.unflatten(0, (ours.heads, -1)), alpha
 
 
 check_heads = building(
@@ -78,22 +63,13 @@ check_heads = building(
     adds ``(batch, heads, n, width)`` and its attention ``(batch, heads, n, n)``, 0 in rows and
     columns of padding. A head has the next width / heads features of queries, keys and values, and
     as many columns of W_O.""",
-    cases=lambda: _some(OurHeads),
+    cases=lambda: head_cases(OurHeads),
     returns=("added", "attention"),
     start="unflatten(2, (self.heads, -1)).transpose(1, 2) cuts features into heads.",
     shapes="both have an axis of heads after the batch; what a head adds is as wide as x",
     span="up to four heads and nine positions",
     mistakes=(
-        (lambda ours, x, mask: _heads(ours, x, mask, divisor=x.shape[2]),
-         "you divide by the root of the whole width: a head's queries have width / heads numbers."),
-        (lambda ours, x, mask: _heads(ours, x, mask, divisor=1.0),
-         "the division by the root of the head's width is missing."),
-        (lambda ours, x, mask: _heads(ours, x, mask | True),
-         "padding gets weight: pairs says where attention may be."),
-        (lambda ours, x, mask: _heads(ours, x, mask, dim=-2),
-         "your columns sum to 1: the softmax runs over the keys, the last axis."),
-        (lambda ours, x, mask: _heads(ours, x, mask, asks="key"),
-         "queries and keys are exchanged."),
+        *wrong_heads(_heads),
         (lambda ours, x, mask: _heads(ours, x, mask, stripes=True),
          "you deal the features out one by one: a head has neighbouring ones."),
         (lambda ours, x, mask: _heads(ours, x, mask, w_o=lambda w: w.T),
@@ -155,7 +131,7 @@ check_block = building(
     about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → as ``x``, and
     the attention. x ← Norm(x + Σ heads + b_O), then x ← Norm(x + W_2 max(0, W_1 x)), with
     biases.""",
-    cases=lambda: _some(OurBlock, 5),
+    cases=lambda: head_cases(OurBlock, 5),
     returns=("x", "attention"),
     start="added, attention = self.attention(x, mask); the heads are the second axis of added.",
     shapes="x keeps its shape; sum the heads away",

@@ -1,6 +1,6 @@
 """Train every specimen of the bug museum once, as the healthy one is trained, and record how well.
 
-``attention-course museum`` writes ``results/museum/specimens.json``. Rows to train on
+``attention-course author museum`` writes ``results/museum/specimens.json``. Rows to train on
 and the accuracy come from the training half of the corpus: the test half is not read.
 """
 
@@ -129,7 +129,9 @@ def command(options: argparse.Namespace) -> int:
     spec = MuseumSpec(**{name: getattr(options, name) for name in defaults})
     changes = [f"--{name} {value}" for name, value in asdict(spec).items()
                if value != defaults[name]]  # fmt: skip
-    record = {"command": " ".join(["attention-course museum", *changes])} | train_museum(spec)
+    record = {"command": " ".join(["attention-course author museum", *changes])} | train_museum(
+        spec
+    )
     write_json(options.output, record)
     for entry in record["specimens"]:
         print(f"{entry['name']:12} {entry['wrong']:60} {_line(entry)}")

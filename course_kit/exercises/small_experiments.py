@@ -4,11 +4,11 @@ and two worlds have other shares of the classes (lesson 09 and its side note).""
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from course_kit.exercises import own_networks
 from course_lib.data.batches import Batch, Batches, Documents
 from course_lib.metrics import prior_corrected
 from course_lib.models.agt import AblatedAGT, AGTConfig
@@ -33,13 +33,7 @@ def fit(
     return losses
 
 
-@torch.no_grad()
-def right(network: nn.Module, documents: Documents) -> np.ndarray:
-    """Which documents such a network gets right, bool ``(documents,)``."""
-    found = np.zeros(len(documents), bool)
-    for batch in Batches(documents, 256).epoch():
-        found[batch.index] = network(batch.tokens, batch.mask)[0].argmax(1) == batch.labels
-    return found
+right = own_networks.right  # beside ``fit`` for lesson 06
 
 
 def learn_by_heart(

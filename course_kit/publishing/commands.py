@@ -11,10 +11,11 @@ from pathlib import Path
 
 from course_kit import publishing, reading_room
 from course_kit.research import report as tables
-from course_lib.cli import Command, command_of
+from course_lib.cli import AUTHOR, Command, command_of
 from course_lib.files import REPOSITORY
 from course_lib.profile import profile_from_environment
 
+NO_NEWS = "--LabApp.news_url=None"  # JupyterLab neither fetches news nor asks whether it may
 # One process for each core, and each file, so each notebook and its kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
@@ -87,6 +88,19 @@ def _write_copies(copies: dict, folder: Path) -> None:
         print(message)
 
 
+def _slides_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to site/slides")
+
+
+def slides(options: argparse.Namespace) -> int:
+    """Write a deck of slides for each lesson, one page of HTML that asks for nothing."""
+    from course_kit.publishing.site import slides as decks
+
+    for path in decks.write_slides(options.to or decks.FOLDER):
+        print(path)
+    return 0
+
+
 def progress(options: argparse.Namespace) -> int:
     """Show which exercises are solved in your copies."""
     print(publishing.as_text(publishing.read_progress(publishing.lessons.STUDENTS)))
@@ -125,14 +139,14 @@ def _lab_arguments(parser: argparse.ArgumentParser) -> None:
 def lab(options: argparse.Namespace) -> int:
     """Open your own copies of the lessons in JupyterLab, in students/."""
     if options.source == "notebooks":
-        return _python("jupyterlab", "--notebook-dir=notebooks", *options.further)
+        return _python("jupyterlab", NO_NEWS, "--notebook-dir=notebooks", *options.further)
     workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
     paths = publishing.lessons.lesson_paths()
     copies = {workspace.START: workspace.start_notebook(paths)}
     _write_copies(copies | workspace.learner_copies(_all_notebooks(), folder), folder)
     # the root is the repository, so that what a lesson links to outside its folder opens, too
     start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"
-    return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further)
+    return _python("jupyterlab", NO_NEWS, "--ServerApp.root_dir=.", start, *options.further)
 
 
 def _test_arguments(parser: argparse.ArgumentParser) -> None:
@@ -179,27 +193,36 @@ def _command(
     example: str = "",
     arguments: Callable = Command.add_arguments,
     extra: str = "course",
+    group: str = AUTHOR,
 ) -> Command:
     """A command with the name and the purpose of a function."""
     name, purpose = carry_out.__name__, carry_out.__doc__.removesuffix(".")
     purpose = purpose[0].lower() + purpose[1:]
-    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments)
+    return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments, group)
 
 
 COMMANDS = {
-    "course": _command(course),
-    "lab": _command(lab, "--no-browser --port 8890", _lab_arguments),
-    "progress": _command(progress),
-    "test": _command(test, "--all", _test_arguments, "dev"),
-    "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
-    "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
-    "contents": _command(contents),
-    "data": _command(data, "reviews.csv --text review --label stars", _data_arguments),
+    "course": _command(course, group="learn"),
+    "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
+    "progress": _command(progress, group="learn"),
     "room": Command(
         "write the reading room, one page in which recorded networks and your runs read a text",
         "room runs/han-imdb-small-s0 --to room.html", "course",
-        *command_of("course_kit.reading_room.page.build"),
+        *command_of("course_kit.reading_room.page.build"), "learn",
     ),
+    "data": _command(
+        data, "reviews.csv --text review --label stars", _data_arguments, group="run"
+    ),
+    "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
+    "slides": _command(slides, "--to slides", _slides_arguments),
+    "grade": Command(
+        "mark a folder of learners' notebooks: run each in a sandbox, points for each exercise",
+        "grade collected --csv marks.csv", "course",
+        *command_of("course_kit.publishing.grading.marks"),
+    ),
+    "test": _command(test, "--all", _test_arguments, "dev"),
+    "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
+    "contents": _command(contents),
     "report": _command(report),
     "museum": Command(
         "train every specimen of the bug museum, record the results, and show the wrong measures",

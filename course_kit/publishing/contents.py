@@ -6,7 +6,7 @@ A lesson's notebook says its title and how long it runs; its minutes follow from
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import nbformat
@@ -18,6 +18,7 @@ from course_kit.publishing.students import find_exercises, student_copy, title_o
 from course_lib.files import REPOSITORY, atomic_path
 
 ABOUT = LESSONS / "lessons.yaml"
+SYLLABI = LESSONS / "teaching" / "syllabi.yaml"
 ROUTES = (
     ("An evening", ("00", "02", "07"), "what attention is, and how far to trust it"),
     ("A course", (), "everything, in this order"),
@@ -149,6 +150,34 @@ def learners_table(lessons: Sequence[Entry]) -> str:
     return "\n".join([head, *map(row.format, lessons), "", "Three ways through them:", "", *ways])
 
 
+def in_class(path: Path, home: Sequence[int]) -> tuple[int, int]:
+    """The minutes of a lesson without the exercises that are done at home, and those at home."""
+    notebook = nbformat.read(path, as_version=4)
+    size, practice = size_of(notebook, path.stem), _PRACTICE.findall(_prose(notebook))
+    out = sum(int(practice[number - 1]) for number in home)
+    return replace(size, practice=size.practice - out).minutes, Size(0, 0, 0, out).minutes
+
+
+def syllabi_tables() -> str:
+    """What ``syllabi.yaml`` plans, a table for each, with minutes that follow from the lessons."""
+    paths, parts = {path.stem[:2]: path for path in lesson_paths()}, []
+    for plan in yaml.safe_load(SYLLABI.read_text(encoding="utf-8")):
+        parts += [f"**{plan['name']}**: {plan['what']}.", ""]
+        parts += [
+            "| | lesson | in class | to talk | of | at home |",
+            "|---:|---|---:|---:|---:|---|",
+        ]
+        for number, session in enumerate(plan["sessions"], 1):
+            path, home = paths[session["lesson"]], session["home"]
+            minutes, later = in_class(path, home)
+            link = f"[{session['lesson']}](../{path.name})"
+            left = f"Exercise {', '.join(map(str, home))} ({later} min)" if home else "–"
+            row = (number, link, minutes, session["talk"], session["minutes"], left)
+            parts.append(f"| {' | '.join(map(str, row))} |")
+        parts.append("")
+    return "\n".join(parts[:-1])
+
+
 def notes_list(notes: Sequence[Path]) -> str:
     """The questions of the side notes with links, by the lesson in which they arise."""
     read = ((path.name, nbformat.read(path, as_version=4)) for path in notes)
@@ -159,11 +188,13 @@ def notes_list(notes: Sequence[Path]) -> str:
 
 
 def write_tables(root: Path = REPOSITORY) -> None:
-    """Put the current tables into ``README.md``, ``notebooks/README.md`` and lesson 00 under a
-    root, and its minutes into every lesson's head; ``ValueError`` where there is no table."""
+    """Put the current tables into the READMEs, the teaching page and lesson 00 under a root, and
+    its minutes into every lesson's head; ``ValueError`` where there is no table."""
     lessons = [read_entry(path) for path in lesson_paths()]
     _rewrite(root / "README.md", _ROWS, readme_rows(lessons))
     _rewrite(root / "notebooks/README.md", _PART, f"{START}\n{teachers_table(lessons)}\n{END}")
+    plans = f"{START}\n{syllabi_tables()}\n{END}"
+    _rewrite(root / "notebooks/teaching/README.md", _PART, plans)
     table = f"{START}\n{learners_table(lessons)}\n{END}"
     for lesson in lessons:
         path = root / "notebooks" / f"{lesson.stem}.ipynb"

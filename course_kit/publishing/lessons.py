@@ -23,7 +23,8 @@ from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.terminal import plain
 
 LESSONS = REPOSITORY / "notebooks"
-REPORTS = tuple(LESSONS / "experiments" / f"{name}.ipynb" for name in ("report", "extensions"))
+REPORTED = ("report", "extensions", "faithful/results")
+REPORTS = tuple(LESSONS / "experiments" / f"{name}.ipynb" for name in REPORTED)
 EXECUTED = REPOSITORY / "runs" / "lessons"
 STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed

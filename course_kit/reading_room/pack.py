@@ -1,8 +1,9 @@
 """Trained networks packed into one string for the engine: weights, words, vectors, facts.
 
 A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
-which says where everything is) and the parts. Large matrices are int8 with a scale per row, other
-parameters float16; the committed vectors are there once, whichever networks read them.
+which says where everything is) and the parts. Large matrices have 12 bits a number and a scale per
+row, other parameters float16, vectors int8; the committed ones are there once, whichever networks
+read them.
 """
 
 import base64
@@ -36,7 +37,8 @@ ROOM = (
     "agt-sst5-compact-s0",
 )
 NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
-LARGE = 30_000  # numbers of a matrix that is worth a byte each; smaller ones cost little in two
+LARGE = 30_000  # numbers of a matrix that is worth fewer bits each; smaller ones cost little in 16
+MOST = 2047  # of 12 bits with a sign
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
 
@@ -102,19 +104,25 @@ class Parts:
         return {"at": self.add(data), "bytes": len(data)}
 
     def parameter(self, values: np.ndarray) -> dict[str, Any]:
-        """A parameter: float32 if all is to be exact, int8 if it is large, else float16."""
+        """A parameter: float32 if all is to be exact, 12 bits a number if it is large, else
+        float16."""
         if not self.exact and values.ndim > 1 and values.size >= LARGE:
-            return self.rows(*in_bytes(values.reshape(-1, values.shape[-1])), values.shape)
+            scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / MOST
+            numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + MOST
+            planes = np.divmod(numbers.astype(np.uint16), 256)  # gzip makes less of each alone
+            return self.rows(np.stack(planes).astype(np.uint8), scale, values.shape, "twelve")
         return self.numbers(values, "float32" if self.exact else "float16")
 
     def numbers(self, values: np.ndarray, kind: str = "float32") -> dict[str, Any]:
         """A tensor, number by number."""
         return {"shape": values.shape, "kind": kind, "at": self.add(values.astype(kind).tobytes())}
 
-    def rows(self, numbers: np.ndarray, scale: np.ndarray, shape: Sequence[int]) -> dict[str, Any]:
-        """A tensor of ``shape`` from int8 rows and the scale of each."""
+    def rows(
+        self, numbers: np.ndarray, scale: np.ndarray, shape: Sequence[int], kind: str = "int8"
+    ) -> dict[str, Any]:
+        """A tensor of ``shape`` from whole numbers and the scale of each row."""
         places = {"at": self.add(numbers.tobytes()), "scale": self.add(scale.tobytes())}
-        return {"shape": tuple(shape), "kind": "int8", **places}
+        return {"shape": tuple(shape), "kind": kind, **places}
 
 
 class Tables:

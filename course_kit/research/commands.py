@@ -11,7 +11,7 @@ COMMANDS = {
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",
-        *command_of("course_kit.research.grid.scheduler"),
+        *command_of("course_kit.research.grid.scheduler"), "run",
     ),
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",
@@ -27,5 +27,10 @@ COMMANDS = {
         "train the positive controls on synthetic texts and record what the instruments show",
         "sanity-checks --seed 1", "course",
         *command_of("course_kit.research.sanity_checks.sanity_record"),
+    ),
+    "faithful": Command(
+        "run the study of when attention is faithful: what is missing, a cell, what is published",
+        "faithful run --only imdb-bilstm-sparsemax-s0", "course",
+        *command_of("course_kit.research.faithful.command"),
     ),
 }  # fmt: skip

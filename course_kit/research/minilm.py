@@ -1,5 +1,7 @@
 """Tables of the pre-trained Transformer's records."""
 
+from typing import Any
+
 import numpy as np
 
 from course_kit.research import report
@@ -14,6 +16,7 @@ TITLES = {  # what learns, by dataset and preset
     ("sst2", "whole"): "the same, on phrases and sentences",
 }
 NETWORKS = {"MiniLM": "minilm-", "IRAM": "iram-sst2-compact-", "BiLSTM": "bilstm-sst2-sst2-"}
+STUDIES = "faithfulness", "deletion"  # records of all rankings; of those that take little time
 RANKINGS = (
     "attention",
     "attention, rollout",
@@ -21,6 +24,10 @@ RANKINGS = (
     "gradient × input",
     "integrated gradients",
     "α · ∇α",
+    "norms",
+    "value zeroing",
+    "attention flow",
+    "(α · ∇α)⁺, rolled out",
     "leave-one-out",
     "random",
 )
@@ -54,13 +61,13 @@ def fine_tuning() -> str:
 def areas(network: str, ranking: str) -> list[dict[str, float]]:
     """Comprehensiveness (AOPC by deletion) of a ranking in one of ``NETWORKS``, one mean with its
     interval a seed."""
-    tested = report.study_records("faithfulness")
-    rankings = [
-        record["removals"]["deletion"]["comprehensiveness"]["rankings"]
-        for stem, record in sorted(tested.items())
-        if stem.startswith(NETWORKS[network]) and "removals" in record
-    ]
-    return [found[ranking]["aopc"] for found in rankings if ranking in found]
+    tested: dict[str, dict[str, Any]] = {}
+    for study in reversed(STUDIES):
+        for stem, record in sorted(report.study_records(study).items()):
+            if stem.startswith(NETWORKS[network]) and "removals" in record:
+                rankings = record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+                tested[stem] = tested.get(stem, {}) | rankings
+    return [found[ranking]["aopc"] for found in tested.values() if ranking in found]
 
 
 def battery() -> str:
@@ -68,7 +75,10 @@ def battery() -> str:
     rows = [
         [
             ranking,
-            *(", ".join(f"{area['mean']:.2f}" for area in areas(n, ranking)) for n in NETWORKS),
+            *(
+                ", ".join(f"{area['mean']:.2f}" for area in areas(n, ranking)) or "–"
+                for n in NETWORKS
+            ),
         ]
         for ranking in RANKINGS
     ]
@@ -77,10 +87,15 @@ def battery() -> str:
 
 def paired(first: str, second: str) -> Estimate:
     """The difference of two rankings' comprehensiveness in MiniLM over the same texts."""
-    name, study = "minilm-sst2_sentences-adapters-s0", RESULTS / "faithfulness"
-    record = report.study_records("faithfulness")[name]
-    order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
-    with np.load(study / f"{name}.npz") as file:
-        values = file["comprehensiveness"].astype(float)
-    of_texts = (values[[order.index(ranking)]] for ranking in (first, second))
-    return metrics.crossed(*of_texts)
+    return metrics.crossed(_of_texts(first), _of_texts(second))
+
+
+def _of_texts(ranking: str, name: str = "minilm-sst2_sentences-adapters-s0") -> np.ndarray:
+    """The comprehensiveness of each text, ``(1, texts)``; both studies took the same texts."""
+    for study in STUDIES:
+        record = report.study_records(study)[name]
+        order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
+        if ranking in order:
+            with np.load(RESULTS / study / f"{name}.npz") as file:
+                return file["comprehensiveness"][[order.index(ranking)]].astype(float)
+    raise ValueError(f"no study of {name} has the ranking {ranking!r}")

@@ -1,7 +1,8 @@
-"""Rows of tables on disk, read from front to back: CSV, TSV, JSON Lines and Parquet.
+"""Rows of tables on disk, read from front to back: CSV, TSV, JSON Lines and Parquet, and lines.
 
 No more than one row, or one batch of Parquet, is in memory. Rows have the numbers that a
 spreadsheet or an editor shows: the heading of CSV and TSV is row 1, of JSON Lines it is the line.
+A ``.txt`` file is a column of texts, one a line, without a heading or labels.
 ``datasets`` would read a date as a time, and refuse a blank line.
 """
 
@@ -47,18 +48,19 @@ def encoding_of(path: Path, given: str | None = None) -> str | None:
 
 def rows_of(path: Path) -> str:
     """What stands before the number of a row to name its place."""
-    return f"{path} {'line' if path.suffix.lower() == '.jsonl' else 'row'}"
+    return f"{path} {'line' if path.suffix.lower() in ('.jsonl', '.txt') else 'row'}"
 
 
 def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Rows:
-    """The rows of a file of one of ``FORMS``, counted by a progress bar.
+    """The rows of a file of one of ``FORMS``, or the lines of ``.txt``, counted by a progress bar.
 
     ``DataError`` names the file, the row where it is known, and what is wrong: a column that is
     missing or there twice, another encoding, a damaged file.
     """
     readers = dict.fromkeys(DELIMITERS, _delimited) | {".jsonl": _json_lines, ".parquet": _parquet}
+    readers |= {".txt": _lines} if len(columns) == 1 else {}
     if path.suffix.lower() not in readers:
-        raise DataError(f"{path}: the form {path.suffix!r} is not read; {', '.join(FORMS)} are")
+        raise DataError(f"{path}: the form {path.suffix!r} is not read; {', '.join(readers)} are")
     rows = readers[path.suffix.lower()](path, columns, encoding)
     number = 0
     try:
@@ -99,6 +101,13 @@ def _json_lines(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
                 item = json.loads(line)
                 check_columns(list(item), columns, f"{path} line {number}")
                 yield number, tuple(item[column] for column in columns)
+
+
+def _lines(path: Path, _: tuple[str, ...], encoding: str) -> Rows:
+    with path.open(encoding=encoding) as file:
+        for number, line in enumerate(iter(lambda: file.readline(LONGEST), ""), 1):
+            if line.strip():
+                yield number, (line.rstrip("\n"),)
 
 
 def _parquet(path: Path, columns: tuple[str, ...], _: str | None) -> Rows:

@@ -8,19 +8,18 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import nltk
-from nltk.tokenize import NLTKWordTokenizer
-from nltk.tokenize.punkt import PunktSentenceTokenizer, PunktTokenizer
+import lazy_loader as lazy
 
 from course_lib.data.catalog import card
 from course_lib.data.readers import naming
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, prepared_folder
 
-WORDS = NLTKWordTokenizer()
 PUNKT_FILES = ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt")
+
+nltk = lazy.load("nltk")  # which takes a second to import
 
 TOKENISERS = {
     "english": "NLTK's English sentences (Punkt) and Treebank words, as the papers",
@@ -41,16 +40,22 @@ class TokenisedText(NamedTuple):
 
 
 @cache
-def untrained_punkt() -> PunktSentenceTokenizer:
-    """A splitter that knows no abbreviations and needs no data: for text we wrote ourselves."""
-    return PunktSentenceTokenizer()
+def treebank_words() -> Any:
+    """NLTK's tokeniser of one sentence."""
+    return nltk.tokenize.NLTKWordTokenizer()
 
 
 @cache
-def trained_punkt(nltk_data: Path) -> PunktSentenceTokenizer:
+def untrained_punkt() -> Any:
+    """A splitter that knows no abbreviations and needs no data: for text we wrote ourselves."""
+    return nltk.tokenize.PunktSentenceTokenizer()
+
+
+@cache
+def trained_punkt(nltk_data: Path) -> Any:
     """NLTK's splitter with the English parameters in that ``nltk_data`` folder."""
     nltk.data.path.insert(0, str(nltk_data))  # NLTK reads nothing outside the folders listed there
-    return PunktTokenizer("english")
+    return nltk.tokenize.PunktTokenizer("english")
 
 
 def fetch_punkt() -> Path:
@@ -68,12 +73,13 @@ def fetch_punkt() -> Path:
     return nltk_data
 
 
-def tokenise(text: str, splitter: PunktSentenceTokenizer) -> TokenisedText:
+def tokenise(text: str, splitter: Any) -> TokenisedText:
     """Sentences, then words; a sentence without a word is dropped, so an empty text has none.
 
     Treebank tokens write an opening quote as two backticks, as the papers' NLTK does.
     """
-    return _joined(WORDS.tokenize(sentence) for sentence in splitter.tokenize(text))
+    words = treebank_words()
+    return _joined(words.tokenize(sentence) for sentence in splitter.tokenize(text))
 
 
 def _joined(sentences: Iterable[list[str]]) -> TokenisedText:

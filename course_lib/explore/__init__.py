@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=["steps"],
     submod_attrs={
         "erasing": ["ErasingView", "explore_erasing"],
+        "heads": ["HeadsView", "explore_heads"],
         "layers": [
             "SELECTION_RULES",
             "compare_dictionaries",

@@ -8,7 +8,7 @@ import numpy as np
 
 from course_lib import faithfulness
 from course_lib.explore.explorer import Explorer, Picture
-from course_lib.explore.reading import ATTENTION, read_text, system_of
+from course_lib.explore.reading import ATTENTION, system_of
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.views.colours import ACCENT, FOURTH, MUTED, SECOND, THIRD
@@ -31,14 +31,14 @@ def explore_erasing(source: Any, text: str) -> "ErasingView":
     without attention.
     """
     system = system_of(source)
-    reading = read_text(system, text)
-    count = len(reading.tokens)
+    model = DocumentModel(system)
+    (document,) = model.documents([text])
+    count = len(faithfulness.words_of(document))
     if not 0 < count <= MOST_WORDS:
         raise ValueError(
             f"text holds {count} words; the view takes 1 to {MOST_WORDS}, a button each"
         )
-    document = reading.sentences if system.reads_sentences else list(reading.tokens)
-    return ErasingView(DocumentModel(system), document, system.classes)
+    return ErasingView(model, document, system.classes)
 
 
 def rankings_of(model: DocumentModel, document: Document) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from course_lib.explore.explorer import Explorer, Picture, TextBox, WordSlider
 from course_lib.explore.reading import ATTENTION, is_profane, read_text, reading_order, system_of
-from course_lib.faithfulness import kendall
+from course_lib.faithfulness import kendall, words_of
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.metrics.classification import Predictions
 from course_lib.views import show_reading
@@ -322,14 +322,13 @@ def _compare(models: Mapping[str, DocumentModel], text: str) -> widgets.Widget:
     """The attention of two networks to the words of a text, as a heatmap of two rows."""
     rows, words = {}, []
     for name, model in models.items():
-        reading = read_text(model.system, text)
-        document = reading.sentences if model.system.reads_sentences else list(reading.tokens)
+        (document,) = model.documents([text])
         (answer,), attention = model.answers([document])
         if ATTENTION not in attention:
             raise ValueError(f"{name} has no attention, so there is nothing to compare")
         label = f"{name}: {model.system.classes[answer.argmax()]} {answer.max():.2f}"
-        rows[label] = attention[ATTENTION][0]
-        words.append(list(reading.tokens))
+        tokens, rows[label] = model.system.in_words(words_of(document), attention[ATTENTION][0])
+        words.append(tokens)
     if words[0] != words[1]:
         raise ValueError("the two networks read this text in other words")
     return AttentionHeatmap(

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["word_attention"],
     submod_attrs={
+        "adapters": ["HubModel", "ModuleModel"],
         "agreement": [
             "conicity",
             "jensen_shannon",
@@ -13,15 +14,18 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "mean_over_documents",
             "total_variation",
         ],
+        "auditing": ["AuditError", "audit"],
         "bounds": ["limits", "normalised_aopc"],
         "document_model": ["DocumentModel"],
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
         "heads": [
+            "attention_slopes",
             "changed_heads",
             "head_shares",
             "patched",
             "uniform",
+            "value_zeroing",
             "weighted_norms",
         ],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],

@@ -48,11 +48,15 @@ def limits(
     mask: str | None = None,
     seed: int = 0,
     rankings: Sequence[Sequence[np.ndarray]] = (),
+    most: Sequence[int] | None = None,
+    beam_up_to: int = BEAM_UP_TO,
+    samples: int = SAMPLES,
 ) -> Limits:
     """The least and the largest AOPC of a measure over all rankings of each document.
 
-    Exact up to 8 words, where all sets of words are asked; a beam search up to 20; beyond, the best
-    and worst of 50 random rankings and of the words' own scores, in falling and in rising order.
+    Exact up to 8 words, where all sets of words are asked; a beam search ``beam_up_to`` 20; beyond,
+    the best and worst of 50 random ``samples`` and of the words' own scores, in falling and in
+    rising order. ``most`` as in ``comprehensiveness``.
     On long texts a good ranker passes what such a sample finds, so give the ``rankings`` that are
     to be compared, importances as elsewhere: then none of them lies outside. ``measure`` is
     ``"comprehensiveness"`` or ``"sufficiency"``, else ``ValueError``.
@@ -63,18 +67,18 @@ def limits(
     compared = list(zip(*(orders(documents, ranking, seed) for ranking in rankings)))
     lower, upper, how = [], [], []
     bar = progress(documents, f"limits of {measure}", leave=False, delay=BAR_AFTER)
-    for document, j, p in zip(bar, classes, full):
+    for document, j, p, limit in zip(bar, classes, full, most or [None] * len(documents)):
         words = len(words_of(document))
         if not words:
             raise ValueError(f"documents: document {len(how)} has no words to rank; leave it out")
-        weights = np.bincount(counts(words, shares), minlength=words + 1) / len(shares)
+        weights = np.bincount(counts(words, shares, limit), minlength=words + 1) / len(shares)
         score = _score(model, document, mask, int(j), p, measure == "sufficiency")
         if words <= EXACT_UP_TO:
             found, name = _exact(score, weights), "exact"
-        elif words <= BEAM_UP_TO:
+        elif words <= beam_up_to:
             found, name = (-_beam(score, weights, -1), _beam(score, weights, 1)), "beam"
         else:
-            found, name = _sampled(score, weights, lottery(document, seed)), "sampled"
+            found, name = _sampled(score, weights, lottery(document, seed), samples), "sampled"
         areas = _areas(score, weights, compared[len(how)] if compared else [])
         lower.append(min([found[0], *areas]))
         upper.append(max([found[1], *areas]))
@@ -146,10 +150,12 @@ def _beam(score: Score, weights: np.ndarray, sign: int) -> float:
     return max(beam.values())
 
 
-def _sampled(score: Score, weights: np.ndarray, random: np.random.Generator) -> tuple[float, float]:
+def _sampled(
+    score: Score, weights: np.ndarray, random: np.random.Generator, samples: int
+) -> tuple[float, float]:
     words = len(weights) - 1
     alone = np.argsort(score(1 << word for word in range(words)), kind="stable")
-    drawn = [random.permutation(words) for _ in range(SAMPLES)]
+    drawn = [random.permutation(words) for _ in range(samples)]
     areas = _areas(score, weights, [alone, alone[::-1], *drawn])
     return min(areas), max(areas)
 

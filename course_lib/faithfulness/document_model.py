@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import datasets
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -20,6 +19,11 @@ from course_lib.faithfulness.documents import (
 from course_lib.faithfulness.interventions import Answer
 from course_lib.front_end import progress
 
+if TYPE_CHECKING:
+    import datasets
+
+PAIRED = 256  # words in a batch where each pair of words is measured: padding costs its square
+
 
 class ReadableSystem(Protocol):
     """What a ``DocumentModel`` asks of a system, as ``runs.systems.Network`` describes it."""
@@ -30,6 +34,7 @@ class ReadableSystem(Protocol):
     batch: Callable[..., tuple[Tensor, Tensor]]
     forward: Callable[..., Any]
     word_attention: Callable[..., dict[str, Tensor]]
+    importances: Callable[..., dict[str, Tensor]]
     attention_of: Callable[..., Tensor | None]
     given: Callable[..., Any]
     visible: Callable[..., Tensor]
@@ -59,7 +64,7 @@ class DocumentModel:
     def __init__(self, system: ReadableSystem) -> None:
         self.system = system
 
-    def documents(self, rows: datasets.Dataset) -> list[Document]:
+    def documents(self, rows: "datasets.Dataset") -> list[Document]:
         """The rows' words, sentence by sentence where the network reads sentences."""
         kept = [self.system.cut(row) for row in rows]
         return kept if self.system.reads_sentences else [words_of(document) for document in kept]
@@ -110,15 +115,30 @@ class DocumentModel:
             self._model()
             tokens, mask = self._batch(some)
             output = self.system.forward(tokens, mask)
-            by_name = self.system.word_attention(output, mask)
-            parts = {name: _by_document(words, mask) for name, words in by_name.items()}
-            each = [{name: part[n] for name, part in parts.items()} for n in range(len(some))]
+            each = _named(self.system.word_attention(output, mask), mask)
             return list(zip(_probabilities(output.logits), each, strict=True))
 
         per_document = self._in_batches("attention", found, documents)
         names = per_document[0][1] if per_document else ()
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
+
+    def importances(
+        self, documents: Sequence[Document], classes: np.ndarray
+    ) -> dict[str, list[np.ndarray]]:
+        """The family's further importances for the log-odds of each document's class, by name; one
+        that some document is too long for is left out. Empty where there are none."""
+
+        def found(some: list[Document], classes: np.ndarray) -> list[dict[str, np.ndarray]]:
+            self._model()
+            tokens, mask = self._batch(some)
+            by_name = self.system.importances(tokens, mask, partial(_log_odds, classes=classes))
+            return _named(by_name, mask)
+
+        inputs = "importances", found, documents, np.asarray(classes)
+        each = self._in_batches(*inputs, most_words=PAIRED)
+        names = [name for name in each[0] if all(name in one for one in each)] if each else ()
+        return {name: [one[name] for one in each] for name in names}
 
     def states(self, documents: Sequence[Document]) -> list[np.ndarray]:
         """What the attention of the first block or step weighs: ``(words, width)`` per document.
@@ -196,13 +216,14 @@ class DocumentModel:
         found: Callable[..., list[Any]],
         documents: Sequence[Document],
         *classes: np.ndarray,
+        most_words: int = WORDS_AT_ONCE,
     ) -> list[Any]:
         """``found`` of each batch of documents, and their classes, in the order of the documents;
         a bar says ``what``."""
         lengths = np.array([len(words_of(document)) for document in documents])
         results: list[Any] = [None] * len(documents)
         with progress(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
-            for places in length_batches(lengths):
+            for places in length_batches(lengths, most_words):
                 some = found([documents[place] for place in places], *(j[places] for j in classes))
                 for place, result in zip(places, some, strict=True):
                     results[place] = result
@@ -298,6 +319,12 @@ def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:
     if weights.shape == mask.shape:  # HAN, BiLSTM
         return _array(weights.flatten(1).unsqueeze(1))
     return _array(weights[..., : mask.shape[1]].flatten(1, -2))
+
+
+def _named(by_name: dict[str, Tensor], mask: Tensor) -> list[dict[str, np.ndarray]]:
+    """Importances by name, ``(batch, length)`` each, as those of the words of each document."""
+    parts = {name: _by_document(words, mask) for name, words in by_name.items()}
+    return [{name: part[n] for name, part in parts.items()} for n in range(len(mask))]
 
 
 def _by_document(words: Tensor, mask: Tensor) -> list[np.ndarray]:

@@ -45,8 +45,9 @@ def orders(
     return found
 
 
-def counts(words: int, shares: Sequence[float]) -> np.ndarray:
-    """How many words each share of a document is: rounded up, so at least one.
+def counts(words: int, shares: Sequence[float], most: int | None = None) -> np.ndarray:
+    """How many words each share of a document is: rounded up, so at least one; never above
+    ``most``.
 
     Shares of a short document may be the same number of words; each counts, or the mean over the
     shares would mean something else for short documents than for long ones.
@@ -54,7 +55,7 @@ def counts(words: int, shares: Sequence[float]) -> np.ndarray:
     if not len(shares) or min(shares) <= 0 or max(shares) > 1:
         raise ValueError(f"shares takes numbers above 0 up to 1, got {tuple(shares)}")
     # less a hair, since 0.07 · 100 is a little more than 7
-    return np.ceil(np.asarray(shares) * words - 1e-9).astype(int)
+    return np.minimum(np.ceil(np.asarray(shares) * words - 1e-9).astype(int), most or words)
 
 
 def comprehensiveness(
@@ -64,12 +65,14 @@ def comprehensiveness(
     shares: Sequence[float] = SHARES,
     mask: str | None = None,
     seed: int = 0,
+    most: Sequence[int] | None = None,
 ) -> np.ndarray:
     """p(x)_j − p(x∖r)_j for the predicted class j, r being the top words: ``(documents, shares)``.
 
+    ``most`` words of each document are removed at most: as many as a sparse attention selects.
     Large where the model needs the words that the ranking puts first; at most p(x)_j.
     """
-    return _losses(model, documents, importances, shares, mask, seed, lambda top: ~top)
+    return _losses(model, documents, importances, shares, mask, seed, most, lambda top: ~top)
 
 
 def sufficiency(
@@ -79,12 +82,13 @@ def sufficiency(
     shares: Sequence[float] = SHARES,
     mask: str | None = None,
     seed: int = 0,
+    most: Sequence[int] | None = None,
 ) -> np.ndarray:
     """p(x)_j − p(r)_j, where only the top words r are left: ``(documents, shares)``.
 
     Near 0, or below, where these words alone lead to the same prediction.
     """
-    return _losses(model, documents, importances, shares, mask, seed, lambda top: top)
+    return _losses(model, documents, importances, shares, mask, seed, most, lambda top: top)
 
 
 def _losses(
@@ -94,12 +98,15 @@ def _losses(
     shares: Sequence[float],
     mask: str | None,
     seed: int,
+    most: Sequence[int] | None,
     kept: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
     variants = [
         Variant(document, kept(first(order, count)), mask)
-        for document, order in zip(documents, orders(documents, importances, seed))
-        for count in counts(len(order), shares)
+        for document, order, limit in zip(
+            documents, orders(documents, importances, seed), most or [None] * len(documents)
+        )
+        for count in counts(len(order), shares, limit)
     ]
     classes, full = predict(model, documents)
     left = ask(model, variants, "erasure").reshape(len(documents), len(shares), -1)

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cosine_similarity
 
 from course_lib.models.transformer import Transformer, TransformerOutput
 
@@ -52,9 +53,47 @@ def weighted_norms(model: Transformer, output: TransformerOutput, layer: int) ->
 
     ``output`` holds attention and values (``return_attention``, ``return_states``).
     """
-    of_heads = model.blocks[layer].attention.output.weight.unflatten(1, (model.config.heads, -1))
-    written = torch.einsum("bhjd,whd->bhjw", output.values[:, layer], of_heads)
+    written = _written(model, output, layer)
     return torch.einsum("bhij,bhjw->bijw", output.attention[:, layer], written).norm(dim=-1)
+
+
+def _written(model: Transformer, output: TransformerOutput, layer: int) -> Tensor:
+    of_heads = model.blocks[layer].attention.output.weight.unflatten(1, (model.config.heads, -1))
+    return torch.einsum("bhjd,whd->bhjw", output.values[:, layer], of_heads)
+
+
+@torch.no_grad()
+def value_zeroing(model: Transformer, output: TransformerOutput, layer: int) -> Tensor:
+    """How far the state of position i above a block turns when the value of position j is zero in
+    all its heads, 1 − cos, ``(batch, length, length)`` (Mohebbi et al. 2023). ``output`` as for
+    ``weighted_norms``."""
+    block, written = model.blocks[layer], _written(model, output, layer)
+    alpha, below = output.attention[:, layer], output.states[:, layer]
+    mixed = torch.einsum("bhij,bhjw->biw", alpha, written) + block.attention.output.bias
+    turned = []
+    for j in range(alpha.shape[-1]):
+        without = mixed - torch.einsum("bhi,bhw->biw", alpha[..., j], written[:, :, j])
+        state = block.above(below, without)
+        turned.append(1 - cosine_similarity(state, output.states[:, layer + 1], dim=2))
+    return torch.stack(turned, 2).clamp(min=0)
+
+
+def attention_slopes(
+    model: Transformer, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """All weights of attention, ``(batch, layers, heads, length, length)``, and in the same shape
+    the slopes of ``score(logits)`` ``(batch,)``, for each weight alone: its row keeps no sum."""
+    seen: list[Tensor] = []
+    with ExitStack() as stack, torch.enable_grad():
+        # without any weight that learns, the slopes come from the vectors
+        hook = model.embedding.register_forward_hook(lambda _, __, x: x.requires_grad_())
+        stack.callback(hook.remove)
+        for block in model.blocks:
+            hook = block.attention.register_forward_hook(lambda _, __, out: seen.append(out[1]))
+            stack.callback(hook.remove)
+        logits = model(tokens, mask, return_attention=True).logits
+        slopes = torch.autograd.grad(score(logits).sum(), seen)
+    return torch.stack(seen, 1).detach(), torch.stack(slopes, 1)
 
 
 @contextmanager

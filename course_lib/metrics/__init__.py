@@ -18,9 +18,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "composition": ["CompositionTest", "composition_test", "phrases", "rise_and_fall"],
         "statistics": [
             "Estimate",
+            "combined",
             "constant_loss",
             "crossed",
             "detectable_difference",
+            "grouped_correlation",
             "holm",
             "mcnemar",
             "power",

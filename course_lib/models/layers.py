@@ -3,6 +3,8 @@
 Example: ``pooled, alpha = AttentionPooling(hidden=100, attention=50)(h, mask)``.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -70,11 +72,20 @@ class AttentionPooling(nn.Module):
     report writes u without b). With several ``hops``, each has its own context vector, and their
     weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
     averaged weights are exactly those of the pooled mean). ``attention`` is the size of u; 0 leaves
-    the projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019).
+    the projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019). ``weights``
+    of scores and mask may be sparse ones (``models.sparse``).
     """
 
-    def __init__(self, hidden: int, attention: int, hops: int = 1, bias: bool = True) -> None:
+    def __init__(
+        self,
+        hidden: int,
+        attention: int,
+        hops: int = 1,
+        bias: bool = True,
+        weights: Callable[[Tensor, Tensor], Tensor] = masked_softmax,
+    ) -> None:
         super().__init__()
+        self.weights = weights
         self.projection = nn.Linear(hidden, attention, bias=bias) if attention else None
         width = attention or hidden
         self.contexts = nn.Parameter(torch.randn(hops, width) / width**0.5)
@@ -87,7 +98,7 @@ class AttentionPooling(nn.Module):
         replaces that of every hop."""
         if attention is None:
             scores = fast.at_real_places(self.match, h, mask)  # (n, length, hops)
-            alpha = masked_softmax(scores.transpose(1, 2), mask.unsqueeze(1))  # (n, hops, length)
+            alpha = self.weights(scores.transpose(1, 2), mask.unsqueeze(1))  # (n, hops, length)
         else:
             alpha = attention.unsqueeze(1).expand(-1, len(self.contexts), -1)
         pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)

@@ -53,10 +53,12 @@ def predict_file(
         for number, (value,) in read_table(path, (column,), encoding)
     )
     schema, count = _schema(run.system.classes), 0
+    chunk = list(islice(rows, AT_ONCE))  # what is refused here leaves no folder, either
     with atomic_path(to) as temporary, FORMS[to.suffix.lower()](temporary, schema) as file:
-        while chunk := list(islice(rows, AT_ONCE)):
+        while chunk:
             file.write_table(pa.Table.from_pylist(list(answers(run.system, chunk)), schema))
             count += len(chunk)
+            chunk = list(islice(rows, AT_ONCE))
     return count
 
 
@@ -83,7 +85,8 @@ def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
     documents = kept if system.reads_sentences else [words_of(each) for each in kept]
     probabilities, attention = model.answers(documents)
     shares = attention.get("attention", [()] * len(documents))
-    return probabilities, list(zip(map(words_of, documents), shares, strict=True))
+    pairs = zip(map(words_of, documents), shares, strict=True)
+    return probabilities, [system.in_words(*pair) for pair in pairs]
 
 
 def _schema(classes: Iterable[str]) -> pa.Schema:
@@ -99,7 +102,9 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course predict``."""
     parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
-    parser.add_argument("file", type=Path, help="texts: .csv, .tsv, .jsonl or .parquet")
+    parser.add_argument(
+        "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
+    )
     parser.add_argument("--to", type=Path, metavar="FILE", help=".csv or .parquet to be written")
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")

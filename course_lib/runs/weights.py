@@ -1,6 +1,6 @@
 """Recorded networks: the weights of finished runs, small enough to be committed with their record.
 
-``attention-course weights runs/<id>`` writes ``results/weights/<id>.safetensors`` and a model card,
+``attention-course author weights runs/<id>`` writes ``results/weights/<id>.safetensors``, a card,
 and ``load_recorded`` reads them. The file holds the network's parameters in float16. Word vectors,
 vocabulary and buffers are not in it: they are made again from the settings, and so no text of a
 corpus is stored.
@@ -88,7 +88,7 @@ def load_recorded(name: str) -> Run:
     record, path = recorded[name], weights_path(name)
     advice = (
         f"Restore it (git checkout -- {_from_repository(path)}), or write it again from its run "
-        f"(attention-course weights runs/{name})."
+        f"(attention-course author weights runs/{name})."
     )
     try:
         if f"sha256:{file_digest(path)}" != record[DIGEST]:
@@ -247,7 +247,7 @@ def _from_repository(path: Path) -> Path:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course weights``."""
+    """Arguments of ``attention-course author weights``."""
     parser.add_argument("runs", nargs="+", type=Path, metavar="FOLDER", help="of a finished run")
 
 

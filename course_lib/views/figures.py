@@ -15,11 +15,11 @@ def weighted_mean(
     words: Sequence[str], vectors: np.ndarray, query: np.ndarray, title: str = ""
 ) -> Figure:
     """Dot-product attention over three words in the plane, drawn: ``vectors`` ``(3, 2)`` and the
-    ``query`` ``(2,)`` as arrows, the weighted mean inside their triangle, the sums beside it."""
+    ``query`` ``(2,)`` as arrows, the way from their plain to their weighted mean, the sums."""
     scores = vectors @ query
     powers = np.exp(scores)
     weights = powers / powers.sum()
-    mean = weights @ vectors
+    plain, mean = vectors.mean(0), weights @ vectors
     figure, (plane, table) = grid(["", ""], 2, (5, 3.6), title, width_ratios=[1.1, 1])
     plane.fill(*vectors.T, color=MUTED, alpha=0.15, lw=0)
     arrows = [(word, end, ACCENT) for word, end in zip(words, vectors, strict=True)]
@@ -28,8 +28,10 @@ def weighted_mean(
         plane.annotate("", end, (0, 0), arrowprops=look)
         below = 4 if colour == ACCENT else -14
         plane.annotate(name, end, (6, below), textcoords="offset points", color=colour)
-    plane.plot(*mean, "o", color=INK)
-    plane.annotate("weighted mean", mean, (6, -4), textcoords="offset points")
+    plane.annotate("", mean, plain, arrowprops={"arrowstyle": "->", "color": INK})
+    for name, end, fill in (("plain mean", plain, "none"), ("weighted mean", mean, "full")):
+        plane.plot(*end, "o", color=INK, fillstyle=fill)
+        plane.annotate(name, end, (6, -4), textcoords="offset points")
     room = max(1.0, np.abs(vectors).max())
     limits = {"xlim": (-0.3, 1.45 * room), "ylim": (-0.3, 1.25 * room)}
     plane.set(xlabel="first number", ylabel="second number", aspect="equal", **limits)

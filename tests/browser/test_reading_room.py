@@ -227,6 +227,43 @@ def test_a_pin_shows_both_readings_and_the_differences(open_room):
     assert not han.locator(".pinned").is_visible()
 
 
+def test_an_export_holds_one_text_and_says_who_has_not_read_it(open_room):
+    page = open_room(address_of("a good film"))
+    page.get_by_label("Your text").fill("word " * 700)
+    page.wait_for_timeout(400)  # some have read it, others are reading
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as JSON").click()
+    saved = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert {one["text"] for one in saved["readings"]} <= {"word " * 700}
+    assert len(saved["readings"]) + len(saved["not read yet"]) == 4
+
+
+def test_results_are_on_the_first_screen_and_the_tour_among_the_first_stops(open_room):
+    page = open_room()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    bottoms = [box.bounding_box() for box in page.locator(".card .view:visible").all()]
+    assert max(box["y"] + box["height"] for box in bottoms[:4]) < 900
+    page.evaluate("document.activeElement.blur()")
+    stops = []
+    for _ in range(5):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate("document.activeElement.textContent"))
+    assert "Guided tour" in stops
+
+
+def test_an_open_card_takes_a_row_of_its_own_and_none_changes_its_place(open_room):
+    page = open_room()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    card(page, "SANet").get_by_text("Where it looks").click()
+    boxes = [one.bounding_box() for one in page.locator(".card:visible").all()]
+    places = [(box["y"], box["x"]) for box in boxes]
+    assert places == sorted(places)
+    whole = page.locator("#cards").bounding_box()["width"]
+    for y in {box["y"] for box in boxes}:
+        row = [box["width"] for box in boxes if box["y"] == y]
+        assert sum(row) > whole - 20 * len(row)
+
+
 def test_the_address_brings_everything_back(open_room):
     page = open_room(address_of("one film", out="0", tint="drops", readers="agt.han",
                                 pin=urlencode({"text": "another film"})))  # fmt: skip

@@ -6,7 +6,7 @@ from lab import DRAWN, settle
 from matplotlib.colors import to_rgb
 from probes import attention, check_scan, words
 
-from course_lib.views.colours import DARK_THEME, INK, PAPER
+from course_lib.views.colours import DARK_THEME, PAPER, contrast
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
 
 SENTENCE = "The plot is thin , but the two leads are wonderful and it is not boring at all ."
@@ -89,11 +89,21 @@ def test_where_the_reader_prefers_the_dark_the_map_alone_stays_light(open_static
         check_scan(frame, weights, weights.max(), words(5), words(5))
 
 
-@pytest.mark.parametrize(("weights", "ink"), [([[0.5, 0.5]], INK), (None, DARK_THEME["ink"])])
-def test_words_can_be_read_in_the_dark_on_a_tint_and_without(open_static, weights, ink):
-    frame = open_static(AttentionText([["so", "good"]], weights))
+PIXEL = """(word) => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d");
+  context.fillStyle = getComputedStyle(word).backgroundColor;
+  context.fillRect(0, 0, 1, 1);
+  return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}"""
+
+
+@pytest.mark.parametrize("weights", [[[0.0, 0.02, 0.98]], None])
+def test_words_can_be_read_in_the_dark_on_any_tint_and_without(open_static, weights):
+    frame = open_static(AttentionText([["so", "very", "good"]], weights))
     frame.page.emulate_media(color_scheme="dark")
-    wait_for_style(frame.locator(".word").first, "color", rgb(ink))
-    paper = PAPER if weights else "rgba(0, 0, 0, 0)"
-    found = frame.locator(".words").evaluate(STYLE, "backgroundColor")
-    assert found == (rgb(paper) if weights else paper)
+    wait_for_style(frame.locator(".word").first, "color", rgb(DARK_THEME["ink"]))
+    assert frame.locator(".words").evaluate(STYLE, "backgroundColor") == "rgba(0, 0, 0, 0)"
+    if weights:
+        grounds = [np.array(word.evaluate(PIXEL)) / 255 for word in frame.locator(".word").all()]
+        assert [contrast(DARK_THEME["ink"], ground) >= 4.5 for ground in grounds] == [True] * 3
+        assert grounds[0].sum() < grounds[1].sum() < grounds[2].sum()

@@ -1,6 +1,7 @@
 """``site/``: the executed lessons as pages of Sphinx that need neither a kernel nor a network."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,17 +14,20 @@ from course_kit.publishing import contents, workspace
 from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
 from course_lib.files import REPOSITORY, DataError
+from course_lib.views.audit_page import audit_page
 from course_lib.views.heatmap import AttentionText
 
 SITE = REPOSITORY / "site"
 ROOM = "reading_room.html"  # made by `attention-course room`
 SOURCES = REPOSITORY / "runs" / "site"  # what Sphinx reads, and what it keeps between two builds
 READINGS = REPOSITORY / "results" / "hero" / "readings.json"
+AUDITS = REPOSITORY / "results" / "audits"
 READERS = {
     "trained": "Trained",
     "untrained": "Before training",
     "uniform": "Trained, equal weights",
 }
+UP = re.compile(r"\[([^\]]*)\]\(\.\./([^)]*)\)")  # a link from a teacher's page to another one
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
 
 
@@ -52,8 +56,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         (copies / name).parent.mkdir(exist_ok=True)
         nbformat.write(copy, copies / name)
     index = TEMPLATES.get_template("index.md.in").render(
-        room=(target / ROOM).exists(),
-        hero=three_readers(READINGS),
+        hero=three_readers(READINGS, ROOM if (target / ROOM).exists() else ""),
         table=contents.learners_table([contents.read_entry(path) for path in lessons]),
         lessons=[path.stem for path in lessons],
         notes=bool(notes),
@@ -64,6 +67,8 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         template = TEMPLATES.get_template("further.md.in")
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
+    write_audits(target / "audits", sources / "audits.md")
+    _teaching_pages(sources / "teaching", {path.name for path in made})
     for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
         if page.name != ROOM:
             page.unlink()  # that of an earlier build
@@ -75,11 +80,36 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         raise DataError("Sphinx could not build the site; what is wrong stands above")
 
 
-def three_readers(readings: Path) -> str:
-    """A sentence as three readers weigh its words, as HTML with a switch between them."""
+def write_audits(folder: Path, listed: Path, records: Path = AUDITS) -> None:
+    """A page for each recorded audit, and the page of Sphinx that lists them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    audits = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(records.glob("*.json"))
+    ]
+    for audit in audits:
+        (folder / f"{audit['name']}.html").write_text(audit_page(audit), encoding="utf-8")
+    table = TEMPLATES.get_template("audits.md.in").render(audits=audits)
+    listed.write_text(table, encoding="utf-8")
+
+
+def _teaching_pages(folder: Path, made: set[str]) -> None:
+    """The teacher's pages, with links to what has a page; the first lists the others."""
+    folder.mkdir()
+    pages = sorted(contents.SYLLABI.parent.glob("[0-9][0-9].md"))
+    listed = "\n```{toctree}\n:hidden:\n\n" + "\n".join(page.stem for page in pages) + "\n```\n"
+    for page in (*pages, contents.SYLLABI.parent / "README.md"):
+        text = page.read_text(encoding="utf-8") + (listed if page not in pages else "")
+        text = UP.sub(lambda link: link[0] if link[2] in made else link[1], text)
+        (folder / page.name).write_text(text, encoding="utf-8")
+
+
+def three_readers(readings: Path, room: str = "") -> str:
+    """A sentence as three readers weigh its words, as HTML with a switch between them, under a link
+    to the reading ``room`` if there is one."""
     kept = json.loads(readings.read_text(encoding="utf-8"))
     for reader in kept["readers"]:
         view = AttentionText([kept["words"]], [reader["attention"]], unit="text")
         reader["view"] = view.to_html()
         reader["answer"] = max(zip(reader["probabilities"], kept["classes"]))
-    return TEMPLATES.get_template("hero.html").render(kept, names=READERS)
+    return TEMPLATES.get_template("hero.html").render(kept, names=READERS, room=room)

@@ -16,7 +16,9 @@ from course_kit.publishing.students import CLAIM, without_solution
 LEFT_OUT = {"injected-parameters", "papermill-error-cell-tag", CLAIM}
 IMPORTS, SETTINGS, SOLUTION = "Imports", "Settings", "Solution: try it in JupyterLab first"
 FAILED = ":::{error}\nThis lesson stopped at a cell that failed; its message stands there.\n:::"
-LINK = re.compile(r"\[([^\]]*)\]\((?:\.\./|experiments/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)")
+LINK = re.compile(
+    r"\[([^\]]*)\]\((?:\.\./|experiments/|faithful/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)"
+)
 MENTION = re.compile(
     r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|\$[^$]*\$|<[^>]*>|^#.*$)|\b[Ll]esson (\d\d)\b", re.M
 )

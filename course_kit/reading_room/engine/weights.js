@@ -34,7 +34,9 @@ function tensor(buffer, { shape, kind, at, scale }) {
   else if (kind === "float16") data = Float32Array.from(new Uint16Array(buffer, at, size), fromHalf);
   else {
     const scales = new Float32Array(buffer, scale, size / columns);
-    data = Float32Array.from(new Int8Array(buffer, at, size));
+    const planes = new Uint8Array(buffer, at, kind === "twelve" ? 2 * size : 0); // high bytes, low
+    data = Float32Array.from(planes.length ? planes.subarray(size) : new Int8Array(buffer, at, size),
+      (low, i) => low + (planes.length ? 256 * planes[i] - 2047 : 0));
     for (let i = 0; i < size; i++) data[i] *= scales[Math.floor(i / columns)];
   }
   if (shape.length < 3) return { rows, columns, data };

@@ -124,7 +124,11 @@ def _style() -> str:
     """The page's style sheet, with a class for every tint and for every percent of a bar."""
     tints = [TINTS_HEX[round(i / (STATIC_TINTS - 1) * (len(TINTS_HEX) - 1))]
              for i in range(STATIC_TINTS)]  # fmt: skip
-    rules = [f".t{i}{{background:{colour}}}" for i, colour in enumerate(tints)]
+    night = "oklch(from {} calc(0.98 - 0.75 * l) c h)"
+    rules = [
+        f".t{i}{{background:light-dark({colour}, {night.format(colour)})}}"
+        for i, colour in enumerate(tints)
+    ]
     rules += [f".w{percent}{{width:{percent}%}}" for percent in range(101)]
     return (_HERE / "page.css").read_text(encoding="utf-8") + "".join(rules)
 

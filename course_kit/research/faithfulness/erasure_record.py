@@ -1,11 +1,12 @@
 """A recorded network put through the tests of ``course_lib.faithfulness``, and the figures kept.
 
-``attention-course faithfulness NAME --texts 100`` writes ``results/faithfulness/NAME.json``: means
-over test texts with their bootstrap intervals, and no text; and beside it, ``NAME.npz``, the AOPC
-of every text by deletion. The folder of a finished run may stand for a name. ``--only agreement``
-measures Jain and Wallace's rank correlations alone and writes ``results/agreement/NAME.json``;
-``--only interventions`` leaves the texts as they are, changes the attention, and writes
-``results/interventions/NAME.json``.
+``attention-course author faithfulness NAME --texts 100`` writes
+``results/faithfulness/NAME.json``: means over test texts with their bootstrap intervals, and no
+text; and beside it, ``NAME.npz``, the AOPC of every text by deletion. The folder of a finished
+run may stand for a name. ``--only agreement`` measures Jain and Wallace's rank correlations
+alone and writes ``results/agreement/NAME.json``; ``--only deletion`` comprehensiveness by
+deletion alone, into ``results/deletion/``; ``--only interventions`` leaves the texts as they are,
+changes the attention, and writes ``results/interventions/NAME.json``.
 """
 
 import argparse
@@ -35,9 +36,11 @@ from course_kit.research.faithfulness.faithfulness_run import (
     study_path,
     unsigned,
 )
+from course_kit.research.faithfulness.human_lexicon import record_lexicon
 from course_kit.research.faithfulness.sentence_levels import record_levels
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
+from course_lib.faithfulness.documents import predicted
 from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
@@ -46,7 +49,7 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
-LEVELS = "levels"
+LEVELS, LEXICON, DELETION = "levels", "lexicon", "deletion"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -66,11 +69,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     first = documents[:SLOW_TEXTS]
     say("rankings")
-    rankings = compared_rankings(tested)
-    rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
-    for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
-        rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
-    rankings[SIGNED_ATTENTION] = faithfulness.with_sign(rankings[ATTENTION], rankings[DETACHED])
+    rankings = all_rankings(tested)
     left_out, removals, areas = {}, {}, {}
     for removal, mask in REMOVALS.items():
         say(f"by {removal}: leave-one-out")
@@ -96,6 +95,23 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
         "removals": removals,
         "kendall": _agreement(rankings, left_out, seed),
         AREAS: {measure: areas["deletion", measure] for measure in MEASURES},
+    }
+
+
+def record_deletion(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+    """Comprehensiveness by deletion alone, of the rankings that ask a network a few times only:
+    those of ``record_faithfulness`` without integrated gradients and leave-one-out."""
+    watch = Stopwatch()
+    say("rankings")
+    rankings = compared_rankings(tested) | further_rankings(tested)
+    say("comprehensiveness")
+    losses = erased(tested, rankings, "comprehensiveness")
+    areas = {name: faithfulness.aopc(loss) for name, loss in losses.items()}
+    found = {name: {"aopc": mean_of(area, tested.seed)} for name, area in areas.items()}
+    return tested.about(watch) | {
+        "shares": list(faithfulness.SHARES),
+        "removals": {"deletion": {"comprehensiveness": {"rankings": found}}},
+        AREAS: {"comprehensiveness": np.array(list(areas.values()))},
     }
 
 
@@ -132,6 +148,37 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
     }
 
 
+def further_rankings(tested: FaithfulnessRun) -> Rankings:
+    """What a family of networks adds of its own (``DocumentModel.importances``)."""
+    model, documents = tested.model, tested.documents
+    return model.importances(documents, predicted(model, documents)[0])
+
+
+def erased(
+    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None = None
+) -> Rankings:
+    """A measure of all rankings at each share of the words, ``(texts, shares)``."""
+    return {
+        name: MEASURES[measure](
+            tested.model, tested.documents, importances, mask=mask, seed=tested.seed
+        )
+        for name, importances in rankings.items()
+    }
+
+
+def all_rankings(tested: FaithfulnessRun) -> Rankings:
+    """Those that do not depend on how words are removed, with and without signs."""
+    model = tested.model
+    rankings = compared_rankings(tested) | further_rankings(tested)
+    rankings[INTEGRATED] = faithfulness.integrated_gradients(
+        model.gradients, model, tested.documents
+    )
+    for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
+        rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
+    rankings[SIGNED_ATTENTION] = faithfulness.with_sign(rankings[ATTENTION], rankings[DETACHED])
+    return rankings
+
+
 def _erasure(
     tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None
 ) -> tuple[dict[str, Any], np.ndarray]:
@@ -140,10 +187,7 @@ def _erasure(
     and the AOPC of every text, ``(rankings, texts)``.
     """
     mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
-    losses = {
-        name: MEASURES[measure](tested.model, tested.documents, importances, **options)
-        for name, importances in rankings.items()
-    }
+    losses = erased(tested, rankings, measure, mask)
     some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
     first = tested.documents[:SLOW_TEXTS]
     limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
@@ -202,10 +246,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS, LEVELS), dest="kind", default=ALL,
-        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
+        "--only", choices=(AGREEMENT, DELETION, INTERVENTIONS, LEVELS, LEXICON), dest="kind",
+        default=ALL,
+        help="measure Jain and Wallace's rank correlations alone; or comprehensiveness by deletion "
+        "alone, of the rankings that take little time; or leave the texts and change "
         "the attention: shuffled, by an adversary, of another seed; or compare a HAN's sentence "
-        "weights with its word weights",
+        "weights with its word weights; or rankings with the treebank's grades of words",
     )  # fmt: skip
     parser.add_argument(
         "--beside", nargs="+", default=[], metavar="OTHER",
@@ -221,7 +267,9 @@ def command(options: argparse.Namespace) -> int:
     make: Callable[..., dict[str, Any]] = {
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
+        DELETION: record_deletion,
         LEVELS: record_levels,
+        LEXICON: partial(record_lexicon, all_rankings),
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
     chosen = {
@@ -244,7 +292,7 @@ def command(options: argparse.Namespace) -> int:
                 np.savez_compressed(
                     temporary, **{n: a.astype(np.float32) for n, a in areas.items()}
                 )
-        write_json(path, {"command": f"attention-course faithfulness {words}"} | record)
+        write_json(path, {"command": f"attention-course author faithfulness {words}"} | record)
         print(f"results in {path}")
     return 0
 

@@ -21,7 +21,7 @@ from course_lib.runs.spec import NAMED_VECTORS, VECTORS, RunSpec
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """YAML in which a repeated name is an error; plain YAML silently drops the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
@@ -131,13 +131,15 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
 
 
 def describe(grid: dict[str, list[RunSpec]]) -> str:
-    """One line per group: how many of its runs are done; then the names of the missing ones, each
-    with the reasons why a record of it does not count."""
-    lines = []
+    """The missing runs of each group, with the reasons why a record does not count; then one line
+    per group: how many of its runs are done."""
+    found = {spec.id: state(spec) for specs in grid.values() for spec in specs}
+    lines, counts = [], []
     for name, specs in grid.items():
-        absent = missing(specs)
-        lines.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
-        for spec in absent:
-            lines.append(f"  missing {spec.id}")
-            lines += [f"    {reason}" for reason in state(spec).stale.values()]
-    return "\n".join(lines)
+        absent = [spec.id for spec in specs if not found[spec.id].record]
+        counts.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
+        lines += [f"{name}:"] if absent else []
+        for one in absent:
+            reasons = [f"    {reason}" for reason in found[one].stale.values()]
+            lines += [f"  missing {one}", *reasons]
+    return "\n".join([*lines, *[""][: len(lines)], *counts])

@@ -167,7 +167,10 @@ def free_device(spec: RunSpec) -> Iterator[RunSpec]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course grid``."""
     commands = parser.add_subparsers(dest="action", required=True)
-    commands.add_parser("status", help="what is done and what is missing, group by group")
+    shown = commands.add_parser(
+        "status", help="what is missing, and how much of each group is done"
+    )
+    shown.add_argument("groups", nargs="*", help="only these")
     several = commands.add_parser("run", help="run what is missing of some groups")
     several.add_argument("groups", nargs="+")
     several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
@@ -181,7 +184,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(options: argparse.Namespace) -> int:
     """Describe the groups, run what is missing of some, or run one by its id."""
     if options.action == "status":
-        print(describe(read_grid()))
+        grid = read_grid()
+        choose(options.groups, grid)  # refuses unknown ones
+        print(describe({name: grid[name] for name in options.groups or grid}))
         return 0
     if options.action == "one":
         return run_one(options.id)

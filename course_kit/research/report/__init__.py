@@ -6,7 +6,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "claims": ["claims_table", "estimates"],
-        "debate": ["adversaries_table", "four_tests_table", "levels_table", "shuffles_table"],
+        "debate": [
+            "adversaries_table", "four_tests_table", "graded_phrases_table", "levels_table",
+            "lexicon_table", "shuffles_table",
+        ],
         "differences": [
             "CONTRASTS", "ablation_table", "compact_table", "contrasts_table", "difference",
             "extensions_table", "gaps_table", "papers_table",
@@ -32,7 +35,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
         "study_figures": [
-            "adversary_figure", "erasure_figure", "faithfulness_figure", "roar_figure",
+            "adversary_figure", "erasure_figure", "roar_figure",
         ],
         "tables": [
             "AGT_MODELS", "IRAM_MODELS", "changes_table", "imdb_table",

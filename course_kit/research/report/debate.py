@@ -1,5 +1,5 @@
 """Tables of both sides of the debate: the changed attention of Jain and Wallace, on their networks
-trained again, and the four tests of Wiegreffe and Pinter."""
+trained again, the four tests of Wiegreffe and Pinter, and agreement with a human lexicon."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERA
 from course_kit.research.faithfulness.sentence_levels import LEVELS
 from course_kit.research.report import frames
 from course_kit.research.report.faithfulness import variants
-from course_kit.research.report.frames import ByName, Group, mean_std, study_records, to_markdown
+from course_kit.research.report.frames import Group, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests.protocols import DIVERGENCE, VARIATION
 
 THEIRS = frames.PAPERS["interventions"]
@@ -49,9 +49,9 @@ def _over_seeds(records: Group, key: str, name: str) -> str | None:
     return f"{mean_std(means, digits=2)} [{ends[0]:.2f}, {ends[1]:.2f}]"
 
 
-def _networks(records: ByName | None) -> list[tuple[str, str, Group, dict[str, Any]]]:
+def _networks() -> list[tuple[str, str, Group, dict[str, Any]]]:
     """Dataset, variant, our records of all seeds and their figures, in the paper's order."""
-    records = study_records("interventions") if records is None else records
+    records = study_records("interventions")
     return [
         (data, name, [records[run] for run in variants(data, name) if run in records], theirs)
         for data, networks in THEIRS.items()
@@ -59,13 +59,13 @@ def _networks(records: ByName | None) -> list[tuple[str, str, Group, dict[str, A
     ]
 
 
-def adversaries_table(records: ByName | None = None) -> str:
+def adversaries_table() -> str:
     """How far adversarial attention gets in Jain and Wallace's networks trained again (JSD), and
     what it changes (TVD), beside theirs: mean ± deviation over seeds [5 %, 95 % of the texts]."""
     heads = ["dataset", "network", "JSD, output within 0.01", "JSD, output within 0.05",
              "theirs, within 0.05", "TVD within 0.01", "TVD within 0.05", "seeds"]  # fmt: skip
     rows = []
-    for data, name, ours, theirs in _networks(records):
+    for data, name, ours, theirs in _networks():
         mean, low, high = theirs["adversary"]
         cells = [_over_seeds(ours, key, "divergence") for key in reversed(TOLERANCES)]
         cells += [f"{mean:.2f} [{low:.2f}, {high:.2f}]"]
@@ -74,13 +74,13 @@ def adversaries_table(records: ByName | None = None) -> str:
     return to_markdown(heads, rows, "llr")
 
 
-def shuffles_table(records: ByName | None = None) -> str:
+def shuffles_table() -> str:
     """The median change of the output after a shuffle, by a text's largest weight, beside theirs:
     of ours the mean of the seeds' medians and the texts of all seeds; of theirs both classes."""
     heads = ["dataset", "network", "all texts"]
     heads += [what for low in SHARPNESS for what in (f"weight from {low:g}", "theirs")]
     rows = []
-    for data, name, ours, theirs in _networks(records):
+    for data, name, ours, theirs in _networks():
         medians = [one["permutation"]["quantiles"]["change"]["0.5"] for one in ours]
         cells = [mean_std(medians, digits=3) if medians else None]
         for low in map(str, SHARPNESS):
@@ -98,10 +98,10 @@ def _binned(bins: Sequence[dict[str, float]]) -> str | None:
     return f"{np.mean([found['median'] for found in bins]):.3f} ({texts})"
 
 
-def four_tests_table(records: ByName | None = None) -> str:
+def four_tests_table() -> str:
     """Wiegreffe and Pinter's four tests on SST-2's sentences: F1, and how far attention (JSD) and
     predictions (TVD) are from the base network's, mean ± deviation over seeds, beside their F1."""
-    records, rows = study_records("faithfulness/trained") if records is None else records, []
+    records, rows = study_records("faithfulness/trained"), []
     for test, names in SHOWN.items():
         record = records[f"{test.strip()}-sst2_sentences"]
         for line, title in names.items():
@@ -118,13 +118,39 @@ def four_tests_table(records: ByName | None = None) -> str:
     return to_markdown(heads, rows, "lr")
 
 
-def levels_table(records: ByName | None = None) -> str:
+def levels_table() -> str:
     """What HAN loses without the sentence with most attention, or with it alone, beside as many
     words with most attention and random ones: mean ± deviation over the networks' means."""
-    records = study_records("levels") if records is None else records
-    rows = []
+    records, rows = study_records("levels"), []
     for level in LEVELS:
         lines = [record["lines"][level] for record in records.values()]
         rows.append([level, *(mean_std([line[n]["mean"] for line in lines], digits=3)
                               for n in LEVEL_FIGURES)])  # fmt: skip
     return to_markdown(["taken by attention, or at random", *LEVEL_FIGURES], rows, "lr")
+
+
+def lexicon_table(figure: str = "AUPRC") -> str:
+    """A figure of the rankings that all networks have, with 95 % intervals over texts, a column a
+    network, the best first: ``"AUPRC"``, ``"token F1"``, ``"Kendall's τ"``, or what attention's is
+    above a ranking's, ``"attention − it: AUPRC"``."""
+    records = study_records("lexicon")
+    lines = [record["lines"] for record in records.values()]
+    shared = set.intersection(*map(set, lines))
+    side = 1 if figure.startswith("attention") else -1
+    order = sorted(
+        shared, key=lambda n: (side * np.mean([of[n][figure]["mean"] for of in lines]), n)
+    )
+    rows = [[name, *(frames.interval(of[name][figure]) for of in lines)] for name in order]
+    return to_markdown(["ranking", *map(frames.network_title, records)], rows, "lr")
+
+
+def graded_phrases_table() -> str:
+    """Of the runs of words that a layer or step selects, the share that are phrases with a graded
+    sentiment, beside runs as long anywhere in the sentence, with 95 % intervals over texts."""
+    records = study_records("lexicon")
+    columns = ("graded", "by chance", "difference")
+    rows = [
+        [frames.network_title(network), layer, *(frames.interval(line[n]) for n in columns)]
+        for network, record in records.items() for layer, line in record["phrases"].items()
+    ]  # fmt: skip
+    return to_markdown(["network", "selected by", *columns], rows, "llr")

@@ -167,11 +167,11 @@ def _gap_to_paper(group: Group, model: str, dataset: str) -> Difference | None:
     return difference(group, (paper / 100, sum(CARDS[dataset].sizes["test"])))
 
 
-def papers_table(records: Records = None, models: Iterable[str] = tuple(PAPER_ACCURACIES)) -> str:
+def papers_table(records: Records = None) -> str:
     """Our accuracies in % beside those of the papers, each difference with its interval, as a
     markdown table, of what has been run."""
     frame, rows = tidy(records), []
-    for model, dataset in ((name, data) for name in models for data in PAPER_ACCURACIES[name]):
+    for model, dataset in ((name, data) for name, of in PAPER_ACCURACIES.items() for data in of):
         if group := frames.runs_of(frame, model, dataset):
             ours = ", ".join(filter(None, [shown(group), frames.vector_size(group[0])]))
             gap = _judged(_gap_to_paper(group, model, dataset))

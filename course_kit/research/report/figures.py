@@ -106,15 +106,15 @@ class TwoErrors(NamedTuple):
     texts: float
 
 
-def two_errors(records: Records, least: int = 3) -> dict[str, TwoErrors]:
-    """The two, for every network with test accuracies of ``least`` seeds, those with film vectors
+def two_errors(records: Records) -> dict[str, TwoErrors]:
+    """The two, for every network with test accuracies of three seeds, those with film vectors
     apart; the widest over seeds first."""
     frame, found = tidy(records), {}
     trained = frame[frame.validation.notna()]
     for network in sorted(set(zip(trained.system, trained.preset, trained.dataset, strict=True))):
         groups = frames.seeds_of(frame, *network), frames.with_film_vectors(frame, *network)
         for note, group in zip(("", ", film vectors"), groups, strict=True):
-            if len(group) >= least:
+            if len(group) >= 3:
                 texts = sampling_error(_mean_accuracy(group), group[0]["sizes"]["test"])
                 name = "{} {}, {}".format(*network) + note
                 found[name] = TwoErrors(pooled_deviation(group), 100 * texts)

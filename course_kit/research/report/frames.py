@@ -58,7 +58,7 @@ SYSTEM_NAMES = {
 PAIRS = "TF-IDF of words and word pairs"
 ZHANG = PAPERS["sanet_errors"]["datasets"]
 TREEBANK = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
-NAMES = ZHANG | TREEBANK
+NAMES = ZHANG | TREEBANK | {"sst2_sentences": "SST-2's sentences"}
 
 
 def tidy(records: Records = None) -> pd.DataFrame:
@@ -285,7 +285,7 @@ def network_title(name: str) -> str:
 
 def texts_title(on: str) -> str:
     """What a trained test is on, for people: ``"SST-2's sentences"``, or a run's network."""
-    known = {"sst2_sentences": "SST-2's sentences", "planted": "texts with a planted word"}
+    known = NAMES | {"planted": "texts with a planted word"}
     return known.get(on) or network_title(on)
 
 

@@ -6,46 +6,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from course_kit.research.faithfulness.erasure_record import MEASURES, RANDOM, REMOVALS
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, RANDOM
 from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, bounds
 from course_kit.research.trained_tests import protocols
-from course_lib.views import plots
 from course_lib.views.colours import LINES
 from course_lib.views.panels import dot_panels, grid, legend
-
-BETTER = {"comprehensiveness": "higher is better", "sufficiency": "lower is better"}
-
-
-def faithfulness_figure(name: str, records: ByName | None = None) -> Figure:
-    """Comprehensiveness and sufficiency (AOPC) of every ranking of a network, with 95 % intervals,
-    by deletion and by masking; the most comprehensive first.
-
-    ``ValueError`` lists what is recorded if that network is not.
-    """
-    records = frames.study_records("faithfulness") if records is None else records
-    record = frames.recorded(records, name, "faithfulness")
-    removals = record["removals"]
-    panels = {
-        f"{measure}, {BETTER[measure]}": {
-            f"by {removal}": {
-                ranking: bounds(figures["aopc"])
-                for ranking, figures in removals[removal][measure]["rankings"].items()
-            }
-            for removal in REMOVALS
-        }
-        for measure in MEASURES
-    }
-    costs = removals["deletion"]["comprehensiveness"]["rankings"]
-    attention, random = (costs[ranking]["aopc"]["mean"] for ranking in (ATTENTION, RANDOM))
-    title = (
-        f"{frames.network_title(name)}, {record['texts']} texts: deleting the words that attention "
-        f"ranks\nfirst costs {attention:.2f} of the probability, random words {random:.2f}"
-    )
-    rows = sorted(costs, key=lambda ranking: -costs[ranking]["aopc"]["mean"])
-    return plots.means_with_intervals(panels, rows, "AOPC: mean, 95 % interval", title)
-
 
 SIGNS = {  # rankings by what they rest on: as they come, and towards the class that is predicted
     "unsigned": {
@@ -87,13 +53,13 @@ def erasure_figure(records: ByName | None = None) -> Figure:
     return dot_panels(panels, title=title, limits=ends)
 
 
-def roar_figure(on: str, records: ByName | None = None) -> Figure:
+def roar_figure(on: str) -> Figure:
     """Test accuracy over the share of words that were removed before each training, a curve for
     each ranking, with 95 % intervals over texts.
 
     ``ValueError`` lists what is recorded if that is not.
     """
-    lines = _trained("roar", on, records)
+    lines = _trained("roar", on)
     curves = {
         ranker: {
             100 * share: bounds(lines[protocols.roar_line(ranker, share)][protocols.ACCURACY])
@@ -119,7 +85,7 @@ def roar_figure(on: str, records: ByName | None = None) -> Figure:
     return figure
 
 
-def adversary_figure(on: str, records: ByName | None = None) -> Figure:
+def adversary_figure(on: str) -> Figure:
     """How far predictions (TVD) and attention (JSD) of each adversary and each other network are
     from the base's, with 95 % intervals over texts.
 
@@ -127,7 +93,7 @@ def adversary_figure(on: str, records: ByName | None = None) -> Figure:
     """
     points = {
         name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
-        for name, figures in _trained("adversary", on, records).items()
+        for name, figures in _trained("adversary", on).items()
     }
     near = points["the base, another seed"]
     taught = [name for name in points if name.startswith("adversary")]
@@ -155,7 +121,7 @@ def adversary_figure(on: str, records: ByName | None = None) -> Figure:
     return figure
 
 
-def _trained(test: str, on: str, records: ByName | None) -> dict[str, Any]:
-    records = frames.study_records("faithfulness/trained") if records is None else records
+def _trained(test: str, on: str) -> dict[str, Any]:
+    records = frames.study_records("faithfulness/trained")
     found = {record["on"]: record for record in records.values() if record["test"] == test}
     return frames.recorded(found, on, test)["lines"]

@@ -117,15 +117,11 @@ def sanet_error_table(records: Records = None) -> str:
     return _results("test error %", names, paper, SANET_MODELS | frames.SIMPLE, records)
 
 
-def sst_table(
-    records: Records = None,
-    models: Mapping[str, Sequence[str]] = IRAM_MODELS | AGT_MODELS | frames.SIMPLE,
-    compact: bool = False,
-) -> str:
-    """Test accuracies in % as a markdown table: the papers' rows, then ours for ``models``; "–"
-    where a run is missing. A ``compact`` table keeps only the papers' rows for the same models."""
-    paper = frames.PAPERS["treebank_accuracies"].items()
-    rows = {name: row for name, row in paper if not compact or name in models}
+def sst_table(records: Records = None) -> str:
+    """Test accuracies in % as a markdown table: the papers' rows, then ours for IRAM, AGT and
+    simple models; "–" where a run is missing."""
+    rows = frames.PAPERS["treebank_accuracies"]
+    models = IRAM_MODELS | AGT_MODELS | frames.SIMPLE
     return _results("accuracy %", frames.TREEBANK, rows, models, records)
 
 

@@ -1,7 +1,7 @@
 """All sanity checks: what is trained on which task, and the record of their figures.
 
-``attention-course sanity-checks --seed 0`` writes ``results/sanity_checks/s0.json``, and with
-``--control "sharp band"`` that control alone, ``sharp-band-s0.json``; it downloads nothing.
+``attention-course author sanity-checks --seed 0`` writes ``results/sanity_checks/s0.json``, and
+with ``--control "sharp band"`` that control alone, ``sharp-band-s0.json``; it downloads nothing.
 """
 
 import argparse
@@ -126,7 +126,7 @@ def command(options: argparse.Namespace) -> int:
     if options.control:
         changes.insert(0, f'--control "{options.control}"')
         stem = f"{options.control.replace(' ', '-')}-{stem}"
-    record = {"command": " ".join(["attention-course sanity-checks", *changes])}
+    record = {"command": " ".join(["attention-course author sanity-checks", *changes])}
     record |= record_checks(spec, options.control)
     write_json(options.output or RECORDS / f"{stem}.json", record)
     for line in record["lines"]:

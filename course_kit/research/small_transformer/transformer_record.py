@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import asdict
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
+from course_lib.faithfulness.heads import changed_heads
 from course_lib.faithfulness.rankers import Importances
 from course_lib.models.transformer import Transformer
 from course_lib.runs.records import RESULTS, write_json
@@ -69,14 +69,6 @@ def without_scores(model: Transformer) -> None:
     """Set queries and keys to zero, in place: all scores are 0, and attention is uniform."""
     attentions = [block.attention for block in model.blocks]
     freeze([part for each in attentions for part in (each.query, each.key)], at_zero=True)
-
-
-@torch.no_grad()
-def without_head(model: Transformer, layer: int, head: int) -> None:
-    """Take a head's output away, in place: its columns of W_O become 0. Both count from 0."""
-    output = model.blocks[layer].attention.output.weight
-    size = output.shape[1] // model.config.heads
-    output[:, head * size : (head + 1) * size] = 0
 
 
 def hits(system: TransformerSystem, texts: Sequence[Document], labels: Sequence[int]) -> np.ndarray:
@@ -129,11 +121,12 @@ def without_each_head(
     system: TransformerSystem, texts: Sequence[Document], labels: Sequence[int]
 ) -> np.ndarray:
     """Accuracy without each head in turn, ``(layers, heads)``."""
-    config = system.settings.model
-    accuracies = [
-        hits(changed(system, partial(without_head, layer=layer, head=head)), texts, labels).mean()
-        for layer, head in product(range(config.layers), range(config.heads))
-    ]
+    config, accuracies = system.settings.model, []
+    for layer, head in product(range(config.layers), range(config.heads)):
+        kept = torch.ones(config.layers, config.heads, 1)
+        kept[layer, head] = 0
+        with changed_heads(system.model, lambda at, heads, kept=kept: heads * kept[at]):
+            accuracies.append(hits(system, texts, labels).mean())
     return np.reshape(accuracies, (config.layers, config.heads))
 
 

@@ -1,7 +1,7 @@
 """The trained tests made, and their figures recorded.
 
-``attention-course trained-tests NAME`` writes ``results/faithfulness/trained/NAME-ON.json``, ``ON``
-being the texts that networks are trained on: means over test texts and seeds with bootstrap
+``attention-course author trained-tests NAME`` writes ``results/faithfulness/trained/NAME-ON.json``,
+``ON`` being the texts that networks are trained on: means over test texts and seeds with bootstrap
 intervals over the texts, and no text.
 """
 
@@ -121,7 +121,7 @@ def command(options: argparse.Namespace) -> int:
         for on in [options.on] if options.on else TESTS[name].on:
             for record in record_test(name, on, options.seeds):
                 seeds = " ".join(map(str, record["seeds"]))
-                done = f"attention-course trained-tests {name} --on {on} --seeds {seeds}"
+                done = f"attention-course author trained-tests {name} --on {on} --seeds {seeds}"
                 write_json(record_path(name, on), {"command": done} | record)
                 print(f"{done}: {record['seconds']:.0f} s", flush=True)
             print(f"results in {record_path(name, on)}")

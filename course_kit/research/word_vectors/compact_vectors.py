@@ -1,8 +1,8 @@
 """The committed vectors, ``reviews.100d``, and the form in which they are stored: a byte a number.
 
-They were made once, of vectors of film reviews (``attention-course vectors``) beside GloVe's: of
-both the first words, centred, and of all numbers the 100 directions in which they vary most. The
-record beside the file names the commit that makes it again.
+They were made once, of vectors of film reviews (``attention-course author vectors``) beside
+GloVe's: of both the first words, centred, and of all numbers the 100 directions in which they vary
+most. The record beside the file names the commit that makes it again.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Word vectors trained with gensim on film reviews that no run is evaluated on.
 
-``attention-course vectors`` trains on IMDb's training half and its unlabelled reviews. It leaves
-out what any system holds out for validation, and every review whose text stands in a validation or
-test split: vectors that have read a review make that review easier.
+``attention-course author vectors`` trains on IMDb's training half and its unlabelled reviews. It
+leaves out what any system holds out for validation, and every review whose text stands in a
+validation or test split: vectors that have read a review make that review easier.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """MiniLM, a pre-trained Transformer, as a system that can be run: fine-tuned, or parts of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from course_lib.data.batches import Documents
 from course_lib.data.config import TextConfig
 from course_lib.data.encoding import encode_sentences
-from course_lib.data.pieces import Pieces, load_pieces
+from course_lib.data.pieces import Pieces, load_pieces, whole_words
 from course_lib.data.pretrained import fetch_network
 from course_lib.data.readers import clean
 from course_lib.data.text import TokenisedText
@@ -26,6 +26,7 @@ from course_lib.runs.settings import Settings, SpecError
 from course_lib.runs.systems.system import Rows, Text
 from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.training.config import TrainingConfig
+from course_lib.views.reading import Reading
 
 WHOLE = Settings(
     TextConfig(max_tokens=128, vectors="none"),
@@ -46,7 +47,7 @@ def frozen(rank: int, learning_rate: float) -> Settings:
 
 
 class MiniLMSystem(TransformerSystem):
-    """One sequence of pieces, read by MiniLM; its words are pieces everywhere."""
+    """One sequence of pieces, read by MiniLM; a reading shows words, all else takes pieces."""
 
     network_of = Bert
     special: ClassVar[tuple[str, ...]] = SPECIAL
@@ -110,22 +111,31 @@ class MiniLMSystem(TransformerSystem):
 
     def word_attention(self, output: TransformerOutput, mask: Tensor) -> dict[str, Tensor]:
         """As ``TransformerSystem``: what each piece receives of all that the pieces receive."""
-        found = super().word_attention(output, with_special(mask))
+        found = super().word_attention(output, self.places(mask))
         of_pieces = {name: weights[:, : mask.shape[1]] for name, weights in found.items()}
         return {
             name: weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
             for name, weights in of_pieces.items()
         }
 
-    def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
-        """Every pair of pieces, [CLS] and [SEP], in every head."""
-        return super().visible(weights, with_special(mask))
+    def places(self, mask: Tensor) -> Tensor:
+        """The pieces, then [CLS] and [SEP]."""
+        return with_special(mask)
 
     def encode(self, rows: datasets.Dataset) -> Documents:
         """Ids of the first ``max_tokens`` pieces of each text."""
         texts = [[pieces[: self.settings.text.max_tokens]] for pieces in self.split(rows["text"])]
         documents = encode_sentences(texts, self.vocabulary, flat=True)
         return replace(documents, labels=np.asarray(rows["label"], dtype=np.int64))
+
+    def in_words(self, tokens: Sequence[str], values: np.ndarray) -> tuple[list[str], np.ndarray]:
+        """``whole_words``."""
+        return whole_words(tokens, values)
+
+    def read_together(self, texts: list[Text]) -> list[Reading]:
+        """As ``Network.read_together``, in words: a word receives what its pieces receive, and what
+        it gives is the mean of what they give (Clark et al. 2019)."""
+        return [_of_words(reading) for reading in super().read_together(texts)]
 
     def split(self, texts: list[str]) -> list[list[str]]:
         """All pieces of each text."""
@@ -144,3 +154,18 @@ class MiniLMSystem(TransformerSystem):
         text = " ".join(text.tokens) if isinstance(text, TokenisedText) else clean(text)
         (pieces,) = self.split([text])
         return TokenisedText(pieces, [len(pieces)] if pieces else [])
+
+
+def _of_words(reading: Reading) -> Reading:
+    attention = {}
+    for name, seen in reading.attention.items():
+        rows, received = whole_words(seen.rows, seen.weights.T)
+        given, pieces = (
+            whole_words(seen.rows, v)[1] for v in (received.T, np.ones(len(seen.rows)))
+        )
+        attention[name] = seen._replace(weights=given / pieces[:, None], rows=tuple(rows))
+    words, rest = (
+        tuple(whole_words(p, np.ones(len(p)))[0]) for p in (reading.tokens, reading.rest)
+    )
+    lengths = (len(words),) if words else ()
+    return replace(reading, tokens=words, sentence_lengths=lengths, rest=rest, attention=attention)

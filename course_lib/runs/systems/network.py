@@ -1,6 +1,6 @@
 """What all neural systems share: vocabulary, vectors, training, looking and reading."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict
 from itertools import zip_longest
@@ -95,6 +95,17 @@ class Network:
     def word_attention(self, output: Any, mask: Tensor) -> dict[str, Tensor]:
         """Reductions of a batch's attention to one importance per word, by name, each of the
         shape of ``mask``; empty without attention."""
+        return {}
+
+    def in_words(self, tokens: Sequence[str], values: np.ndarray) -> tuple[Sequence[str], Any]:
+        """The words that ``tokens`` make up, and their ``values`` ``(tokens, …)`` added up."""
+        return tokens, values
+
+    def importances(
+        self, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
+    ) -> dict[str, Tensor]:
+        """Further importances of the words of a batch, which take more than its attention, as
+        ``word_attention``. ``score`` of the logits ``(batch,)`` is what words speak for."""
         return {}
 
     # What the tests of faithfulness see and change: attention over words, and the states under it.

@@ -10,10 +10,6 @@ import datasets
 import numpy as np
 import torch
 from safetensors.numpy import load_file
-from scipy.sparse import csr_matrix
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from course_lib.checking import check_positive, check_whole
 from course_lib.data.config import TextConfig
@@ -75,8 +71,8 @@ class TfidfSystem:
     ) -> None:
         """Settings and the names of the classes; ``tokeniser`` is as for networks."""
         self.settings, self.classes, self.tokeniser = settings, tuple(classes), tokeniser
-        self.words: TfidfVectorizer | None = None
-        self.regression: LogisticRegression | None = None
+        self.words: Any = None  # scikit-learn takes a second to import, so functions do it
+        self.regression: Any = None
 
     @classmethod
     def check(cls, settings: Settings, rows: int | None = None) -> None:
@@ -95,20 +91,24 @@ class TfidfSystem:
                 f"model.minimum_documents takes at most the {rows} training rows, got {least}"
             )
 
-    def vectoriser(self, **changes: Any) -> TfidfVectorizer:
+    def vectoriser(self, **changes: Any) -> Any:
         """The counter of words, not fitted yet."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         model = self.settings.model
         return TfidfVectorizer(
             ngram_range=(1, model.longest), sublinear_tf=True, dtype=np.float32,
             **{"min_df": model.minimum_documents} | changes,
         )  # fmt: skip
 
-    def encode(self, rows: datasets.Dataset) -> csr_matrix:
+    def encode(self, rows: datasets.Dataset) -> Any:
         """Weighted counts ``(rows, terms)``."""
         return self.words.transform(rows["text"][:])
 
     def build(self, rows: Rows, seed: int) -> None:
         """Count the words of the training rows; ``SpecError`` where none is left to count."""
+        from sklearn.linear_model import LogisticRegression
+
         try:
             self.words = self.vectoriser().fit(rows["train"]["text"][:])
         except ValueError as error:  # which scikit-learn raises where no word is left
@@ -127,6 +127,8 @@ class TfidfSystem:
 
         ``TrainingError`` if it does not converge: results must not depend on where it stopped.
         """
+        from sklearn.exceptions import ConvergenceWarning
+
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
@@ -143,7 +145,7 @@ class TfidfSystem:
             "iterations": int(self.regression.n_iter_.max()),
         }
 
-    def probabilities(self, counts: csr_matrix) -> np.ndarray:
+    def probabilities(self, counts: Any) -> np.ndarray:
         """``(rows, classes)``, 0 for a class that the training rows lack."""
         every = np.zeros((counts.shape[0], len(self.classes)))
         every[:, self.regression.classes_] = self.regression.predict_proba(counts)
@@ -178,6 +180,8 @@ class TfidfSystem:
 
     def load(self, folder: Path) -> None:
         """Load them from there."""
+        from sklearn.linear_model import LogisticRegression
+
         terms = Vocabulary.load(folder / "vocabulary.txt").words
         arrays = load_file(folder / "model.safetensors")
         self.words = self.vectoriser(vocabulary=terms)

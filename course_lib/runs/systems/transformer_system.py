@@ -1,6 +1,6 @@
 """A small Transformer over words as a system that can be run: two layers of four heads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -8,7 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.word_attention import received, rollout, rollout_words
+from course_lib.faithfulness.heads import attention_slopes, value_zeroing, weighted_norms
+from course_lib.faithfulness.word_attention import (
+    attention_flow,
+    positive_rollout,
+    received,
+    rollout,
+    rollout_words,
+    zeroing_words,
+)
 from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
@@ -21,6 +29,7 @@ LESSON = compact(
         TextConfig(max_tokens=60), TransformerConfig(), TrainingConfig(epochs=2, batch_size=64)
     )
 )
+SHORT = 64  # places; the time that attention flow takes grows with their fourth power
 
 
 class TransformerSystem(Network):
@@ -50,6 +59,10 @@ class TransformerSystem(Network):
         """The network's output with its attention."""
         return self.model(tokens, mask, return_attention=True)
 
+    def places(self, mask: Tensor) -> Tensor:
+        """The mask of all that attends, from that of the words."""
+        return mask
+
     @torch.inference_mode()
     def heads(self, words: Sequence[str]) -> Tensor:
         """The attention of every head over one text, ``(layers, heads, tokens, tokens)``."""
@@ -73,6 +86,26 @@ class TransformerSystem(Network):
         means = output.attention.mean(2)
         return {"attention": received(means[:, -1], mask), "rollout": rollout_words(means, mask)}
 
+    def importances(
+        self, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
+    ) -> dict[str, Tensor]:
+        """Norms of the top layer, value zeroing, attention flow up to ``SHORT`` places, and the
+        positive part of α · slope rolled out; the readout is the mean of all places."""
+        real = self.places(mask)
+        with torch.no_grad():
+            output = self.model(tokens, mask, return_attention=True, return_states=True)
+            norms = weighted_norms(self.model, output, layer=-1).masked_fill(~real[..., None], 0)
+            layers = range(len(self.model.blocks))
+            turned = [value_zeroing(self.model, output, layer) for layer in layers]
+        turned = zeroing_words(torch.stack(turned, 1), real)
+        found = {"norms": norms.sum(1), "value zeroing": turned}
+        if real.shape[1] <= SHORT:
+            found["attention flow"] = attention_flow(output.attention.mean(2), real)
+        slopes = attention_slopes(self.model, tokens, mask, score)
+        found["(α · ∇α)⁺, rolled out"] = positive_rollout(*slopes, real)
+        return {name: words[:, : mask.shape[1]] for name, words in found.items()}
+
     def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
-        """Every pair of words, in every head."""
-        return (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None].expand_as(weights)
+        """Every pair of words and special tokens, in every head."""
+        real = self.places(mask)
+        return (real.unsqueeze(1) & real.unsqueeze(2))[:, None, None].expand_as(weights)

@@ -1,13 +1,17 @@
 """The two views: what they take, what they hold, and the form in which they show themselves."""
 
 import base64
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import anywidget
 import numpy as np
 import traitlets
 from IPython.display import display
+from matplotlib.figure import Figure
 
 from course_lib.front_end import shown_form
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
@@ -16,6 +20,7 @@ from course_lib.views.heatmap.module import module
 from course_lib.views.reading import QUANTITY
 
 MOST_WORDS = 20_000  # in an AttentionText: each is an element of the page
+SAVED = ("svg", "png", "csv")
 UNITS = ("sentence", "text")  # what a list of words in an AttentionText may be
 
 
@@ -41,7 +46,8 @@ class Kept:
 
 class _View(Kept, anywidget.AnyWidget):
     """What both views share: a description of what to draw, packed numbers, and three forms, of
-    which each has its own ``to_png`` and ``to_html``, and a ``name`` for whoever cannot see it.
+    which each has its own ``to_html``, ``_figure``, ``_numbers`` (a heading and rows), and a
+    ``name`` for whoever cannot see it.
 
     The kernel sends nothing before the widget is shown or linked, so that notebooks that are
     executed without a front end store no widget state.
@@ -53,6 +59,30 @@ class _View(Kept, anywidget.AnyWidget):
     selected = traitlets.List(traitlets.Int(), None, minlen=2, maxlen=2, allow_none=True).tag(
         sync=True
     )
+
+    def to_png(self) -> bytes:
+        """The view as it stands, whole, as a picture of at most 150 kB."""
+        return static.picture(self._figure())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view as it stands: ``.svg``, ``.png`` with 300 dots an inch, or its numbers as
+        ``.csv``; returns the path. ``ValueError`` for another form."""
+        path = Path(path)
+        path.write_bytes(self._saved(path.suffix.lower()[1:]))
+        return path
+
+    def _saved(self, form: str) -> bytes:
+        if form not in SAVED:
+            raise ValueError(f"a view is saved as .svg, .png or .csv, not as {form!r}")
+        if form != "csv":
+            return static.saved(self._figure(), form)
+        table = io.StringIO()
+        csv.writer(table, lineterminator="\n").writerows(self._numbers())
+        return table.getvalue().encode()
+
+    def _handle_custom_msg(self, content: Any, buffers: list) -> None:
+        if isinstance(content, dict) and (form := content.get("save")) in SAVED:
+            self.send({"saved": form}, [self._saved(form)])
 
     def open(self) -> None:
         """Open nothing yet: asking for ``model_id`` does."""
@@ -201,11 +231,15 @@ class AttentionHeatmap(_View):
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
         return static.frame(state, data, self.name)
 
-    def to_png(self) -> bytes:
-        """The view as it stands, whole, as a picture of at most 150 kB."""
+    def _figure(self) -> Figure:
         names = ("step", "scale", "most", "normalise", "band")
         settings = {name: getattr(self, name) for name in names}
-        return static.picture(picture.heatmap(self._matrices[self.step], self.spec, **settings))
+        return picture.heatmap(self._matrices[self.step], self.spec, **settings)
+
+    def _numbers(self) -> Iterator[Sequence[Any]]:
+        yield ("step", "row", "column", self.spec["quantity"])
+        for (step, row, column), weight in np.ndenumerate(self._matrices):
+            yield step, self.spec["rows"][row], self.spec["columns"][column], f"{weight:.7g}"
 
     @property
     def name(self) -> str:
@@ -297,12 +331,15 @@ class AttentionText(_View):
         state = {"spec": self.spec, "selected": self.selected}
         return static.frame(state, b"", self.name)
 
-    def to_png(self) -> bytes:
-        """The text as a picture of at most 150 kB."""
+    def _figure(self) -> Figure:
         spec = self.spec
         title = "; ".join(filter(None, [spec["title"], spec["beyond"]]))
-        figure = picture.text(spec["sentences"], self._words, self._shares, title)
-        return static.picture(figure)
+        return picture.text(spec["sentences"], self._words, self._shares, title)
+
+    def _numbers(self) -> Iterator[Sequence[Any]]:
+        yield (self.spec["unit"], "word", "weight")
+        for number, words in enumerate(self.spec["sentences"], start=1):
+            yield from ((number, *pair) for pair in zip(words, self._words[number - 1]))
 
     @property
     def name(self) -> str:

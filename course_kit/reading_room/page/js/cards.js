@@ -1,4 +1,4 @@
-import { labelled, make, ramp } from "../../../../course_lib/views/heatmap/js/elements.js";
+import { dayAndNight, labelled, make, ramp } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { STYLE } from "../../../../course_lib/views/heatmap/js/style.js";
 import { mount, wear } from "../../../../course_lib/views/heatmap/js/entry.js";
 import {
@@ -52,7 +52,7 @@ function wordsView(room, onWord) {
     root.replaceChildren();
     if (!sentences.length) {
       drawn = null;
-      return root.append(make("p", { textContent: "No words to read." }));
+      return root.append(make("style", { textContent: STYLE }), make("figure", {}, "No words to read."));
     }
     const spec = { kind: "text", title: "", sentences, unit: "sentence", dress };
     const model = viewModel({ spec }, onWord && (([sentence, place]) =>
@@ -138,6 +138,7 @@ function aboutFold(model) {
     ["Right on the test texts", model.accuracy === null || model.accuracy === undefined
       ? "not measured" : `${(100 * model.accuracy).toFixed(1)} %`],
     ["Word vectors", model.vectors], ["Record", model.record], ["Note", model.note],
+    ["Packing", model.packing],
   ].filter(([, text]) => text);
   const terms = facts.flatMap(([name, text]) =>
     [make("dt", { textContent: name }), make("dd", { textContent: text })]);
@@ -164,7 +165,7 @@ export function makeCard(room, model, onWord) {
   const rows = rowsFold(room);
   const pinnedPart = make("div", { class: "pinned", hidden: true },
     make("p", { class: "small", textContent: "Pinned, with its probabilities marked above:" }), before.host);
-  const name = make("h3", {}, `${model.title} `, make("span", { textContent: model.dataset }));
+  const name = make("h2", {}, `${model.title} `, make("span", { textContent: model.dataset }));
   const body = make("div", { hidden: true },
     bars, words.host, tau, told, pinnedPart, rows.fold);
   const waiting = make("p", { class: "small", textContent: "Waiting for its weights …" });
@@ -199,7 +200,7 @@ export function makeLegend(room) {
     const name = drops
       ? "what the answer's probability loses without the word"
       : "times the weight of uniform attention";
-    box.replaceChildren(...ramp(drops ? colours.signed : colours.tints, ticks), name);
+    box.replaceChildren(...ramp((drops ? colours.signed : colours.tints).map(dayAndNight), ticks), name);
   }
   return { host, draw };
 }

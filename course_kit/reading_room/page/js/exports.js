@@ -1,7 +1,8 @@
 import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { agreement } from "./render.js";
+import { sameQuestion } from "./state.js";
 
-// What is shown, as a file of numbers. The address of the page shares the view itself.
+// What is shown of one text, as a file of numbers. The address of the page shares the view itself.
 
 export function save(name, type, content) {
   const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
@@ -9,11 +10,12 @@ export function save(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** The readers whose reading is shown: [model, shown, drops]. */
-export function shownReaders(room) {
-  return room.models
-    .filter(({ id }) => room.state.readers.includes(id) && room.shown.has(id))
-    .map((model) => [model, room.shown.get(model.id), room.drops.get(model.id) ?? []]);
+/** The readers who have read what is asked now: [model, shown, drops]. */
+export function shownReaders({ models, state, shown, drops }) {
+  const read = ({ id }) => shown.has(id) && sameQuestion(shown.get(id).asked, state.asked);
+  return models
+    .filter((model) => state.readers.includes(model.id) && read(model))
+    .map((model) => [model, shown.get(model.id), drops.get(model.id) ?? []]);
 }
 
 export function asJson(room) {
@@ -21,5 +23,6 @@ export function asJson(room) {
     reader: model, ...shown.asked, ...shown.reading, drops, ...agreement(shown, drops),
   }));
   const pinned = room.pin && { ...room.pin.asked, readings: [...room.pin.readings.values()] };
-  return JSON.stringify({ page: "the reading room", readings, pinned }, null, 1);
+  const still = room.state.readers.filter((id) => !readings.some(({ reader }) => reader.id === id));
+  return JSON.stringify({ page: "the reading room", readings, "not read yet": still, pinned }, null, 1);
 }

@@ -31,7 +31,7 @@ function inputGroup(id, legend, type, choices, run) {
 
 function textBox(room) {
   const box = make("textarea", {
-    id: "text", rows: 3, maxLength: 20_000, dir: "auto", spellcheck: false, autocomplete: "off",
+    id: "text", rows: 2, maxLength: 20_000, dir: "auto", spellcheck: false, autocomplete: "off",
   });
   let typing = 0;
   box.addEventListener("input", () => {
@@ -44,7 +44,7 @@ function textBox(room) {
   return box;
 }
 
-function makeControls(room, tour) {
+function makeControls(room) {
   const removal = inputGroup("removal", "Erase a word by", "radio",
     [["delete", "deletion"], ["mask", "the unknown word"]], ({ value }) => room.ask({ removal: value }));
   const tint = inputGroup("tint", "Tint", "radio",
@@ -65,8 +65,7 @@ function makeControls(room, tour) {
     save("reading.json", "application/json", asJson(room)));
   const bar = make("div", { class: "controls" }, tint.group, removal.group,
     make("p", { id: "uniform" }, make("label", {}, uniform, " uniform attention")), readers.group,
-    make("p", { class: "buttons" }, restore, " ", pin, " ", file, " ",
-      pushButton("Guided tour", () => tour.start())));
+    make("p", { class: "buttons" }, restore, " ", pin, " ", file));
   function draw() {
     const { asked, tint: kind, readers: chosen } = room.state;
     removal.check([asked.removal]);
@@ -79,12 +78,12 @@ function makeControls(room, tour) {
   return { bar, draw };
 }
 
-function makeExamples(room) {
+function makeExamples(room, tour) {
   const watch = make("p", { class: "watch", role: "status" });
   const buttons = room.told.examples.map((example) => [example.name, pushButton(
     example.title, () => room.goTo(ofExample(example), example.name))]);
   const group = make("div", { class: "examples", role: "group", "aria-label": "Examples" },
-    ...buttons.map(([, button]) => button));
+    pushButton("Guided tour", () => tour.start()), ...buttons.map(([, button]) => button));
   function draw() {
     for (const [name, button] of buttons)
       button.setAttribute("aria-pressed", String(name === room.example));
@@ -124,10 +123,10 @@ function start() {
     room.state.readers.forEach(drawCard);
   };
   const room = makeRoom(told, { draw, drawCard, say: (text) => (status.textContent = text) });
-  const [box, examples, legend] = [textBox(room), makeExamples(room), makeLegend(room)];
+  const [box, legend, controls] = [textBox(room), makeLegend(room), makeControls(room)];
   const actions = actionsOf(room, box);
   const tour = makeTour(actions);
-  const controls = makeControls(room, tour);
+  const examples = makeExamples(room, tour);
   const cards = make("div", { id: "cards", class: "cards" });
   for (const model of told.models) {
     const card = makeCard(room, model, actions.erase);
@@ -137,7 +136,7 @@ function start() {
   const live = document.getElementById("live");
   live.append(tour.panel, examples.group, examples.watch,
     make("label", { htmlFor: "text", class: "boxname", textContent: "Your text" }), box,
-    controls.bar, status, legend.host, cards);
+    controls.bar, make("div", { class: "scale" }, legend.host, status), cards);
   const go = () => {
     const usual = ofExample(told.examples[0]);
     const known = told.models.map(({ id }) => id);

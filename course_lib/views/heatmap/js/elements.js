@@ -15,6 +15,11 @@ export function labelled(text, ...controls) {
   return make("label", {}, text, ...controls);
 }
 
+/** A tint that by night is as far from dark paper as by day from light paper. */
+export function dayAndNight(colour) {
+  return colour && `light-dark(${colour}, oklch(from ${colour} calc(0.98 - 0.75 * l) c h))`;
+}
+
 /** A strip of colours, and below it texts at shares of its length. */
 export function ramp(colours, ticks) {
   const gradient = colours.filter((_, place) => place % 15 === 0 || place === colours.length - 1);
@@ -32,6 +37,23 @@ export function ramp(colours, ticks) {
 export function change(model, name, value) {
   model.set(name, value);
   model.save_changes();
+}
+
+/** A menu that asks the kernel for the view as a file; none where there is no kernel. */
+export function saveControl(model, listen) {
+  if (!model.send) return [];
+  const menu = make("select", { "aria-label": "Save this view" }, new Option("Save as …", ""),
+    ...["SVG", "PNG", "CSV"].map((form) => new Option(form, form.toLowerCase())));
+  menu.addEventListener("change", () => {
+    if (menu.value) model.send({ save: menu.value });
+    menu.value = "";
+  });
+  listen("msg:custom", ({ saved }, [bytes]) => {
+    const link = make("a", { href: URL.createObjectURL(new Blob([bytes])), download: `attention.${saved}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  });
+  return [menu];
 }
 
 /** Pins what is selected, a cell or a word; a second time lets it go. */

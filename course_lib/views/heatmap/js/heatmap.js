@@ -1,7 +1,7 @@
 import { readMatrix } from "./codes.js";
 import { shown } from "./numbers.js";
 import { makeAxis } from "./axes.js";
-import { make, watchWidth } from "./elements.js";
+import { make, saveControl, watchWidth } from "./elements.js";
 import { layOut, setZoom } from "./layout.js";
 import { paint } from "./drawing.js";
 import { KEYS, TOUCH, drawOverlay, redraw, repaint, updateReadout } from "./cursor.js";
@@ -10,7 +10,7 @@ import {
   bandControl, helpBox, legend, normaliseControl, scaleControl, stepControl, zoomControls,
 } from "./controls.js";
 
-function buildHeatmap(root, model, codes) {
+function buildHeatmap(root, model, codes, listen) {
   const spec = model.get("spec");
   const matrix = readMatrix(spec, codes);
   const name = spec.title || spec.heading;
@@ -33,7 +33,8 @@ function buildHeatmap(root, model, codes) {
   root.append(
     make("figure", { role: "group", "aria-label": name },
       ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-      make("div", { class: "bar" }, ...stepControl(view), ...controls, zoomControls(view)),
+      make("div", { class: "bar" }, ...stepControl(view), ...controls, zoomControls(view),
+        ...saveControl(model, listen)),
       view.plot, view.foot,
     ),
   );
@@ -41,7 +42,7 @@ function buildHeatmap(root, model, codes) {
 }
 
 export function mountHeatmap(root, model, codes, listen) {
-  const view = buildHeatmap(root, model, codes);
+  const view = buildHeatmap(root, model, codes, listen);
   const update = () => view.updates.forEach((run) => run());
   listenToPointer(view);
   listenToKeys(view);

@@ -48,14 +48,16 @@ input[type=range] { width: 170px; }
 .chip i { position: absolute; left: 0; bottom: 0; height: 4px; background: var(--accent); }
 .sentence { max-width: 64em; }
 .words { line-height: 1.75; font-size: 14px; overflow-wrap: anywhere; min-width: 0; }
-.tinted { --ink: var(--map-ink); --accent: var(--map-accent); color: var(--ink);
-  background: var(--map-paper); border-radius: 4px; }
+:host(.view) { color-scheme: light dark; }
+.tinted { border-radius: 4px; }
+@supports not (color: light-dark(white, oklch(from red l c h))) { /* no tint of the night */
+  .tinted { --ink: var(--map-ink); --muted: var(--map-muted); background: white; color: var(--ink); } }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
 .word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }
 .word.unknown { text-decoration: underline dotted; text-underline-offset: 3px; }
-.word.erased { text-decoration: line-through 2px; color: var(--map-muted); }
-.word.unread { font-style: italic; color: var(--map-muted); }
+.word.erased { text-decoration: line-through 2px; color: var(--muted); }
+.word.unread { font-style: italic; color: var(--muted); }
 .rest { color: var(--muted); max-width: 64em; margin: 4px 0; overflow-wrap: anywhere; }
 .rest summary { cursor: pointer; width: fit-content; }
 .rest p { margin: 4px 0; font-size: 14px; line-height: 1.75; padding: 0 4px;

@@ -1,7 +1,7 @@
 import { clamp, shown, timesUniform, wordFact } from "./numbers.js";
 import { sameCell } from "./cells.js";
 import { tint } from "./colours.js";
-import { make, pin, ramp } from "./elements.js";
+import { dayAndNight, make, pin, ramp, saveControl } from "./elements.js";
 
 const UNITS = { sentence: "Sentence", text: "Text" }; // what each row of words is called
 
@@ -20,7 +20,7 @@ function dressWord(spec, entry) {
   entry.fact = [fact, ...marks].filter(Boolean).join(", ");
   option.setAttribute("aria-label", [option.textContent, entry.fact].filter(Boolean).join(": "));
   option.className = ["word", ...marks].join(" ");
-  option.style.background = colour;
+  option.style.background = dayAndNight(colour);
 }
 
 function wordOption(view, sentence, place) {
@@ -134,7 +134,7 @@ function textLegend(spec) {
   const ticks = [0, 1, 2, 3].map((times) => [String(times), times / spec.clip]);
   ticks.push([`≥ ${spec.clip}`, 1]);
   const name = `times the weight of uniform attention in the ${spec.unit}`;
-  return make("div", { class: "legend" }, ...ramp(spec.tints, ticks), name);
+  return make("div", { class: "legend" }, ...ramp(spec.tints.map(dayAndNight), ticks), name);
 }
 
 export function mountText(root, model, listen) {
@@ -145,7 +145,7 @@ export function mountText(root, model, listen) {
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-    list, restBox(spec), textLegend(spec), view.tip);
+    list, restBox(spec), textLegend(spec), ...saveControl(model, listen), view.tip);
   root.append(view.figure);
   const select = () => {
     const selected = model.get("selected");

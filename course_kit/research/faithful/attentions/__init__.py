@@ -1,0 +1,1 @@
+"""How states get their weights: one file each, found by its name."""

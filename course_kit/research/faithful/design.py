@@ -1,0 +1,58 @@
+"""The cells of the design, in the order in which they run: whole designs of few seeds first."""
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import yaml
+
+from course_kit.research.faithful.corpora import FOLDER
+from course_lib.files import REPOSITORY
+from course_lib.runs.records import RUNS
+
+HERE = REPOSITORY / "notebooks" / "experiments" / "faithful"
+DESIGN, PLAN = HERE / "design.yaml", HERE / "plan.md"
+FACTORS = ("corpora", "encoders", "attentions")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One network of the design."""
+
+    corpus: str
+    encoder: str
+    attention: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What names its record."""
+        return f"{self.corpus}-{self.encoder}-{self.attention}-s{self.seed}"
+
+    @property
+    def run(self) -> Path:
+        """Where its record is written; its texts' rows are beside it."""
+        return RUNS / "faithful" / f"{self.name}.json"
+
+    @property
+    def record(self) -> Path:
+        """Where its published record is."""
+        return FOLDER / "runs" / f"{self.name}.json"
+
+
+def cells(path: Path = DESIGN) -> list[Cell]:
+    """All cells of all groups, seed after seed."""
+    groups = yaml.safe_load(path.read_text(encoding="utf-8"))
+    seeds = max(group["seeds"] for group in groups.values())
+    return [
+        Cell(*levels, seed)
+        for seed in range(seeds)
+        for group in groups.values()
+        if seed < group["seeds"]
+        for levels in product(*(group[factor] for factor in FACTORS))
+    ]
+
+
+def missing(path: Path = DESIGN) -> list[Cell]:
+    """The cells without a record."""
+    return [cell for cell in cells(path) if not (cell.record.exists() or cell.run.exists())]

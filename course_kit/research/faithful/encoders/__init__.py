@@ -1,0 +1,1 @@
+"""What makes the states that attention weighs: one file each, found by its name."""

@@ -1,0 +1,194 @@
+"""Networks of PyTorch and of transformers as what ``audit`` takes.
+
+``model.untrained = lambda: …`` and ``model.twin = lambda seed: …`` add what only you can make: the
+same network before training, and one trained from another seed, each in such an adapter.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from course_lib.faithfulness.document_model import Attended, _log_odds
+from course_lib.faithfulness.documents import length_batches
+
+WORD = re.compile(r"[\w'’]+|[^\w\s]")
+Found = list[tuple[np.ndarray, dict[str, np.ndarray], np.ndarray | None]]
+
+
+class _Batched:
+    """A network asked in batches of similar length. A subclass makes its ``_inputs`` and ``owner``
+    ``(batch, tokens)``, the place of the word that each token belongs to, −1 for none; and
+    ``_run``s them: logits, and by view what each token weighs, ``(batch, tokens)``."""
+
+    network: nn.Module
+    embedding: nn.Module
+    _inputs: Callable[..., tuple[Any, np.ndarray]]
+    _run: Callable[..., tuple[Tensor, dict[str, Tensor]]]
+
+    def probabilities(self, documents: Sequence[list[str]]) -> np.ndarray:
+        """``(documents, classes)``."""
+        return np.stack([shares for shares, _, _ in self._found(documents)])
+
+    def attention(self, documents: Sequence[list[str]]) -> dict[str, list[np.ndarray]]:
+        """By view, the weights of each document's words, which are the sums of their pieces'."""
+        found = [views for _, views, _ in self._found(documents)]
+        return {name: [views[name] for views in found] for name in found[0]}
+
+    def gradients(
+        self, documents: Sequence[list[str]], classes: np.ndarray, detached: bool = False
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """x · ∂ log-odds/∂x of each word, summed over its pieces, ``(words, 1)``, and 1.
+        ``ValueError`` for ``detached`` attention, which only a network itself could hold."""
+        if detached:
+            raise ValueError("detached: this adapter cannot hold attention for a gradient")
+        found = [products[:, None] for _, _, products in self._found(documents, classes)]
+        return [(products, np.ones_like(products)) for products in found]
+
+    def _found(self, documents: Sequence[list[str]], classes: np.ndarray | None = None) -> Found:
+        """Of each document: probabilities, weights by view, and with classes x · ∂ log-odds/∂x."""
+        self.network.eval()
+        results: Found = [None] * len(documents)
+        seen: list[Tensor] = []
+
+        def watched(_: nn.Module, __: Any, x: Tensor) -> Tensor:
+            seen.append(x.detach().requires_grad_(classes is not None))
+            return seen[-1]
+
+        handle = self.embedding.register_forward_hook(watched)
+        try:
+            for places in length_batches(np.array([len(document) for document in documents])):
+                inputs, owner = self._inputs([documents[place] for place in places])
+                with torch.set_grad_enabled(classes is not None):
+                    logits, values = self._run(inputs)
+                if classes is not None:
+                    chosen = _log_odds(logits, classes[places]).sum()
+                    values = {"": (torch.autograd.grad(chosen, seen[-1])[0] * seen[-1]).sum(-1)}
+                shares = logits.detach().double().softmax(1).cpu().numpy()
+                arrays = {
+                    name: each.detach().double().cpu().numpy() for name, each in values.items()
+                }
+                for n, place in enumerate(places):
+                    mine, words = owner[n] >= 0, len(documents[place])
+                    sums = {
+                        name: np.bincount(owner[n][mine], each[n][mine], minlength=words)
+                        for name, each in arrays.items()
+                    }
+                    results[place] = (shares[n], sums, sums.get(""))
+        finally:
+            handle.remove()
+        return results
+
+
+class ModuleModel(_Batched):
+    """A network of your own that reads one sequence of numbers.
+
+    ``encode(words)`` gives the numbers of a list of words, 0 being padding. ``run(network, tokens,
+    mask)``, both ``(batch, length)``, gives logits and attention ``(batch, length)``; if it takes a
+    further argument ``attention``, of that shape or None, other weights can be tried. ``split``
+    makes words of a text. The gradient is that of the network's first ``nn.Embedding``.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        encode: Callable[[list[str]], Sequence[int]],
+        run: Callable[..., tuple[Tensor, Tensor]],
+        split: Callable[[str], list[str]] = WORD.findall,
+        classes: Sequence[str] = (),
+    ) -> None:
+        self.network, self.encode, self.run, self.document = network, encode, run, split
+        self.classes = tuple(classes)
+        embeddings = (each for each in network.modules() if isinstance(each, nn.Embedding))
+        self.embedding = next(embeddings, None)
+        if self.embedding is None:
+            raise ValueError("network has no nn.Embedding, so its words have no vectors")
+        if "attention" in inspect.signature(run).parameters:
+            self.attended = self._attended
+
+    def _inputs(self, documents: list[list[str]]) -> tuple[Any, np.ndarray]:
+        places = np.arange(max(1, *map(len, documents)))
+        real = places < np.array([[len(document)] for document in documents])
+        tokens = np.zeros(real.shape, dtype=np.int64)
+        for row, mask, document in zip(tokens, real, documents):
+            row[mask] = self.encode(list(document))
+        device = next(self.network.parameters()).device
+        inputs = tuple(torch.from_numpy(each).to(device) for each in (tokens, real))
+        return inputs, np.where(real, places, -1)
+
+    def _run(self, inputs: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        logits, attention = self.run(self.network, *inputs)
+        return logits, {"attention": attention}
+
+    def _attended(self, document: list[str]) -> Attended:
+        (weights,) = self.attention([document])["attention"]
+
+        @torch.inference_mode()
+        def answer(candidates: np.ndarray) -> np.ndarray:
+            inputs, _ = self._inputs([document] * len(candidates))
+            given = torch.from_numpy(candidates).to(inputs[0].device, torch.float32)
+            logits, _ = self.run(self.network, *inputs, attention=given)
+            return logits.double().softmax(1).cpu().numpy()
+
+        return Attended(weights, np.ones(len(weights), dtype=bool), answer)
+
+
+class HubModel(_Batched):
+    """A sequence classifier of transformers, by its name or the folder that holds it.
+
+    Its heads are reduced by rules with names: ``received`` is what a word gets from all pieces, the
+    mean over layers and heads; ``first piece`` what the piece that the classifier reads ([CLS])
+    gives in the last layer, the mean over heads; ``rollout`` Abnar and Zuidema's (2020) from that
+    piece; and each of ``heads``, (layer, head) from 0, is what a word receives in it alone. A
+    document is cut to the words that the network has positions for.
+    """
+
+    def __init__(self, name: str, heads: Sequence[tuple[int, int]] = ()) -> None:
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+        self.tokenizer = AutoTokenizer.from_pretrained(name, add_prefix_space=True)
+        self.network = AutoModelForSequenceClassification.from_pretrained(
+            name, attn_implementation="eager"
+        )
+        config = self.network.config
+        self.classes = tuple(str(config.id2label[n]) for n in range(config.num_labels))
+        self.embedding, self.heads = self.network.get_input_embeddings(), tuple(heads)
+        self.unknown = self.tokenizer.mask_token or self.tokenizer.unk_token
+        positions = getattr(config, "max_position_embeddings", self.tokenizer.model_max_length)
+        self.most = min(positions, self.tokenizer.model_max_length)
+
+    def document(self, text: str) -> list[str]:
+        """The words and marks of a text, those whose pieces all have a position."""
+        words = WORD.findall(text)
+        encoded = self.tokenizer(words, is_split_into_words=True, truncation=False)
+        own = len(self.tokenizer("", truncation=False)["input_ids"])
+        kept = [word for word in encoded.word_ids() if word is not None][: self.most - own + 1]
+        return words[: kept[-1]] if len(kept) > self.most - own else words
+
+    def _inputs(self, documents: list[list[str]]) -> tuple[Any, np.ndarray]:
+        options = {"is_split_into_words": True, "padding": True, "return_tensors": "pt"}
+        encoded = self.tokenizer(documents, **options)
+        places = [encoded.word_ids(n) for n in range(len(documents))]
+        owner = np.array([[-1 if word is None else word for word in row] for row in places])
+        return encoded.to(self.network.device), owner
+
+    def _run(self, inputs: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        output = self.network(**inputs, output_attentions=True)
+        weights = torch.stack(output.attentions, 1).detach()
+        real = inputs["attention_mask"][:, None, None, :, None]
+        received = (weights * real).sum(3) / real.sum(3)
+        first = rolled = torch.eye(weights.shape[-1]).to(weights)[:1].expand(len(weights), 1, -1)
+        for layer in reversed(weights.mean(2).unbind(1)):
+            rolled = (rolled + rolled @ layer) / 2
+        views = {
+            "received": received.mean((1, 2)),
+            "first piece": (first @ weights[:, -1].mean(1))[:, 0],
+            "rollout": rolled[:, 0],
+        }
+        return output.logits, views | {
+            f"layer {layer}, head {head}": received[:, layer, head] for layer, head in self.heads
+        }

@@ -1,0 +1,211 @@
+"""What the measures of an audit say: a sentence a question, never stronger than its interval.
+
+``questions.json`` has the sentences: titles, what their numbers are, and an ending for each grade.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib.faithfulness.grades import GRADES, RULES, grade, headline
+from course_lib.files import atomic_path
+from course_lib.metrics.statistics import Estimate, crossed, holm
+
+ATTENTION, GRADIENT, LEFT_OUT, RANDOM, UNTRAINED = (
+    "attention",
+    "gradient × input",
+    "leave-one-out",
+    "random words",
+    "attention before training",
+)
+QUESTIONS = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
+NO_VALUE = {"adversary": "attention in more than 64 rows a text takes hours to search"}
+DIGITS = 4
+Values = dict[str, np.ndarray]  # by the name of a row, one number a text
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mean over ``texts`` with its 95 % interval; None where fewer than two have a value."""
+
+    name: str
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    texts: int = 0
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "(no value)"
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]".replace(
+            "-0.00", "0.00"
+        ).replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question's ``sentence`` and ``grade`` (None for one that has none), the ``rows`` of its
+    figure, and what ``decides``: an estimate, and ``p`` after Holm's correction."""
+
+    question: str
+    title: str
+    sentence: str
+    grade: str | None
+    unit: str
+    rows: tuple[Row, ...]
+    decides: Row | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an audit found. ``missing`` says by question why it was not asked, ``cost`` counts the
+    texts asked and the seconds of each stage, ``compared`` the differences that Holm's correction
+    is for; ``texts`` hold words, importances and what erasing does, for the page alone."""
+
+    headline: str
+    grade: str
+    answers: tuple[Answer, ...]
+    missing: dict[str, str]
+    compared: int
+    name: str
+    counts: dict[str, Any]
+    cost: dict[str, dict[str, float]]
+    texts: tuple[dict[str, Any], ...] = ()
+
+    def grades(self) -> dict[str, str]:
+        """The grade of each question that has one."""
+        return {one.question: one.grade for one in self.answers if one.grade}
+
+    def to_json(self) -> str:
+        """Everything but the texts, which may not be ours to keep."""
+        kept = {name: value for name, value in asdict(self).items() if name != "texts"}
+        return json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write ``.json``; or ``.html``, one page that needs nothing else, and JSON beside it."""
+        path = Path(path)
+        if path.suffix not in (".html", ".json"):
+            raise ValueError(f"{path}: a report is written as .html or .json")
+        files = {path.with_suffix(".json"): self.to_json()}
+        if path.suffix == ".html":
+            from course_lib.views.audit_page import (
+                audit_page,
+            )  # the views take more than the thin part
+
+            files[path] = audit_page(asdict(self))
+        for file, text in files.items():
+            with atomic_path(file) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+
+def report_of(found: list[dict[str, Any]], missing: dict[str, str], **about: Any) -> Report:
+    """The report of measures, one dictionary a text as ``audit`` makes it; ``about`` are the
+    fields that need no arithmetic."""
+    asked = {question: rest for question, *rest in _questions(found)}
+    decided = {question: _estimate(values) for question, (_, values, _) in asked.items()}
+    decided = {question: one for question, one in decided.items() if one}
+    controlled = [question for question in decided if RULES[question].controlled]
+    p = dict(zip(controlled, holm([decided[question].p for question in controlled])))
+    answers = []
+    for question, estimate in decided.items():
+        rows, values, gap = asked[question]
+        mark = grade(question, estimate, p.get(question, 0.0), _estimate(gap))
+        decides = (_row("what decides", values), p.get(question))
+        answers.append(_answer(question, rows, mark, *decides))
+    room = {
+        name: np.array([one["limits"].get(name, math.nan) for one in found])
+        for name in found[0]["limits"]
+    }
+    if room:
+        answers.insert(1, _answer("limits", room, None))
+    missing = {question: why for question, why in missing.items() if question not in decided} | {
+        question: NO_VALUE.get(question, "no text has a value")
+        for question in RULES.keys() - missing.keys() - decided.keys()
+    }
+    missing = {
+        question: f"{QUESTIONS[question]['title']} {why[0].upper()}{why[1:]}."
+        for question, why in missing.items()
+    }
+    weakest = headline({one.question: one.grade for one in answers if one.grade})
+    says = QUESTIONS["headline"]["endings"][GRADES.index(weakest)]
+    return Report(says, weakest, tuple(answers), missing, len(controlled), **about)
+
+
+def _answer(question: str, rows: Values, mark: str | None, *decides: Any) -> Answer:
+    text, told = QUESTIONS[question], {name: _row(name, each) for name, each in rows.items()}
+    rivals = {GRADIENT: "the gradient's", LEFT_OUT: "leave-one-out's"}
+    others = "".join(f", {says} {told[n]}" for n, says in rivals.items() if n in told)
+    sentence = text["sentence"].format(others=others, **told)
+    ending = f": {text['endings'][GRADES.index(mark)]}." if mark else "."
+    figure = tuple(told.values())
+    return Answer(question, text["title"], sentence + ending, mark, text["unit"], figure, *decides)
+
+
+def _questions(found: list[dict[str, Any]]) -> Iterator[tuple[str, Values, np.ndarray, Any]]:
+    """Each question with the rows of its figure, the estimate that decides, turned so that larger
+    is better, and its distance to the best that could be expected, if there is such a thing."""
+
+    def of(name: str) -> np.ndarray:
+        return np.array([one.get(name, math.nan) for one in found], dtype=float)
+
+    def lost(measure: str) -> Values:
+        names = found[0]["lost"][measure]
+        return {name: np.array([one["lost"][measure][name] for one in found]) for name in names}
+
+    cost, alone = lost("removal"), lost("alone")
+    mine, left = cost[ATTENTION], alone[ATTENTION]
+    yield "removal", cost, mine - cost[RANDOM], mine - cost[LEFT_OUT]
+    yield "alone", alone, alone[RANDOM] - left, alone[LEFT_OUT] - left
+    order, chance, itself = of("order"), of("order, random words"), of("order, itself")
+    half = len(found) // 2
+    rows = {
+        ATTENTION: order,
+        RANDOM: chance,
+        "leave-one-out with itself": itself,
+        "attention with the gradient": of("order, gradient"),
+        "one half of the texts": order[:half],
+        "the other half": order[half:],
+    }
+    yield "order", rows, order - chance, order - itself
+    top, any_word = of("against"), of("against, random words")
+    yield "signs", {"the top word": top, RANDOM: any_word}, any_word - top, -_counted(top)
+    shuffled, adversary = of("weights"), of("adversary")
+    yield "weights", {"shuffled": shuffled, "uniform": of("uniform")}, shuffled, None
+    yield "adversary", {"the furthest weights": adversary}, -adversary, None
+    yield "seed", {"another seed": of("seed")}, of("seed"), None
+    if UNTRAINED in cost:
+        rows = {name: cost[name] for name in (ATTENTION, UNTRAINED)}
+        yield "training", rows, mine - cost[UNTRAINED], None
+    yield "people", {"marked": of("people")}, of("people") - 0.5, None
+    labels, right = of("label"), of("right")
+    kinds, counts = np.unique(labels, return_counts=True)
+    guess = np.where(np.isnan(labels), math.nan, labels == kinds[counts.argmax()])
+    yield "labels", {"network": right, "most frequent label": guess}, right - guess, None
+
+
+def _estimate(values: np.ndarray | None) -> Estimate | None:
+    """The mean over texts that have a value, None for fewer than two of them."""
+    kept = np.array([]) if values is None else values[~np.isnan(values)]
+    return crossed(kept[None]) if len(kept) > 1 else None
+
+
+def _counted(values: np.ndarray) -> np.ndarray:
+    """Zeros and ones with two more of each, so that none in 20 texts is no certainty (Agresti and
+    Coull 1998)."""
+    return np.append(values, [0, 0, 1, 1])
+
+
+def _row(name: str, values: np.ndarray) -> Row:
+    one = _estimate(values)
+    if one is None:
+        return Row(name)
+    low, high = one.interval
+    if set(np.unique(values)) <= {0.0, 1.0}:
+        low, high = np.clip(_estimate(_counted(values)).interval, 0, 1)
+    return Row(name, *(round(float(x), DIGITS) for x in (one.value, low, high)), one.texts)

@@ -1,0 +1,188 @@
+"""The audit of a network, on texts of a file: one page, and what it says as JSON.
+
+``attention-course audit NETWORK --texts reviews.csv``, where the network is a finished run or a
+recorded one, a classifier of transformers (its folder, or its name), or ``file.py:function``, a
+function that returns what ``faithfulness.audit`` takes. Without texts a run is audited on a random
+sample of its test half.
+"""
+
+import argparse
+import runpy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib.data.custom_data import DEFAULT
+from course_lib.data.pieces import whole_words
+from course_lib.data.tables import encoding_of, read_table
+from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
+from course_lib.faithfulness.document_model import Attended, DocumentModel
+from course_lib.files import DataError
+from course_lib.runs.records import load_records, run_folder
+from course_lib.runs.run import Run
+from course_lib.runs.systems import Network
+from course_lib.runs.weights import any_run, recorded_names
+
+SAMPLE = 100  # test texts
+
+
+class RunModel(DocumentModel):
+    """A run's network as what ``audit`` takes; ``AuditError`` for a run without a network."""
+
+    def __init__(self, run: Run) -> None:
+        if not isinstance(run.system, Network):
+            raise AuditError(f"{run.record['id']} is no network, so it has no attention to audit")
+        super().__init__(run.system)
+        self.run, self.classes = run, run.system.classes
+        self._known = {PieceModel.unknown: [PieceModel.unknown]}  # the pieces of words
+
+    def document(self, text: Any) -> Document:
+        """The words of a text, or of a row of a corpus, that the network reads."""
+        kept = self.system.cut(text)
+        return kept if self.system.reads_sentences else words_of(kept)
+
+    def probabilities(self, documents: Sequence[Document]) -> np.ndarray:
+        """As a call."""
+        return self(documents)
+
+    def twin(self, seed: int) -> "RunModel | None":
+        """The first recorded network that differs in its seed alone."""
+        own, names = self.run.record, recorded_names()
+        alike = [
+            record["id"]
+            for record in load_records()
+            if record["id"] in names
+            and _but_seed(record) == _but_seed(own)
+            and record["id"] != own["id"]
+        ]
+        return model_of(any_run(alike[0])) if alike else None
+
+    def untrained(self) -> "RunModel":
+        """The network before training."""
+        system = self.system.before_training(self.run.record["spec"]["seed"])
+        system.model.eval()
+        return model_of(Run(self.run.record, system))
+
+
+class PieceModel(RunModel):
+    """A network of pieces, asked about words: a word's pieces go together, their numbers add up."""
+
+    unknown = "[UNK]"
+
+    def document(self, text: Any) -> list[str]:
+        """The words whose pieces are within the cut."""
+        pieces = words_of(self.system.cut(text))
+        return whole_words(pieces, np.zeros(len(pieces)))[0]
+
+    def probabilities(self, documents: Sequence[list[str]]) -> np.ndarray:
+        """Class probabilities of documents of words."""
+        return self(self._pieces(documents))
+
+    def attention(self, documents: Sequence[list[str]]) -> dict[str, list[np.ndarray]]:
+        """Each word's weight by view."""
+        pieces = self._pieces(documents)
+        views = super().attention(pieces).items()
+        return {n: [whole_words(*both)[1] for both in zip(pieces, found)] for n, found in views}
+
+    def gradients(
+        self, documents: Sequence[list[str]], classes: np.ndarray, **options: Any
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """x · ∂ log-odds/∂x of each word, ``(words, 1)``, and 1."""
+        pieces = self._pieces(documents)
+        found = super().gradients(pieces, classes, **options)
+        products = [(x * slope).sum(1, keepdims=True) for x, slope in found]
+        sums = [whole_words(*both)[1] for both in zip(pieces, products, strict=True)]
+        return [(values, np.ones_like(values)) for values in sums]
+
+    def attended(self, document: list[str]) -> Attended:
+        """The attention of pieces, which is what other weights are tried for."""
+        return super().attended(self._pieces([document])[0])
+
+    def _pieces(self, documents: Sequence[list[str]]) -> list[list[str]]:
+        new = {word for document in documents for word in document} - self._known.keys()
+        self._known.update(zip(new, self.system.split([*new])))
+        return [
+            [piece for word in document for piece in self._known[word]] for document in documents
+        ]
+
+
+def _but_seed(record: dict[str, Any]) -> dict[str, Any]:
+    return record["spec"] | {"seed": None, "threads": None}
+
+
+def model_of(run: Run) -> RunModel:
+    """A run as what ``audit`` takes."""
+    return (PieceModel if hasattr(run.system, "pieces") else RunModel)(run)
+
+
+def any_model(name: str) -> Any:
+    """What ``audit`` takes, by the name of a run, of a classifier of transformers, or
+    ``file.py:function``; ``AuditError`` says why there is none."""
+    path, _, function = name.rpartition(":")
+    if path.endswith(".py"):
+        if (made := _made(Path(path), function)) is None:
+            raise AuditError(f"{path} has no function {function} that returns a model")
+        return made
+    if (run_folder(name) / "record.json").exists() or name in recorded_names():
+        return model_of(any_run(name))
+    try:
+        return HubModel(name)
+    except (ImportError, OSError, ValueError) as error:
+        recorded = ", ".join(recorded_names())
+        why = "transformers is not installed" if isinstance(error, ImportError) else str(error)
+        raise AuditError(
+            f"{name} is no finished run, no recorded network ({recorded}), and no classifier of "
+            f"transformers: {why.splitlines()[0]}"
+        ) from error
+
+
+def _made(path: Path, function: str) -> Any:
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        names = runpy.run_path(str(path))
+        return names[function]() if function in names else None
+    except Exception as error:
+        why = " ".join(str(error).split())
+        raise AuditError(f"{path}:{function} raised {type(error).__name__}: {why}") from error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course audit``."""
+    parser.add_argument("network", help="a run, a recorded network, a name, or file.py:function")
+    parser.add_argument("--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl or .parquet")
+    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
+    parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
+    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
+    parser.add_argument("--view", help="which attention (default: the network's first)")
+    parser.add_argument("--to", type=Path, default=Path("audit.html"), help=".html or .json")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Audit a network, say what was found, and write it."""
+    if options.to.suffix not in (".html", ".json"):
+        raise AuditError(f"--to takes .html or .json, got {options.to}")
+    if options.texts and not options.texts.is_file():
+        raise DataError(f"{options.texts}: no such file of texts")
+    model = any_model(options.network)
+    if options.texts:
+        columns = (options.text, *filter(None, [options.label]))
+        encoding = encoding_of(options.texts, options.encoding)
+        rows = [values for _, values in read_table(options.texts, columns, encoding)]
+        texts, labels = [row[0] for row in rows], [row[1] for row in rows if options.label]
+    elif isinstance(model, RunModel):
+        half = model.run.corpus.splits["test"]
+        chosen = np.random.default_rng(0).permutation(len(half))[:SAMPLE]
+        texts, labels = list(half.select(chosen)), half.select(chosen)["label"]
+    else:
+        raise AuditError("only a run has texts of its own: name a file by --texts")
+    report = audit(model, texts, labels or None, view=options.view, name=options.network)
+    report.save(options.to)
+    counts = report.counts
+    if counts["stopped"]:
+        print(f"Stopped after {counts['measured']} of {counts['given']} texts; these are kept.")
+    print(report.headline, *(f"* {one.sentence}" for one in report.answers), sep="\n")
+    print(f"{options.to}: {counts['measured']} texts")
+    return 0

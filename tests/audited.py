@@ -1,0 +1,106 @@
+"""Classifiers of which we know whether their attention may be believed, and texts for them."""
+
+import numpy as np
+from faithful import PLANTED, WORDS, Linear, detector, softmax
+
+COMMA = ","
+
+
+def texts(seed, count=40, extra=()):
+    """Random words, and in half of the texts each of the ``extra`` ones somewhere."""
+    random = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        words = [WORDS[n] for n in random.integers(0, len(WORDS), random.integers(8, 22))]
+        for word in extra:
+            if random.random() < 0.5:
+                words.insert(int(random.integers(len(words) + 1)), word)
+        found.append(words)
+    return found
+
+
+class Known(Linear):
+    """A linear bag of words whose attention is a softmax of what each word adds to its class.
+
+    Over its vocabulary, what words add to the log-odds has the mean 0 and the deviation 1.
+    """
+
+    classes = ("bad", "good")
+
+    def __init__(self, seed=0):
+        super().__init__(seed)
+        mean = np.mean([*self.vectors.values()], axis=0)
+        self.vectors = {word: vector - mean for word, vector in self.vectors.items()}
+        self.head = self.head / np.std([self.contributions([word], 0) for word in WORDS])
+
+    def probabilities(self, documents):
+        return self(documents)
+
+    def attention(self, documents):
+        classes = self(documents).argmax(1)
+        return {"words": [self.weights(d, j) for d, j in zip(documents, classes)]}
+
+    def weights(self, document, j):
+        return softmax(3 * self.contributions(document, j))
+
+
+class Saturated(Known):
+    """So many words for one class that no tenth of them makes a difference."""
+
+    def __call__(self, documents):
+        return softmax(np.log(super().__call__(documents)) + [30, 0])
+
+
+class Constant(Known):
+    """The same weight for every word."""
+
+    def weights(self, document, j):
+        return np.full(len(document), 1 / len(document))
+
+
+class AtCommas(Known):
+    """All weight on commas, of which the classifier knows nothing."""
+
+    def weights(self, document, j):
+        return softmax(np.array([10.0 * (word == COMMA) for word in document]))
+
+
+class Against(Known):
+    """Most weight on what speaks most against the decision."""
+
+    def weights(self, document, j):
+        return softmax(-3 * self.contributions(document, j))
+
+
+class Ignoring(Known):
+    """Takes attention from outside, and does not use it."""
+
+    def probabilities(self, documents, attention=None):
+        return self(documents)
+
+
+class Pooling(Known):
+    """The mean of the words' logits under its attention, which weighs the larger ones."""
+
+    def probabilities(self, documents, attention=None):
+        rows = []
+        for n, document in enumerate(documents):
+            scores = 4 * self.inputs(document) @ self.head
+            own = softmax(np.abs(scores).sum(1)) if len(document) else np.zeros(0)
+            rows.append((own if attention is None else attention[n]) @ scores)
+        return softmax(np.stack(rows))
+
+    def attention(self, documents):
+        return {
+            "words": [softmax(4 * np.abs(self.inputs(d) @ self.head).sum(1)) for d in documents]
+        }
+
+
+class Planted:
+    """Looks for one word, and at it."""
+
+    def probabilities(self, documents):
+        return detector(documents)
+
+    def attention(self, documents):
+        return {"it": [softmax(np.array([9.0 * (w == PLANTED) for w in d])) for d in documents]}

@@ -1,0 +1,243 @@
+"""Audits of real networks: of one's own, of transformers, and of runs, in Python and by command."""
+
+import inspect
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from audited import Known, texts
+from custom_files import ROWS, TINY, UNICODE, delimited, write
+from test_minilm import network, spec  # noqa: F401
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+from course_lib import cli, faithfulness
+from course_lib.data import custom_texts
+from course_lib.faithfulness import auditing
+from course_lib.files import REPOSITORY
+from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
+from course_lib.runs.audit import any_model, model_of
+from course_lib.runs.run import train
+from course_lib.runs.spec import RunSpec
+
+TEXTS = [text for text, _ in ROWS]
+WORDS = sorted({word for text in TEXTS for word in re.findall(r"\w+|\W", text.lower())})
+
+
+class Vocabulary:
+    """Numbers of words, 0 being padding and 1 any other word."""
+
+    @staticmethod
+    def encode(words):
+        known = {word: number for number, word in enumerate(WORDS, 2)}
+        return [known.get(word.lower(), 1) for word in words]
+
+
+def ask(module, tokens, mask, attention=None):
+    output = module(tokens, mask, attention)
+    return output.logits, output.attention
+
+
+@pytest.fixture
+def own():
+    torch.manual_seed(3)
+    return BiLSTM(BiLSTMConfig(embedding=6, hidden=8), len(WORDS) + 2, 2)
+
+
+def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"::\n\n((?: {4}.*\n|\n)+)", inspect.getdoc(auditing))[1]
+    code = [line for line in inspect.cleandoc(block).split("\n") if line.strip()]
+    assert len(code) <= 10
+    exec(
+        "\n".join(code),
+        {"network": own, "vocabulary": Vocabulary, "texts": TEXTS, "labels": [0, 1] * 12},
+    )
+    report = json.loads((tmp_path / "audit.json").read_text("utf-8"))
+    asked = {answer["question"] for answer in report["answers"]}
+    assert asked >= {"removal", "order", "weights", "adversary", "labels"}
+    assert (tmp_path / "audit.html").stat().st_size < 500_000
+
+
+def test_a_module_gives_its_own_probabilities_attention_and_gradients(own):
+    model = faithfulness.ModuleModel(own, Vocabulary.encode, ask)
+    documents = [["Film", "was", "tender"], ["dull", "grey", ",", "too", "."]]
+    for document, shares, weights in zip(
+        documents, model.probabilities(documents), model.attention(documents)["attention"]
+    ):
+        tokens = torch.tensor([Vocabulary.encode(document)])
+        output = own(tokens, torch.ones_like(tokens, dtype=torch.bool))
+        assert shares == pytest.approx(output.logits.softmax(1)[0].tolist(), abs=1e-5)
+        assert weights == pytest.approx(output.attention[0].tolist(), abs=1e-5)
+    (products, _), _ = model.gradients(documents, np.array([1, 0]))
+    x = own.embedding(torch.tensor([Vocabulary.encode(documents[0])])).detach().requires_grad_()
+    handle = own.embedding.register_forward_hook(lambda *_: x)
+    logits = own(torch.ones(1, 3, dtype=torch.int64), torch.ones(1, 3, dtype=torch.bool)).logits
+    handle.remove()
+    (slope,) = torch.autograd.grad(logits[0, 1] - logits[0, 0], x)
+    assert products[:, 0] == pytest.approx((slope * x)[0].sum(1).tolist(), abs=1e-5)
+    weights, real, answer = model.attended(documents[0])
+    whole, other = answer(np.stack([weights, np.eye(3)[0]]))
+    assert whole == pytest.approx(model.probabilities(documents[:1])[0], abs=1e-5)
+    assert real.all() and np.abs(other - whole).max() > 1e-4
+    with pytest.raises(ValueError, match="detached"):
+        model.gradients(documents, np.array([0, 0]), detached=True)
+    with pytest.raises(ValueError, match="its words have no vectors"):
+        faithfulness.ModuleModel(torch.nn.Linear(2, 2), Vocabulary.encode, ask)
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """The folder of a tiny classifier of transformers, whose pieces are letters of short words."""
+    folder = tmp_path_factory.mktemp("classifier")
+    letters = sorted({letter for word in WORDS for letter in word if letter.strip()})
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "film", "was", *letters]
+    ids = {piece: n for n, piece in enumerate([*pieces, *(f"##{letter}" for letter in letters)])}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    names = ("pad", "unk", "cls", "sep", "mask")
+    special = {f"{name}_token": f"[{name.upper()}]" for name in names}
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special)
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    names = {"id2label": {0: "bad", 1: "good"}, "label2id": {"bad": 0, "good": 1}}
+    sizes |= {"vocab_size": len(ids), "intermediate_size": 8, "max_position_embeddings": 64}
+    config = BertConfig(**sizes, **names)
+    made = BertForSequenceClassification(config)
+    for weight in made.parameters():
+        weight.data += 0.3 * torch.randn_like(weight)
+    made.save_pretrained(folder)
+    return folder
+
+
+def test_a_classifier_of_transformers_is_asked_about_words(hub):
+    model = faithfulness.HubModel(str(hub), heads=[(1, 0)])
+    assert model.classes == ("bad", "good") and model.unknown == "[MASK]"
+    document = model.document(TEXTS[0])
+    assert document[:3] == ["Film", "0", "was"] and document[-1] == "."
+    views = model.attention([document, document[:3]])
+    assert list(views) == ["received", "first piece", "rollout", "layer 1, head 0"]
+    assert all(len(view[0]) == len(document) and len(view[1]) == 3 for view in views.values())
+    encoded = model.tokenizer(" ".join(document), return_tensors="pt")
+    output = model.network(**encoded, output_attentions=True)
+    shares = output.logits.softmax(1)[0].tolist()
+    assert model.probabilities([document])[0] == pytest.approx(shares, abs=1e-5)
+    alone = model.probabilities([document[:3], document])[1]
+    assert alone == pytest.approx(shares, abs=1e-5)
+    received = torch.stack(output.attentions).detach()[:, 0].mean((0, 1, 2))
+    owner = encoded.word_ids()
+    dull = document.index("dull")
+    mine = sum(float(received[n]) for n, word in enumerate(owner) if word == dull)
+    assert owner.count(dull) > 1 and views["received"][0][dull] == pytest.approx(mine, abs=1e-5)
+    assert 0 < views["rollout"][0].sum() < 1 and views["first piece"][0].sum() < 1
+    long = model.document("dull " * 60)
+    assert len(long) == (64 - 2) // 4
+
+
+def test_the_command_audits_a_folder_of_transformers(hub, tmp_path, capsys, no_network):
+    file = write(tmp_path / "films.csv")
+    words = ["audit", str(hub), "--texts", str(file), "--view", "rollout", "--to"]
+    assert cli.main([*words, str(tmp_path / "a.json")]) == 0
+    said = capsys.readouterr().out
+    assert f"{tmp_path / 'a.json'}: {len(ROWS)} texts" in said and "Removing the tenth" in said
+    assert "weights" in json.loads((tmp_path / "a.json").read_text("utf-8"))["missing"]
+
+
+@pytest.fixture
+def run(own_cache, tmp_path):
+    name = custom_texts(write(tmp_path / "films.csv"), UNICODE)
+    return train(RunSpec("han", name, "small", TINY, device="cpu", threads=1), tmp_path / "run")
+
+
+def test_the_command_audits_a_run_on_its_test_half_or_a_file(run, tmp_path, capsys):
+    file = tmp_path / "new.csv"
+    rows = [(text, label) for text, label in ROWS] + [("", "bad"), ("one", "good")]
+    file.write_text(delimited(rows), encoding="utf-8")
+    page = tmp_path / "page.html"
+    words = ["audit", str(tmp_path / "run"), "--to", str(page)]
+    assert cli.main(words) == 0
+    assert json.loads(page.with_suffix(".json").read_text("utf-8"))["counts"]["measured"] == 6
+    assert cli.main([*words, "--texts", str(file), "--label", "label"]) == 0
+    report = json.loads(page.with_suffix(".json").read_text("utf-8"))
+    assert report["counts"]["measured"] == len(ROWS) and "labels" not in report["missing"]
+    assert "training" not in report["missing"] and "seed" in report["missing"]
+    model = model_of(run)
+    document = model.document(TEXTS[0])
+    assert np.array_equal(model.probabilities([document])[0], model([document])[0])
+
+
+def test_words_of_a_network_of_pieces_are_the_sums_of_their_pieces(network, tmp_path):  # noqa: F811
+    run = train(spec(**{"training.epochs": 1}), tmp_path / "run")
+    model, pieces = model_of(run), run.system.pieces.split(["unplanned wonderful films, too"])[0]
+    document = model.document("unplanned wonderful films, too")
+    assert len(document) < len(pieces) and "".join(document) == "".join(pieces).replace("##", "")
+    assert np.allclose(model.probabilities([document]), model([pieces]))
+    (words,) = model.attention([document])["attention"]
+    (weights,) = super(type(model), model).attention([pieces])["attention"]
+    assert len(words) == len(document) and words.sum() == pytest.approx(weights.sum())
+    (products, _), *_ = model.gradients([document], np.array([0]))
+    (x, slope), *_ = super(type(model), model).gradients([pieces], np.array([0]))
+    assert products.sum() == pytest.approx((x * slope).sum(), abs=1e-6)
+    assert model.attended(document).attention.shape[-1] == len(pieces) + 2
+    assert model.probabilities([["[UNK]", "films"]]).shape == (1, 2)
+
+
+def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys, own_cache):
+    file, made = write(tmp_path / "films.csv"), tmp_path / "made.py"
+    made.write_text("def fails():\n    raise OSError('no\\nnetwork')\n\ndef none():\n    pass\n")
+    tfidf = RunSpec("tfidf", custom_texts(file, UNICODE), "words", {}, device="cpu", threads=1)
+    train(tfidf, tmp_path / "words")
+    to = tmp_path / "out" / "audit.html"
+    for arguments, says in (
+        ([f"{made}:fails", "--texts", file], "made.py:fails raised OSError: no network"),
+        ([f"{made}:none", "--texts", file], "no function none that returns a model"),
+        ([f"{made}:other", "--texts", file], "no function other"),
+        (["no.py:other", "--texts", file], "no.py: no such file"),
+        ([f"{made}:none", "--texts", "no.csv"], "no.csv: no such file of texts"),
+        ([str(tmp_path / "nothing"), "--texts", file], "no finished run, no recorded network"),
+        ([str(tmp_path / "words"), "--texts", file], "has no attention to audit"),
+    ):
+        assert cli.main(["audit", *map(str, arguments), "--to", str(to)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()[-1:]
+        assert line.startswith("error: ") and says in line
+    assert cli.main(["audit", "x", "--texts", str(file), "--to", str(tmp_path / "a.pdf")]) == 2
+    assert not to.parent.exists()
+
+
+FACTORY = """
+import sys
+sys.path.insert(0, {tests!r})
+from audited import Known as make
+
+class Stopped(make):
+    asked = 0
+
+    def attention(self, documents):
+        Stopped.asked += 1
+        if Stopped.asked == {after}:
+            raise KeyboardInterrupt
+        return super().attention(documents)
+"""
+
+
+@pytest.mark.parametrize("after, status", [(1, 130), (3, 0)])
+def test_an_interrupted_command_keeps_what_is_done_and_says_so(after, status, tmp_path, capsys):
+    tests = str(REPOSITORY / "tests")
+    (tmp_path / "mine.py").write_text(FACTORY.format(tests=tests, after=after))
+    file, to = tmp_path / "texts.csv", tmp_path / "audit.json"
+    file.write_text(delimited([(" ".join(words), "") for words in texts(1)]), encoding="utf-8")
+    model = f"{tmp_path / 'mine.py'}:Stopped"
+    assert cli.main(["audit", model, "--texts", str(file), "--to", str(to)]) == status
+    assert to.exists() is (status == 0)
+    if status == 0:
+        assert "Stopped after 20 of 40 texts" in capsys.readouterr().out
+    assert isinstance(any_model(f"{tmp_path / 'mine.py'}:make"), Known)
+    with pytest.raises(SystemExit):
+        cli.main(["audit"])
+    with pytest.raises(faithfulness.AuditError, match="only a run has texts"):
+        cli.main(["audit", f"{tmp_path / 'mine.py'}:make", "--debug"])
