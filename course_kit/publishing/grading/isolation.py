@@ -1,8 +1,10 @@
 """The sandbox in which a submission runs, and the proof that it holds on this machine."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,7 +49,8 @@ def sandboxed(plan: dict[str, Any], hidden: Path, seconds: float, isolated: bool
         except subprocess.TimeoutExpired:
             late = True
         finally:
-            process.kill()  # bwrap takes all its processes with it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # bwrap takes all its processes with it
             process.wait()
         said.seek(0)
         return Ended(_lines(said.read(MOST_BYTES)), process.returncode, late)
