@@ -26,9 +26,7 @@ def _with_starts(starts: Callable[[Tensor], Tensor]) -> Callable[..., tuple[Tens
     return lengths
 
 
-def _with_chance(
-    runs: Callable[[Tensor, Tensor, int], Tensor],
-) -> Callable[..., tuple[Tensor, Tensor]]:
+def _with_chance(runs: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
     """The lengths with ``runs(k, n, positions)`` expected in a random order."""
 
     def lengths(selected: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -156,9 +154,8 @@ def _interaction_cases() -> list[Case]:
 
 check_interaction = Checker(
     name="interaction",
-    about="""``f(score, mask, first, second)``, ``score`` of the kept words, bool ``(n, words)``, →
-    ``(n,)``; ``mask`` ``(n, words)``, two positions ``(n,)`` each → the score of all words, less
-    that without the first, less that without the second, plus that without both.""",
+    about="""``f(score, mask, first, second)`` → the score of all words, less that without the
+    first, less that without the second, plus that without both, ``(n,)``.""",
     reference=_interaction,
     cases=_interaction_cases,
     returns=("interaction",),
@@ -168,8 +165,10 @@ check_interaction = Checker(
     mistakes=(
         (_combined(lambda whole, one, two, neither: whole - one - two),
          "the score without both words is missing: add it."),
+        (_combined(lambda whole, one, two, neither: whole - one - two - neither),
+         "the score without both comes back with a plus: what both share was taken away twice."),
         (_combined(lambda whole, one, two, neither: whole - neither),
-         "that is what both words are worth together: subtract what each is worth alone."),
+         "that is what both words are worth: subtract what each is worth alone."),
         (_of_these_alone,
          "you keep the two words alone: leave all the other words in, and remove these."),
         (lambda score, mask, first, second: _interaction(score, mask | True, first, second),

@@ -41,7 +41,8 @@ def accuracies() -> dict[str, tuple[int, list[float]]]:
         spec = record["spec"]
         learned = record["settings"]["control"]["attention_weights"] == "learned"
         title = TITLES.get((spec["dataset"], spec["preset"]))
-        if spec["system"] == "minilm" and title and learned:
+        vectors_stay = record["settings"]["training"].get("embedding_rate") == 0
+        if spec["system"] == "minilm" and title and learned and vectors_stay:
             _, seeds = found.setdefault(title, (record["sizes"]["train"], []))
             seeds.append(record["test"]["accuracy"])
     return {title: found[title] for title in TITLES.values() if title in found}
@@ -81,17 +82,21 @@ def battery() -> str:
             ),
         ]
         for ranking in RANKINGS
+        if areas("MiniLM", ranking)
     ]
     return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
 
 
 def paired(first: str, second: str) -> Estimate:
-    """The difference of two rankings' comprehensiveness in MiniLM over the same texts."""
-    return metrics.crossed(_of_texts(first), _of_texts(second))
+    """The difference of two rankings' comprehensiveness in MiniLM over the texts of both studies:
+    the smaller sample is the beginning of the larger one."""
+    values = _of_texts(first), _of_texts(second)
+    texts = min(each.shape[1] for each in values)
+    return metrics.crossed(*(each[:, :texts] for each in values))
 
 
 def _of_texts(ranking: str, name: str = "minilm-sst2_sentences-adapters-s0") -> np.ndarray:
-    """The comprehensiveness of each text, ``(1, texts)``; both studies took the same texts."""
+    """The comprehensiveness of each text, ``(1, texts)``."""
     for study in STUDIES:
         record = report.study_records(study)[name]
         order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])

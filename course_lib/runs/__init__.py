@@ -5,7 +5,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "records": ["KEPT_EPOCH", "StaleRun", "kept_accuracy", "load_records"],
+        "records": ["KEPT_EPOCH", "StaleRun", "kept_accuracy", "load_records", "predictions_of"],
         "run": [
             "REPOSITORY",
             "Run",

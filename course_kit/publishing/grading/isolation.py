@@ -1,17 +1,20 @@
 """The sandbox in which a submission runs, and the proof that it holds on this machine."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from course_lib.files import REPOSITORY
+from course_lib.files import REPOSITORY, data_root
 
 MOST_BYTES = 64 * 2**20  # that a submission may report, and in any file it writes
+ROOM = "/tmp"  # a submission's own folder in the sandbox
 INSIDE = [sys.executable, "-m", "course_kit.publishing.grading.inside"]
 ADVICE = (
     "Marks need bubblewrap (`bwrap`, a package of that name in every Linux distribution) and a "
@@ -38,7 +41,7 @@ def sandboxed(plan: dict[str, Any], hidden: Path, seconds: float, isolated: bool
         process = subprocess.Popen(
             [*_walls(hidden), *INSIDE] if isolated else INSIDE,
             stdin=subprocess.PIPE, stdout=said, stderr=subprocess.DEVNULL,
-            env=_environment("/tmp" if isolated else room), cwd=REPOSITORY / "notebooks",
+            env=_environment(ROOM if isolated else room), cwd=REPOSITORY / "notebooks",
             start_new_session=True,
         )  # fmt: skip
         late = False
@@ -47,7 +50,8 @@ def sandboxed(plan: dict[str, Any], hidden: Path, seconds: float, isolated: bool
         except subprocess.TimeoutExpired:
             late = True
         finally:
-            process.kill()  # bwrap takes all its processes with it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # bwrap takes all its processes with it
             process.wait()
         said.seek(0)
         return Ended(_lines(said.read(MOST_BYTES)), process.returncode, late)
@@ -71,9 +75,11 @@ def _walls(hidden: Path) -> list[str]:
     runs = REPOSITORY / "runs"
     runs.mkdir(exist_ok=True)
     seen = {os.path.realpath(path) for path in (REPOSITORY, sys.prefix, sys.base_prefix)}
-    made = [("--tmpfs", path) for path in ("/tmp", os.path.realpath(Path.home()))]
+    made = [("--tmpfs", path) for path in (ROOM, os.path.realpath(Path.home()))]
     made += [("--ro-bind", path, path) for path in sorted(seen)]
     made += [("--tmpfs", os.path.realpath(path)) for path in (runs, hidden)]
+    if (fetched := data_root() / "downloads").is_dir():  # what lessons would fetch, to read
+        made.append(("--ro-bind", os.path.realpath(fetched), f"{ROOM}/data/downloads"))
     return [
         "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
         "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *(w for m in made for w in m),
