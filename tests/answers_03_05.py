@@ -270,9 +270,8 @@ def turned_by_one_angle(d, k):
 
 def cosine_of_words_read(attention, mask):
     unit = normalize(iram_steps(attention, mask), dim=2)
-    return torch.stack([(unit[:, i] * unit[:, j]).sum(1) for i in range(3) for j in range(i)]).mean(
-        0
-    )
+    pairs = [(i, j) for i in range(3) for j in range(i)]
+    return torch.stack([(unit[:, i] * unit[:, j]).sum(1) for i, j in pairs]).mean(0)
 
 
 def gini_by_differences(attention):
@@ -305,6 +304,7 @@ WRONG = {
     check_sanet_block: [
         (variant(BlockByEinsum, eps=1.0), "the attention is right, and what becomes of it is not"),
         (variant(BlockByEinsum, shown=False), "rows of padding attend to words"),
+        (lambda b, x, m: (b(x, m)[0] * m[..., None], b(x, m)[1]), "only rows of padding are wrong"),
         (
             variant(BlockByEinsum, weigh=lambda ours, scores, mask: scores.sigmoid()),
             "a row is a softmax over the real words",
@@ -348,9 +348,11 @@ WRONG = {
         (step_by_hand(late=True), "the weights never change"),
         (step_by_hand(scale=-1.0), "weights at"),
         (step_by_hand(scale=2.0), "the loss is the sum over the batch"),
+        (check_training_step.adapt(lambda net, _, b: net(b.tokens, b.mask)[0].sum()), "its graph"),
     ],
     check_sentences_in_place: [
         (place_from_the_first, "one after the other from the first position"),
+        (lambda s, mask: s.reshape(*mask.shape[:2], -1), "s has a row for each real sentence"),
         (
             lambda s, mask: place_by_scatter(s, mask) + ~mask.any(2, keepdim=True),
             "a position without a sentence is not zero:",

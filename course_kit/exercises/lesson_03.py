@@ -19,7 +19,7 @@ from course_kit.exercises.cases import (
     plural,
     ragged,
 )
-from course_kit.exercises.judge import Checker
+from course_kit.exercises.judge import Checker, Remark
 from course_lib.data.batches import Batch
 from course_lib.models.han import HAN, AttentiveEncoder, HANConfig, placed
 from course_lib.models.layers import AttentionPooling, masked_softmax
@@ -124,18 +124,12 @@ def _sentence_inputs(documents: int, sentences: int, words: int) -> Kinds:
 
 
 def _in_place(s: Tensor, mask: Tensor) -> Tensor:
-    return _filled(s, mask.any(2))
-
-
-def _filled(s: Tensor, real: Tensor) -> Tensor:
-    padded = s.new_zeros(*real.shape, s.shape[1])
-    padded[real] = s
-    return padded
+    return placed(s, mask.any(2))
 
 
 def _without_gaps(s: Tensor, mask: Tensor) -> Tensor:
     real = mask.any(2).flatten().sort(descending=True, stable=True).values
-    return _filled(s, real.view(mask.shape[:2]))
+    return placed(s, real.view(mask.shape[:2]))
 
 
 check_sentences_in_place = Checker(
@@ -150,13 +144,14 @@ check_sentences_in_place = Checker(
         _sentence_inputs,
     ),
     returns=("sentences",),
+    shapes="s has a row for each real sentence, and not every position holds one",
     start="real = mask.any(2); a tensor of zeros can be assigned to at [real].",
     span="from one sentence to four documents of seven",
     mistakes=(
         (_without_gaps,
          "the vectors stand one after the other from the first position on: where a document ends "
          "early, its other positions stay zero and the next document begins in its own row."),
-        (lambda s, mask: _filled(s, mask.any(2).T).transpose(0, 1),
+        (lambda s, mask: placed(s, mask.any(2).T).transpose(0, 1),
          "the vectors are dealt out to all first sentences, then to all second ones: they come "
          "document after document."),
         (lambda s, mask: _in_place(s.flip(0), mask),
@@ -249,6 +244,8 @@ def _three_steps(step: Callable[..., Any]) -> Callable[..., tuple[Tensor, Tensor
         optimiser = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5)
         batch = Batch(tokens, mask, labels, index)
         losses = [step(model, optimiser, batch) for _ in range(3)]
+        if any(isinstance(loss, Tensor) and loss.requires_grad for loss in losses):
+            raise Remark("the loss is a tensor that keeps its graph: loss.item() is its number.")
         if any(loss is None or loss is Ellipsis for loss in losses):
             return losses[-1]
         after = nn.utils.parameters_to_vector(model.parameters()).detach()

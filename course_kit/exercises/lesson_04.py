@@ -7,7 +7,7 @@ from torch import Tensor
 
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, CaseResult, generator, masks, normal, plural
-from course_kit.exercises.comparison import largest
+from course_kit.exercises.comparison import largest, same
 from course_kit.exercises.judge import Checker
 from course_lib.models.layers import masked_softmax, positions
 from course_lib.models.sanet import Block, FeedForward, SANet, SANetConfig, SelfAttention
@@ -56,6 +56,9 @@ def _about_block(result: CaseResult) -> str | None:
                 "the real words, and all zeros where word i is padding."
             )
         return "the attention differs: softmax over j of scale · (x_i W_QK) · x_j."
+    real, yours, right = result.case.inputs[2], result.yours[0], result.expected[0]
+    if same(yours[real], right[real]):
+        return "only rows of padding are wrong, and not in the attention: the equations hold there."
     return "the attention is right, and what becomes of it is not: go through (2) to (4) again."
 
 
@@ -205,6 +208,8 @@ check_sanet = building(
         (lambda *given: _read(*given, pool=lambda x, mask: x.amax(1)),
          "padding competes for the maximum, so an answer depends on its neighbours in the batch: "
          "give padding −∞ first."),
+        (lambda *given: _read(*given, pool=lambda x, mask: x.amax(1) * mask.any(1, keepdim=True)),
+         "padding takes part in the maximum: −∞ there before amax."),
         (lambda *given: _read(*given, pool=lambda x, mask: _largest(x, mask, 0.0)),
          "padding is set to 0, which wins wherever all words are negative: −∞ never wins."),
         (lambda *given: _read(*given, pool=_mean),
@@ -222,11 +227,8 @@ POSITIONS, ENOUGH = 30, 0.9  # words, and the weight that the right one must get
 def _rotation(d: int, k: int, gain: float = 30.0) -> Tensor:
     """``gain`` times the matrix that turns the pairs of positions by k words."""
     angle = k / 10000 ** (torch.arange(0, d, 2).double() / d)
-    blocks = [
-        torch.tensor([[a.cos(), -a.sin()], [a.sin(), a.cos()]], dtype=torch.float32)
-        for a in angle
-    ]  # fmt: skip
-    return gain * torch.block_diag(*blocks)
+    blocks = [torch.tensor([[a.cos(), -a.sin()], [a.sin(), a.cos()]]) for a in angle]
+    return gain * torch.block_diag(*blocks).float()
 
 
 def _about_matrix(d: int, k: int, w: Tensor) -> str:

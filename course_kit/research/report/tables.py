@@ -41,8 +41,8 @@ def imdb_table(records: Records = None) -> str:
     rows = [[paper["model"], paper["cut"], None, 1, accuracy, f1, None, None]]
     groups = [list(group.record) for _, group in frame[ours & full].groupby("group", sort=False)]
     rows += [_imdb_row(group) for group in sorted(groups, key=_imdb_order)]
-    heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC", "training"]
-    return to_markdown(heads, rows, "l")
+    heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC"]
+    return to_markdown([*heads, "training (not comparable)"], rows, "l")
 
 
 def _imdb_order(group: Group) -> tuple[Any, ...]:
@@ -169,7 +169,7 @@ def sanet_attention_table(
             seeds = f" {frames.made_from(group)}" * (state == "trained")
             cells = _attention(group, state, ["gini", "gini normalised", *bands])
             rows.append([f"{name}, {state}{seeds}", *cells])
-    heads = ["%", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in range(1, 6))]
+    heads = ["attention of, in %", "Gini", "Gini × n/(n−1)", *(f"b = {b}" for b in range(1, 6))]
     return to_markdown(heads, rows, "lr")
 
 
