@@ -288,6 +288,16 @@ def test_a_difference_of_levels_is_found_with_its_interval():
     assert np.isnan(analysis.levels("encoder", "projected", "minilm", made_up(0.1), "tau").value)
 
 
+def test_a_seed_that_one_encoder_lacks_drops_no_corpus():
+    table = made_up(0.1).query("encoder == 'projected' or seed == 0 or corpus != 'imdb'")
+    rows = len(analysis.matrix(table[table["corpus"] == "imdb"], "comprehensiveness"))
+    assert rows == 9  # six networks of projected words, three of the other encoder
+    table = table.assign(**{"comprehensiveness at random": 0.2})
+    found = analysis.rankings("", analysis.LINE, table, "comprehensiveness")
+    gaps = (table["comprehensiveness"] - 0.2).groupby(table["corpus"]).mean()
+    assert found.value == pytest.approx(gaps.mean())
+
+
 def test_correlations_are_within_groups():
     """Groups differ in both, which alone is no correlation; shuffling says so."""
     random = np.random.default_rng(1)

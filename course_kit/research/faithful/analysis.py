@@ -56,7 +56,8 @@ def learned() -> pd.DataFrame:
 
 def matrix(part: pd.DataFrame, measure: str) -> pd.DataFrame:
     """A row for each network, a column for each text."""
-    return part.pivot_table(index=NETWORK, columns="text", values=measure, dropna=False)
+    table = part.pivot_table(index=NETWORK, columns="text", values=measure, dropna=False)
+    return table.dropna(how="all")  # combinations that no network has
 
 
 def crossed(gaps: pd.DataFrame) -> list[Estimate]:
