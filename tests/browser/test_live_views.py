@@ -82,7 +82,7 @@ def test_live_traits_reach_the_kernel_and_come_back(notebook):
     notebook.run(6)
     plot = notebook.cell(0).locator(".plot")
     cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
-    notebook.cell(0).get_by_role("combobox").select_option("sqrt")
+    notebook.cell(0).get_by_label("Colour scale").select_option("sqrt")
     plot.focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter", "+", "b", "d", "d"):
         plot.press(key)

@@ -94,14 +94,13 @@ def write_audits(folder: Path, listed: Path, records: Path = AUDITS) -> None:
 
 
 def _teaching_pages(folder: Path, made: set[str]) -> None:
-    """The teacher's pages, with links to what has a page; the first lists the others."""
+    """The teacher's pages, with links to what has a page; the first links to the others, which are
+    not in the sidebar."""
     folder.mkdir()
-    pages = sorted(contents.SYLLABI.parent.glob("[0-9][0-9].md"))
-    listed = "\n```{toctree}\n:hidden:\n\n" + "\n".join(page.stem for page in pages) + "\n```\n"
-    for page in (*pages, contents.SYLLABI.parent / "README.md"):
-        text = page.read_text(encoding="utf-8") + (listed if page not in pages else "")
-        text = UP.sub(lambda link: link[0] if link[2] in made else link[1], text)
-        (folder / page.name).write_text(text, encoding="utf-8")
+    for page in contents.SYLLABI.parent.glob("*.md"):
+        start = "" if page.name == "README.md" else "---\norphan: true\n---\n\n"
+        text = UP.sub(lambda link: link[0] if link[2] in made else link[1], page.read_text("utf-8"))
+        (folder / page.name).write_text(start + text, encoding="utf-8")
 
 
 def three_readers(readings: Path, room: str = "") -> str:
