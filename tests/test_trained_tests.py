@@ -316,4 +316,4 @@ def test_the_committed_records_are_of_commits_and_can_be_drawn():
         assert stem == f"{record['test']}-{record['on']}" and record["seeds"] == [0, 1, 2]
         assert not record["environment"]["commit"].endswith("dirty")
         if record["test"] in ("roar", "adversary"):
-            getattr(report, f"{record['test']}_figure")(record["on"], found)
+            getattr(report, f"{record['test']}_figure")(record["on"])
