@@ -168,13 +168,11 @@ def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):
     folder = tmp_path / "students"
     monkeypatch.setattr(lessons, "STUDENTS", folder)
     assert cli.main(["lab", "--from", "notebooks", "--no-browser"]) == 0
-    assert called[0].pop() == [
-        "jupyterlab", "--LabApp.news_url=None", "--notebook-dir=notebooks", "--no-browser",
-    ]  # fmt: skip
+    assert called[0].pop() == ["jupyterlab", "--notebook-dir=notebooks", "--no-browser"]
     assert not folder.exists()
     assert cli.main(["lab", "--no-browser", "--port", "8890"]) == 0
     assert called[0].pop() == [
-        "jupyterlab", "--LabApp.news_url=None", "--ServerApp.root_dir=.",
+        "jupyterlab", "--ServerApp.root_dir=.",
         "--LabApp.default_url=/lab/tree/students/start.ipynb", "--no-browser", "--port", "8890",
     ]  # fmt: skip
     names = [path.name for path in lessons.lesson_paths()]

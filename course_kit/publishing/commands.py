@@ -15,7 +15,8 @@ from course_lib.cli import AUTHOR, Command, command_of
 from course_lib.files import REPOSITORY
 from course_lib.profile import profile_from_environment
 
-NO_NEWS = "--LabApp.news_url=None"  # JupyterLab neither fetches news nor asks whether it may
+# JupyterLab neither fetches news nor asks whether it may
+NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
 # One process for each core, and each file, so each notebook and its kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
@@ -139,14 +140,14 @@ def _lab_arguments(parser: argparse.ArgumentParser) -> None:
 def lab(options: argparse.Namespace) -> int:
     """Open your own copies of the lessons in JupyterLab, in students/."""
     if options.source == "notebooks":
-        return _python("jupyterlab", NO_NEWS, "--notebook-dir=notebooks", *options.further)
+        return _python("jupyterlab", "--notebook-dir=notebooks", *options.further, **NO_NEWS)
     workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
     paths = publishing.lessons.lesson_paths()
     copies = {workspace.START: workspace.start_notebook(paths)}
     _write_copies(copies | workspace.learner_copies(_all_notebooks(), folder), folder)
     # the root is the repository, so that what a lesson links to outside its folder opens, too
     start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"
-    return _python("jupyterlab", NO_NEWS, "--ServerApp.root_dir=.", start, *options.further)
+    return _python("jupyterlab", "--ServerApp.root_dir=.", start, *options.further, **NO_NEWS)
 
 
 def _test_arguments(parser: argparse.ArgumentParser) -> None:
