@@ -83,6 +83,7 @@ def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:
             kernel_name="python3",
             progress_bar={"desc": bar, "disable": None} if bar else False,  # None: no terminal
             execution_timeout=None if profile == "full" else CELL_SECONDS,
+            iopub_timeout=60,  # seconds; the four of nbclient are too few on a busy machine
             coalesce_streams=True,  # from a busy machine a message comes in parts
         )
         errors = errors_in(nbformat.read(output, as_version=4))
