@@ -46,6 +46,8 @@ SIZES = {
     "IRAM vanilla, 19 words": Size("iram", "vanilla", PAPERS, 1, 19, 2),
     "IRAM full, 19 words": Size("iram", "full", PAPERS, 1, 19, 2),
     "AGT, 19 words": Size("agt", "paper", {}, 1, 19, 5),
+    "MiniLM, 24 pieces": Size("minilm", "untrained", {}, 1, 24, 2),
+    "MiniLM, 256 pieces": Size("minilm", "untrained", {"text.max_tokens": 256}, 1, 256, 2),
 }
 
 

@@ -320,6 +320,7 @@ READERS = {
     "sst5": partial(read_sst, classes=5),
     "sst5_all": partial(read_sst, classes=5, shortest=1),
     "sst2_sentences": partial(read_sst, classes=2, shortest=SST_NO_PHRASES),
+    "sst5_sentences": partial(read_sst, classes=5, shortest=SST_NO_PHRASES),
     "movies2": partial(read_movies, classes=2),
     "movies5": partial(read_movies, classes=5),
 } | {name: partial(read_zhang, layout=layout) for name, layout in ZHANG_SETS.items()}

@@ -58,7 +58,7 @@ SYSTEM_NAMES = {
 PAIRS = "TF-IDF of words and word pairs"
 ZHANG = PAPERS["sanet_errors"]["datasets"]
 TREEBANK = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
-NAMES = ZHANG | TREEBANK | {"sst2_sentences": "SST-2's sentences"}
+NAMES = ZHANG | TREEBANK | {f"sst{n}_sentences": f"SST-{n}'s sentences" for n in (2, 5)}
 
 
 def tidy(records: Records = None) -> pd.DataFrame:
