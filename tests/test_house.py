@@ -100,7 +100,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/publishing": (2_174, 1_000),
     "course_kit/reading_room": (629, 600),
     "benchmarks": (2_325, 2_200),
-    "tests": (23_854, 16_600),
+    "tests": (23_857, 16_600),
 }
 LONGEST = 450
 
