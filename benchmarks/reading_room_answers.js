@@ -16,7 +16,8 @@ export async function answering(packed) {
   }
 
   function read({ model, tokens, whole }) {
-    const { logits, attention, word } = answer(models.get(model), tokens, options);
+    const { logits, attention, word: all, places } = answer(models.get(model), tokens, options);
+    const word = places.map((place) => all[place]);
     if (!whole) return { logits: Array.from(logits) };
     const weights = Object.entries(attention).map(([name, { weights }]) => [name, weights]);
     return { logits: Array.from(logits), word, attention: Object.fromEntries(weights) };

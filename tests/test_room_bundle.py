@@ -33,9 +33,9 @@ from course_lib.runs.run import Run
 from course_lib.runs.systems import known_systems
 
 WORDS = ("the", "film", "was", "not", "good", "bad", "I", "liked", ".", "it", "😀", "שלום")
-FAMILIES = ("han", "sanet", "iram", "agt")
+FAMILIES = ("han", "sanet", "iram", "agt", "transformer")
 TEXT = "The film was not good. I liked it, mostly. Zzz 😀 שלום!"
-SMALL = {"han": {"hops": 2}, "sanet": {"blocks": 2}, "iram": {"context_layers": 2}, "agt": {}}
+SMALL = {"han": {"hops": 2}, "sanet": {"blocks": 2}, "iram": {"context_layers": 2}, "agt": {}, "transformer": {"heads": 2}}
 
 
 def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text):
@@ -314,7 +314,7 @@ def test_words_fold_as_the_vocabulary_folds(engine):
 @pytest.mark.parametrize(
     "name, options, told",
     [
-        ("agt", {"system": "tfidf"}, "runs HAN, SANet, IRAM, AGT, and this is tfidf"),
+        ("agt", {"system": "tfidf"}, "runs HAN, SANet, IRAM, AGT, Transformer, MiniLM, and this is tfidf"),
         ("sanet", {"model": {"attention": False}}, "this network has none"),
         ("agt", {"model": {"attention": False, "layers": 1}}, "this network has none"),
         ("iram", {"model": {"steps": 0}}, "this network has none"),

@@ -2,8 +2,8 @@
 
 A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
 which says where everything is) and the parts. Large matrices have 12 bits a number and a scale per
-row, other parameters float16, vectors int8; the committed ones are there once, whichever networks
-read them.
+row (8 in a pre-trained network), other parameters float16, vectors int8; the committed ones are
+there once, whichever networks read them.
 """
 
 import base64
@@ -28,6 +28,7 @@ from course_lib.files import DataError
 from course_lib.runs import load_recorded, load_run
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
+from course_lib.runs.systems.minilm_system import MiniLMSystem
 from course_lib.runs.weights import EMBEDDING
 
 ROOM = (
@@ -35,8 +36,12 @@ ROOM = (
     "sanet-ag_news-compact-s0",
     "iram-sst2-compact-s0",
     "agt-sst5-compact-s0",
+    "transformer-movies2-lesson-s0",
 )
-NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
+NAMES = {
+    **{"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"},
+    **{"transformer": "Transformer", "minilm": "MiniLM"},
+}
 LARGE = 30_000  # numbers of a matrix that is worth fewer bits each; smaller ones cost little in 16
 MOST = 2047  # of 12 bits with a sign
 SAME = 1e-5  # standardised vectors may be rounded differently
@@ -55,10 +60,16 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     """
     for run in runs:
         check_packable(run)
+    if len({reads_pieces(run) for run in runs}) > 1:
+        raise DataError(
+            "pre-trained networks need a page of their own: attention-course room --pretrained"
+        )
     parts = Parts(exact)
     tables = Tables(parts)
     models = [_model(run, parts, tables) for run in runs]
-    untrained = bool(runs) and all(run.system.tokeniser == "untrained" for run in runs)
+    untrained = bool(runs) and all(
+        reads_pieces(run) or run.system.tokeniser == "untrained" for run in runs
+    )
     splitter = untrained_punkt() if untrained else trained_punkt(fetch_punkt())
     punkt = json.dumps(punkt_parameters(splitter), ensure_ascii=False).encode()
     header = {"tables": tables.stored, "models": models, "punkt": parts.text(punkt)}
@@ -66,6 +77,11 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     text += b" " * (-len(text) % 4)
     whole = struct.pack("<I", len(text)) + text + bytes(parts.data)
     return base64.b64encode(gzip.compress(whole, mtime=0)).decode()
+
+
+def reads_pieces(run: Run) -> bool:
+    """Whether a network cuts words into pieces, as pre-trained ones do."""
+    return isinstance(run.system, MiniLMSystem)
 
 
 def check_packable(run: Run) -> None:
@@ -103,10 +119,12 @@ class Parts:
         """The place and length of some bytes."""
         return {"at": self.add(data), "bytes": len(data)}
 
-    def parameter(self, values: np.ndarray) -> dict[str, Any]:
-        """A parameter: float32 if all is to be exact, 12 bits a number if it is large, else
+    def parameter(self, values: np.ndarray, in_int8: bool = False) -> dict[str, Any]:
+        """A parameter: float32 if all is to be exact, 12 or 8 bits a number if it is large, else
         float16."""
         if not self.exact and values.ndim > 1 and values.size >= LARGE:
+            if in_int8:
+                return self.rows(*in_bytes(values), values.shape)
             scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / MOST
             numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + MOST
             planes = np.divmod(numbers.astype(np.uint16), 256)  # gzip makes less of each alone
@@ -193,6 +211,11 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     parameters = run.model.named_parameters()
     state = {name: values.detach().float().cpu().numpy() for name, values in parameters}
     unknown = state.pop(EMBEDDING)[UNKNOWN]
+    for name in [name for name in state if name.endswith(".a")]:  # adapters, merged: W + B A
+        layer = name.removesuffix(".a")
+        state[f"{layer}.weight"] = state[f"{layer}.weight"] + state.pop(f"{layer}.b") @ state.pop(
+            name
+        )
     return {
         "id": record["id"],
         "title": f"{NAMES[spec['system']]} · {CARDS[spec['dataset']].title}",
@@ -210,10 +233,13 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
             "maxWords": text.max_words,
             "maxTokens": text.max_tokens,
         },
+        "reads_pieces": reads_pieces(run),
         "table": table,
         "common": common,
         "unknown": parts.numbers(unknown),
-        "weights": {name: parts.parameter(values) for name, values in state.items()},
+        "weights": {
+            name: parts.parameter(values, reads_pieces(run)) for name, values in state.items()
+        },
     }
 
 

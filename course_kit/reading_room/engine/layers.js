@@ -28,6 +28,28 @@ export function linear(weight, bias, x) {
   return y;
 }
 
+/** W x + b of every vector of a sequence, four at once: a row of W is then read once for four. */
+export function linearEach(weight, bias, sequence) {
+  const { rows, columns, data } = weight;
+  const found = sequence.map(() => vector(rows));
+  for (let n = 0; n + 4 <= sequence.length; n += 4) {
+    const [p, q, r, s] = sequence.slice(n, n + 4);
+    for (let i = 0; i < rows; i++) {
+      let [a, b, c, d] = [0, 0, 0, 0];
+      for (let j = 0, at = i * columns; j < columns; j++, at++) {
+        a += data[at] * p[j];
+        b += data[at] * q[j];
+        c += data[at] * r[j];
+        d += data[at] * s[j];
+      }
+      [a, b, c, d].forEach((sum, k) => (found[n + k][i] = sum + bias.data[i]));
+    }
+  }
+  for (let n = sequence.length - (sequence.length % 4); n < sequence.length; n++)
+    found[n] = linear(weight, bias, sequence[n]);
+  return found;
+}
+
 /** x W, the product from the other side. */
 export function timesMatrix(x, weight) {
   const y = new Float64Array(weight.columns);
@@ -46,6 +68,15 @@ export const add = (a, b) => a.map((value, i) => value + b[i]);
 export const tanh = (x) => x.map(Math.tanh);
 export const relu = (x) => x.map((value) => Math.max(0, value));
 export const sigmoid = (x) => x.map((value) => 1 / (1 + Math.exp(-value)));
+
+
+/** x Φ(x), with the error function by Abramowitz and Stegun, 7.1.26, whose error is below 2e-7. */
+export const gelu = (x) => x.map((value) => {
+  const t = 1 / (1 + 0.3275911 * Math.abs(value) * Math.SQRT1_2);
+  const sum = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  const tail = 0.5 * sum * Math.exp((-value * value) / 2); // 1 − Φ(|x|)
+  return value * (value < 0 ? tail : 1 - tail);
+});
 
 /** [a; b] */
 export function concat(a, b) {
@@ -86,10 +117,10 @@ export function even(count) {
 }
 
 /** (x − mean) / √(variance + ε) · weight + bias */
-export function layerNorm(weight, bias, x) {
+export function layerNorm(weight, bias, x, epsilon = 1e-5) {
   const mean = x.reduce((a, b) => a + b, 0) / x.length;
   const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
-  const deviation = Math.sqrt(variance + 1e-5);
+  const deviation = Math.sqrt(variance + epsilon);
   return x.map((value, i) => ((value - mean) / deviation) * weight.data[i] + bias.data[i]);
 }
 

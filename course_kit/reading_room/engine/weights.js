@@ -1,4 +1,5 @@
 import { dot } from "./layers.js";
+import { UNKNOWN, wordPieces } from "./pieces.js";
 
 // What pack.py packs, unpacked: a header that says where everything is, then numbers and words.
 
@@ -103,10 +104,12 @@ function openModel(buffer, tables, model) {
       seen.set(place, common ? withoutCommon(table.row(place), common) : table.row(place));
     return seen.get(place);
   }
+  const has = (token) => table.place(token) !== undefined;
   return {
     ...model,
     weights: named(model.weights),
-    known: (token) => table.place(token) !== undefined,
+    pieces: model.reads_pieces ? (word) => wordPieces(word, has) : (word) => [word],
+    known: model.reads_pieces ? (word) => word !== UNKNOWN : has,
     unknown,
     embed(token) {
       const place = table.place(token);
