@@ -94,7 +94,7 @@ function ofHeads({ logits, attention }, count, extra) {
  *  for a model that cuts them into pieces. */
 export function documentOf(model, text, punkt) {
   if (!model.reads_pieces) return tokenise(clean(text), punkt);
-  const words = bertWords(clean(text), model.pieces);
+  const words = bertWords(clean(text), model);
   return words.length ? [words] : [];
 }
 

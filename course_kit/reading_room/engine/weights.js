@@ -108,7 +108,8 @@ function openModel(buffer, tables, model) {
   return {
     ...model,
     weights: named(model.weights),
-    pieces: model.reads_pieces ? (word) => wordPieces(word, has) : (word) => [word],
+    has,
+    pieces: model.reads_pieces ? (word) => wordPieces(word, { has }) : (word) => [word],
     known: model.reads_pieces ? (word) => word !== UNKNOWN : has,
     unknown,
     embed(token) {

@@ -4,14 +4,17 @@ import json
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
-from course_kit.reading_room.pack import NAMES
+from course_kit.reading_room.pack import NAMES, reads_pieces
 from course_kit.research.report.frames import NAMES as DATASETS
 from course_lib.data.catalog import CARDS
 from course_lib.data.vocabulary import UNKNOWN
-from course_lib.faithfulness import DocumentModel, kendall, leave_one_out
+from course_lib.faithfulness import DocumentModel, Variant, ask, kendall, whole, words_of
 from course_lib.runs import Run
 from course_lib.runs.records import RESULTS
+from course_lib.runs.systems.transformer_system import TransformerSystem
+from course_lib.views.reading import Attention, Reading
 
 PACKING = RESULTS / "reading_room" / "packing.json"  # made by benchmarks/reading_room.py
 
@@ -55,11 +58,18 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     if read.rest:
         raise ValueError(f"text has {len(read.rest)} words beyond the cut of {run.record['id']}")
     model = DocumentModel(system)
-    document = read.sentences if system.reads_sentences else list(read.tokens)
-    word = next(iter(model.attention([document]).values()))[0]
-    [drops] = leave_one_out(model, [document])
+    document = system.cut(text)
+    flat = words_of(document)
+    document = document if system.reads_sentences else flat
+    members = np.asarray(system.in_words(flat, np.eye(len(flat)))[1])  # (words, tokens)
+    word = members @ next(iter(model.attention([document]).values()))[0]
+    variants = [whole(document), *(Variant(document, member == 0) for member in members)]
+    full, *without = ask(model, variants)
+    drops = full.max() - np.array(without)[:, full.argmax()]
     [tau] = kendall([word], [drops])
     known = system.vocabulary.encode(list(read.tokens)) != UNKNOWN
+    if reads_pieces(run):
+        known = np.array(read.tokens) != "[UNK]"
     return {
         "model": run.record["id"],
         "tokens": read.sentences,
@@ -69,11 +79,11 @@ def reading(run: Run, text: str) -> dict[str, Any]:
         "attention": {
             name: {
                 "rows": list(view.rows),
-                "weights": _rounded(view.weights),
+                "weights": _rounded(view.weights, 4),
                 "extra": list(view.extra),
                 "of": view.over,
             }
-            for name, view in read.attention.items()
+            for name, view in (read.attention | _heads(run, flat, members, read)).items()
         },
         "word": _rounded(word),
         "drops": _rounded(drops),
@@ -81,5 +91,19 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     }
 
 
-def _rounded(values: np.ndarray) -> list:
-    return np.round(np.asarray(values, dtype=float), 6).tolist()
+def _heads(run: Run, flat: list[str], members: np.ndarray, read: Reading) -> dict[str, Attention]:
+    """Every head of a Transformer, in words as its layers are."""
+    if not isinstance(run.system, TransformerSystem):
+        return {}
+    like = read.attention["layer 1"]
+    members = block_diag(members, np.eye(len(like.extra)))
+    given = members / members.sum(1, keepdims=True)
+    return {
+        f"layer {layer} · head {head}": like._replace(weights=given @ alpha.numpy() @ members.T)
+        for layer, heads in enumerate(run.system.heads(flat), start=1)
+        for head, alpha in enumerate(heads, start=1)
+    }
+
+
+def _rounded(values: np.ndarray, digits: int = 6) -> list:
+    return np.round(np.asarray(values, dtype=float), digits).tolist()
