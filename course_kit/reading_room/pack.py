@@ -38,6 +38,7 @@ ROOM = (
     "agt-sst5-compact-s0",
     "transformer-movies2-lesson-s0",
 )
+PRETRAINED = "minilm-sst2_sentences-adapters-s0"
 NAMES = {
     **{"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"},
     **{"transformer": "Transformer", "minilm": "MiniLM"},

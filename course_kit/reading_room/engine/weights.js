@@ -35,10 +35,13 @@ function tensor(buffer, { shape, kind, at, scale }) {
   else if (kind === "float16") data = Float32Array.from(new Uint16Array(buffer, at, size), fromHalf);
   else {
     const scales = new Float32Array(buffer, scale, size / columns);
-    const planes = new Uint8Array(buffer, at, kind === "twelve" ? 2 * size : 0); // high bytes, low
-    data = Float32Array.from(planes.length ? planes.subarray(size) : new Int8Array(buffer, at, size),
-      (low, i) => low + (planes.length ? 256 * planes[i] - 2047 : 0));
-    for (let i = 0; i < size; i++) data[i] *= scales[Math.floor(i / columns)];
+    const planes = kind === "twelve" && new Uint8Array(buffer, at, 2 * size); // high bytes, then low
+    const bytes = new Int8Array(buffer, at, size);
+    data = new Float32Array(size);
+    for (let i = 0; i < size; i++) {
+      const whole = planes ? 256 * planes[i] + planes[size + i] - 2047 : bytes[i];
+      data[i] = whole * scales[Math.floor(i / columns)];
+    }
   }
   if (shape.length < 3) return { rows, columns, data };
   return Array.from({ length: shape[0] }, (_, i) => {

@@ -30,23 +30,25 @@ def facts(run: Run) -> dict[str, Any]:
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),
         "record": record["id"],
-        "vectors": run.system.settings.text.vectors,
-        "packing": _packing(record["id"]),
+        "vectors": "of its pieces" if reads_pieces(run) else run.system.settings.text.vectors,
+        "packing": _packing(run),
         "note": "learned from a part of the data" if record["data"]["subset"] else "",
     }
 
 
-def _packing(name: str) -> str:
+def _packing(run: Run) -> str:
     """How a network's weights are packed, and how far its answers then are from PyTorch's."""
-    how = "12 bits a number in large matrices, 16 in others"
-    measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(name)
-    if not measured:
-        return how
-    furthest = measured["largest difference as shipped"]
-    return (
-        f"{how}; over {measured['texts']} test texts, probabilities are at most "
-        f"{furthest['probabilities']:.1g} from PyTorch's, and attention {furthest['attention']:.1g}"
+    large = (
+        "8 bits a number in matrices" if reads_pieces(run) else "12 bits a number in large matrices"
     )
+    measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(run.record["id"])
+    if not measured:
+        return f"{large}, 16 in others"
+    furthest = measured["largest difference as shipped"]
+    found = f"probabilities are at most {furthest['probabilities']:.1g} from PyTorch's"
+    if "attention" in furthest:
+        found += f", and attention {furthest['attention']:.1g}"
+    return f"{large}, 16 in others; over {measured['texts']} test texts, {found}"
 
 
 def reading(run: Run, text: str) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def reading(run: Run, text: str) -> dict[str, Any]:
         "attention": {
             name: {
                 "rows": list(view.rows),
-                "weights": _rounded(view.weights, 4),
+                "weights": _rounded(view.weights, 3 if "head" in name else 4),
                 "extra": list(view.extra),
                 "of": view.over,
             }
