@@ -2,8 +2,8 @@
 
 A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
 which says where everything is) and the parts. Large matrices have 12 bits a number and a scale per
-row (8 in a pre-trained network), other parameters float16, vectors int8; the committed ones are
-there once, whichever networks read them.
+row, other parameters float16, vectors int8; the committed ones are there once, whichever networks
+read them.
 """
 
 import base64
@@ -13,6 +13,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import takewhile
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from course_lib.runs import load_recorded, load_run
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
 from course_lib.runs.systems.minilm_system import MiniLMSystem
+from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.runs.weights import EMBEDDING
 
 ROOM = (
@@ -44,6 +46,8 @@ NAMES = {
     **{"transformer": "Transformer", "minilm": "MiniLM"},
 }
 LARGE = 30_000  # numbers of a matrix that is worth fewer bits each; smaller ones cost little in 16
+GROUP = 32  # numbers of a piece's vector that share a scale: a few of the 384 are far larger
+LARGE_IN_HEADS = 5_000  # all matrices of a Transformer, which has many of equal size
 MOST = 2047  # of 12 bits with a sign
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
@@ -120,12 +124,10 @@ class Parts:
         """The place and length of some bytes."""
         return {"at": self.add(data), "bytes": len(data)}
 
-    def parameter(self, values: np.ndarray, in_int8: bool = False) -> dict[str, Any]:
-        """A parameter: float32 if all is to be exact, 12 or 8 bits a number if it is large, else
+    def parameter(self, values: np.ndarray, large: int = LARGE) -> dict[str, Any]:
+        """A parameter: float32 if all is to be exact, 12 bits a number if it is ``large``, else
         float16."""
-        if not self.exact and values.ndim > 1 and values.size >= LARGE:
-            if in_int8:
-                return self.rows(*in_bytes(values), values.shape)
+        if not self.exact and values.ndim > 1 and values.size >= large:
             scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / MOST
             numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + MOST
             planes = np.divmod(numbers.astype(np.uint16), 256)  # gzip makes less of each alone
@@ -173,7 +175,11 @@ class Tables:
                     }
         if self.parts.exact:
             return self._store(vocabulary.words, vocabulary.folded, vectors), None
-        return self._store(vocabulary.words, vocabulary.folded, *in_bytes(vectors)), None
+        width = vectors.shape[1]
+        group = gcd(GROUP, width) if reads_pieces(run) else width
+        numbers, scale = in_bytes(vectors.reshape(-1, group))
+        numbers, scale = numbers.reshape(vectors.shape), scale.reshape(len(vectors), -1)
+        return self._store(vocabulary.words, vocabulary.folded, numbers, scale), None
 
     def _store(
         self,
@@ -189,7 +195,8 @@ class Tables:
         else:
             stored = self.parts.rows(vectors[order], scale[order], vectors.shape)
         coded = {"shared": self.parts.text(shared), "endings": self.parts.text(endings.encode())}
-        self.stored.append({"folded": folded, "vectors": stored, **coded})
+        groups = 1 if scale is None else scale.size // len(words)
+        self.stored.append({"folded": folded, "vectors": stored, "groups": groups, **coded})
         return len(self.stored) - 1
 
 
@@ -217,6 +224,7 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
         state[f"{layer}.weight"] = state[f"{layer}.weight"] + state.pop(f"{layer}.b") @ state.pop(
             name
         )
+    large = LARGE_IN_HEADS if isinstance(run.system, TransformerSystem) else LARGE
     return {
         "id": record["id"],
         "title": f"{NAMES[spec['system']]} · {CARDS[spec['dataset']].title}",
@@ -238,9 +246,7 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
         "table": table,
         "common": common,
         "unknown": parts.numbers(unknown),
-        "weights": {
-            name: parts.parameter(values, reads_pieces(run)) for name, values in state.items()
-        },
+        "weights": {name: parts.parameter(values, large) for name, values in state.items()},
     }
 
 

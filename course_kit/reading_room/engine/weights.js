@@ -68,12 +68,13 @@ function openTable(buffer, table) {
   const { shape, kind, at, scale } = table.vectors;
   const width = shape[1];
   const size = { float32: 4, float16: 2, int8: 1 }[kind];
+  const groups = table.groups; // scales of a row
   const row = (place) =>
     tensor(buffer, {
-      shape: [1, width],
+      shape: [groups, width / groups],
       kind,
       at: at + place * width * size,
-      scale: scale + 4 * place,
+      scale: scale + 4 * place * groups,
     }).data;
   return {
     place: (token) => places.get(token) ?? (table.folded ? places.get(lowered(token)) : undefined),

@@ -81,8 +81,8 @@ EXAMPLES = (
 )
 
 READ_BY_MINILM = {
-    "negation": "The sentence is mild praise, and MiniLM takes it as such. Erase “not”, put it back "
-    "and erase “bad”: the answer needs both words.",
+    "negation": "The sentence is mild praise, and MiniLM takes it as such. Erase “not”, put it "
+    "back and erase “bad”: the answer needs both words.",
     "irony": "A pre-trained Transformer takes “great” at its word, too. Switch the tint to "
     "leave-one-out: no other word matters much.",
     "order": "The pinned text has the two halves the other way round, and MiniLM knows the order. "

@@ -16,6 +16,7 @@ from course_lib.runs.records import RESULTS
 from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.views.reading import Attention, Reading
 
+SHORT = DATASETS | {"movies2": "film sentences"}
 PACKING = RESULTS / "reading_room" / "packing.json"  # made by benchmarks/reading_room.py
 
 
@@ -25,7 +26,7 @@ def facts(run: Run) -> dict[str, Any]:
     return {
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
-        "dataset": DATASETS.get(spec["dataset"], spec["dataset"]),
+        "dataset": SHORT.get(spec["dataset"], spec["dataset"]),
         "data": CARDS[spec["dataset"]].title,
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),
@@ -38,17 +39,15 @@ def facts(run: Run) -> dict[str, Any]:
 
 def _packing(run: Run) -> str:
     """How a network's weights are packed, and how far its answers then are from PyTorch's."""
-    large = (
-        "8 bits a number in matrices" if reads_pieces(run) else "12 bits a number in large matrices"
-    )
+    how = "12 bits a number in large matrices, 16 in others"
     measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(run.record["id"])
     if not measured:
-        return f"{large}, 16 in others"
+        return how
     furthest = measured["largest difference as shipped"]
     found = f"probabilities are at most {furthest['probabilities']:.1g} from PyTorch's"
     if "attention" in furthest:
         found += f", and attention {furthest['attention']:.1g}"
-    return f"{large}, 16 in others; over {measured['texts']} test texts, {found}"
+    return f"{how}; over {measured['texts']} test texts, {found}"
 
 
 def reading(run: Run, text: str) -> dict[str, Any]:
@@ -95,8 +94,8 @@ def reading(run: Run, text: str) -> dict[str, Any]:
 
 def _heads(run: Run, flat: list[str], members: np.ndarray, read: Reading) -> dict[str, Attention]:
     """Every head of a Transformer, in words as its layers are."""
-    if not isinstance(run.system, TransformerSystem):
-        return {}
+    if not isinstance(run.system, TransformerSystem) or reads_pieces(run):
+        return {}  # a pre-trained network's would fill megabytes
     like = read.attention["layer 1"]
     members = block_diag(members, np.eye(len(like.extra)))
     given = members / members.sum(1, keepdims=True)
