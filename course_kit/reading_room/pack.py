@@ -49,6 +49,7 @@ LARGE = 30_000  # numbers of a matrix that is worth fewer bits each; smaller one
 GROUP = 32  # numbers of a piece's vector that share a scale: a few of the 384 are far larger
 LARGE_IN_HEADS = 5_000  # all matrices of a Transformer, which has many of equal size
 MOST = 2047  # of 12 bits with a sign
+MOST_PRETRAINED = 1023  # of 11
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
 
@@ -124,14 +125,15 @@ class Parts:
         """The place and length of some bytes."""
         return {"at": self.add(data), "bytes": len(data)}
 
-    def parameter(self, values: np.ndarray, large: int = LARGE) -> dict[str, Any]:
-        """A parameter: float32 if all is to be exact, 12 bits a number if it is ``large``, else
-        float16."""
+    def parameter(self, values: np.ndarray, large: int = LARGE, most: int = MOST) -> dict[str, Any]:
+        """A parameter: float32 if all is to be exact, whole numbers up to ``most`` if it is
+        ``large``, else float16."""
         if not self.exact and values.ndim > 1 and values.size >= large:
-            scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / MOST
-            numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + MOST
+            scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / most
+            numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + most
             planes = np.divmod(numbers.astype(np.uint16), 256)  # gzip makes less of each alone
-            return self.rows(np.stack(planes).astype(np.uint8), scale, values.shape, "twelve")
+            planes = np.stack(planes).astype(np.uint8)
+            return self.rows(planes, scale, values.shape, "twelve") | {"most": most}
         return self.numbers(values, "float32" if self.exact else "float16")
 
     def numbers(self, values: np.ndarray, kind: str = "float32") -> dict[str, Any]:
@@ -179,6 +181,8 @@ class Tables:
         group = gcd(GROUP, width) if reads_pieces(run) else width
         numbers, scale = in_bytes(vectors.reshape(-1, group))
         numbers, scale = numbers.reshape(vectors.shape), scale.reshape(len(vectors), -1)
+        if group < width:  # half of their bits are 0 then, which gzip sees
+            scale = scale.astype(np.float16).astype(np.float32)
         return self._store(vocabulary.words, vocabulary.folded, numbers, scale), None
 
     def _store(
@@ -188,7 +192,8 @@ class Tables:
         vectors: np.ndarray,
         scale: np.ndarray | None = None,
     ) -> int:
-        order = sorted(range(len(words)), key=words.__getitem__)
+        read = [place for place, word in enumerate(words) if not word.startswith("[unused")]
+        order = sorted(read, key=words.__getitem__)
         shared, endings = front_coded([words[place] for place in order])
         if scale is None:
             stored = self.parts.numbers(vectors[order])
@@ -224,7 +229,8 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
         state[f"{layer}.weight"] = state[f"{layer}.weight"] + state.pop(f"{layer}.b") @ state.pop(
             name
         )
-    large = LARGE_IN_HEADS if isinstance(run.system, TransformerSystem) else LARGE
+    size = (LARGE_IN_HEADS,) if isinstance(run.system, TransformerSystem) else ()
+    size = (LARGE, MOST_PRETRAINED) if reads_pieces(run) else size
     return {
         "id": record["id"],
         "title": f"{NAMES[spec['system']]} · {CARDS[spec['dataset']].title}",
@@ -246,7 +252,7 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
         "table": table,
         "common": common,
         "unknown": parts.numbers(unknown),
-        "weights": {name: parts.parameter(values, large) for name, values in state.items()},
+        "weights": {name: parts.parameter(values, *size) for name, values in state.items()},
     }
 
 

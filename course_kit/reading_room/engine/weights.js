@@ -27,7 +27,7 @@ export function fromHalf(bits) {
 }
 
 /** A stored tensor as {rows, columns, data}; more than two dimensions become a list of matrices. */
-function tensor(buffer, { shape, kind, at, scale }) {
+function tensor(buffer, { shape, kind, at, scale, most }) {
   const size = shape.reduce((a, b) => a * b, 1);
   const [rows, columns] = shape.length > 1 ? shape.slice(-2) : [1, shape[0]];
   let data;
@@ -39,7 +39,7 @@ function tensor(buffer, { shape, kind, at, scale }) {
     const bytes = new Int8Array(buffer, at, size);
     data = new Float32Array(size);
     for (let i = 0; i < size; i++) {
-      const whole = planes ? 256 * planes[i] + planes[size + i] - 2047 : bytes[i];
+      const whole = planes ? 256 * planes[i] + planes[size + i] - most : bytes[i];
       data[i] = whole * scales[Math.floor(i / columns)];
     }
   }
