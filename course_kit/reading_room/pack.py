@@ -1,9 +1,9 @@
 """Trained networks packed into one string for the engine: weights, words, vectors, facts.
 
 A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
-which says where everything is) and the parts. Large matrices have 12 bits a number and a scale per
-row, other parameters float16, vectors int8; the committed ones are there once, whichever networks
-read them.
+which says where everything is) and the parts. Large matrices have 12 bits a number (11 in a
+pre-trained network) and a scale per row, other parameters float16, vectors int8; the committed ones
+are there once, whichever networks read them.
 """
 
 import base64
@@ -226,9 +226,8 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     unknown = state.pop(EMBEDDING)[UNKNOWN]
     for name in [name for name in state if name.endswith(".a")]:  # adapters, merged: W + B A
         layer = name.removesuffix(".a")
-        state[f"{layer}.weight"] = state[f"{layer}.weight"] + state.pop(f"{layer}.b") @ state.pop(
-            name
-        )
+        adapter = state.pop(f"{layer}.b") @ state.pop(name)
+        state[f"{layer}.weight"] = state[f"{layer}.weight"] + adapter
     size = (LARGE_IN_HEADS,) if isinstance(run.system, TransformerSystem) else ()
     size = (LARGE, MOST_PRETRAINED) if reads_pieces(run) else size
     return {

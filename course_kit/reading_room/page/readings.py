@@ -39,7 +39,7 @@ def facts(run: Run) -> dict[str, Any]:
 
 def _packing(run: Run) -> str:
     """How a network's weights are packed, and how far its answers then are from PyTorch's."""
-    how = "12 bits a number in large matrices, 16 in others"
+    how = f"{11 if reads_pieces(run) else 12} bits a number in large matrices, 16 in others"
     measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(run.record["id"])
     if not measured:
         return how
