@@ -96,11 +96,11 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/faithfulness": (2_529, 1_550),
     "course_lib/runs": (3_287, 2_650),
     "course_kit/exercises": (7_025, 6_600),
-    "course_kit/research": (6_918, 3_700),
+    "course_kit/research": (6_942, 3_700),
     "course_kit/publishing": (2_174, 1_000),
     "course_kit/reading_room": (629, 600),
     "benchmarks": (2_325, 2_200),
-    "tests": (23_854, 16_600),
+    "tests": (23_857, 16_600),
 }
 LONGEST = 450
 

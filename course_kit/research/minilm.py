@@ -9,11 +9,13 @@ from course_lib import metrics, runs
 from course_lib.metrics import Estimate
 from course_lib.runs.records import RESULTS
 
-TITLES = {  # what learns, by dataset and preset
-    ("sst2_sentences", "frozen"): "the classifier alone",
-    ("sst2_sentences", "adapters"): "classifier and adapters",
-    ("sst2_sentences", "whole"): "all but the vectors of pieces and positions",
-    ("sst2", "whole"): "the same, on phrases and sentences",
+PHRASES = "all, on phrases and sentences"
+TITLES = {  # what learns from whole sentences, by preset and attention
+    ("untrained", "learned"): "all, from random weights",
+    ("frozen", "learned"): "the classifier alone",
+    ("adapters", "learned"): "classifier and adapters",
+    ("whole", "uniform"): "all but the pieces' vectors, attention kept uniform",
+    ("whole", "learned"): "all but the pieces' vectors",
 }
 NETWORKS = {"MiniLM": "minilm-", "IRAM": "iram-sst2-compact-", "BiLSTM": "bilstm-sst2-sst2-"}
 STUDIES = "faithfulness", "deletion"  # records of all rankings; of those that take little time
@@ -33,30 +35,38 @@ RANKINGS = (
 )
 
 
-def accuracies() -> dict[str, tuple[int, list[float]]]:
-    """Of each of ``TITLES`` that has records, the number of training texts and the test accuracy of
-    each seed."""
+def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
+    """Of each of ``TITLES`` and of ``PHRASES``, on one version of the treebank, the number of
+    training texts and the test accuracy of each seed."""
     found: dict[str, tuple[int, list[float]]] = {}
     for record in runs.load_records():
-        spec = record["spec"]
-        learned = record["settings"]["control"]["attention_weights"] == "learned"
-        title = TITLES.get((spec["dataset"], spec["preset"]))
-        vectors_stay = record["settings"]["training"].get("embedding_rate") == 0
-        if spec["system"] == "minilm" and title and learned and vectors_stay:
-            _, seeds = found.setdefault(title, (record["sizes"]["train"], []))
-            seeds.append(record["test"]["accuracy"])
-    return {title: found[title] for title in TITLES.values() if title in found}
+        spec, settings = record["spec"], record["settings"]
+        if spec["system"] != "minilm":
+            continue
+        title = TITLES[spec["preset"], settings["control"]["attention_weights"]]
+        if spec["dataset"] == dataset and settings["training"]["embedding_rate"]:
+            title = PHRASES
+        elif spec["dataset"] != f"{dataset}_sentences":
+            continue
+        _, seeds = found.setdefault(title, (record["sizes"]["train"], []))
+        seeds.append(record["test"]["accuracy"])
+    return {title: found[title] for title in (*TITLES.values(), PHRASES)}
 
 
 def fine_tuning() -> str:
-    """``accuracies`` as a markdown table."""
+    """``accuracies`` on both versions of the treebank as a markdown table."""
+    columns = [accuracies(dataset) for dataset in ("sst2", "sst5")]
     rows = [
-        [title, f"{texts:,}", ", ".join(f"{each:.1%}" for each in seeds)]
-        for title, (texts, seeds) in accuracies().items()
+        [
+            title,
+            *(
+                f"{np.mean(of[title][1]):.1%} ± {np.std(of[title][1], ddof=1):.1%}"
+                for of in columns
+            ),
+        ]
+        for title in columns[0]
     ]
-    return report.to_markdown(
-        ["what learns", "training texts", "test accuracy, each seed"], rows, "lr"
-    )
+    return report.to_markdown(["what learns", "SST-2", "SST-5"], rows, "lrr")
 
 
 def areas(network: str, ranking: str) -> list[dict[str, float]]:

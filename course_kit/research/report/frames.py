@@ -30,7 +30,9 @@ ByName = dict[str, Record]  # the records of a study
 Mean = dict[str, Any]  # "mean", and the ends of its 95 % interval, "low" and "high"
 
 # Overrides with which a run still counts as its preset: the cut and the length of training.
-HOW_LONG = frozenset({"text.max_tokens", "training.epochs", "training.patience"})
+HOW_LONG = frozenset(
+    {"text.max_tokens", "training.epochs", "training.patience", "training.embedding_rate"}
+)
 # Overrides that say how vectors are read, which the name of the vectors stands for in a table.
 HOW_READ = {"text.vectors", "text.vocabulary_from", "text.without_vector"}
 WEIGHTS = "control.attention_weights"  # "learned", or those of an attention ablation
@@ -119,8 +121,8 @@ def by_seed(frame: pd.DataFrame, spec: RunSpec) -> dict[int, Record]:
 def seeds_of(records: Records, system: str, preset: str, dataset: str) -> Group:
     """The records of a preset on a dataset, one per seed; empty if none has been run.
 
-    Runs on a part of the rows at hand, without the test half, or with overrides beyond the cut and
-    the length of training do not count. The whole dataset is preferred to a subset, then
+    Runs on a part of the rows at hand, without the test half, or with overrides beyond the cut, the
+    length of training and the rate of the vectors do not count. The whole dataset is preferred to a subset, then
     the settings with the most seeds.
     """
     return largest_group(_tested(records, system, preset, dataset, HOW_LONG.issuperset))
