@@ -5,7 +5,7 @@ import json
 import pytest
 from recorded import record_file
 
-from course_kit.reading_room import ROOM
+from course_kit.reading_room import PRETRAINED, ROOM
 from course_kit.reading_room.page.examples import TRANSFORMER
 from course_lib.runs.records import RESULTS
 from course_lib.runs.weights import DIGEST
@@ -54,3 +54,14 @@ def test_no_text_has_other_tokens(measured, texts):
         assert missing <= 0.005 * sum(each["sentences"] for each in corpora)
     else:
         assert missing == 0
+
+
+def test_minilm_answers_as_in_pytorch_as_it_is_shipped():
+    found = figures("pretrained")
+    corpora = found["corpora"].values()
+    assert max(each["largest difference as shipped"] for each in corpora) <= 0.01
+    texts = sum(each["texts"] for each in corpora)
+    assert texts >= 1000 >= 100 * sum(each["other decisions"] for each in corpora)
+    assert [each["texts with other words"] for each in corpora] == [0] * len(corpora)
+    record = json.loads(record_file(PRETRAINED).read_text(encoding="utf-8"))
+    assert found["weights"] == record[DIGEST], "measured with other weights"
