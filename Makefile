@@ -53,8 +53,8 @@ experiments: $(TOOLS)  ## what is missing of a group of notebooks/experiments/gr
 report: $(READY)  ## the README's tables and both reports, from the records in results/
 	$(COMMAND) author report
 
-room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs of your own)
-	$(COMMAND) room $(RUNS)
+room: $(READY)  ## the reading room, site/reading_room.html (RUNS=folders adds runs; PRETRAINED=1: MiniLM's)
+	$(COMMAND) room $(if $(PRETRAINED),--pretrained) $(RUNS)
 
 notebooks: $(READY)  ## execute the lessons and store their outputs in the form we commit
 	$(COMMAND) author notebooks

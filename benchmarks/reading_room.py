@@ -2,7 +2,8 @@
 
 ``tokens`` compares the tokens and sentences of all test halves; ``networks`` compares logits and
 attention in float32, and then all test predictions with the weights as they are shipped;
-``packing`` measures what shipping costs probabilities and attention. All run the engine in Node or
+``packing`` measures what shipping costs probabilities and attention, ``pretrained`` compares MiniLM
+as it is shipped, texts as typed. All run the engine in Node or
 in a browser and write ``results/reading_room/``, where a browser's records have its name.
 """
 
@@ -26,9 +27,10 @@ from browsers import running, version
 from scipy.special import softmax
 from tqdm.auto import tqdm
 
-from course_kit.reading_room import ROOM, bundle, engine, open_runs
+from course_kit.reading_room import PRETRAINED, ROOM, bundle, engine, open_runs
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.encoding import encode_sentences
+from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, trained_punkt, treebank_words
 from course_lib.files import data_root
 from course_lib.runs.model_card import DIGEST
@@ -42,6 +44,7 @@ DRIVER = Path(__file__).with_suffix(".mjs")
 ANSWERS = Path(__file__).with_name("reading_room_answers.js")
 AT_ONCE = 20  # questions a message to a page
 Asked = Callable[[str, Iterable[dict[str, Any]]], Iterator[dict[str, Any]]]
+TYPED = {"sst2_sentences": 880, "ag_news": 120}  # texts of each
 CORPORA = (
     *("imdb", "ag_news", "amazon_full", "huffpost", "movies2", "movies5"),
     *("sst2", "sst5"),  # tokens joined by blanks, tokenised again here
@@ -51,7 +54,7 @@ CORPORA = (
 def main() -> None:
     """Compare and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("tokens", "networks", "packing"))
+    parser.add_argument("what", choices=("tokens", "networks", "packing", "pretrained"))
     parser.add_argument("--corpora", nargs="*", default=CORPORA, help="for tokens (all of them)")
     parser.add_argument("--models", nargs="*", default=ROOM, help="for networks (the room's)")
     parser.add_argument("--texts", type=int, default=500, help="a network, in float32 (500)")
@@ -74,6 +77,8 @@ def main() -> None:
             run.record["id"]: compare_shipped(run, chosen.texts, asked)
             for run in open_runs(chosen.models)
         }
+    elif chosen.what == "pretrained":
+        work["pretrained"] = partial(compare_typed, *open_runs([PRETRAINED]), asked)
     else:
         work |= {name: partial(compare_recorded, name, chosen, asked) for name in chosen.models}
     for name, find in work.items():
@@ -201,6 +206,26 @@ def compare_shipped(run: Run, texts: int, asked: Asked) -> dict[str, Any]:
     shares = ("probabilities", "attention")
     furthest_of = {key: max(one[key] for one in largest) for key in shares}
     return {"texts": len(rows), "largest difference as shipped": furthest_of}
+
+
+def compare_typed(run: Run, asked: Asked) -> dict[str, Any]:
+    """A pre-trained network over texts of several corpora, as it is shipped."""
+    found, packed = {}, bundle([run])
+    for name, most in TYPED.items():
+        texts = list(map(clean, of_test_half(load_corpus(name), most)["text"]))
+        questions = [{"model": run.record["id"], "text": text} for text in texts]
+        read = list(map(run.system.read, texts))
+        theirs = np.array([one.probabilities for one in read])
+        found[name] = {"texts": len(texts)}
+        answers = list(tqdm(asked(packed, questions), name, len(texts)))
+        ours = np.array([answer["probabilities"] for answer in answers])
+        found[name]["largest difference as shipped"] = furthest(ours, theirs)
+        found[name]["other decisions"] = int((ours.argmax(1) != theirs.argmax(1)).sum())
+        words = ([*one.tokens, *one.rest] for one in read)
+        same = [answer["words"] == one for answer, one in zip(answers, words)]
+        found[name]["texts with other words"] = len(same) - sum(same)
+        found[name]["seconds a text"] = float(np.mean([answer["seconds"] for answer in answers]))
+    return {"weights": run.record[DIGEST], "corpora": found}
 
 
 def questions_of(run: Run, rows: datasets.Dataset, whole: bool) -> Iterator[dict[str, Any]]:

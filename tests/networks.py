@@ -2,6 +2,7 @@
 
 import torch
 from strategies import WORDS, batch, document_lengths, ragged_batch, row_lengths, tiny_han
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
@@ -119,3 +120,19 @@ def places(model, mask):
     return [
         mask if isinstance(model, BiLSTM) else mask[:, None].expand(-1, model.config.selecting, -1)
     ]
+
+
+def bert_ids(pieces):
+    """Ids as a BERT has them: padding 0, the special tokens 100 to 103, then pieces, sorted."""
+    known = ["[PAD]", *(f"[unused{n}]" for n in range(99)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    return {name: number for number, name in enumerate([*known, *sorted(pieces)])}
+
+
+def save_pieces(path, ids):
+    """A ``tokenizer.json`` as MiniLM's, which cuts texts, too."""
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(["[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    tokenizer.enable_truncation(3)
+    tokenizer.save(str(path))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from networks import bert_ids, save_pieces
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
@@ -28,13 +28,9 @@ TOKENS = torch.tensor([[110, 111, 112, 113, 114], [115, 116, 110, 0, 0], [0, 0, 
 
 
 def pieces_of_toy():
-    """Ids as a BERT has them: padding 0, the special tokens 100 to 103, then whole words but one,
-    which is cut into two, and punctuation."""
+    """Whole words but one, which is cut into two, and punctuation."""
     words = {word.lower().strip(".,!") for row in read_toy() for word in row.text.split()}
-    cut = {"wonder", "##ful", *".,!'"}
-    known = ["[PAD]", *(f"[unused{n}]" for n in range(99)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    names = [*known, *sorted((words | cut) - {"wonderful", ""})]
-    return {name: number for number, name in enumerate(names)}
+    return bert_ids((words | {"wonder", "##ful", *".,!'"}) - {"wonderful", ""})
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +41,7 @@ def network(tmp_path_factory):
         folder = prepared_folder("minilm")
         folder.mkdir(parents=True)
         ids = pieces_of_toy()
-        tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-        tokenizer.normalizer = normalizers.BertNormalizer()
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        tokenizer.add_special_tokens(["[UNK]", "[CLS]", "[SEP]", "[MASK]"])
-        tokenizer.enable_truncation(3)  # as MiniLM's own file, which cuts at 128
-        tokenizer.save(str(folder / "tokenizer.json"))
+        save_pieces(folder / "tokenizer.json", ids)
         torch.manual_seed(0)
         theirs = BertModel(
             TheirConfig(

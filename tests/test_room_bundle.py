@@ -15,12 +15,14 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 from javascript import TESTS
+from networks import bert_ids, save_pieces
 from test_room_networks import near, spread_out
 
 from course_kit.exercises import show_javascript
 from course_kit.reading_room import bundle, source
 from course_kit.reading_room import engine as script
 from course_kit.reading_room.pack import front_coded
+from course_kit.reading_room.page.readings import reading as page_reading
 from course_kit.reading_room.script import FOLDER, paths
 from course_kit.research.word_vectors.compact_vectors import COMPACT
 from course_lib.data.text import TokenisedText
@@ -33,9 +35,12 @@ from course_lib.runs.run import Run
 from course_lib.runs.systems import known_systems
 
 WORDS = ("the", "film", "was", "not", "good", "bad", "I", "liked", ".", "it", "😀", "שלום")
-FAMILIES = ("han", "sanet", "iram", "agt")
+FAMILIES = ("han", "sanet", "iram", "agt", "transformer")
 TEXT = "The film was not good. I liked it, mostly. Zzz 😀 שלום!"
-SMALL = {"han": {"hops": 2}, "sanet": {"blocks": 2}, "iram": {"context_layers": 2}, "agt": {}}
+SMALL = {
+    **{"han": {"hops": 2}, "sanet": {"blocks": 2}, "iram": {"context_layers": 2}, "agt": {}},
+    "transformer": {"heads": 2},
+}
 
 
 def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text):
@@ -65,6 +70,26 @@ def run_of(name, vocabulary=None, vectors=None, system=None, model=None, **text)
 def runs():
     cuts = {"sanet": {"max_tokens": 400}}
     return [run_of(name, **cuts.get(name, {})) for name in FAMILIES]
+
+
+@pytest.fixture(scope="module")
+def minilm(tmp_path_factory):
+    """A pre-trained network with adapters, of random weights, as a finished run."""
+    kind, folder = known_systems()["minilm"], tmp_path_factory.mktemp("minilm")
+    ids = bert_ids(["the", "film", "was", "good", "un", "##lik", "##able", *"'t,?", "it"])
+    save_pieces(folder / "tokenizer.json", ids)
+    sizes = {"layers": 2, "heads": 2, "width": 8, "feed_forward": 9, "positions": 42}
+    settings = kind.presets["adapters"]
+    model, text = replace(settings.model, **sizes), replace(settings.text, max_tokens=40)
+    system = kind(replace(settings, model=model, text=text), ("negative", "positive"))
+    system.folder = folder
+    system.vocabulary = system.pieces.vocabulary
+    system.model = spread_out(system.network(torch.randn(len(ids), 8)))
+    record = {
+        "id": "minilm", "spec": {"system": "minilm", "dataset": "toy"},
+        "data": {"source": "generated", "subset": False},
+    }  # fmt: skip
+    return Run(record, system)
 
 
 @pytest.fixture
@@ -117,13 +142,64 @@ def test_every_family_reads_a_typed_text_as_pytorch_does(runs, talk):
         known = [word.lower() in WORDS or word in WORDS for word in expected.tokens]
         assert [flag for sentence in found["known"] for flag in sentence] == known
         near(found["probabilities"], expected.probabilities)
-        assert list(found["attention"]) == list(expected.attention)
+        shown = [name for name in found["attention"] if "head" not in name]
+        assert shown == list(expected.attention)
         for name, attention in expected.attention.items():
             ours = found["attention"][name]
             near(ours["weights"], attention.weights)
             assert (ours["rows"], ours["of"]) == (list(attention.rows), attention.over)
             assert ours["extra"] == list(attention.extra)
         assert sum(found["word"]) == pytest.approx(1)
+
+
+def test_a_pre_trained_network_reads_pieces_and_shows_words(minilm, talk):
+    texts = "The film was unlikable, wasn't it?", "😀 [SEP] good", "the film " * 30, ""
+    posted = talk(bundle([minilm], exact=True), LOAD, *(read(text, id=text) for text in texts))
+    for text in texts[:3]:
+        expected, found = minilm.system.read(text), by_model(posted, id=text)["minilm"]
+        (words,), kept = found["tokens"], len(expected.tokens)
+        assert words == [*expected.tokens, *expected.rest]
+        assert found["read"] == [[True] * kept + [False] * len(expected.rest)]
+        assert found["known"] == [[word != "[UNK]" for word in words]]
+        near(found["probabilities"], expected.probabilities)
+        at = [*range(kept), *range(len(words), len(words) + 2)]
+        for name, attention in expected.attention.items():
+            ours = found["attention"][name]
+            near(np.array(ours["weights"])[:, at], attention.weights)
+            assert (ours["rows"], ours["extra"]) == (list(attention.rows), ["[CLS]", "[SEP]"])
+        heads = [found["attention"][f"layer 2 · head {h}"]["weights"] for h in (1, 2)]
+        near(np.mean(heads, 0)[:, at], expected.attention["layer 2"].weights)
+    near(by_model(posted, id=texts[0])["minilm"]["word"], page_reading(minilm, texts[0])["word"])
+    assert by_model(posted, id="")["minilm"]["attention"]["rollout"]["weights"] == []
+
+
+@pytest.mark.parametrize("removal", ["delete", "mask"])
+def test_a_word_is_left_out_with_all_its_pieces(minilm, talk, removal):
+    text = "The unlikable film"
+    message = read(text) | {"type": "leave_one_out", "removal": removal}
+    *partial, done = talk(bundle([minilm], exact=True), LOAD, message)[1:]
+    assert [one["index"] for one in partial] == [0, 1, 2]
+    if removal == "delete":
+        kept = page_reading(minilm, text)
+        near([one["drop"] for one in partial], kept["drops"])
+        assert done["tau"] == pytest.approx(kept["tau"], abs=1e-4)
+        assert kept["tokens"] == [["the", "unlikable", "film"]]
+        whole, without = (minilm.system.read(each).probabilities for each in (text, "The film"))
+        near(kept["drops"][1], (whole - without)[whole.argmax()])
+
+
+def test_words_and_pieces_do_not_share_a_page(runs, minilm):
+    with pytest.raises(DataError, match="need a page of their own: attention-course room --pretr"):
+        bundle([*runs, minilm])
+
+
+def test_adapters_and_bytes_are_packed(minilm, talk):
+    header = unpacked(bundle([minilm]))
+    weights = header["models"][0]["weights"]
+    assert not any(name.endswith((".a", ".b")) for name in weights)
+    assert header["tables"][0]["vectors"]["kind"] == "int8"
+    (found,) = by_model(talk(bundle([minilm]), LOAD, read("the film"))).values()
+    near(found["probabilities"], minilm.system.read("the film").probabilities, 0.02)
 
 
 def test_the_shipped_form_is_near_and_the_same_bytes_again(runs, talk):
@@ -314,7 +390,7 @@ def test_words_fold_as_the_vocabulary_folds(engine):
 @pytest.mark.parametrize(
     "name, options, told",
     [
-        ("agt", {"system": "tfidf"}, "runs HAN, SANet, IRAM, AGT, and this is tfidf"),
+        ("agt", {"system": "tfidf"}, "runs HAN, SANet, IRAM, AGT, .*MiniLM, and this is tfidf"),
         ("sanet", {"model": {"attention": False}}, "this network has none"),
         ("agt", {"model": {"attention": False, "layers": 1}}, "this network has none"),
         ("iram", {"model": {"steps": 0}}, "this network has none"),

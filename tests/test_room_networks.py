@@ -14,9 +14,11 @@ from torch import nn
 from course_lib.faithfulness import kendall
 from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
+from course_lib.models.bert import SPECIAL_IDS, Bert, BertConfig
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.iram import FullIRAM, IRAMConfig
 from course_lib.models.sanet import SANet, SANetConfig, pooled_word_attention
+from course_lib.models.transformer import Transformer, TransformerConfig
 
 CLOSE = 1e-5
 WORDS, WIDTH, CLASSES = 30, 7, 3
@@ -124,6 +126,51 @@ def test_agt(engine, length, layers, selecting, uniform, seed):
     near(found["gates"], output.gates[0])
     words = reduced.agt_words(output.attention, output.gates)[0, :length]
     near(engine("importance", "agtWords", found["d"], found["gates"], 6), words)
+
+
+@some
+@given(
+    lengths, st.integers(1, 2), st.sampled_from([0, 6]), st.sampled_from(["mean", "first"]),
+    st.booleans(), seeds,
+)  # fmt: skip
+def test_transformer(engine, length, layers, positions, pooling, uniform, seed):
+    config = TransformerConfig(layers, 2, 9, 8, positions, pooling=pooling)
+    both = Both(Transformer, config, [length], seed)
+    every = torch.ones(1, layers, 2, *2 * both.mask.shape[1:]) if uniform else None
+    output = both.model(both.tokens, both.mask, every, return_attention=True)
+    found = both.found(engine, "transformer", uniform)
+    near(found["logits"], output.logits[0])
+    near(found["attention"], output.attention[0, :, :, :length, :length])
+    if length:
+        means = output.attention.mean(2)
+        ours = np.mean(found["attention"], axis=1).tolist()
+        words = reduced.received(means[:, -1], both.mask)[0, :length]
+        near(engine("importance", "receivedWords", ours[-1], length), words)
+        near(engine("importance", "rollout", ours), reduced.rollout(means, both.mask)[0])
+
+
+@some
+@given(lengths, st.sampled_from(["mean", "first"]), st.booleans(), seeds)
+def test_bert(engine, length, pooling, uniform, seed):
+    config = BertConfig(2, 2, 9, 8, 10, pooling=pooling)
+    model = spread_out(Bert(config, 110, CLASSES), seed)
+    tokens, mask = torch.randint(1, 100, (1, max(1, length))), torch.ones(1, max(1, length)) > 0
+    mask &= length > 0
+    every = torch.ones(1, 2, 2, *2 * [length + 2]) if uniform and length else None
+    output = model(tokens, mask, every, return_attention=True)
+    pieces, special = (
+        model.embedding(ids) for ids in (tokens[0, :length], torch.tensor(SPECIAL_IDS))
+    )
+    args = [[plain(row) for row in rows] for rows in (pieces, special)]
+    found = engine("transformer", "bert", weights(model), asdict(config), args[0], uniform, args[1])
+    near(found["logits"], output.logits[0])
+    if length:
+        near(found["attention"], output.attention[0])
+
+
+@given(st.floats(-9, 9))
+def test_gelu(engine, x):
+    near(engine("layers", "gelu", [x])[0], torch.nn.functional.gelu(torch.tensor(x).double()), 2e-6)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), max_size=9))

@@ -11,7 +11,17 @@ from javascript import TESTS, passed
 
 from course_kit.reading_room import EXAMPLES
 from course_kit.reading_room.page import build
-from course_kit.reading_room.page.examples import AGT, FILMS, HAN, IRAM, NEWS, READERS, RECORDED
+from course_kit.reading_room.page.examples import (
+    AGT,
+    FILMS,
+    HAN,
+    IRAM,
+    NEWS,
+    READERS,
+    RECORDED,
+    TRANSFORMER,
+    read_by,
+)
 from course_kit.reading_room.page.readings import facts, reading
 from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
@@ -52,7 +62,7 @@ def read(runs):
 
 
 def test_examples_are_read_as_the_page_claims(read):
-    for reader in (HAN, FILMS):
+    for reader in (HAN, FILMS, TRANSFORMER):
         negation, irony = read("negation", reader), read("irony", reader)
         assert (negation.answer, negation.top(1, "drops")) == ("negative", {"bad"})
         assert (irony.answer, irony.top(1, "drops")) == ("positive", {"great"})
@@ -87,6 +97,28 @@ def test_a_reading_has_a_number_for_every_word(read):
     sizes = [list(map(len, kept[name])) for name in ("known", "read", "tokens")]
     assert sizes[0] == sizes[1] == sizes[2]
     assert -1 <= kept["tau"] <= 1
+
+
+def test_a_transformers_heads_are_there_and_their_mean_is_the_layers(read):
+    views = read("two-facts", TRANSFORMER).kept["attention"]
+    assert list(views)[:3] == ["rollout", "layer 1", "layer 2"] and len(views) == 3 + 2 * 4
+    heads = [views[f"layer 2 · head {head}"]["weights"] for head in (1, 2, 3, 4)]
+    assert np.abs(np.mean(heads, 0) - views["layer 2"]["weights"]).max() < 1e-3
+
+
+def test_every_example_says_what_to_watch_on_the_pre_trained_page():
+    for ours, each in zip(read_by("mine"), EXAMPLES, strict=True):
+        assert (ours.text, ours.readers) == (each.text, ("mine",))
+        assert "HAN" not in ours.watch != each.watch
+
+
+def test_without_the_networks_files_one_line_says_what_to_run(tmp_path, capsys):
+    page = tmp_path / "room.html"
+    assert cli.main(["room", "--pretrained", "--to", str(page)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and "attention-course data minilm" in error
+    assert error.count("\n") == 1 and not page.exists()
+    assert cli.main(["room", "mine", "--pretrained"]) == 2
 
 
 def test_a_text_beyond_the_cut_is_no_example(runs):

@@ -1,15 +1,18 @@
 """The reading room's tokens are NLTK's: words, sentences, and the words a vocabulary knows."""
 
 import unicodedata
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from networks import bert_ids, save_pieces
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from course_kit.reading_room.pack import punkt_parameters
 from course_lib.data.corpus import load_corpus
+from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.readers import clean
 from course_lib.data.text import tokenise, trained_punkt, treebank_words, untrained_punkt
 from course_lib.files import data_root
@@ -110,3 +113,42 @@ def test_tokens_of_real_texts(engine, name, monkeypatch):
         assert engine("sentences", "sentences", text, parameters) == sentences
         for sentence in sentences:
             assert engine("tokens", "words", sentence) == treebank_words().tokenize(sentence)
+
+
+SIGNS = set("abcdefghijklmnopqrstuvwxyz0123456789.,!?#[]'-<>/中文é")
+PIECES = bert_ids({*SIGNS, *(f"##{sign}" for sign in SIGNS), "the", "##ing", "un", "##able"})
+ODD = (
+    "[SEP]", "a [CLS] b[MASK]c [UNK]", "##ing ing", "a" * 100, "b" * 101, "é" * 60,
+    "unaffable thing",     "naïve CAFÉ e\u0301", "中文字a中", "😀 a😀b 👩‍👩‍👧", "ΑΣ İstanbul ſ ß ǅ",
+    "a\x00b\x07c\ufffdd\u200be\xad",
+    "a\tb\nc\rd\x0be\x85f\u2028g\u3000h", "\ue000 \U000f0000", "₂ ² ½ ﬁ", "“a” —b… ‖ ~^`$+<=>|",
+    "ทดสอบ กำ",
+    "שָׁלוֹם مرحبًا हिन्दी 한국어 が", "\U0002b830 \U0002f800 \u3400 々〆", "\u0378 \U0001fae8",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pieces") / "tokenizer.json"
+    save_pieces(path, PIECES)
+    return Pieces(path)
+
+
+def same_pieces(engine, pieces, text):
+    known = {"set": [*PIECES]}
+    (expected,) = pieces.split([text])
+    words = engine("pieces", "bertWords", text, known)
+    assert words == whole_words(expected, [0] * len(expected))[0]
+    cut = (engine("pieces", "wordPieces", word, known) for word in words)
+    assert [*chain.from_iterable(cut)] == expected
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *ODD])
+def test_pieces_are_those_of_the_tokenizers_library(engine, pieces, text):
+    same_pieces(engine, pieces, text)
+
+
+@settings(max_examples=200)
+@given(hostile_text)
+def test_pieces_of_any_text_are_too(engine, pieces, text):
+    same_pieces(engine, pieces, text)

@@ -8,7 +8,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "pack": ["ROOM", "bundle", "open_runs"],
+        "pack": ["PRETRAINED", "ROOM", "bundle", "open_runs"],
         "page.build": ["write_page"],
         "page.examples": ["EXAMPLES"],
         "script": ["engine", "source"],

@@ -1,9 +1,9 @@
 """Trained networks packed into one string for the engine: weights, words, vectors, facts.
 
 A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
-which says where everything is) and the parts. Large matrices have 12 bits a number and a scale per
-row, other parameters float16, vectors int8; the committed ones are there once, whichever networks
-read them.
+which says where everything is) and the parts. Large matrices have 12 bits a number (11 in a
+pre-trained network) and a scale per row, other parameters float16, vectors int8; the committed ones
+are there once, whichever networks read them.
 """
 
 import base64
@@ -13,6 +13,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import takewhile
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from course_lib.files import DataError
 from course_lib.runs import load_recorded, load_run
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
+from course_lib.runs.systems.minilm_system import MiniLMSystem
+from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.runs.weights import EMBEDDING
 
 ROOM = (
@@ -35,10 +38,18 @@ ROOM = (
     "sanet-ag_news-compact-s0",
     "iram-sst2-compact-s0",
     "agt-sst5-compact-s0",
+    "transformer-movies2-lesson-s0",
 )
-NAMES = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
+PRETRAINED = "minilm-sst2_sentences-adapters-s0"
+NAMES = {
+    **{"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"},
+    **{"transformer": "Transformer", "minilm": "MiniLM"},
+}
 LARGE = 30_000  # numbers of a matrix that is worth fewer bits each; smaller ones cost little in 16
+GROUP = 32  # numbers of a piece's vector that share a scale: a few of the 384 are far larger
+LARGE_IN_HEADS = 5_000  # all matrices of a Transformer, which has many of equal size
 MOST = 2047  # of 12 bits with a sign
+MOST_PRETRAINED = 1023  # of 11
 SAME = 1e-5  # standardised vectors may be rounded differently
 LONGEST = 255  # characters that two words can share, in a byte
 
@@ -55,10 +66,16 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     """
     for run in runs:
         check_packable(run)
+    if len({reads_pieces(run) for run in runs}) > 1:
+        raise DataError(
+            "pre-trained networks need a page of their own: attention-course room --pretrained"
+        )
     parts = Parts(exact)
     tables = Tables(parts)
     models = [_model(run, parts, tables) for run in runs]
-    untrained = bool(runs) and all(run.system.tokeniser == "untrained" for run in runs)
+    untrained = bool(runs) and all(
+        reads_pieces(run) or run.system.tokeniser == "untrained" for run in runs
+    )
     splitter = untrained_punkt() if untrained else trained_punkt(fetch_punkt())
     punkt = json.dumps(punkt_parameters(splitter), ensure_ascii=False).encode()
     header = {"tables": tables.stored, "models": models, "punkt": parts.text(punkt)}
@@ -66,6 +83,11 @@ def bundle(runs: Sequence[Run], exact: bool = False) -> str:
     text += b" " * (-len(text) % 4)
     whole = struct.pack("<I", len(text)) + text + bytes(parts.data)
     return base64.b64encode(gzip.compress(whole, mtime=0)).decode()
+
+
+def reads_pieces(run: Run) -> bool:
+    """Whether a network cuts words into pieces, as pre-trained ones do."""
+    return isinstance(run.system, MiniLMSystem)
 
 
 def check_packable(run: Run) -> None:
@@ -103,14 +125,15 @@ class Parts:
         """The place and length of some bytes."""
         return {"at": self.add(data), "bytes": len(data)}
 
-    def parameter(self, values: np.ndarray) -> dict[str, Any]:
-        """A parameter: float32 if all is to be exact, 12 bits a number if it is large, else
-        float16."""
-        if not self.exact and values.ndim > 1 and values.size >= LARGE:
-            scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / MOST
-            numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + MOST
+    def parameter(self, values: np.ndarray, large: int = LARGE, most: int = MOST) -> dict[str, Any]:
+        """A parameter: float32 if all is to be exact, whole numbers up to ``most`` if it is
+        ``large``, else float16."""
+        if not self.exact and values.ndim > 1 and values.size >= large:
+            scale = np.abs(values).max(-1, keepdims=True).astype(np.float32) / most
+            numbers = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)) + most
             planes = np.divmod(numbers.astype(np.uint16), 256)  # gzip makes less of each alone
-            return self.rows(np.stack(planes).astype(np.uint8), scale, values.shape, "twelve")
+            planes = np.stack(planes).astype(np.uint8)
+            return self.rows(planes, scale, values.shape, "twelve") | {"most": most}
         return self.numbers(values, "float32" if self.exact else "float16")
 
     def numbers(self, values: np.ndarray, kind: str = "float32") -> dict[str, Any]:
@@ -154,7 +177,13 @@ class Tables:
                     }
         if self.parts.exact:
             return self._store(vocabulary.words, vocabulary.folded, vectors), None
-        return self._store(vocabulary.words, vocabulary.folded, *in_bytes(vectors)), None
+        width = vectors.shape[1]
+        group = gcd(GROUP, width) if reads_pieces(run) else width
+        numbers, scale = in_bytes(vectors.reshape(-1, group))
+        numbers, scale = numbers.reshape(vectors.shape), scale.reshape(len(vectors), -1)
+        if group < width:  # half of their bits are 0 then, which gzip sees
+            scale = scale.astype(np.float16).astype(np.float32)
+        return self._store(vocabulary.words, vocabulary.folded, numbers, scale), None
 
     def _store(
         self,
@@ -163,14 +192,16 @@ class Tables:
         vectors: np.ndarray,
         scale: np.ndarray | None = None,
     ) -> int:
-        order = sorted(range(len(words)), key=words.__getitem__)
+        read = [place for place, word in enumerate(words) if not word.startswith("[unused")]
+        order = sorted(read, key=words.__getitem__)
         shared, endings = front_coded([words[place] for place in order])
         if scale is None:
             stored = self.parts.numbers(vectors[order])
         else:
             stored = self.parts.rows(vectors[order], scale[order], vectors.shape)
         coded = {"shared": self.parts.text(shared), "endings": self.parts.text(endings.encode())}
-        self.stored.append({"folded": folded, "vectors": stored, **coded})
+        groups = 1 if scale is None else scale.size // len(words)
+        self.stored.append({"folded": folded, "vectors": stored, "groups": groups, **coded})
         return len(self.stored) - 1
 
 
@@ -193,6 +224,12 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     parameters = run.model.named_parameters()
     state = {name: values.detach().float().cpu().numpy() for name, values in parameters}
     unknown = state.pop(EMBEDDING)[UNKNOWN]
+    for name in [name for name in state if name.endswith(".a")]:  # adapters, merged: W + B A
+        layer = name.removesuffix(".a")
+        adapter = state.pop(f"{layer}.b") @ state.pop(name)
+        state[f"{layer}.weight"] = state[f"{layer}.weight"] + adapter
+    size = (LARGE_IN_HEADS,) if isinstance(run.system, TransformerSystem) else ()
+    size = (LARGE, MOST_PRETRAINED) if reads_pieces(run) else size
     return {
         "id": record["id"],
         "title": f"{NAMES[spec['system']]} · {CARDS[spec['dataset']].title}",
@@ -210,10 +247,11 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
             "maxWords": text.max_words,
             "maxTokens": text.max_tokens,
         },
+        "reads_pieces": reads_pieces(run),
         "table": table,
         "common": common,
         "unknown": parts.numbers(unknown),
-        "weights": {name: parts.parameter(values) for name, values in state.items()},
+        "weights": {name: parts.parameter(values, *size) for name, values in state.items()},
     }
 
 

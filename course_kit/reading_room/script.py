@@ -13,10 +13,12 @@ PARTS = (
     "sanet",
     "iram",
     "agt",
+    "transformer",
     "importance",  # attention reduced to words
     "ranks",  # whether two rankings agree
     "tokens",  # words as NLTK's Treebank tokeniser splits them
     "sentences",  # sentences as Punkt splits them
+    "pieces",  # words and their pieces as BERT splits them
     "weights",  # what ``pack`` packs
     "reading",  # a text as the networks read it
     "worker",  # the conversation with a page

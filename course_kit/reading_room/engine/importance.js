@@ -49,3 +49,16 @@ export function agtWords(d, gates, hidden) {
   const shares = agtShares(gates, d.length, hidden);
   return d[0].map((_, n) => shares.reduce((sum, share, l) => sum + share * d[l][n], 0));
 }
+
+/** What each of the first `count` places receives from all places of one block; their sum is 1. */
+export function receivedWords(alpha, count) {
+  const sums = Array.from({ length: count }, (_, j) => alpha.reduce((sum, row) => sum + row[j], 0));
+  const total = sums.reduce((a, b) => a + b, 0);
+  return sums.map((sum) => sum / total);
+}
+
+/** How much of place j arrives in each place i above all blocks: Ā_B ⋯ Ā_1, Ā = ½ (α + I). */
+export function rollout(blocks) {
+  return blocks[0].map((_, i) =>
+    pooledRollout(blocks, Array.from(blocks[0], (_, j) => (i === j ? 1 : 0))));
+}

@@ -1,4 +1,5 @@
 import { dot } from "./layers.js";
+import { UNKNOWN, wordPieces } from "./pieces.js";
 
 // What pack.py packs, unpacked: a header that says where everything is, then numbers and words.
 
@@ -26,7 +27,7 @@ export function fromHalf(bits) {
 }
 
 /** A stored tensor as {rows, columns, data}; more than two dimensions become a list of matrices. */
-function tensor(buffer, { shape, kind, at, scale }) {
+function tensor(buffer, { shape, kind, at, scale, most }) {
   const size = shape.reduce((a, b) => a * b, 1);
   const [rows, columns] = shape.length > 1 ? shape.slice(-2) : [1, shape[0]];
   let data;
@@ -34,10 +35,13 @@ function tensor(buffer, { shape, kind, at, scale }) {
   else if (kind === "float16") data = Float32Array.from(new Uint16Array(buffer, at, size), fromHalf);
   else {
     const scales = new Float32Array(buffer, scale, size / columns);
-    const planes = new Uint8Array(buffer, at, kind === "twelve" ? 2 * size : 0); // high bytes, low
-    data = Float32Array.from(planes.length ? planes.subarray(size) : new Int8Array(buffer, at, size),
-      (low, i) => low + (planes.length ? 256 * planes[i] - 2047 : 0));
-    for (let i = 0; i < size; i++) data[i] *= scales[Math.floor(i / columns)];
+    const planes = kind === "twelve" && new Uint8Array(buffer, at, 2 * size); // high bytes, then low
+    const bytes = new Int8Array(buffer, at, size);
+    data = new Float32Array(size);
+    for (let i = 0; i < size; i++) {
+      const whole = planes ? 256 * planes[i] + planes[size + i] - most : bytes[i];
+      data[i] = whole * scales[Math.floor(i / columns)];
+    }
   }
   if (shape.length < 3) return { rows, columns, data };
   return Array.from({ length: shape[0] }, (_, i) => {
@@ -64,12 +68,13 @@ function openTable(buffer, table) {
   const { shape, kind, at, scale } = table.vectors;
   const width = shape[1];
   const size = { float32: 4, float16: 2, int8: 1 }[kind];
+  const groups = table.groups; // scales of a row
   const row = (place) =>
     tensor(buffer, {
-      shape: [1, width],
+      shape: [groups, width / groups],
       kind,
       at: at + place * width * size,
-      scale: scale + 4 * place,
+      scale: scale + 4 * place * groups,
     }).data;
   return {
     place: (token) => places.get(token) ?? (table.folded ? places.get(lowered(token)) : undefined),
@@ -103,10 +108,13 @@ function openModel(buffer, tables, model) {
       seen.set(place, common ? withoutCommon(table.row(place), common) : table.row(place));
     return seen.get(place);
   }
+  const has = (token) => table.place(token) !== undefined;
   return {
     ...model,
     weights: named(model.weights),
-    known: (token) => table.place(token) !== undefined,
+    has,
+    pieces: model.reads_pieces ? (word) => wordPieces(word, { has }) : (word) => [word],
+    known: model.reads_pieces ? (word) => word !== UNKNOWN : has,
     unknown,
     embed(token) {
       const place = table.place(token);

@@ -55,11 +55,10 @@ export function conversation(post) {
 
   async function read({ id, text, models, ...rest }) {
     const [asked, options] = [chosen(models), optionsOf(rest)];
-    const sentences = documentOf(text, engine.punkt);
     for (const model of asked) {
       if (!(await goesOn(id))) return;
       const start = performance.now();
-      const found = reading(model, sentences, options);
+      const found = reading(model, documentOf(model, text, engine.punkt), options);
       const milliseconds = performance.now() - start;
       post({ type: "reading", id, model: model.id, ...found, milliseconds });
     }
@@ -68,18 +67,18 @@ export function conversation(post) {
   /** What the predicted class loses without each word that is still there. */
   async function leaveOneOut({ id, text, models, ...rest }) {
     const [asked, options] = [chosen(models), optionsOf(rest)];
-    const sentences = documentOf(text, engine.punkt);
     for (const model of asked) {
+      const sentences = documentOf(model, text, engine.punkt);
       const { probabilities, word, places } = answer(model, sentences, options);
       const predicted = probabilities.indexOf(Math.max(...probabilities));
       const agreement = rankCorrelation();
-      for (const [i, index] of places.entries()) {
+      for (const index of new Set(places)) {
         if (options.erased.has(index)) continue;
         if (!(await goesOn(id))) return;
         const erased = new Set([...options.erased, index]);
         const without = answer(model, sentences, { ...options, erased }).probabilities;
         const drop = probabilities[predicted] - without[predicted];
-        agreement.add(word[i], drop);
+        agreement.add(word[index], drop);
         post({ type: "partial", id, model: model.id, index, drop, tau: agreement.value() });
       }
       if (!(await goesOn(id))) return;

@@ -18,17 +18,18 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader
 from matplotlib.colors import to_hex
 
-from course_kit.reading_room.pack import bundle, open_runs
-from course_kit.reading_room.page.examples import EXAMPLES, RECORDED, Example
+from course_kit.reading_room.pack import PRETRAINED, bundle, open_runs, reads_pieces
+from course_kit.reading_room.page.examples import EXAMPLES, RECORDED, Example, read_by
 from course_kit.reading_room.page.readings import facts, reading
 from course_kit.reading_room.script import FOLDER as ENGINE
 from course_kit.reading_room.script import engine
-from course_lib.files import REPOSITORY, atomic_path
+from course_lib.files import REPOSITORY, DataError, atomic_path, prepared_folder
 from course_lib.runs import Run
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, SIGNED, THEME, TINTS_HEX
 from course_lib.views.heatmap import module as heatmap
 
 PAGE = REPOSITORY / "site" / "reading_room.html"
+PRETRAINED_PAGE = PAGE.with_name("reading_room_pretrained.html")
 CLIP = 4  # times the weight of uniform attention: the strongest tint
 STATIC_TINTS = 17
 _HERE = Path(__file__).parent
@@ -52,8 +53,23 @@ def write_page(folders: Sequence[Path] = (), target: Path = PAGE) -> Path:
     """
     own = {run.record["id"]: run for run in open_runs(folders)}
     runs = {run.record["id"]: run for run in open_runs(RECORDED)} | own
+    return _written(page(runs, EXAMPLES, own), target)
+
+
+def write_pretrained_page(target: Path = PRETRAINED_PAGE) -> Path:
+    """Write the page in which MiniLM reads, which has its files from the data; returns its path.
+
+    ``DataError`` says what to run if they are not there.
+    """
+    if not prepared_folder("minilm").exists():
+        raise DataError(f"{prepared_folder('minilm')} is not there: attention-course data minilm")
+    (run,) = open_runs([PRETRAINED])
+    return _written(page({PRETRAINED: run}, read_by(PRETRAINED)), target)
+
+
+def _written(text: str, target: Path) -> Path:
     with atomic_path(target) as temporary:
-        temporary.write_text(page(runs, EXAMPLES, own), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
     return target
 
 
@@ -70,6 +86,7 @@ def page(runs: dict[str, Run], examples: Sequence[Example], own: Iterable[str] =
             "signed": [to_hex(SIGNED(share)) for share in np.linspace(0, 1, 61)],
         },
         "clip": CLIP,
+        "pretrained": all(map(reads_pieces, runs.values())),
     }
     script, style = _script(), _style()
     return (
@@ -161,11 +178,19 @@ def _templates() -> Environment:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course room``."""
     parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_FOLDER", help="finished runs")
-    parser.add_argument("--to", type=Path, default=PAGE, metavar="FILE", help="write this file")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="write this file")
+    parser.add_argument(
+        "--pretrained", action="store_true", help="MiniLM, in a page of its own (30 MB)"
+    )
 
 
 def command(options: argparse.Namespace) -> int:
     """Write the page and say where it is and how large."""
-    path = write_page(options.runs, options.to)
+    if options.pretrained and options.runs:
+        raise DataError("--pretrained takes no runs: its page holds MiniLM alone")
+    if options.pretrained:
+        path = write_pretrained_page(options.to or PRETRAINED_PAGE)
+    else:
+        path = write_page(options.runs, options.to or PAGE)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     return 0

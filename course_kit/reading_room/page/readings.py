@@ -4,15 +4,19 @@ import json
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
-from course_kit.reading_room.pack import NAMES
+from course_kit.reading_room.pack import NAMES, reads_pieces
 from course_kit.research.report.frames import NAMES as DATASETS
 from course_lib.data.catalog import CARDS
 from course_lib.data.vocabulary import UNKNOWN
-from course_lib.faithfulness import DocumentModel, kendall, leave_one_out
+from course_lib.faithfulness import DocumentModel, Variant, ask, kendall, whole, words_of
 from course_lib.runs import Run
 from course_lib.runs.records import RESULTS
+from course_lib.runs.systems.transformer_system import TransformerSystem
+from course_lib.views.reading import Attention, Reading
 
+SHORT = DATASETS | {"movies2": "film sentences"}
 PACKING = RESULTS / "reading_room" / "packing.json"  # made by benchmarks/reading_room.py
 
 
@@ -22,28 +26,28 @@ def facts(run: Run) -> dict[str, Any]:
     return {
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
-        "dataset": DATASETS.get(spec["dataset"], spec["dataset"]),
+        "dataset": SHORT.get(spec["dataset"], spec["dataset"]),
         "data": CARDS[spec["dataset"]].title,
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),
         "record": record["id"],
-        "vectors": run.system.settings.text.vectors,
-        "packing": _packing(record["id"]),
+        "vectors": "of its pieces" if reads_pieces(run) else run.system.settings.text.vectors,
+        "packing": _packing(run),
         "note": "learned from a part of the data" if record["data"]["subset"] else "",
     }
 
 
-def _packing(name: str) -> str:
+def _packing(run: Run) -> str:
     """How a network's weights are packed, and how far its answers then are from PyTorch's."""
-    how = "12 bits a number in large matrices, 16 in others"
-    measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(name)
+    how = f"{11 if reads_pieces(run) else 12} bits a number in large matrices, 16 in others"
+    measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(run.record["id"])
     if not measured:
         return how
     furthest = measured["largest difference as shipped"]
-    return (
-        f"{how}; over {measured['texts']} test texts, probabilities are at most "
-        f"{furthest['probabilities']:.1g} from PyTorch's, and attention {furthest['attention']:.1g}"
-    )
+    found = f"probabilities are at most {furthest['probabilities']:.1g} from PyTorch's"
+    if "attention" in furthest:
+        found += f", and attention {furthest['attention']:.1g}"
+    return f"{how}; over {measured['texts']} test texts, {found}"
 
 
 def reading(run: Run, text: str) -> dict[str, Any]:
@@ -55,11 +59,18 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     if read.rest:
         raise ValueError(f"text has {len(read.rest)} words beyond the cut of {run.record['id']}")
     model = DocumentModel(system)
-    document = read.sentences if system.reads_sentences else list(read.tokens)
-    word = next(iter(model.attention([document]).values()))[0]
-    [drops] = leave_one_out(model, [document])
+    document = system.cut(text)
+    flat = words_of(document)
+    document = document if system.reads_sentences else flat
+    members = np.asarray(system.in_words(flat, np.eye(len(flat)))[1])  # (words, tokens)
+    word = members @ next(iter(model.attention([document]).values()))[0]
+    variants = [whole(document), *(Variant(document, member == 0) for member in members)]
+    full, *without = ask(model, variants)
+    drops = full.max() - np.array(without)[:, full.argmax()]
     [tau] = kendall([word], [drops])
     known = system.vocabulary.encode(list(read.tokens)) != UNKNOWN
+    if reads_pieces(run):
+        known = np.array(read.tokens) != "[UNK]"
     return {
         "model": run.record["id"],
         "tokens": read.sentences,
@@ -69,11 +80,11 @@ def reading(run: Run, text: str) -> dict[str, Any]:
         "attention": {
             name: {
                 "rows": list(view.rows),
-                "weights": _rounded(view.weights),
+                "weights": _rounded(view.weights, 3 if "head" in name else 4),
                 "extra": list(view.extra),
                 "of": view.over,
             }
-            for name, view in read.attention.items()
+            for name, view in (read.attention | _heads(run, flat, members, read)).items()
         },
         "word": _rounded(word),
         "drops": _rounded(drops),
@@ -81,5 +92,19 @@ def reading(run: Run, text: str) -> dict[str, Any]:
     }
 
 
-def _rounded(values: np.ndarray) -> list:
-    return np.round(np.asarray(values, dtype=float), 6).tolist()
+def _heads(run: Run, flat: list[str], members: np.ndarray, read: Reading) -> dict[str, Attention]:
+    """Every head of a Transformer, in words as its layers are."""
+    if not isinstance(run.system, TransformerSystem) or reads_pieces(run):
+        return {}  # a pre-trained network's would fill megabytes
+    like = read.attention["layer 1"]
+    members = block_diag(members, np.eye(len(like.extra)))
+    given = members / members.sum(1, keepdims=True)
+    return {
+        f"layer {layer} · head {head}": like._replace(weights=given @ alpha.numpy() @ members.T)
+        for layer, heads in enumerate(run.system.heads(flat), start=1)
+        for head, alpha in enumerate(heads, start=1)
+    }
+
+
+def _rounded(values: np.ndarray, digits: int = 6) -> list:
+    return np.round(np.asarray(values, dtype=float), digits).tolist()

@@ -96,31 +96,45 @@ function tauText(shown, drops) {
   return `τ with leave-one-out: ${value}${done < all ? `, ${done} of ${all} words so far` : ""}`;
 }
 
+const HEAD = " · "; // between the names of a layer and of a head
+
+/** The attention of a reading that can be drawn and whose name begins so. */
+function namesOf({ attention }, start) {
+  const drawable = Object.entries(attention).filter(([, { weights }]) => weights[0]?.length);
+  return drawable.map(([name]) => name).filter((name) => name.startsWith(start));
+}
+
 /** The heatmap of a reading's rows, drawn when its fold is open. */
 function rowsFold(room) {
   const choice = make("select", { "aria-label": "Which attention" });
+  const head = make("select", { "aria-label": "Which head" });
   const place = make("div");
   const fold = make("details", { class: "rows" },
     make("summary", { textContent: "Where it looks, row by row" }),
-    make("p", { class: "choice" }, labelled("Show ", choice)), place);
+    make("p", { class: "choice" }, labelled("Show ", choice), " ", head), place);
   let [reading, end] = [null, null];
   function draw() {
     end?.();
     end = null;
     place.replaceChildren();
     if (!fold.open || !reading || !choice.value) return;
+    const heads = namesOf(reading, `${choice.value}${HEAD}`);
+    if (head.options.length !== heads.length + 1)
+      head.replaceChildren(new Option("mean of its heads", ""),
+        ...heads.map((name) => new Option(name.split(HEAD)[1], HEAD + name.split(HEAD)[1])));
+    head.hidden = !heads.length;
+    const name = heads.length ? choice.value + head.value : choice.value;
     const { host, root } = viewHost(room.told.colours);
     place.append(host);
-    const [spec, codes] = matrixOf(reading, choice.value, room.told.colours);
+    const [spec, codes] = matrixOf(reading, name, room.told.colours);
     const traits = { spec, step: 0, zoom: 1, scale: "linear", most: spec.peak, normalise: false };
     const model = viewModel(traits);
     end = mount(root, model, codes, model.on);
   }
   fold.addEventListener("toggle", draw);
-  choice.addEventListener("change", draw);
+  [choice, head].forEach((one) => one.addEventListener("change", draw));
   function show(next) {
-    const drawable = Object.entries(next.attention).filter(([, { weights }]) => weights[0]?.length);
-    const names = drawable.map(([name]) => name);
+    const names = namesOf(next, "").filter((name) => !name.includes(HEAD));
     if (String(names) !== String([...choice.options].map((option) => option.value)))
       choice.replaceChildren(...names.map((name) => new Option(name, name)));
     fold.hidden = !names.length;
@@ -137,7 +151,7 @@ function aboutFold(model) {
     ["Learned from", model.data],
     ["Right on the test texts", model.accuracy === null || model.accuracy === undefined
       ? "not measured" : `${(100 * model.accuracy).toFixed(1)} %`],
-    ["Word vectors", model.vectors], ["Record", model.record], ["Note", model.note],
+    ["Vectors", model.vectors], ["Record", model.record], ["Note", model.note],
     ["Packing", model.packing],
   ].filter(([, text]) => text);
   const terms = facts.flatMap(([name, text]) =>

@@ -83,7 +83,7 @@ function makeExamples(room, tour) {
   const buttons = room.told.examples.map((example) => [example.name, pushButton(
     example.title, () => room.goTo(ofExample(example), example.name))]);
   const group = make("div", { class: "examples", role: "group", "aria-label": "Examples" },
-    pushButton("Guided tour", () => tour.start()), ...buttons.map(([, button]) => button));
+    room.told.pretrained ? "" : pushButton("Guided tour", () => tour.start()), ...buttons.map(([, button]) => button));
   function draw() {
     for (const [name, button] of buttons)
       button.setAttribute("aria-pressed", String(name === room.example));

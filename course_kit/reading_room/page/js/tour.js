@@ -3,7 +3,7 @@ import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
 // Five steps through the page. Each shows something, and says what to look at.
 
 const STEPS = [
-  ["#cards", "The tint", "Four networks read one sentence. The darker a word, the more attention a network pays it. The bars say what the network answers. Do the dark words look like reasons?",
+  ["#cards", "The tint", "Five networks read one sentence. The darker a word, the more attention a network pays it. The bars say what the network answers. Do the dark words look like reasons?",
     (act) => act.example("negation")],
   ["#cards", "Take a word away", "“not” is now erased. If it had mattered, the answers would have moved. Click any word, or press Enter on it, to erase it or put it back.",
     (act) => (act.example("negation"), act.pin(), act.erase(3))],
