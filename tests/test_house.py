@@ -99,7 +99,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/research": (6_942, 3_700),
     "course_kit/publishing": (2_174, 1_000),
     "course_kit/reading_room": (742, 600),
-    "benchmarks": (2_350, 2_200),
+    "benchmarks": (2_407, 2_200),
     "tests": (24_078, 16_600),
 }
 LONGEST = 450

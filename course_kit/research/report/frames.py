@@ -122,8 +122,8 @@ def seeds_of(records: Records, system: str, preset: str, dataset: str) -> Group:
     """The records of a preset on a dataset, one per seed; empty if none has been run.
 
     Runs on a part of the rows at hand, without the test half, or with overrides beyond the cut, the
-    length of training and the rate of the vectors do not count. The whole dataset is preferred to a subset, then
-    the settings with the most seeds.
+    length of training and the rate of the vectors do not count. The whole dataset is preferred to a
+    subset, then the settings with the most seeds.
     """
     return largest_group(_tested(records, system, preset, dataset, HOW_LONG.issuperset))
 

@@ -1,0 +1,57 @@
+"""Seconds of an audit of 100 texts, and of leaving out each word once, by the same network.
+
+Recorded networks: HAN on IMDb's reviews, MiniLM with adapters on SST-2's sentences. The second
+figure is what anybody does who asks which words count; the ratio is what the other questions cost.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from common import show, spread, write
+
+from course_lib import faithfulness
+from course_lib.runs.audit import SAMPLE, any_model
+from course_lib.training.devices import use_threads
+
+NETWORKS = {"HAN": "han-imdb-compact-s0", "MiniLM": "minilm-sst2_sentences-adapters-s0"}
+
+
+def main() -> None:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    threads, figures, contents = use_threads(chosen.threads), {}, []
+    for name, run in NETWORKS.items():
+        model = any_model(run)
+        half = model.run.corpus.splits["test"]
+        texts = list(
+            half.select(np.random.default_rng(chosen.seed).permutation(len(half))[:SAMPLE])
+        )
+        documents = [model.document(text) for text in texts]
+        start = time.perf_counter()
+        faithfulness.leave_one_out(model, documents)
+        left_out = time.perf_counter() - start
+        start = time.perf_counter()
+        cost = faithfulness.audit(model, texts, name=run).cost
+        seconds = time.perf_counter() - start
+        figures[name] = {
+            "words": float(np.mean([len(faithfulness.words_of(each)) for each in documents])),
+            "audit_seconds": seconds,
+            "leave_one_out_seconds": left_out,
+            "ratio": seconds / left_out,
+            "stages": cost,
+        }
+        contents.append(model.run.corpus.provenance.content)
+    show({
+        f"{name}, {what}": spread([figures[name][what]])
+        for name in figures
+        for what in ("audit_seconds", "leave_one_out_seconds", "ratio")
+    })  # fmt: skip
+    write("audit", figures, chosen.seed, " ".join(contents), threads, "imdb, sst2_sentences")
+
+
+if __name__ == "__main__":
+    main()
