@@ -76,7 +76,7 @@ def runs():
 def minilm(tmp_path_factory):
     """A pre-trained network with adapters, of random weights, as a finished run."""
     kind, folder = known_systems()["minilm"], tmp_path_factory.mktemp("minilm")
-    ids = bert_ids(["the", "film", "was", "good", "un", "##lik", "##able", *"'t,?", "it"])
+    ids = bert_ids(["the", "film", "was", "good", "un", "##watch", "##able", *"'t,?", "it"])
     save_pieces(folder / "tokenizer.json", ids)
     sizes = {"layers": 2, "heads": 2, "width": 8, "feed_forward": 9, "positions": 42}
     settings = kind.presets["adapters"]
@@ -153,7 +153,7 @@ def test_every_family_reads_a_typed_text_as_pytorch_does(runs, talk):
 
 
 def test_a_pre_trained_network_reads_pieces_and_shows_words(minilm, talk):
-    texts = "The film was unlikable, wasn't it?", "😀 [SEP] good", "the film " * 30, ""
+    texts = "The film was unwatchable, wasn't it?", "😀 [SEP] good", "the film " * 30, ""
     posted = talk(bundle([minilm], exact=True), LOAD, *(read(text, id=text) for text in texts))
     for text in texts[:3]:
         expected, found = minilm.system.read(text), by_model(posted, id=text)["minilm"]
@@ -175,7 +175,7 @@ def test_a_pre_trained_network_reads_pieces_and_shows_words(minilm, talk):
 
 @pytest.mark.parametrize("removal", ["delete", "mask"])
 def test_a_word_is_left_out_with_all_its_pieces(minilm, talk, removal):
-    text = "The unlikable film"
+    text = "The unwatchable film"
     message = read(text) | {"type": "leave_one_out", "removal": removal}
     *partial, done = talk(bundle([minilm], exact=True), LOAD, message)[1:]
     assert [one["index"] for one in partial] == [0, 1, 2]
@@ -183,7 +183,7 @@ def test_a_word_is_left_out_with_all_its_pieces(minilm, talk, removal):
         kept = page_reading(minilm, text)
         near([one["drop"] for one in partial], kept["drops"])
         assert done["tau"] == pytest.approx(kept["tau"], abs=1e-4)
-        assert kept["tokens"] == [["the", "unlikable", "film"]]
+        assert kept["tokens"] == [["the", "unwatchable", "film"]]
         whole, without = (minilm.system.read(each).probabilities for each in (text, "The film"))
         near(kept["drops"][1], (whole - without)[whole.argmax()])
 
