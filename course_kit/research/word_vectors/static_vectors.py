@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from course_kit.research.recording import Stopwatch, add_options, chosen
-from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
+from course_kit.research.word_vectors.compact_vectors import COMPACT, LARGEST, in_bytes
 from course_lib.checking import check_number, check_whole
 from course_lib.files import atomic_path, file_digest
 from course_lib.front_end import progress
@@ -26,15 +26,19 @@ BATCH = 256
 
 @dataclass(frozen=True)
 class StaticConfig:
-    """How many numbers a word keeps (``width``), and the standard ``deviation`` of all numbers, by
-    default that of ``reviews.100d``, beside which they stand. ``ValueError`` names a field."""
+    """How many numbers a word keeps (``width``), the standard ``deviation`` of all numbers, by
+    default that of ``reviews.100d``, beside which they stand, and the ``largest`` byte, at most
+    127. ``ValueError`` names a field."""
 
     width: int = 160
     deviation: float = 0.4
+    largest: int = 40
 
     def __post_init__(self) -> None:
-        check_whole(self, "width")
+        check_whole(self, "width", "largest")
         check_number(self, "deviation")
+        if self.largest > LARGEST:
+            raise ValueError(f"largest takes 1 to {LARGEST}, got {self.largest}")
 
 
 @torch.inference_mode()
@@ -71,7 +75,7 @@ def make_static_vectors(config: StaticConfig, path: Path) -> dict[str, Any]:
     system.model.eval()
     words = np.load(COMPACT)["words"]
     vectors, share = principal(states_of_words(system, words.tolist()), config)
-    numbers, scale = in_bytes(vectors)
+    numbers, scale = in_bytes(vectors, config.largest)
     lost = np.square(numbers * scale[:, None] - vectors).mean() / vectors.var()
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, words=words, vectors=numbers, scale=scale)
