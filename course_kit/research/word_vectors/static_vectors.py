@@ -68,7 +68,7 @@ def principal(vectors: np.ndarray, config: StaticConfig) -> tuple[np.ndarray, fl
 
 
 def make_static_vectors(config: StaticConfig, path: Path) -> dict[str, Any]:
-    """Write the vectors to ``path`` (an ``.npz``), and beside it their record, which is returned."""
+    """Write the vectors to ``path``, an ``.npz``, and beside it their record, which is returned."""
     watch = Stopwatch()
     system = MiniLMSystem(MiniLMSystem.presets["frozen"], ("negative", "positive"))
     system.build({}, seed=0)
