@@ -195,10 +195,11 @@ def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys,
     to = tmp_path / "out" / "audit.html"
     for arguments, says in (
         ([f"{made}:fails", "--texts", file], "made.py:fails raised OSError: no network"),
-        ([f"{made}:none", "--texts", file], "no function none that returns a model"),
+        ([f"{made}:none", "--texts", file], "NoneType is no model: it has no probabilities()"),
         ([f"{made}:other", "--texts", file], "no function other"),
-        (["no.py:other", "--texts", file], "no.py: no such file"),
-        ([f"{made}:none", "--texts", "no.csv"], "no.csv: no such file of texts"),
+        (["no.py:other", "--texts", file], "no.py:other raised FileNotFoundError"),
+        ([f"{made}:none", "--texts", "no.csv"], "no.csv: No such file"),
+        ([f"{made}:none", "--texts", file, "--text", "body"], "no column 'body'; there are: "),
         ([str(tmp_path / "nothing"), "--texts", file], "no finished run, no recorded network"),
         ([str(tmp_path / "words"), "--texts", file], "has no attention to audit"),
     ):

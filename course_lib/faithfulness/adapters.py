@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib.faithfulness.document_model import Attended, _log_odds
+from course_lib.faithfulness.document_model import Attended, _array, _log_odds, _probabilities
 from course_lib.faithfulness.documents import length_batches
 
 WORD = re.compile(r"[\w'’]+|[^\w\s]")
-Found = list[tuple[np.ndarray, dict[str, np.ndarray], np.ndarray | None]]
+PRODUCTS = "x · ∂ log-odds/∂x"
 
 
 class _Batched:
@@ -32,11 +32,11 @@ class _Batched:
 
     def probabilities(self, documents: Sequence[list[str]]) -> np.ndarray:
         """``(documents, classes)``."""
-        return np.stack([shares for shares, _, _ in self._found(documents)])
+        return np.stack([shares for shares, _ in self._found(documents)])
 
     def attention(self, documents: Sequence[list[str]]) -> dict[str, list[np.ndarray]]:
         """By view, the weights of each document's words, which are the sums of their pieces'."""
-        found = [views for _, views, _ in self._found(documents)]
+        found = [views for _, views in self._found(documents)]
         return {name: [views[name] for views in found] for name in found[0]}
 
     def gradients(
@@ -46,13 +46,15 @@ class _Batched:
         ``ValueError`` for ``detached`` attention, which only a network itself could hold."""
         if detached:
             raise ValueError("detached: this adapter cannot hold attention for a gradient")
-        found = [products[:, None] for _, _, products in self._found(documents, classes)]
+        found = [views[PRODUCTS][:, None] for _, views in self._found(documents, classes)]
         return [(products, np.ones_like(products)) for products in found]
 
-    def _found(self, documents: Sequence[list[str]], classes: np.ndarray | None = None) -> Found:
-        """Of each document: probabilities, weights by view, and with classes x · ∂ log-odds/∂x."""
+    def _found(
+        self, documents: Sequence[list[str]], classes: np.ndarray | None = None
+    ) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """Of each document: probabilities, and weights by view or, with classes, ``PRODUCTS``."""
         self.network.eval()
-        results: Found = [None] * len(documents)
+        results: list[Any] = [None] * len(documents)
         seen: list[Tensor] = []
 
         def watched(_: nn.Module, __: Any, x: Tensor) -> Tensor:
@@ -67,18 +69,16 @@ class _Batched:
                     logits, values = self._run(inputs)
                 if classes is not None:
                     chosen = _log_odds(logits, classes[places]).sum()
-                    values = {"": (torch.autograd.grad(chosen, seen[-1])[0] * seen[-1]).sum(-1)}
-                shares = logits.detach().double().softmax(1).cpu().numpy()
-                arrays = {
-                    name: each.detach().double().cpu().numpy() for name, each in values.items()
-                }
+                    (slopes,) = torch.autograd.grad(chosen, seen[-1])
+                    values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
+                shares, arrays = _probabilities(logits), {n: _array(v) for n, v in values.items()}
                 for n, place in enumerate(places):
                     mine, words = owner[n] >= 0, len(documents[place])
                     sums = {
                         name: np.bincount(owner[n][mine], each[n][mine], minlength=words)
                         for name, each in arrays.items()
                     }
-                    results[place] = (shares[n], sums, sums.get(""))
+                    results[place] = (shares[n], sums)
         finally:
             handle.remove()
         return results
@@ -132,7 +132,7 @@ class ModuleModel(_Batched):
             inputs, _ = self._inputs([document] * len(candidates))
             given = torch.from_numpy(candidates).to(inputs[0].device, torch.float32)
             logits, _ = self.run(self.network, *inputs, attention=given)
-            return logits.double().softmax(1).cpu().numpy()
+            return _probabilities(logits)
 
         return Attended(weights, np.ones(len(weights), dtype=bool), answer)
 

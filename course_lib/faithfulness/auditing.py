@@ -32,13 +32,14 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from course_lib.faithfulness.agreement import kendall, total_variation
 from course_lib.faithfulness.bounds import limits, normalised_aopc
-from course_lib.faithfulness.documents import Document, words_of
+from course_lib.faithfulness.documents import Document, checked, predicted, words_of
 from course_lib.faithfulness.erasure import (
     SHARES,
     aopc,
@@ -58,24 +59,27 @@ from course_lib.faithfulness.rankers import (
 from course_lib.faithfulness.verdict import (
     ATTENTION,
     GRADIENT,
+    ITSELF,
     LEFT_OUT,
     RANDOM,
+    TOP,
     UNTRAINED,
     Report,
+    Rows,
     report_of,
 )
 from course_lib.front_end import progress
 
 AT_ONCE = 10  # texts that are measured to the end before the next ones begin
-SLOW_TEXTS, LIMITED = 25, 10  # for what asks a text very often; for limits, that ask most
+SLOW_TEXTS = 25  # for what asks a text very often
+FEW = {"beam_up_to": 0, "samples": 20}  # searching for limits
+SHOWN = (ATTENTION, GRADIENT, LEFT_OUT)  # side by side on the page
 DRAWS = 3  # random rankings, whose losses are averaged
 SHUFFLES, EPSILON, MOST_ROWS = 50, 0.01, 64  # an attention of more rows takes hours to search
 LEAST_WORDS, MOST_WORDS = 2, 2000
 NOISE = 1e-3  # a loss below it is none
 UNKNOWN = "⟨unknown⟩"
 TENTH = 0.1  # of the words, rounded up
-MEASURES = {"removal": comprehensiveness, "alone": sufficiency}
-Found = list[dict[str, Any]]
 
 
 class AuditError(ValueError):
@@ -103,55 +107,42 @@ def audit(
         if values is not None and len(values) != len(texts):
             raise AuditError(f"{what} takes {len(texts)} entries as texts has, got {len(values)}")
     documents, left_out = _readable(model, texts)
-    asked, places, given = Asked(model, view), list(documents), list(documents.values())
-    known = [] if labels is None else [_label(labels[n], asked.classes, n) for n in places]
-    marks = [] if marked is None else [np.asarray(marked[n], dtype=bool) for n in places]
-    for place, document, each in zip(places, given, marks):
-        if each.shape != (len(words_of(document)),):
-            raise AuditError(f"marked: text {place} takes one entry for every word")
+    asked = Asked(model, view)
+    known = [math.nan if labels is None else _label(labels[n], asked.classes, n) for n in documents]
+    guesses = [float(label == max(known, key=known.count)) for label in known]
+    marks = [_marks(marked, n, len(words_of(document))) for n, document in documents.items()]
     made = {
         "seed": _guarded("twin", getattr(model, "twin", lambda _: None), seed + 1),
         "training": _guarded("untrained", getattr(model, "untrained", lambda: None)),
     }
     twins = {question: Asked(twin, view) for question, twin in made.items() if twin is not None}
-    found: Found = []
+    given, found, pages = [*zip(documents.values(), known, guesses, marks)], [], []
     stopped = False
     try:
         with progress(total=len(given), desc="audit", unit=" texts") as bar:
             for start in range(0, len(given), AT_ONCE):
-                found += _measure(asked, given[start : start + AT_ONCE], start, twins, seed)
-                bar.update(len(found) - start)
+                rows, page = _measure(asked, given[start : start + AT_ONCE], start, twins, seed)
+                found.append(rows)
+                pages += page
+                bar.update(len(page))
     except KeyboardInterrupt:
         stopped = True
         if not found:
             raise
-    for one, label in zip(found, known):
-        one |= {"right": float(one["class"] == label), "label": label}
-    for one, each in zip(found, marks):
-        one["people"] = _area(one["importances"][ATTENTION], each)
-    no_weights = None if asked.takes_weights else "the model takes no attention from outside"
-    missing = {
-        "weights": no_weights,
-        "adversary": no_weights,
-        "seed": None if "seed" in twins else "no network of another seed is at hand",
-        "training": None if "training" in twins else "the untrained network is not at hand",
-        "labels": None if known else "the texts have no labels",
-        "people": None if marks else "no words are marked by people",
-    }
-    about = {
-        "given": len(texts),
-        "measured": len(found),
-        "left_out": dict(left_out),
-        "stopped": stopped,
-        "words": float(np.mean([len(one["words"]) for one in found])),
-    }
+    except ValueError as error:
+        raise AuditError(str(error)) from error
     return report_of(
         found,
-        {question: why for question, why in missing.items() if why},
         name=name or type(model).__name__,
-        counts=about,
-        cost=asked.cost(),
-        texts=tuple(_text(one, asked.classes) for one in found),
+        counts={
+            "given": len(texts),
+            "measured": len(pages),
+            "left_out": dict(left_out),
+            "stopped": stopped,
+            "words": float(np.mean([len(page["words"]) for page in pages])),
+        },
+        cost=asked.cost,
+        texts=tuple(pages),
     )
 
 
@@ -191,12 +182,18 @@ def _label(label: Any, classes: Sequence[str], place: int) -> int:
     return number
 
 
+def _marks(marked: Sequence[Sequence[bool]] | None, place: int, words: int) -> np.ndarray:
+    """For each word of a text whether people marked it; none where nobody was asked."""
+    marks = np.zeros(words, bool) if marked is None else np.asarray(marked[place], bool)
+    if marks.shape != (words,):
+        raise AuditError(f"marked: text {place} takes one entry for every word")
+    return marks
+
+
 def _guarded(what: str, function: Callable, *arguments: Any, **options: Any) -> Any:
     """What a model's function returns; ``AuditError`` with whatever it raises."""
     try:
         return function(*arguments, **options)
-    except AuditError:
-        raise
     except Exception as error:
         why = " ".join(str(error).split())
         raise AuditError(f"the model's {what} raised {type(error).__name__}: {why}") from error
@@ -204,15 +201,18 @@ def _guarded(what: str, function: Callable, *arguments: Any, **options: Any) -> 
 
 class Asked:
     """A model whose answers are checked and counted; within a group of texts it is asked once for
-    every text. ``view`` names the attention that is tested."""
+    every text. ``view`` names the attention that is tested, ``cost`` has for each stage how many
+    texts were asked and the seconds that took."""
 
     def __init__(self, model: Any, view: str | None) -> None:
-        self.model, self.view, self.stage = model, view, ""
+        for method in ("probabilities", "attention"):
+            if not hasattr(model, method):
+                raise AuditError(f"{type(model).__name__} is no model: it has no {method}()")
+        self.model, self.view = model, view
         self.classes = [str(name) for name in getattr(model, "classes", ())]
         takes = inspect.signature(model.probabilities).parameters
         self.takes_weights = hasattr(model, "attended") or "attention" in takes
-        self._counts, self._seconds = Counter(), Counter()
-        self._known: dict[str, np.ndarray] = {}
+        self.stage, self.cost, self._known = "", {}, {}
 
     def begin(self, stage: str) -> None:
         """What follows counts as this stage; the first of a group forgets the group before."""
@@ -225,14 +225,12 @@ class Asked:
         keys = [repr(document) for document in documents]
         new = {key: one for key, one in zip(keys, documents) if key not in self._known}
         if new:
-            some = [*new.values()]
-            answers = self._timed("probabilities", self.model.probabilities, len(some), some)
-            self._known.update(zip(new, _probabilities(answers, len(some))))
+            self._known.update(zip(new, self._shares(self.model.probabilities, [*new.values()])))
         return np.stack([self._known[key] for key in keys])
 
     def attention(self, documents: Sequence[Document]) -> dict[str, Importances]:
         """All views by name, the tested one as ``ATTENTION``."""
-        found = self._timed("attention", self.model.attention, len(documents), documents)
+        found = self._timed("attention", self.model.attention, documents)
         if not isinstance(found, dict) or not found:
             raise AuditError("this model has no attention: attention() must return named views")
         main = self.view or next(iter(found))
@@ -243,52 +241,34 @@ class Asked:
 
     def gradients(self, documents: Sequence[Document], *rest: Any, **options: Any) -> list:
         """As ``rankers.Gradients``."""
-        gradients = self.model.gradients
-        return self._timed("gradients", gradients, len(documents), documents, *rest, **options)
+        return self._timed("gradients", self.model.gradients, documents, *rest, **options)
 
-    def attended(self, document: Document, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+    def attended(self, document: Document, weights: np.ndarray) -> tuple:
         """A document's attention, its real places, and the output with other attention."""
-        real = np.ones(len(weights), dtype=bool)
-        weights = weights / weights.sum() if weights.any() else real / len(real)
-
-        def ask(candidates: np.ndarray) -> np.ndarray:
-            many = [document] * len(candidates)
-            return self.model.probabilities(many, attention=list(candidates))
-
         if hasattr(self.model, "attended"):
-            weights, real, ask = _guarded("attended", self.model.attended, document)
+            given, real, ask = _guarded("attended", self.model.attended, document)
+        else:
+            real = np.ones(len(weights), dtype=bool)
+            given = weights / weights.sum() if weights.any() else real / len(real)
 
-        def answer(candidates: np.ndarray) -> np.ndarray:
-            found = self._timed("probabilities", ask, len(candidates), candidates)
-            return _probabilities(found, len(candidates))
+            def ask(candidates: np.ndarray) -> np.ndarray:
+                many = [document] * len(candidates)
+                return self.model.probabilities(many, attention=list(candidates))
 
-        return weights, real, answer
+        return given, real, partial(self._shares, ask)
 
-    def cost(self) -> dict[str, dict[str, float]]:
-        """How many texts were asked in each stage, and the seconds that took."""
-        seconds = {stage: round(spent, 1) for stage, spent in self._seconds.items()}
-        return {s: {"texts": n, "seconds": seconds[s]} for s, n in self._counts.items()}
+    def _shares(self, ask: Callable, texts: Sequence[Any]) -> np.ndarray:
+        return checked(self._timed("probabilities", ask, texts), len(texts))
 
-    def _timed(self, what: str, function: Callable, count: int, *given: Any, **options: Any) -> Any:
+    def _timed(
+        self, what: str, function: Callable, texts: Sequence[Any], *rest: Any, **options: Any
+    ) -> Any:
         start = time.perf_counter()
-        try:
-            return _guarded(what, function, *given, **options)
-        finally:
-            self._counts[self.stage] += count
-            self._seconds[self.stage] += time.perf_counter() - start
-
-
-def _probabilities(answers: Any, count: int) -> np.ndarray:
-    answers = np.asarray(answers, dtype=np.float64)
-    if answers.ndim != 2 or len(answers) != count or answers.shape[1] < 2:
-        raise AuditError(f"probabilities takes {count} documents, got the shape {answers.shape}")
-    if not np.isfinite(answers).all():
-        raise AuditError("probabilities holds numbers that are not finite (NaN or infinite)")
-    wrong = (np.abs(answers.sum(1) - 1) > 1e-3) | (answers < 0).any(1)
-    if wrong.any():
-        row = answers[wrong][0].round(4).tolist()
-        raise AuditError(f"probabilities must sum to 1; a row is {row}. Apply a softmax to logits.")
-    return answers
+        found = _guarded(what, function, texts, *rest, **options)
+        spent = self.cost.setdefault(self.stage, {"texts": 0, "seconds": 0.0})
+        spent["texts"] += len(texts)
+        spent["seconds"] = round(spent["seconds"] + time.perf_counter() - start, 3)
+        return found
 
 
 def _weights(name: str, given: Any, documents: Sequence[Document]) -> Importances:
@@ -306,13 +286,14 @@ def _weights(name: str, given: Any, documents: Sequence[Document]) -> Importance
 
 
 def _measure(
-    asked: Asked, documents: list[Document], start: int, twins: dict[str, Asked], seed: int
-) -> Found:
-    """All measures of a group of texts, one dictionary a text; ``start`` is the place of the
-    group's first, because what asks very often is measured on the first texts alone."""
+    asked: Asked, given: list[tuple], start: int, twins: dict[str, Asked], seed: int
+) -> tuple[Rows, list[dict[str, Any]]]:
+    """What a group of texts says to each question, and the texts as the page shows them; ``start``
+    is the place of the first, because what asks very often is measured on the first texts alone."""
+    documents, labels, guesses, marks = map(list, zip(*given))
     asked.begin(ATTENTION)
-    rankings, answers = asked.attention(documents), asked(documents)
-    others = {name: twin.attention(documents)[ATTENTION] for name, twin in twins.items()}
+    rankings, (classes, sure) = asked.attention(documents), predicted(asked, documents)
+    others = {question: twin.attention(documents)[ATTENTION] for question, twin in twins.items()}
     if "training" in others:
         rankings[UNTRAINED] = others["training"]
     if hasattr(asked.model, "gradients"):
@@ -324,93 +305,104 @@ def _measure(
     size = magnitude(left_out)
     rankings |= {LEFT_OUT: left_out, f"|{LEFT_OUT}|": size}
     random = [random_importance(documents, seed + draw) for draw in range(DRAWS)]
-    lost: dict[str, dict[str, np.ndarray]] = {name: {} for name in MEASURES}
-    for name, measure in MEASURES.items():
-        asked.begin(name)
-        options = {"shares": (TENTH,), "seed": seed}
-        for each, scores in rankings.items():
-            lost[name][each] = measure(asked, documents, scores, **options)[:, 0]
-        drawn = [measure(asked, documents, scores, **options)[:, 0] for scores in random]
-        lost[name][RANDOM] = np.mean(drawn, axis=0)
-    asked.begin("steps of the page")
-    shown = {n: rankings[n] for n in (ATTENTION, GRADIENT, LEFT_OUT) if n in rankings}
-    steps = {n: comprehensiveness(asked, documents, each, seed=seed) for n, each in shown.items()}
-    first = {name: orders(documents, each, seed) for name, each in shown.items()}
-    agreement = {
-        "order": _tau(attention, size),
-        "order, random words": np.mean([_tau(one, size) for one in random], axis=0),
+    ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: random}
+
+    def lost(measure: Callable, shares: Sequence[float]) -> dict[str, np.ndarray]:
+        return {
+            name: np.mean([measure(asked, documents, r, shares, seed=seed) for r in each], axis=0)
+            for name, each in ranked.items()
+        }
+
+    asked.begin("removal")
+    losses = lost(comprehensiveness, SHARES)
+    cost = {name: each[:, SHARES.index(TENTH)] for name, each in losses.items()}
+    asked.begin("alone")
+    alone = {name: each[:, 0] for name, each in lost(sufficiency, (TENTH,)).items()}
+    asked.begin("limits")
+    compared = [scores for each in ranked.values() for scores in each]
+    room = limits(asked, documents, rankings=compared, **FEW, seed=seed)
+    slow = documents[: max(0, SLOW_TEXTS - start)]
+    itself, *changes = np.full((4, len(documents)), math.nan)
+    if slow:
+        asked.begin("a replaced word")
+        unknown = getattr(asked.model, "unknown", UNKNOWN)
+        replaced = magnitude(leave_one_out(asked, slow, mask=unknown))
+        itself[: len(slow)] = _tau(size[: len(slow)], replaced)
+    asked.begin("other weights")
+    for n, document in enumerate(slow if asked.takes_weights else ()):
+        for change, value in zip(changes, _reweighted(asked, document, attention[n], seed)):
+            change[n] = value
+    shown = {n: orders(documents, rankings[n], seed) for n in SHOWN if n in rankings}
+    against = [loss < -NOISE for loss in left_out]
+    order = _tau(attention, size)
+    rows = {
+        "removal": cost,
+        "limits": {name: normalised_aopc(aopc(each), room) for name, each in losses.items()},
+        "alone": alone,
+        "order": {
+            ATTENTION: order,
+            RANDOM: np.mean([_tau(one, size) for one in random], axis=0),
+            ITSELF: itself,
+            "attention with the gradient": _tau(attention, rankings.get(f"|{GRADIENT}|")),
+        },
+        "signs": {
+            TOP: np.array([each[top[0]] for each, top in zip(against, shown[ATTENTION])], float),
+            RANDOM: np.array([each.mean() for each in against]),
+        },
+        "weights": {"shuffled": changes[0], "uniform": changes[1]},
+        "adversary": {"the furthest weights": changes[2]},
+        "seed": {"another seed": _tau(others.get("seed"), attention)},
+        "training": {name: cost.get(name, itself + math.nan) for name in (ATTENTION, UNTRAINED)},
+        "people": {"marked": np.array([_area(*both) for both in zip(attention, marks)])},
+        "labels": {
+            "network": np.where(np.isnan(labels), math.nan, classes == labels),
+            "most frequent label": np.array(guesses, float),
+        },
     }
-    if "seed" in others:
-        agreement["seed"] = _tau(others["seed"], attention)
-    if GRADIENT in rankings:
-        agreement["order, gradient"] = _tau(attention, rankings[f"|{GRADIENT}|"])
-    found = [
+    pages = [
         {
             "words": words_of(document),
-            "class": int(answers[n].argmax()),
-            "probability": float(answers[n].max()),
-            "importances": {name: each[n] for name, each in shown.items()},
-            "first": {name: each[n] for name, each in first.items()},
-            "steps": {name: each[n] for name, each in steps.items()},
-            "lost": {m: {r: loss[n] for r, loss in each.items()} for m, each in lost.items()},
-            "against": float(left_out[n][first[ATTENTION][n][0]] < -NOISE),
-            "against, random words": float((left_out[n] < -NOISE).mean()),
-            "limits": {},
-            **{name: values[n] for name, values in agreement.items()},
+            "label": str(asked.classes[classes[n]] if asked.classes else classes[n]),
+            "agreement": float(np.nan_to_num(order[n])),
+            "counts": [0, *counts(len(words_of(document)), SHARES).tolist()],
+            "views": [
+                _view(name, rankings[name][n], places[n], [sure[n], *(sure[n] - losses[name][n])])
+                for name, places in shown.items()
+            ],
         }
         for n, document in enumerate(documents)
     ]
-    if slow := documents[: max(0, SLOW_TEXTS - start)]:
-        _measure_slowly(asked, slow, found, attention, size, seed)
-    if limited := documents[: max(0, LIMITED - start)]:
-        compared = {n: each[: len(limited)] for n, each in rankings.items()}
-        _measure_limits(asked, limited, found, compared | {RANDOM: random[0][: len(limited)]}, seed)
-    return found
+    return rows, pages
 
 
-def _measure_slowly(
-    asked: Asked,
-    documents: list[Document],
-    found: Found,
-    attention: Importances,
-    size: Importances,
-    seed: int,
-) -> None:
-    """How leave-one-out agrees with itself, and what other weights do to the output."""
-    asked.begin("a replaced word")
-    unknown = getattr(asked.model, "unknown", UNKNOWN)
-    replaced = magnitude(leave_one_out(asked, documents, mask=unknown))
-    for one, value in zip(found, _tau(size[: len(documents)], replaced)):
-        one["order, itself"] = value
-    asked.begin("other weights")
-    for one, document, weights in zip(found, documents if asked.takes_weights else (), attention):
-        given, real, answer = asked.attended(document, weights)
-        even = real / np.maximum(real.sum(-1, keepdims=True), 1)
-        options = {"attention": given, "real": real, "seed": seed}
-        one["weights"] = permutation_change(answer, shuffles=SHUFFLES, **options)
-        one["uniform"] = float(total_variation(answer(even[None]), answer(given[None]))[0])
-        if np.prod(given.shape[:-1]) <= MOST_ROWS:
-            one["adversary"] = adversarial_attention(answer, epsilon=EPSILON, **options).divergence
+def _view(name: str, values: np.ndarray, order: np.ndarray, steps: list[float]) -> dict[str, Any]:
+    """What the page shows of one ranking of a text: each word's share of the largest importance,
+    the words in order, and the probability at each step of erasing them."""
+    shares = values / (np.abs(values).max() or 1)
+    rounded = {"shares": np.round(shares, 2).tolist(), "steps": np.round(steps, 3).tolist()}
+    return {"name": name, "first": order.tolist()} | rounded
 
 
-def _measure_limits(
-    asked: Asked,
-    documents: list[Document],
-    found: Found,
-    rankings: dict[str, Importances],
-    seed: int,
-) -> None:
-    """Where each ranking's loss lies between the least and the most that any ranking could cost."""
-    asked.begin("limits")
-    room = limits(asked, documents, seed=seed, rankings=[*rankings.values()], beam_up_to=0)
-    for name, scores in rankings.items():
-        areas = aopc(comprehensiveness(asked, documents, scores, seed=seed))
-        for one, value in zip(found, normalised_aopc(areas, room)):
-            one["limits"][name] = value
+def _reweighted(
+    asked: Asked, document: Document, attention: np.ndarray, seed: int
+) -> tuple[float, float, float]:
+    """How far shuffled and even weights move the output, and how far weights go that do not."""
+    given, real, answer = asked.attended(document, attention)
+    options = {"attention": given, "real": real, "seed": seed}
+    shuffled = permutation_change(answer, shuffles=SHUFFLES, **options)
+    even = real / np.maximum(real.sum(-1, keepdims=True), 1)
+    (uniform,) = total_variation(answer(even[None]), answer(given[None]))
+    if np.prod(given.shape[:-1]) > MOST_ROWS:
+        return shuffled, uniform, math.nan
+    found = adversarial_attention(answer, epsilon=EPSILON, **options)
+    return shuffled, uniform, found.divergence
 
 
-def _tau(first: Importances, second: Importances) -> np.ndarray:
-    """Kendall's τ of each text; a constant attention is in no order, so it agrees with nothing."""
+def _tau(first: Importances | None, second: Importances | None) -> np.ndarray:
+    """Kendall's τ of each text; a constant attention is in no order, so it agrees with nothing.
+    NaN where there is none to compare."""
+    if first is None or second is None:
+        return np.full(len(first or second), math.nan)
     constant = np.array([np.ptp(one) == 0 and np.ptp(two) > 0 for one, two in zip(first, second)])
     return np.where(constant, 0.0, kendall(first, second))
 
@@ -419,18 +411,3 @@ def _area(weights: np.ndarray, marks: np.ndarray) -> float:
     """How often a marked word has more weight than another, a tie as half; NaN without a pair."""
     gaps = weights[marks][:, None] - weights[~marks]
     return float(((gaps > 0) + 0.5 * (gaps == 0)).mean()) if gaps.size else math.nan
-
-
-def _text(one: dict[str, Any], classes: Sequence[str]) -> dict[str, Any]:
-    """A text as the page shows it: its words, importances by ranking, the places that each puts
-    first, and the probability when the first ``counts`` of them are erased."""
-    numbers, p = counts(len(one["words"]), SHARES).tolist(), one["probability"]
-    return {
-        "words": one["words"],
-        "label": str(classes[one["class"]] if classes else one["class"]),
-        "counts": [0, *numbers],
-        "importances": {name: each.tolist() for name, each in one["importances"].items()},
-        "first": {name: each[: max(numbers)].tolist() for name, each in one["first"].items()},
-        "steps": {n: np.round([p, *(p - each)], 3).tolist() for n, each in one["steps"].items()},
-        "agreement": 0.0 if math.isnan(one["order"]) else float(one["order"]),
-    }

@@ -334,7 +334,7 @@ def _by_document(words: Tensor, mask: Tensor) -> list[np.ndarray]:
 
 
 def _probabilities(logits: Tensor) -> np.ndarray:
-    return logits.double().softmax(1).cpu().numpy()
+    return _array(logits.double().softmax(1))
 
 
 def _array(values: Tensor) -> np.ndarray:

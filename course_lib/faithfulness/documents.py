@@ -86,7 +86,7 @@ def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.nd
     answers: np.ndarray | None = None
     with progress(total=len(variants), desc=what, leave=False, delay=BAR_AFTER) as bar:
         for places in length_batches(lengths):
-            found = _checked(model([build(variants[place]) for place in places]), len(places))
+            found = checked(model([build(variants[place]) for place in places]), len(places))
             if answers is None:
                 answers = np.empty((len(variants), found.shape[1]))
             answers[places] = found
@@ -105,18 +105,20 @@ def length_batches(lengths: np.ndarray, most_words: int = WORDS_AT_ONCE) -> Iter
         start += size
 
 
-def _checked(answers: np.ndarray, count: int) -> np.ndarray:
+def checked(answers: np.ndarray, count: int) -> np.ndarray:
+    """What a model answered for ``count`` documents, in float64; ``ValueError`` unless these are
+    probabilities."""
     answers = np.asarray(answers, dtype=np.float64)
-    if answers.ndim != 2 or len(answers) != count:
+    if answers.ndim != 2 or len(answers) != count or answers.shape[1] < 2:
         raise ValueError(
             f"model takes {count} documents and must return probabilities ({count}, classes), "
             f"got the shape {answers.shape}"
         )
-    sums = answers.sum(1)
-    if not (np.abs(sums - 1) < 1e-3).all() or (answers < 0).any():
+    right = (np.abs(answers.sum(1) - 1) < 1e-3) & (answers >= 0).all(1)
+    if not right.all():
         raise ValueError(
-            f"model must return probabilities, which sum to 1; a row is {answers[0].tolist()}. "
-            "Apply a softmax to logits."
+            "model must return probabilities, which are finite and sum to 1; a row is "
+            f"{answers[~right][0].tolist()}. Apply a softmax to logits."
         )
     return answers
 

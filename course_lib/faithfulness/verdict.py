@@ -4,8 +4,6 @@
 """
 
 import json
-import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,17 +14,12 @@ from course_lib.faithfulness.grades import GRADES, RULES, grade, headline
 from course_lib.files import atomic_path
 from course_lib.metrics.statistics import Estimate, crossed, holm
 
-ATTENTION, GRADIENT, LEFT_OUT, RANDOM, UNTRAINED = (
-    "attention",
-    "gradient × input",
-    "leave-one-out",
-    "random words",
-    "attention before training",
-)
+ATTENTION, GRADIENT, LEFT_OUT = "attention", "gradient × input", "leave-one-out"
+RANDOM, UNTRAINED = "random words", "attention before training"
+ITSELF, TOP = "leave-one-out with itself", "the top word"
 QUESTIONS = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
-NO_VALUE = {"adversary": "attention in more than 64 rows a text takes hours to search"}
 DIGITS = 4
-Values = dict[str, np.ndarray]  # by the name of a row, one number a text
+Rows = dict[str, dict[str, np.ndarray]]  # by question and name, one number a text, NaN for none
 
 
 @dataclass(frozen=True)
@@ -104,40 +97,42 @@ class Report:
                 temporary.write_text(text, encoding="utf-8")
 
 
-def report_of(found: list[dict[str, Any]], missing: dict[str, str], **about: Any) -> Report:
-    """The report of measures, one dictionary a text as ``audit`` makes it; ``about`` are the
-    fields that need no arithmetic."""
-    asked = {question: rest for question, *rest in _questions(found)}
-    decided = {question: _estimate(values) for question, (_, values, _) in asked.items()}
-    decided = {question: one for question, one in decided.items() if one}
+def report_of(found: list[Rows], **about: Any) -> Report:
+    """The report of what ``audit`` measured on groups of texts; ``about`` are the fields that need
+    no arithmetic."""
+    rows = {
+        question: {name: np.concatenate([group[question][name] for group in found]) for name in one}
+        for question, one in found[0].items()
+    }
+    deciding, order = _deciding(rows), rows["order"][ATTENTION]
+    half = len(order) // 2
+    rows["order"] |= {"one half of the texts": order[:half], "the other half": order[half:]}
+    estimates = {question: _estimate(values) for question, (values, _) in deciding.items()}
+    decided = {question: one for question, one in estimates.items() if one}
     controlled = [question for question in decided if RULES[question].controlled]
     p = dict(zip(controlled, holm([decided[question].p for question in controlled])))
     answers = []
-    for question, estimate in decided.items():
-        rows, values, gap = asked[question]
-        mark = grade(question, estimate, p.get(question, 0.0), _estimate(gap))
-        decides = (_row("what decides", values), p.get(question))
-        answers.append(_answer(question, rows, mark, *decides))
-    room = {
-        name: np.array([one["limits"].get(name, math.nan) for one in found])
-        for name in found[0]["limits"]
-    }
-    if room:
-        answers.insert(1, _answer("limits", room, None))
-    missing = {question: why for question, why in missing.items() if question not in decided} | {
-        question: NO_VALUE.get(question, "no text has a value")
-        for question in RULES.keys() - missing.keys() - decided.keys()
-    }
+    for question, told in rows.items():
+        if question == "limits":
+            answers.append(_answer(question, told))
+        elif question in decided:
+            values, gap = deciding[question]
+            mark = grade(question, decided[question], p.get(question, 0.0), _estimate(gap))
+            decides = _row("what decides", values)
+            answers.append(_answer(question, told, mark, decides, p.get(question)))
     missing = {
-        question: f"{QUESTIONS[question]['title']} {why[0].upper()}{why[1:]}."
-        for question, why in missing.items()
+        question: f"{QUESTIONS[question]['title']} {QUESTIONS[question]['missing']}"
+        for question in RULES
+        if question not in decided
     }
     weakest = headline({one.question: one.grade for one in answers if one.grade})
     says = QUESTIONS["headline"]["endings"][GRADES.index(weakest)]
     return Report(says, weakest, tuple(answers), missing, len(controlled), **about)
 
 
-def _answer(question: str, rows: Values, mark: str | None, *decides: Any) -> Answer:
+def _answer(
+    question: str, rows: dict[str, np.ndarray], mark: str | None = None, *decides: Any
+) -> Answer:
     text, told = QUESTIONS[question], {name: _row(name, each) for name, each in rows.items()}
     rivals = {GRADIENT: "the gradient's", LEFT_OUT: "leave-one-out's"}
     others = "".join(f", {says} {told[n]}" for n, says in rivals.items() if n in told)
@@ -147,46 +142,24 @@ def _answer(question: str, rows: Values, mark: str | None, *decides: Any) -> Ans
     return Answer(question, text["title"], sentence + ending, mark, text["unit"], figure, *decides)
 
 
-def _questions(found: list[dict[str, Any]]) -> Iterator[tuple[str, Values, np.ndarray, Any]]:
-    """Each question with the rows of its figure, the estimate that decides, turned so that larger
-    is better, and its distance to the best that could be expected, if there is such a thing."""
-
-    def of(name: str) -> np.ndarray:
-        return np.array([one.get(name, math.nan) for one in found], dtype=float)
-
-    def lost(measure: str) -> Values:
-        names = found[0]["lost"][measure]
-        return {name: np.array([one["lost"][measure][name] for one in found]) for name in names}
-
-    cost, alone = lost("removal"), lost("alone")
-    mine, left = cost[ATTENTION], alone[ATTENTION]
-    yield "removal", cost, mine - cost[RANDOM], mine - cost[LEFT_OUT]
-    yield "alone", alone, alone[RANDOM] - left, alone[LEFT_OUT] - left
-    order, chance, itself = of("order"), of("order, random words"), of("order, itself")
-    half = len(found) // 2
-    rows = {
-        ATTENTION: order,
-        RANDOM: chance,
-        "leave-one-out with itself": itself,
-        "attention with the gradient": of("order, gradient"),
-        "one half of the texts": order[:half],
-        "the other half": order[half:],
+def _deciding(rows: Rows) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+    """What decides each question, turned so that larger is better, and its distance to the best
+    that could be expected, if there is such a thing."""
+    cost, alone, order, signs = (rows[name] for name in ("removal", "alone", "order", "signs"))
+    mine, left, top = cost[ATTENTION], alone[ATTENTION], signs[TOP]
+    right, guess = rows["labels"].values()
+    return {
+        "removal": (mine - cost[RANDOM], mine - cost[LEFT_OUT]),
+        "alone": (alone[RANDOM] - left, alone[LEFT_OUT] - left),
+        "order": (order[ATTENTION] - order[RANDOM], order[ATTENTION] - order[ITSELF]),
+        "signs": (signs[RANDOM] - top, -_counted(top)),
+        "weights": (rows["weights"]["shuffled"], None),
+        "adversary": (-rows["adversary"]["the furthest weights"], None),
+        "seed": (rows["seed"]["another seed"], None),
+        "training": (mine - rows["training"][UNTRAINED], None),
+        "people": (rows["people"]["marked"] - 0.5, None),
+        "labels": (right - guess, None),
     }
-    yield "order", rows, order - chance, order - itself
-    top, any_word = of("against"), of("against, random words")
-    yield "signs", {"the top word": top, RANDOM: any_word}, any_word - top, -_counted(top)
-    shuffled, adversary = of("weights"), of("adversary")
-    yield "weights", {"shuffled": shuffled, "uniform": of("uniform")}, shuffled, None
-    yield "adversary", {"the furthest weights": adversary}, -adversary, None
-    yield "seed", {"another seed": of("seed")}, of("seed"), None
-    if UNTRAINED in cost:
-        rows = {name: cost[name] for name in (ATTENTION, UNTRAINED)}
-        yield "training", rows, mine - cost[UNTRAINED], None
-    yield "people", {"marked": of("people")}, of("people") - 0.5, None
-    labels, right = of("label"), of("right")
-    kinds, counts = np.unique(labels, return_counts=True)
-    guess = np.where(np.isnan(labels), math.nan, labels == kinds[counts.argmax()])
-    yield "labels", {"network": right, "most frequent label": guess}, right - guess, None
 
 
 def _estimate(values: np.ndarray | None) -> Estimate | None:

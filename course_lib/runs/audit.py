@@ -19,7 +19,6 @@ from course_lib.data.pieces import whole_words
 from course_lib.data.tables import encoding_of, read_table
 from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
 from course_lib.faithfulness.document_model import Attended, DocumentModel
-from course_lib.files import DataError
 from course_lib.runs.records import load_records, run_folder
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
@@ -122,9 +121,7 @@ def any_model(name: str) -> Any:
     ``file.py:function``; ``AuditError`` says why there is none."""
     path, _, function = name.rpartition(":")
     if path.endswith(".py"):
-        if (made := _made(Path(path), function)) is None:
-            raise AuditError(f"{path} has no function {function} that returns a model")
-        return made
+        return _made(path, function)
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
     try:
@@ -138,15 +135,15 @@ def any_model(name: str) -> Any:
         ) from error
 
 
-def _made(path: Path, function: str) -> Any:
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
+def _made(path: str, function: str) -> Any:
     try:
-        names = runpy.run_path(str(path))
-        return names[function]() if function in names else None
+        names = runpy.run_path(path)
+        if function in names:
+            return names[function]()
     except Exception as error:
         why = " ".join(str(error).split())
         raise AuditError(f"{path}:{function} raised {type(error).__name__}: {why}") from error
+    raise AuditError(f"{path} has no function {function}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,19 +161,18 @@ def command(options: argparse.Namespace) -> int:
     """Audit a network, say what was found, and write it."""
     if options.to.suffix not in (".html", ".json"):
         raise AuditError(f"--to takes .html or .json, got {options.to}")
-    if options.texts and not options.texts.is_file():
-        raise DataError(f"{options.texts}: no such file of texts")
-    model = any_model(options.network)
+    texts, labels = [], []
     if options.texts:
         columns = (options.text, *filter(None, [options.label]))
         encoding = encoding_of(options.texts, options.encoding)
         rows = [values for _, values in read_table(options.texts, columns, encoding)]
         texts, labels = [row[0] for row in rows], [row[1] for row in rows if options.label]
-    elif isinstance(model, RunModel):
+    model = any_model(options.network)
+    if not options.texts and isinstance(model, RunModel):
         half = model.run.corpus.splits["test"]
         chosen = np.random.default_rng(0).permutation(len(half))[:SAMPLE]
         texts, labels = list(half.select(chosen)), half.select(chosen)["label"]
-    else:
+    elif not options.texts:
         raise AuditError("only a run has texts of its own: name a file by --texts")
     report = audit(model, texts, labels or None, view=options.view, name=options.network)
     report.save(options.to)

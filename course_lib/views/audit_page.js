@@ -24,7 +24,7 @@
     erased.textContent = `${count} of ${text.words.length} words erased`;
     erase.setAttribute("aria-valuetext", erased.textContent);
     views.replaceChildren(
-      ...text.views.map(([name, shares, first, steps]) => {
+      ...text.views.map(({ name, shares, first, steps }) => {
         const gone = new Set(first.slice(0, count));
         const view = element("div", "view", "");
         view.append(

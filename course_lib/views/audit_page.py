@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 MARKS = {"shown": "✓", "partly": "~", "not shown": "✗"}
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -65,14 +63,16 @@ def _figure(rows: Sequence[dict[str, Any]]) -> str:
     rows = [row for row in rows if row["mean"] is not None]
     low = min(0.0, *(row["low"] for row in rows), 0.0)
     high = max(0.0, *(row["high"] for row in rows), low + 0.05)
-    at = {x: f"{100 * (x - low) / (high - low):.2f}" for row in rows for x in _numbers(row)}
-    zero = f"{100 * -low / (high - low):.2f}"
+
+    def at(number: float) -> str:
+        return f"{100 * (number - low) / (high - low):.2f}"
+
     lines = "".join(
         f'<div class="row"><span>{html.escape(row["name"])}</span>'
         '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<path class="zero" d="M{zero} 0V10"/>'
-        f'<path class="interval" d="M{at[row["low"]]} 5H{at[row["high"]]}"/>'
-        f'<path class="mean" d="M{at[row["mean"]]} 5h0"/></svg>'
+        f'<path class="zero" d="M{at(0)} 0V10"/>'
+        f'<path class="interval" d="M{at(row["low"])} 5H{at(row["high"])}"/>'
+        f'<path class="mean" d="M{at(row["mean"])} 5h0"/></svg>'
         f'<span class="value">{_signed(row["mean"])} [{_signed(row["low"])}, '
         f"{_signed(row['high'])}]</span></div>"
         for row in rows
@@ -83,10 +83,6 @@ def _figure(rows: Sequence[dict[str, Any]]) -> str:
 
 def _signed(number: float) -> str:
     return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
-def _numbers(row: dict[str, Any]) -> tuple[float, float, float]:
-    return row["low"], row["mean"], row["high"]
 
 
 def _missing(report: dict[str, Any]) -> str:
@@ -111,19 +107,7 @@ def _missing(report: dict[str, Any]) -> str:
 def _texts(texts: Sequence[dict[str, Any]]) -> str:
     """The texts, those first in which attention and leave-one-out disagree most."""
     order = sorted(texts, key=lambda one: one["agreement"])
-    kept = [
-        {
-            "words": one["words"],
-            "label": one["label"],
-            "counts": one["counts"],
-            "views": [
-                [name, _share(values), one["first"][name], one["steps"][name]]
-                for name, values in one["importances"].items()
-            ],
-        }
-        for one in order
-    ]
-    data = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(order, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         '<section id="texts"><h2>Look into the texts</h2><p>Tints show each word\'s share of the '
         "largest in its text, on one scale: "
@@ -139,8 +123,3 @@ def _texts(texts: Sequence[dict[str, Any]]) -> str:
         '<div id="views"></div></section>'
         f'<script id="data" type="application/json">{data}</script>'
     )
-
-
-def _share(values: Sequence[float]) -> list[float]:
-    largest = np.abs(values).max()
-    return np.round(np.asarray(values) / (largest or 1), 2).tolist()
