@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_kit import exercises
 from course_kit.exercises import CheckFailed, solutions
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, masks, normal
@@ -234,3 +235,11 @@ def test_a_solution_is_the_cell_before_the_check_without_its_marks():
     said = solutions.solution("masked_softmax")
     assert said.startswith("def ") and "return" in said and "###" not in said
     assert solutions.solution("nothing") == ""
+
+
+def test_lesson_06_runs_on_with_our_network_in_place_of_an_open_one():
+    ours, tokens = exercises.check_agt.ours(2, 5, 6, 1, 3), torch.tensor([[19, 3, 0]])
+    ours.embedding, ours.classifier = nn.Embedding(20, 5), nn.Linear(6, 2)
+    logits, attention = ours(tokens, tokens > 0)
+    assert logits.shape == (1, 2) and attention.shape == (1, 1, 3)
+    assert torch.allclose(logits, ours.classifier(attention[:, 0] @ ours.project(tokens, None)[0]))

@@ -67,6 +67,14 @@ def test_a_lesson_that_failed_says_so_at_its_top():
     assert "stopped at a cell that failed" in cells[1].source and len(cells) == 3
 
 
+def test_a_side_note_stands_in_the_margin_beside_the_paragraph_that_links_to_it():
+    text = "One.\n\nSee [which](further/report.ipynb), [gone](further/x.ipynb).\n\nThree."
+    (cell,) = page_of(new_markdown_cell(text))
+    one, note, linked, three = cell.source.split("\n\n")
+    assert note == "```{margin} Side note\n[](report.ipynb)\n```"
+    assert (one, linked, three) == ("One.", "See [which](report.ipynb), gone.", "Three.")
+
+
 def test_other_lessons_are_links_outside_of_links_code_formulas_and_headings():
     text = (
         "# As in lesson 01\n\nLesson 03, [lesson 01](01_gru.ipynb#gates), `lesson 02`, $lesson 04$,"
@@ -220,6 +228,6 @@ def test_what_the_index_says_of_the_three_readers_is_in_their_record():
     assert trained["probabilities"][0] > 0.9 and max(untrained["attention"]) < 0.1
     assert len(set(uniform["attention"])) == 1
     drawn = BeautifulSoup(site.three_readers(site.READINGS), "html.parser")
-    assert [part.p.text for part in drawn.find_all(class_="reader")] == [
+    assert [part.find_all("p")[-1].text for part in drawn.find_all(class_="reader")] == [
         "Its answer: negative, 98 %", "Its answer: negative, 50 %", "Its answer: negative, 64 %",
     ]  # fmt: skip

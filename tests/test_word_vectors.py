@@ -5,6 +5,7 @@ import json
 import datasets
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 
 from course_kit.research.word_vectors import film_vectors
 from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
@@ -13,6 +14,7 @@ from course_kit.research.word_vectors.film_vectors import (
     make_vectors,
     readable_reviews,
 )
+from course_kit.research.word_vectors.static_vectors import StaticConfig, principal
 from course_lib import cli
 from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
@@ -147,14 +149,33 @@ def test_bytes_are_within_half_a_step_of_the_numbers():
     assert (abs(numbers * scale[:, None] - vectors) <= scale[:, None] * 0.501).all()
 
 
-def test_the_committed_file_is_the_cards_and_the_records(tmp_path):
+def test_static_vectors_are_principal_components_of_one_deviation():
+    states = np.random.default_rng(0).normal(size=(60, 8)) * np.arange(1, 9) + 3
+    config = StaticConfig(width=3, deviation=0.4)
+    found, share = principal(states, config)
+    theirs = PCA(3).fit(states)
+    expected = theirs.transform(states)
+    expected *= 0.4 / expected.std()
+    signs = np.sign((found * expected).sum(0))  # of a direction either sign will do
+    np.testing.assert_allclose(found, expected * signs, atol=1e-5)
+    assert share == pytest.approx(theirs.explained_variance_ratio_.sum())
+
+
+@pytest.mark.parametrize("setting", [{"width": 0}, {"largest": 128}, {"deviation": -1.0}])
+def test_a_wrong_setting_of_static_vectors_is_named(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        StaticConfig(**setting)
+
+
+@pytest.mark.parametrize(("name", "width"), [("reviews.100d", 100), ("minilm.160d", 160)])
+def test_a_committed_file_is_the_cards_and_the_records(name, width):
     """Read into an empty cache: it needs no download."""
-    vectors = load_vectors("reviews.100d")
-    record = json.loads(COMPACT.with_suffix(".json").read_text(encoding="utf-8"))
-    (download,) = card("reviews.100d").sources[0].downloads
-    assert download.digest == f"sha256:{record['sha256']}" == f"sha256:{file_digest(COMPACT)}"
-    assert download.size == record["bytes"] == COMPACT.stat().st_size <= 4e6
-    assert vectors.matrix.shape == (record["words"], record["settings"]["width"]) == (30_000, 100)
+    vectors, path = load_vectors(name), COMPACT.with_name(f"{name}.npz")
+    record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    (download,) = card(name).sources[0].downloads
+    assert download.digest == f"sha256:{record['sha256']}" == f"sha256:{file_digest(path)}"
+    assert download.size == record["bytes"] == path.stat().st_size <= 4e6
+    assert vectors.matrix.shape == (record["words"], record["settings"]["width"]) == (30_000, width)
     assert vectors.matrix.std() == pytest.approx(0.4, rel=0.01)
     awful, terrible, bank = vectors.matrix[vectors.rows_of(("Awful", "terrible", "bank"))]
     assert cosine(awful, terrible) > 0.7 > 0.2 > cosine(awful, bank)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import Case, generator, masks, named, normal, plural
-from course_lib.models.agt import AGT, AGTConfig, AttentionStack, GatedStack
+from course_lib.models.agt import AGT, AblatedAGT, AGTConfig, AttentionStack, GatedStack
 from course_lib.models.layers import masked_softmax
 
 LAYERS = 4
@@ -78,23 +78,21 @@ check_gate = building(
 )  # fmt: skip
 
 
-class OurAGT(nn.Module):
-    """The library's network, without dropout."""
+class OurAGT(AblatedAGT):
+    """The library's network, without dropout; it may have one layer, and another classifier."""
 
     def __init__(self, vocabulary: int, width: int, hidden: int, layers: int, classes: int) -> None:
-        super().__init__()
         config = AGTConfig(embedding=width, hidden=hidden, layers=layers, dropout=0.0)
-        self.inside = AGT(config, vocabulary, classes)
+        super().__init__(config, vocabulary, classes)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """→ logits ``(n, classes)`` and the attention ``(n, layers, words)``."""
-        return self.inside(tokens, mask)[:2]
+        return super().forward(tokens, mask)[:2]
 
 
 def _named_weights(ours: OurAGT) -> dict[str, Tensor]:
     """The library's parameters by the names and in the shapes of the lesson's stub."""
-    agt = ours.inside
-    stack, (_, first, _, _, last) = agt.stack, agt.classifier
+    stack, (_, first, _, _, last) = ours.stack, ours.classifier
     gates = {}
     for layer in range(len(stack.gate)):
         both = torch.cat([stack.carried[layer], stack.selected[layer]], 1)
@@ -102,9 +100,9 @@ def _named_weights(ours: OurAGT) -> dict[str, Tensor]:
         names = ("gate.weight", "gate.bias", "value.weight")
         gates |= {f"gates.{layer}.{name}": value for name, value in zip(names, values)}
     return {
-        "W": agt.attention.weight, "w": agt.attention.vector, "embedding.weight":
-        agt.embedding.weight, "projection.weight": agt.projection.weight,
-        "projection.bias": agt.projection.bias, **gates,
+        "W": ours.attention.weight, "w": ours.attention.vector, "embedding.weight":
+        ours.embedding.weight, "projection.weight": ours.projection.weight,
+        "projection.bias": ours.projection.bias, **gates,
         "classifier.0.weight": first.weight, "classifier.0.bias": first.bias,
         "classifier.2.weight": last.weight, "classifier.2.bias": last.bias,
     }  # fmt: skip
@@ -120,15 +118,14 @@ def _read(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The network with another bend of B or of the scores, W_l turned, a softmax along ``dim``, or
     gates that read the selection of ``late`` layers below."""
-    agt = ours.inside
-    b = project(agt.projection(agt.embedding(tokens)))
-    layers = zip(agt.attention.weight, agt.attention.vector)
+    b = project(ours.projection(ours.embedding(tokens)))
+    layers = zip(ours.attention.weight, ours.attention.vector)
     scores = [bend(b @ (w if turned else w.T)) @ v for w, v in layers]
     m = torch.stack(scores, 1)
     d = masked_softmax(m, mask.unsqueeze(1).expand_as(m), dim)
     s = d @ b
-    y, _ = agt.stack(s[:, 0], s[:, 1 - late : s.shape[1] - late])
-    return agt.classifier(y), d
+    y, _ = ours.stack(s[:, 0], s[:, 1 - late : s.shape[1] - late])
+    return ours.classifier(y), d
 
 
 def _agt_cases() -> list[Case]:

@@ -23,7 +23,10 @@ from course_lib.runs.systems import known_systems
 
 VECTORS = "text.vectors"
 # Vectors that many runs read, by the name that specs and run ids use for them.
-NAMED_VECTORS = {"film": "glove.6B.50d+imdb-cbow-300d-s0.npz@2ba9f51b6e6b"}
+NAMED_VECTORS = {
+    "film": "glove.6B.50d+imdb-cbow-300d-s0.npz@2ba9f51b6e6b",
+    "static": "reviews.100d+minilm.160d",
+}
 # Changes that many runs share, as they stand in an id.
 SHORT = {("text.vectors", value): name for name, value in NAMED_VECTORS.items()} | {
     ("text.vocabulary_from", "train+validation+test"): "every-word",

@@ -1,6 +1,6 @@
-"""Pictures of a finished run: the README's review, and three readers of one sentence.
+"""The README's picture of a finished run: three readers of one sentence.
 
-They need playwright and a Chromium: ``python tests/browser/readme_pictures.py runs/a-run-of-han``.
+It needs playwright and a Chromium: ``python tests/browser/readme_pictures.py runs/a-run-of-han``.
 """
 
 import io
@@ -20,36 +20,29 @@ from course_lib.faithfulness import DocumentModel
 from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.run import Run, load_run
-from course_lib.views.reading_view import show_reading
 
 WIDTH = 720  # CSS pixels of a picture
-COLOURS, STILL = 64, 3000  # of a palette; milliseconds that each picture of an animation stays
-REVIEW = (
-    "I had hoped for more. The first half hour is charming, with a lovely scene at the harbour. "
-    "Then the plot falls apart, and nobody seems to notice. The dialogue is awful and the ending "
-    "is awful. My neighbour fell asleep. Still, the music is good."
-)
+COLOURS = 128  # of a palette
+TIGHT = """
+body { font: 14px "DejaVu Sans", sans-serif; }
+.readers > .reader { display: grid !important; grid-template-columns: 1fr auto; }
+.reader p { margin: 0.4rem 0.5rem 0; font-size: 1rem; }
+.reader iframe { grid-area: 2 / 1 / 3 / 3; }
+/* one scale serves all three */
+.reader:not(:last-of-type) iframe { clip-path: inset(0 0 56px); margin-bottom: -56px; }
+"""
 SENTENCE = "I expected a dull evening, and instead I laughed until I cried."
 
 
 def write_pictures(folder: Path, results: Path = REPOSITORY / "results") -> None:
-    """Write what the README and the site show of a finished run of HAN: ``reading.png``, a review
-    of ours in the real view, and in ``hero/`` the readings of a sentence and their picture."""
-    run = load_run(folder)
+    """Write what the README and the site show of a finished run of HAN, into ``hero/``: the
+    readings of a sentence, and their picture as the site prints it."""
     readings = results / "hero" / site.READINGS.name
-    write_json(readings, readings_of(run))
-    with _shown(show_reading(read_text(run, REVIEW)).to_html()) as page:
-        review = _palette(page.locator("body > *").first.screenshot())
-    with _shown(site.three_readers(readings)) as page:
-        first, *others = [_palette(state) for state in _states(page)]
-    for name, save in {
-        "reading.png": lambda path: review.save(path, "PNG", optimize=True),
-        "hero/readers.gif": lambda path: first.save(
-            path, "GIF", save_all=True, append_images=others, duration=STILL, loop=0
-        ),
-    }.items():
-        with atomic_path(results / name) as temporary:
-            save(temporary)
+    write_json(readings, readings_of(load_run(folder)))
+    with _printed(site.three_readers(readings)) as page:
+        picture = _palette(page.locator("fieldset").screenshot())
+    with atomic_path(readings.with_name("readers.png")) as temporary:
+        picture.save(temporary, "PNG", optimize=True)
 
 
 def readings_of(run: Run) -> dict[str, Any]:
@@ -81,8 +74,8 @@ def readings_of(run: Run) -> dict[str, Any]:
 
 
 @contextmanager
-def _shown(markup: str) -> Iterator[Any]:
-    """The HTML in a page without a network; ``DataError`` where there is no browser."""
+def _printed(markup: str) -> Iterator[Any]:
+    """The HTML as a page without a network prints it; ``DataError`` where there is no browser."""
     from playwright.sync_api import sync_playwright
 
     program = chromium()
@@ -94,21 +87,13 @@ def _shown(markup: str) -> Iterator[Any]:
         page = browser.new_page(viewport={"width": 2 * WIDTH, "height": 1200}, offline=True)
         # a zoomed page is sharp; with the device's scale instead, frames are blurred
         page.set_content(
-            f"<!DOCTYPE html><meta charset='utf-8'><style>{style}</style>"
+            f"<!DOCTYPE html><meta charset='utf-8'><style>{style}{TIGHT}</style>"
             f"<body style='zoom:2'>{markup}"
         )
+        page.emulate_media(media="print")
         settle(page)
         yield page
         browser.close()
-
-
-def _states(page: Any) -> Iterator[bytes]:
-    """The readers, one after the other."""
-    for label in page.locator("fieldset label").all():
-        label.click()
-        page.mouse.move(0, 0)
-        settle(page)
-        yield page.locator("fieldset").screenshot()
 
 
 def _palette(png: bytes) -> Image.Image:

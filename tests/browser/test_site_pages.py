@@ -87,7 +87,7 @@ def test_search_finds_a_section_and_leads_there(open_page):
 def test_the_switch_shows_one_reader_at_a_time(open_page):
     page = open_page("index")
     for name, answer in (("Before training", "50 %"), ("Trained, equal weights", "64 %")):
-        page.get_by_text(name, exact=True).click()
+        page.locator("label").get_by_text(name, exact=True).click()
         shown = [part for part in page.locator(".reader").all() if part.is_visible()]
         assert len(shown) == 1 and answer in shown[0].inner_text()
         view = shown[0].locator("iframe").element_handle().content_frame()

@@ -19,6 +19,8 @@ FAILED = ":::{error}\nThis lesson stopped at a cell that failed; its message sta
 LINK = re.compile(
     r"\[([^\]]*)\]\((?:\.\./|experiments/|faithful/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)"
 )
+NOTE = re.compile(r"\(further/(\w+\.ipynb)")
+IN_MARGIN = "```{{margin}} Side note\n[]({})\n```\n\n"  # Sphinx puts the title into the brackets
 MENTION = re.compile(
     r"(\[[^\]]*\]\([^)]*\)|`[^`]*`|\$[^$]*\$|<[^>]*>|^#.*$)|\b[Ll]esson (\d\d)\b", re.M
 )
@@ -47,7 +49,8 @@ def _parts(
     graded, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
     cell.metadata = nbformat.from_dict({"tags": sorted({"full-width", "remove-input"} & {*tags})})
     if cell.cell_type != "code":
-        cell.source = _with_links(cell.source, pages)
+        parts = re.split(r"(?<=\n)\n+", cell.source)
+        cell.source = "\n".join(_notes(part, pages) + _with_links(part, pages) for part in parts)
         return [cell]
     cell.outputs = [made for output in cell.outputs if (made := _output(output))]
     cell.execution_count = None
@@ -58,6 +61,11 @@ def _parts(
     if "parameters" in tags:
         return [_folded(cell, SETTINGS)]
     return [_folded(cell, IMPORTS) if cell.source.startswith(("import ", "from ")) else cell]
+
+
+def _notes(source: str, pages: Collection[str]) -> str:
+    """The side notes to which a paragraph links, for the margin beside it."""
+    return "".join(IN_MARGIN.format(name) for name in NOTE.findall(source) if name in pages)
 
 
 def _with_links(source: str, pages: Collection[str]) -> str:

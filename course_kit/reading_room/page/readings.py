@@ -17,7 +17,8 @@ from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.views.reading import Attention, Reading
 
 SHORT = DATASETS | {"movies2": "film sentences"}
-PACKING = RESULTS / "reading_room" / "packing.json"  # made by benchmarks/reading_room.py
+# made by benchmarks/reading_room.py
+PACKING, TYPED = (RESULTS / "reading_room" / f"{name}.json" for name in ("packing", "pretrained"))
 
 
 def facts(run: Run) -> dict[str, Any]:
@@ -40,6 +41,14 @@ def facts(run: Run) -> dict[str, Any]:
 def _packing(run: Run) -> str:
     """How a network's weights are packed, and how far its answers then are from PyTorch's."""
     how = f"{11 if reads_pieces(run) else 12} bits a number in large matrices, 16 in others"
+    if reads_pieces(run):
+        found = json.loads(TYPED.read_text(encoding="utf-8"))["figures"]["corpora"].values()
+        furthest = max(one["largest difference as shipped"] for one in found)
+        other = sum(one["other decisions"] for one in found)
+        return (
+            f"{how}; over {sum(one['texts'] for one in found):,} texts probabilities are at most "
+            f"{furthest:.1g} from PyTorch's; other decisions: {other}"
+        )
     measured = json.loads(PACKING.read_text(encoding="utf-8"))["figures"].get(run.record["id"])
     if not measured:
         return how

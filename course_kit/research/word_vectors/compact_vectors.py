@@ -13,7 +13,8 @@ COMPACT = REPOSITORY / "results" / "vectors" / "reviews.100d.npz"
 LARGEST = 127  # of an int8
 
 
-def in_bytes(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int8 numbers of the shape of ``vectors``, and the float32 ``scale`` (words,) of each row."""
-    scale = np.maximum(np.abs(vectors).max(1), np.finfo(np.float32).tiny) / LARGEST
+def in_bytes(vectors: np.ndarray, largest: int = LARGEST) -> tuple[np.ndarray, np.ndarray]:
+    """int8 numbers of the shape of ``vectors``, and the float32 ``scale`` (words,) of each row,
+    whose largest number becomes ``largest``: a lower one takes less room in a packed file."""
+    scale = np.maximum(np.abs(vectors).max(1), np.finfo(np.float32).tiny) / largest
     return np.rint(vectors / scale[:, None]).astype(np.int8), scale.astype(np.float32)
