@@ -10,8 +10,7 @@ import torch
 from audited import Known, texts
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 from test_minilm import network, spec  # noqa: F401
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
@@ -94,19 +93,14 @@ def hub(tmp_path_factory):
     folder = tmp_path_factory.mktemp("classifier")
     letters = sorted({letter for word in WORDS for letter in word if letter.strip()})
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "film", "was", *letters]
-    ids = {piece: n for n, piece in enumerate([*pieces, *(f"##{letter}" for letter in letters)])}
-    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    names = ("pad", "unk", "cls", "sep", "mask")
-    special = {f"{name}_token": f"[{name.upper()}]" for name in names}
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special)
-    fast.save_pretrained(folder)
+    pieces += [f"##{letter}" for letter in letters]
+    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf-8")
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
+    tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     names = {"id2label": {0: "bad", 1: "good"}, "label2id": {"bad": 0, "good": 1}}
-    sizes |= {"vocab_size": len(ids), "intermediate_size": 8, "max_position_embeddings": 64}
+    sizes |= {"vocab_size": len(pieces), "intermediate_size": 8, "max_position_embeddings": 64}
     config = BertConfig(**sizes, **names)
     made = BertForSequenceClassification(config)
     for weight in made.parameters():
