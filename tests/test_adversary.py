@@ -43,3 +43,30 @@ def test_an_adversary_comes_near_the_optimum_on_three_positions(epsilon):
         found = faithfulness.adversarial_attention(answer, attention, epsilon=epsilon)
         short.append(optimum(attention, answer, epsilon) - found.divergence)
     assert np.mean(np.array(short) <= WITHIN) >= SHARE
+
+
+def test_rows_that_move_together_get_as_far_as_those_that_are_tried_in_turn():
+    """A hundred rows, whose pooled states are read together."""
+    random = np.random.default_rng(3)
+    short, asked = [], []
+    for case in range(8):
+        states, readout = random.normal(size=(100, 5, 4)), 6 * random.normal(size=(4, 2 + case % 3))
+        attention = random.dirichlet(np.ones(5), size=100)
+
+        def answer(candidates, states=states, readout=readout):
+            asked[-1] += len(candidates)
+            logits = np.tanh(np.einsum("mrp,rpd->md", candidates, states) / 10) @ readout
+            weights = np.exp(logits - logits.max(-1, keepdims=True))
+            return weights / weights.sum(-1, keepdims=True)
+
+        found = []
+        for together in (True, False):
+            asked.append(0)
+            options = {"epsilon": 0.01, "together": together}
+            found.append(faithfulness.adversarial_attention(answer, attention, **options))
+            moved = answer(np.stack([found[-1].attention, attention]))
+            assert faithfulness.total_variation(*moved) == pytest.approx(found[-1].change)
+            assert found[-1].change <= 0.01
+        short.append(found[1].divergence - found[0].divergence)
+    assert np.mean(np.array(short) <= 0.05) >= 0.75
+    assert sum(asked[::2]) < sum(asked[1::2]) / 10

@@ -10,13 +10,11 @@ import torch
 from audited import Known, texts
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 from test_minilm import network, spec  # noqa: F401
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
 from course_lib.faithfulness import auditing
-from course_lib.files import REPOSITORY
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.runs.audit import any_model, model_of
 from course_lib.runs.run import train
@@ -94,19 +92,14 @@ def hub(tmp_path_factory):
     folder = tmp_path_factory.mktemp("classifier")
     letters = sorted({letter for word in WORDS for letter in word if letter.strip()})
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "film", "was", *letters]
-    ids = {piece: n for n, piece in enumerate([*pieces, *(f"##{letter}" for letter in letters)])}
-    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    names = ("pad", "unk", "cls", "sep", "mask")
-    special = {f"{name}_token": f"[{name.upper()}]" for name in names}
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special)
-    fast.save_pretrained(folder)
+    pieces += [f"##{letter}" for letter in letters]
+    (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf-8")
+    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
+    tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     names = {"id2label": {0: "bad", 1: "good"}, "label2id": {"bad": 0, "good": 1}}
-    sizes |= {"vocab_size": len(ids), "intermediate_size": 8, "max_position_embeddings": 64}
+    sizes |= {"vocab_size": len(pieces), "intermediate_size": 8, "max_position_embeddings": 64}
     config = BertConfig(**sizes, **names)
     made = BertForSequenceClassification(config)
     for weight in made.parameters():
@@ -189,12 +182,15 @@ def test_words_of_a_network_of_pieces_are_the_sums_of_their_pieces(network, tmp_
 
 def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys, own_cache):
     file, made = write(tmp_path / "films.csv"), tmp_path / "made.py"
-    made.write_text("def fails():\n    raise OSError('no\\nnetwork')\n\ndef none():\n    pass\n")
+    made.write_text(
+        "def fails():\n    raise OSError('no\\nnetwork')\n\ndef none():\n    pass\n\nends = exit\n"
+    )
     tfidf = RunSpec("tfidf", custom_texts(file, UNICODE), "words", {}, device="cpu", threads=1)
     train(tfidf, tmp_path / "words")
     to = tmp_path / "out" / "audit.html"
     for arguments, says in (
         ([f"{made}:fails", "--texts", file], "made.py:fails raised OSError: no network"),
+        ([f"{made}:ends", "--texts", file], "made.py:ends raised SystemExit"),
         ([f"{made}:none", "--texts", file], "NoneType is no model: it has no probabilities()"),
         ([f"{made}:other", "--texts", file], "no function other"),
         (["no.py:other", "--texts", file], "no.py:other raised FileNotFoundError"),
@@ -211,16 +207,12 @@ def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys,
 
 
 FACTORY = """
-import sys
-sys.path.insert(0, {tests!r})
 from audited import Known as make
 
 class Stopped(make):
-    asked = 0
-
-    def attention(self, documents):
-        Stopped.asked += 1
-        if Stopped.asked == {after}:
+    def attention(self, documents, asked=[]):
+        asked.append(documents)
+        if len(asked) == {after}:
             raise KeyboardInterrupt
         return super().attention(documents)
 """
@@ -228,8 +220,7 @@ class Stopped(make):
 
 @pytest.mark.parametrize("after, status", [(1, 130), (3, 0)])
 def test_an_interrupted_command_keeps_what_is_done_and_says_so(after, status, tmp_path, capsys):
-    tests = str(REPOSITORY / "tests")
-    (tmp_path / "mine.py").write_text(FACTORY.format(tests=tests, after=after))
+    (tmp_path / "mine.py").write_text(FACTORY.format(after=after))
     file, to = tmp_path / "texts.csv", tmp_path / "audit.json"
     file.write_text(delimited([(" ".join(words), "") for words in texts(1)]), encoding="utf-8")
     model = f"{tmp_path / 'mine.py'}:Stopped"

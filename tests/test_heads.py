@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from course_lib.faithfulness import heads
-from course_lib.metrics import invariants
 from course_lib.models.bert import Bert, BertConfig, with_special
 
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]).bool()
@@ -33,21 +32,17 @@ def output(model):
 
 def test_shares_are_means_over_all_pieces(output):
     found = heads.head_shares(output.attention, REAL)
-    sums = {name: np.zeros((2, 3)) for name in heads.TARGETS}
+    sums = {name: np.zeros((2, 3)) for name in ("[CLS]", "[SEP]", "next", "previous")}
     for alpha, length in zip(output.attention.numpy(), (5, 3)):
         for i in range(length):
-            sums["special tokens"] += alpha[:, :, i, 5:].sum(-1)
-            sums["itself"] += alpha[:, :, i, i]
+            sums["[CLS]"] += alpha[:, :, i, 5]
+            sums["[SEP]"] += alpha[:, :, i, 6]
             sums["next"] += alpha[:, :, i, i + 1] if i + 1 < length else 0
             sums["previous"] += alpha[:, :, i, i - 1] if i else 0
+    assert found.keys() == sums.keys()
     for name, total in sums.items():
         np.testing.assert_allclose(found[name].numpy(), total / 8, atol=1e-6)
-
-
-def test_uniform_attention_is_a_distribution_over_what_is_real(output):
-    flat = heads.uniform(output.attention, REAL)
-    invariants.check_attention(flat, (REAL[:, None] & REAL[:, :, None])[:, None, None])
-    assert flat[0, 0, 0, 0, 0] == pytest.approx(1 / 7) and flat[1, 1, 2, 0, 6] == pytest.approx(0.2)
+    assert heads.head_shares(output.attention, REAL, ()).keys() == {"next", "previous"}
 
 
 def test_what_is_written_adds_up_to_the_output_of_attention(model, output):

@@ -7,6 +7,7 @@ import torch
 
 from course_kit.exercises import calls, readers
 from course_kit.exercises.lesson_01 import OurCell
+from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib import views
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
@@ -51,6 +52,18 @@ def test_every_form_pools_real_words_alone(form, words):
     invariants.check_permutation(reader, tokens, mask, matters=False, tolerance=1e-4)
     alone = reader(*words.encode(TEXTS[1:2])).logits[0]
     assert torch.allclose(output.logits[1], alone, atol=1e-5)
+
+
+def test_a_pooling_of_states_may_give_the_weights(words):
+    ours = readers.PoolingReader("context vector", words.embedding)
+    theirs = readers.PoolingReader(
+        "context vector", words.embedding, lambda h, mask, c: (h, 2.0 * mask)
+    )
+    assert torch.equal(theirs(*words.encode(TEXTS)).share, 2.0 * words.encode(TEXTS)[1])
+    theirs.pool = check_attention_pooling.reference
+    theirs.load_state_dict(ours.state_dict())
+    outputs = [each(*words.encode(TEXTS)) for each in (ours, theirs)]
+    assert all(torch.allclose(*pair, atol=1e-6) for pair in zip(*outputs, strict=True))
 
 
 def test_the_plain_mean_is_fitted_to_the_end(words, part):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import views
+from course_lib.views import plots
 
 
 def test_heatmaps_side_by_side_share_a_scale_that_begins_at_zero():
@@ -103,3 +104,17 @@ def test_dots_stand_for_runs_and_scales_run_from_zero_to_one():
 def test_a_single_series_without_a_name_needs_no_legend():
     figure = views.dot_panels({"p": {"": {"a": [0.5]}}})
     assert figure.legends == [] and figure.axes[0].get_title() == "p"
+
+
+def test_intervals_leave_out_rows_and_mark_the_reference():
+    panels = {
+        "all": {"": {"a": (0.3, 0.2, 0.5), "b": (0.1, 0.0, 0.2)}},
+        "one": {"": {"b": (0.2, 0, 1)}},
+    }
+    every, one = plots.means_with_intervals(panels, ["a", "b"], "area", "T", "b").axes
+    dots, line = every.containers[0][0], every.lines[1]
+    assert [list(dots.get_xdata()), list(dots.get_ydata())] == [[0.3, 0.1], [0, 1]]
+    assert list(line.get_xdata()) == [0.1, 0.1] and line.get_label() == "b"
+    (bars,) = every.containers[0][2]
+    assert [tuple(ends[:, 0].round(6)) for ends in bars.get_segments()] == [(0.2, 0.5), (0, 0.2)]
+    assert list(one.containers[0][0].get_ydata()) == [1]

@@ -1,6 +1,6 @@
 """The small classifiers of lessons 01 and 02, and what both need to train and to ask them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ MOST_WORDS = 20_000  # in a vocabulary
 WIDTH = 50  # numbers in a word vector
 VECTORS = "glove.6B.50d"
 PLAIN, CONTEXT = "plain mean", "context vector"
+Pool = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,12 @@ class PoolingReader(nn.Module):
     """Frozen word vectors → weights → their weighted mean → a linear layer.
 
     ``form`` says whether a "context vector" gives the weights, or the "plain mean" has equal ones.
+    ``pool`` of states, mask and context (lesson 02, exercise 2) gives the weights in our place.
     """
 
-    def __init__(self, form: str, embedding: Tensor) -> None:
+    def __init__(self, form: str, embedding: Tensor, pool: Pool | None = None) -> None:
         super().__init__()
+        self.pool = pool
         self.pooling = AttentionPooling(WIDTH, WIDTH) if form == CONTEXT else None
         self.classify = nn.Linear(WIDTH, 2)
         self.register_buffer("embedding", embedding, persistent=False)
@@ -82,7 +85,9 @@ class PoolingReader(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Pooled:
         """Ids and mask ``(batch, length)`` → logits and what was attended to."""
         x = self.embedding[tokens]  # (batch, length, 50)
-        if self.pooling:
+        if self.pooling and self.pool:
+            share = self.pool(self.pooling.projection(x), mask, self.pooling.contexts[0])[1]
+        elif self.pooling:
             share = self.pooling(x, mask)[1].squeeze(1)  # (batch, length)
         else:
             share = masked_softmax(torch.zeros(mask.shape), mask)
@@ -90,7 +95,12 @@ class PoolingReader(nn.Module):
 
 
 def learn(
-    form: str, words: Words, train: tuple[Tensor, Tensor, Tensor], epochs: int, seed: int
+    form: str,
+    words: Words,
+    train: tuple[Tensor, Tensor, Tensor],
+    epochs: int,
+    seed: int,
+    pool: Pool | None = None,
 ) -> PoolingReader:
     """A trained reader of that form, "plain mean" or "context vector".
 
@@ -98,7 +108,7 @@ def learn(
     so that no other form beats it by being trained for longer.
     """
     torch.manual_seed(seed)
-    reader = PoolingReader(form, words.embedding)
+    reader = PoolingReader(form, words.embedding, pool)
     if form == PLAIN:
         return _solved(reader, train)
     optimiser = torch.optim.Adam(reader.parameters(), 0.005)

@@ -1,6 +1,4 @@
-"""Tables of the pre-trained Transformer's records."""
-
-from typing import Any
+"""What the pre-trained Transformer's records say."""
 
 import numpy as np
 
@@ -20,18 +18,21 @@ TITLES = {  # what learns from whole sentences, by preset and attention
 NETWORKS = {"MiniLM": "minilm-", "IRAM": "iram-sst2-compact-", "BiLSTM": "bilstm-sst2-sst2-"}
 STUDIES = "faithfulness", "deletion"  # records of all rankings; of those that take little time
 RANKINGS = (
-    "attention",
-    "attention, rollout",
-    "|gradient × input|",
-    "gradient × input",
-    "integrated gradients",
-    "α · ∇α",
-    "norms",
-    "value zeroing",
-    "attention flow",
-    "(α · ∇α)⁺, rolled out",
     "leave-one-out",
+    "α · ∇α",
+    "integrated gradients",
+    "(α · ∇α)⁺, rolled out",
+    "gradient × input, attention detached",
+    "attention × sign of the gradient",
+    "norms",
+    "attention",
+    "|α · ∇α|",
+    "value zeroing",
+    "|gradient × input|",
+    "attention, rollout",
     "random",
+    "attention flow",
+    "gradient × input",
 )
 
 
@@ -69,48 +70,38 @@ def fine_tuning() -> str:
     return report.to_markdown(["what learns", "SST-2", "SST-5"], rows, "lrr")
 
 
-def areas(network: str, ranking: str) -> list[dict[str, float]]:
-    """Comprehensiveness (AOPC by deletion) of a ranking in one of ``NETWORKS``, one mean with its
-    interval a seed."""
-    tested: dict[str, dict[str, Any]] = {}
-    for study in reversed(STUDIES):
-        for stem, record in sorted(report.study_records(study).items()):
-            if stem.startswith(NETWORKS[network]) and "removals" in record:
-                rankings = record["removals"]["deletion"]["comprehensiveness"]["rankings"]
-                tested[stem] = tested.get(stem, {}) | rankings
-    return [found[ranking]["aopc"] for found in tested.values() if ranking in found]
+def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
+    """By network and ranking, the mean comprehensiveness and the ends of its 95 % interval over
+    trainings and texts."""
+    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for network in NETWORKS:
+        tested = {ranking: _of_texts(network, ranking) for ranking in RANKINGS}
+        estimates = {
+            ranking: metrics.crossed(each) for ranking, each in tested.items() if len(each)
+        }
+        found[network] = {r: (each.value, *each.interval) for r, each in estimates.items()}
+    return found
 
 
-def battery() -> str:
-    """``areas`` of all rankings and networks as a markdown table."""
-    rows = [
-        [
-            ranking,
-            *(
-                ", ".join(f"{area['mean']:.2f}" for area in areas(n, ranking)) or "–"
-                for n in NETWORKS
-            ),
-        ]
-        for ranking in RANKINGS
-        if areas("MiniLM", ranking)
-    ]
-    return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
-
-
-def paired(first: str, second: str) -> Estimate:
-    """The difference of two rankings' comprehensiveness in MiniLM over the texts of both studies:
-    the smaller sample is the beginning of the larger one."""
-    values = _of_texts(first), _of_texts(second)
+def paired(first: str, second: str, network: str = "MiniLM") -> Estimate:
+    """The difference of two rankings' comprehensiveness in a network over the texts that both were
+    measured on: the smaller sample is the beginning of the larger one."""
+    values = _of_texts(network, first), _of_texts(network, second)
     texts = min(each.shape[1] for each in values)
     return metrics.crossed(*(each[:, :texts] for each in values))
 
 
-def _of_texts(ranking: str, name: str = "minilm-sst2_sentences-adapters-s0") -> np.ndarray:
-    """The comprehensiveness of each text, ``(1, texts)``."""
+def _of_texts(network: str, ranking: str) -> np.ndarray:
+    """The comprehensiveness (AOPC by deletion) of each text in each training, ``(trainings,
+    texts)``, from the first of ``STUDIES`` that has the ranking; without any, ``(0, 0)``."""
     for study in STUDIES:
-        record = report.study_records(study)[name]
-        order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
-        if ranking in order:
-            with np.load(RESULTS / study / f"{name}.npz") as file:
-                return file["comprehensiveness"][[order.index(ranking)]].astype(float)
-    raise ValueError(f"no study of {name} has the ranking {ranking!r}")
+        trainings = []
+        for stem, record in sorted(report.study_records(study).items()):
+            if stem.startswith(NETWORKS[network]) and "removals" in record:
+                order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
+                if ranking in order:
+                    with np.load(RESULTS / study / f"{stem}.npz") as file:
+                        trainings.append(file["comprehensiveness"][order.index(ranking)])
+        if trainings:
+            return np.stack(trainings).astype(float)
+    return np.zeros((0, 0))

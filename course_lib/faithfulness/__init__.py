@@ -24,7 +24,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "changed_heads",
             "head_shares",
             "patched",
-            "uniform",
             "value_zeroing",
             "weighted_norms",
         ],

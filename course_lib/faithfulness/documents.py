@@ -18,6 +18,7 @@ Document = Sequence[str] | Sequence[Sequence[str]]
 Model = Callable[[list[Document]], np.ndarray]
 
 WORDS_AT_ONCE = 8192  # in a batch; more saves little time, and a square attention grows with it
+NEAR = 0.8  # of a batch's longest text: MiniLM leaves words out of ten sentences in 2/3 of the time
 BAR_AFTER = 1.0  # seconds: shorter work shows no bar
 
 
@@ -95,14 +96,15 @@ def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.nd
 
 
 def length_batches(lengths: np.ndarray, most_words: int = WORDS_AT_ONCE) -> Iterator[np.ndarray]:
-    """Places of texts that fit together into a batch, longest first: padded to the longest of
-    them, they hold at most ``most_words`` words, unless a single text has more."""
+    """Places of texts that fit together into a batch, longest first: each has at least ``NEAR`` of
+    the longest's words, and padded to it they hold at most ``most_words``, unless a single text has
+    more."""
     order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        size = max(1, most_words // max(1, int(lengths[order[start]])))
-        yield order[start : start + size]
-        start += size
+    while len(order):
+        longest = lengths[order[0]]
+        near = order[: max(1, most_words // max(1, int(longest)))]
+        yield near[lengths[near] >= NEAR * longest]
+        order = order[int((lengths[near] >= NEAR * longest).sum()) :]
 
 
 def checked(answers: np.ndarray, count: int) -> np.ndarray:

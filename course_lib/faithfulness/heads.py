@@ -4,47 +4,36 @@ All take a ``Transformer`` (or a ``Bert``, whose [CLS] and [SEP] are the last tw
 its output. Masks are boolean, True = real, with the special tokens in them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from course_lib.models.bert import SPECIAL
 from course_lib.models.transformer import Transformer, TransformerOutput
 
-TARGETS = ("special tokens", "itself", "next", "previous")
 Change = Callable[[int, Tensor], Tensor]
 
 
-def head_shares(attention: Tensor, mask: Tensor, special: int = 2) -> dict[str, Tensor]:
-    """The mean share of weight that a text's own pieces give to each of ``TARGETS``, by name,
-    ``(layers, heads)`` (Clark et al. 2019).
+def head_shares(
+    attention: Tensor, mask: Tensor, special: Sequence[str] = SPECIAL
+) -> dict[str, Tensor]:
+    """The mean share of weight that a text's own pieces give to each of the ``special`` tokens, and
+    to the next and the previous piece, by name, ``(layers, heads)`` (Clark et al. 2019).
 
-    ``attention`` ``(batch, layers, heads, length, length)``, ``mask`` ``(batch, length)``, of which
-    the last ``special`` are special tokens. The means are over all pieces of the batch. The first
+    ``attention`` ``(batch, layers, heads, length, length)``, ``mask`` ``(batch, length)``, whose
+    last columns are the special tokens. The means are over all pieces of the batch. The first
     piece has no previous one and the last no next one: they count as pieces that give it nothing.
     """
-    pieces = attention.shape[-1] - special
+    pieces = attention.shape[-1] - len(special)
     rows = mask[:, :pieces]
     weights = attention[..., :pieces, :].masked_fill(~rows[:, None, None, :, None], 0)
-    found = (
-        weights[..., pieces:].sum(-1),
-        *(
-            weights[..., :pieces].diagonal(offset, -2, -1).sum(-1, keepdim=True)
-            for offset in (0, 1, -1)
-        ),
-    )
-    return {
-        name: share.sum((0, -1)) / rows.sum() for name, share in zip(TARGETS, found, strict=True)
-    }
-
-
-def uniform(attention: Tensor, mask: Tensor) -> Tensor:
-    """The same for everything that is real, in the shape of ``attention``."""
-    pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
-    shares = pairs / pairs.sum(-1, keepdim=True).clamp(min=1)
-    return shares.expand_as(attention)
+    among = weights[..., :pieces]
+    found = dict(zip(special, weights[..., pieces:].unbind(-1), strict=True))
+    found |= {"next": among.diagonal(1, -2, -1), "previous": among.diagonal(-1, -2, -1)}
+    return {name: share.sum((0, -1)) / rows.sum() for name, share in found.items()}
 
 
 def weighted_norms(model: Transformer, output: TransformerOutput, layer: int) -> Tensor:

@@ -6,6 +6,7 @@ given attention: from ``(m, …, positions)`` to class probabilities ``(m, class
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ SHUFFLES = 100  # as in Jain and Wallace
 EPSILON = 0.05
 ROUNDS, PROPOSALS = 15, 64  # of random moves, from each of two starts
 PAIRS, HALVINGS = 8, 8  # edges of a row's simplex that are searched, and how finely
+TURNS = 4  # of moving rows together: all, then a random half of them at a time
 GROW, SHRINK = 1.5, 0.6  # of the next moves, after a round that improved and one that did not
 NUMBERS_AT_ONCE = 1 << 22  # weights in one question: a square attention has many
 
@@ -87,6 +89,7 @@ def adversarial_attention(
     real: np.ndarray | None = None,
     epsilon: float = EPSILON,
     seed: int = 0,
+    together: bool = False,
 ) -> Adversary:
     """The attention furthest from the given one that a search finds within ``epsilon`` of its
     output (after Jain and Wallace 2019, whose search follows gradients).
@@ -98,6 +101,12 @@ def adversarial_attention(
     was found and from the attention itself; they become larger after a success and smaller after a
     failure. What is found is a lower bound of the largest divergence. With three positions it came
     within 0.01 of the optimum in more than 95 % of random cases (in the tests, by a grid).
+
+    A square attention has thousands of rows, too many for trying each: ``together`` all of them go
+    to corners, then random halves. Between two such attentions, whose rows are exchanged instead of
+    mixed, the search looks for the same output; and between the best and each for the last allowed.
+    With a hundred rows it came as far as by turns, or up to 0.05 less, in three cases of four (in
+    the tests), and asked a tenth as often.
     ``ValueError`` for an epsilon outside [0, 1].
     """
     if not 0 <= epsilon <= 1:
@@ -107,9 +116,9 @@ def adversarial_attention(
     output = _ask(answer, rows[None], shape)
     label = output.argmax()
 
-    def better(best: Adversary, candidates: np.ndarray) -> tuple[Adversary, np.ndarray]:
+    def better(best: Adversary, candidates: np.ndarray) -> tuple[Adversary, np.ndarray, np.ndarray]:
         """The most divergent candidate that is allowed, if it exceeds the best so far; and for each
-        candidate whether it lowers the predicted class's probability."""
+        candidate whether it lowers the predicted class's probability, and whether it is allowed."""
         answers = _ask(answer, candidates, shape)
         distances = jensen_shannon(candidates, rows).sum(-1) / real_rows.any(-1).sum()
         changes = total_variation(answers, output)
@@ -117,40 +126,51 @@ def adversarial_attention(
         top, lower = distances.argmax(), answers[:, label] < output[0, label]
         if distances[top] > best.divergence:
             best = Adversary(candidates[top], float(distances[top]), float(changes[top]))
-        return best, lower
+        return best, lower, changes <= epsilon
+
+    def between(best: Adversary, near: np.ndarray, far: np.ndarray, side: int) -> Adversary:
+        """The best on the ways from ``near``, which are on one ``side`` (0: they lower the
+        probability, 1: they are allowed), to ``far``, which need not be."""
+        differ = int((near != far).any(-1).sum(-1).max(initial=0))
+        for _ in range(max(HALVINGS, differ.bit_length()) if differ else 0):
+            middle = _middle(near, far)
+            best, *sides = better(best, middle)
+            stays = sides[side][:, None, None]
+            near, far = np.where(stays, middle, near), np.where(stays, far, middle)
+        return best
 
     origin = best = Adversary(rows, 0.0, 0.0)
     movable = (real_rows.sum(-1) > 1).nonzero()[0]
     many = min(PROPOSALS, max(2, NUMBERS_AT_ONCE // rows.size))
-    for row in movable:
-        corners = _corners(best.attention, row, real_rows[row], many)
-        best, lower = better(best, corners)
-        low, high = _opposite(corners[lower], corners[~lower], rows)
-        for _ in range(HALVINGS if len(low) else 0):
-            middle = (low + high) / 2
-            best, lower = better(best, middle)
-            lower = lower[:, None, None]
-            low, high = np.where(lower, middle, low), np.where(lower, high, middle)
+    halves = (random.permutation(movable)[: len(movable) // 2] for _ in range(1, TURNS))
+    for moved in chain([movable], halves) if together else movable[:, None]:
+        corners = _corners(best.attention, moved, real_rows[moved], many)
+        best, lower, _ = better(best, corners)
+        best = between(best, *_opposite(corners[lower], corners[~lower], rows), side=0)
+        if together:
+            corners = corners[:PAIRS]
+            best = between(best, np.stack([best.attention] * len(corners)), corners, side=1)
     found = []
-    for current in (best, origin) if len(movable) else ():
+    for current in (best, origin) if len(movable) and not together else ():
         step = 1.0
         for _ in range(ROUNDS):
             before = current
             moved = _moved(current.attention, movable, real_rows, step, many, random)
-            current, _ = better(current, moved)
+            current, *_ = better(current, moved)
             step = min(1.0, step * (SHRINK if current is before else GROW))
         found.append(current)
     best = max(found, key=lambda one: one.divergence, default=best)
     return best._replace(attention=best.attention.reshape(shape).copy())
 
 
-def _corners(rows: np.ndarray, row: int, real: np.ndarray, most: int) -> np.ndarray:
-    """Copies of all rows ``(m, rows, positions)``, in each of which all weight of one row is on one
-    of the positions that had the least."""
-    places = real.nonzero()[0]
-    places = places[np.argsort(rows[row, places], kind="stable")][:most]
-    corners = np.repeat(rows[None], len(places), axis=0)
-    corners[:, row] = np.eye(rows.shape[1])[places]
+def _corners(rows: np.ndarray, moved: np.ndarray, real: np.ndarray, most: int) -> np.ndarray:
+    """Copies of all rows ``(m, rows, positions)``, in which each ``moved`` row has all its weight
+    on one position: in the first on that with the least, in the next on the second, and so on."""
+    counts = real.sum(-1)
+    places = np.argsort(np.where(real, rows[moved], np.inf), axis=-1, kind="stable")
+    corners = np.repeat(rows[None], min(most, counts.max(initial=1)), axis=0)
+    for rank, corner in enumerate(corners):
+        corner[moved] = np.eye(rows.shape[1])[places[np.arange(len(moved)), rank % counts]]
     return corners
 
 
@@ -158,9 +178,19 @@ def _opposite(low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> tuple[np.n
     """Of all pairs, one of ``low`` and one of ``high``, those whose middle is furthest away."""
     low, high = low[:PAIRS], high[:PAIRS]
     firsts, seconds = np.repeat(low, len(high), axis=0), np.tile(high, (len(low), 1, 1))
-    distances = jensen_shannon((firsts + seconds) / 2, rows).sum(-1)
+    distances = jensen_shannon(_middle(firsts, seconds), rows).sum(-1)
     furthest = np.argsort(-distances, kind="stable")[:PAIRS]
     return firsts[furthest], seconds[furthest]
+
+
+def _middle(near: np.ndarray, far: np.ndarray) -> np.ndarray:
+    """Halfway between attentions: of the rows in which they differ the first half as in ``near``,
+    the others as in ``far``; the mean where it is a single row."""
+    differ = (near != far).any(-1)
+    total = differ.sum(-1, keepdims=True)
+    first = differ.cumsum(-1) <= total // 2
+    exchanged = np.where(first[..., None], near, far)
+    return np.where((total == 1)[..., None], (near + far) / 2, exchanged)
 
 
 def _moved(

@@ -35,9 +35,8 @@ class Row:
     def __str__(self) -> str:
         if self.mean is None:
             return "(no value)"
-        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]".replace(
-            "-0.00", "0.00"
-        ).replace("-", "−")
+        said = f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        return said.replace("-0.00", "0.00").replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,8 @@ class Report:
 
     def to_json(self) -> str:
         """Everything but the texts, which may not be ours to keep."""
-        kept = {name: value for name, value in asdict(self).items() if name != "texts"}
+        kept = asdict(self)
+        del kept["texts"]
         return json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(self, path: str | Path) -> None:
@@ -87,9 +87,8 @@ class Report:
             raise ValueError(f"{path}: a report is written as .html or .json")
         files = {path.with_suffix(".json"): self.to_json()}
         if path.suffix == ".html":
-            from course_lib.views.audit_page import (
-                audit_page,
-            )  # the views take more than the thin part
+            # imported here: the views take more than the thin part
+            from course_lib.views.audit_page import audit_page
 
             files[path] = audit_page(asdict(self))
         for file, text in files.items():

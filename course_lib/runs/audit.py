@@ -9,6 +9,7 @@ sample of its test half.
 import argparse
 import runpy
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,6 @@ class RunModel(DocumentModel):
             raise AuditError(f"{run.record['id']} is no network, so it has no attention to audit")
         super().__init__(run.system)
         self.run, self.classes = run, run.system.classes
-        self._known = {PieceModel.unknown: [PieceModel.unknown]}  # the pieces of words
 
     def document(self, text: Any) -> Document:
         """The words of a text, or of a row of a corpus, that the network reads."""
@@ -48,15 +48,11 @@ class RunModel(DocumentModel):
 
     def twin(self, seed: int) -> "RunModel | None":
         """The first recorded network that differs in its seed alone."""
-        own, names = self.run.record, recorded_names()
-        alike = [
-            record["id"]
-            for record in load_records()
-            if record["id"] in names
-            and _but_seed(record) == _but_seed(own)
-            and record["id"] != own["id"]
-        ]
-        return model_of(any_run(alike[0])) if alike else None
+        own = self.run.record
+        names = {*recorded_names()} - {own["id"]}
+        alike = (each["id"] for each in load_records() if _but_seed(each) == _but_seed(own))
+        found = next((name for name in alike if name in names), None)
+        return model_of(any_run(found)) if found else None
 
     def untrained(self) -> "RunModel":
         """The network before training."""
@@ -100,11 +96,9 @@ class PieceModel(RunModel):
         return super().attended(self._pieces([document])[0])
 
     def _pieces(self, documents: Sequence[list[str]]) -> list[list[str]]:
-        new = {word for document in documents for word in document} - self._known.keys()
-        self._known.update(zip(new, self.system.split([*new])))
-        return [
-            [piece for word in document for piece in self._known[word]] for document in documents
-        ]
+        words = [*{*chain.from_iterable(documents)}]
+        known = dict(zip(words, self.system.split(words))) | {self.unknown: [self.unknown]}
+        return [[piece for word in document for piece in known[word]] for document in documents]
 
 
 def _but_seed(record: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +134,7 @@ def _made(path: str, function: str) -> Any:
         names = runpy.run_path(path)
         if function in names:
             return names[function]()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = " ".join(str(error).split())
         raise AuditError(f"{path}:{function} raised {type(error).__name__}: {why}") from error
     raise AuditError(f"{path} has no function {function}")

@@ -51,10 +51,12 @@ def _badge(grade: str) -> str:
 def _question(answer: dict[str, Any]) -> str:
     title, unit = html.escape(answer["title"]), html.escape(answer["unit"])
     badge = _badge(answer["grade"]) if answer["grade"] else ""
+    texts = [row["texts"] for row in answer["rows"] if row["mean"] is not None] or [0]
+    many = " to ".join(dict.fromkeys([str(min(texts)), str(max(texts))]))
     return (
         f"<section><h2>{title} {badge}</h2><p>{html.escape(answer['sentence'])}</p>"
-        f"<figure>{_figure(answer['rows'])}<figcaption>{unit}; lines are 95 % intervals over texts"
-        "</figcaption></figure></section>"
+        f"<figure>{_figure(answer['rows'])}<figcaption>{unit}; lines are 95 % intervals over "
+        f"{many} texts</figcaption></figure></section>"
     )
 
 
@@ -97,7 +99,8 @@ def _missing(report: dict[str, Any]) -> str:
         f"<p>{report['compared']} differences were tested; their p-values are corrected for that "
         "number (Holm). A grade is what the lower end of an interval allows, by numbers that were "
         "fixed before anything was measured. Intervals hold the spread of texts, not that of "
-        "trainings.</p>"
+        "trainings. What an order of the words can cost is exact for texts of up to 8 words; for "
+        "longer ones it is the most and the least of the orders compared and of some others.</p>"
         + (f"<p>Not measured:</p><ul>{asked}</ul>" if asked else "")
         + "<details><summary>What it cost</summary><table><tr><th>stage</th><th>texts asked</th>"
         f"<th>seconds</th></tr>{cost}</table></details></section>"

@@ -76,18 +76,28 @@ def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
 
 
 def means_with_intervals(
-    panels: dict[str, dict[str, dict[str, Interval]]], rows: Sequence[str], xlabel: str, title: str
+    panels: dict[str, dict[str, dict[str, Interval]]],
+    rows: Sequence[str],
+    xlabel: str,
+    title: str,
+    reference: str = "",
 ) -> Figure:
     """Means with the ends of their intervals, a row each: ``panels`` holds, by title, by series and
-    by row, ``(mean, low, high)``. The series of a row lie one below the other."""
-    size = 10 / len(panels), 1.5 + 0.42 * len(rows)
+    by row, ``(mean, low, high)``, or nothing for some rows. The series of a row lie one below the
+    other. A dotted line goes through the first series' mean of the row ``reference``."""
+    several = max(map(len, panels.values())) > 1
+    size = 10 / len(panels), 1.5 + (0.42 if several or len(rows) < 8 else 0.3) * len(rows)
     figure, axes = grid(list(panels), len(panels), size, title, sharey=True)
     for axis, by_series in zip(axes, panels.values(), strict=True):
         axis.axvline(0, color=MUTED, linewidth=0.8)
         for number, (series, values) in enumerate(by_series.items()):
-            means, low, high = np.array([values[row] for row in rows]).T
+            shown = [row for row in rows if row in values]
+            means, low, high = np.array([values[row] for row in shown]).T
             ends = np.abs([means - low, high - means])
-            at = np.arange(len(rows)) + 0.3 * (number - (len(by_series) - 1) / 2)
+            shift = 0.3 * (number - (len(by_series) - 1) / 2)
+            at = [rows.index(row) + shift for row in shown]
+            if reference in shown and not number:
+                axis.axvline(values[reference][0], color=MUTED, linestyle=":", label=reference)
             look = {"color": LINES[number % 4], "fmt": "os"[number % 2], "label": series}
             axis.errorbar(means, at, xerr=ends, capsize=3, markersize=5, **look)
         axis.grid(axis="y", linewidth=0.5)
