@@ -15,7 +15,6 @@ from transformers import BertConfig, BertForSequenceClassification, BertTokenize
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
 from course_lib.faithfulness import auditing
-from course_lib.files import REPOSITORY
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.runs.audit import any_model, model_of
 from course_lib.runs.run import train
@@ -183,12 +182,15 @@ def test_words_of_a_network_of_pieces_are_the_sums_of_their_pieces(network, tmp_
 
 def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys, own_cache):
     file, made = write(tmp_path / "films.csv"), tmp_path / "made.py"
-    made.write_text("def fails():\n    raise OSError('no\\nnetwork')\n\ndef none():\n    pass\n")
+    made.write_text(
+        "def fails():\n    raise OSError('no\\nnetwork')\n\ndef none():\n    pass\n\nends = exit\n"
+    )
     tfidf = RunSpec("tfidf", custom_texts(file, UNICODE), "words", {}, device="cpu", threads=1)
     train(tfidf, tmp_path / "words")
     to = tmp_path / "out" / "audit.html"
     for arguments, says in (
         ([f"{made}:fails", "--texts", file], "made.py:fails raised OSError: no network"),
+        ([f"{made}:ends", "--texts", file], "made.py:ends raised SystemExit"),
         ([f"{made}:none", "--texts", file], "NoneType is no model: it has no probabilities()"),
         ([f"{made}:other", "--texts", file], "no function other"),
         (["no.py:other", "--texts", file], "no.py:other raised FileNotFoundError"),
@@ -205,16 +207,12 @@ def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys,
 
 
 FACTORY = """
-import sys
-sys.path.insert(0, {tests!r})
 from audited import Known as make
 
 class Stopped(make):
-    asked = 0
-
-    def attention(self, documents):
-        Stopped.asked += 1
-        if Stopped.asked == {after}:
+    def attention(self, documents, asked=[]):
+        asked.append(documents)
+        if len(asked) == {after}:
             raise KeyboardInterrupt
         return super().attention(documents)
 """
@@ -222,8 +220,7 @@ class Stopped(make):
 
 @pytest.mark.parametrize("after, status", [(1, 130), (3, 0)])
 def test_an_interrupted_command_keeps_what_is_done_and_says_so(after, status, tmp_path, capsys):
-    tests = str(REPOSITORY / "tests")
-    (tmp_path / "mine.py").write_text(FACTORY.format(tests=tests, after=after))
+    (tmp_path / "mine.py").write_text(FACTORY.format(after=after))
     file, to = tmp_path / "texts.csv", tmp_path / "audit.json"
     file.write_text(delimited([(" ".join(words), "") for words in texts(1)]), encoding="utf-8")
     model = f"{tmp_path / 'mine.py'}:Stopped"

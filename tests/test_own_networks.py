@@ -80,3 +80,10 @@ def test_accuracy_is_that_with_the_attention_that_is_kept(documents):
         assert found == expected
         differ.append(found[0] != found[1])
     assert any(differ)
+
+
+def test_sentences_are_those_of_the_system_with_a_vector_for_each_word():
+    vectors, train, test = own_networks.sentences("iram", "toy", "small", 20, 0)
+    batch = test.batch(np.arange(len(test)))
+    assert 0 < len(train) <= 20 < len(test) and batch.tokens.max() < len(vectors)
+    assert set(batch.labels.tolist()) == {0, 1} and (batch.tokens[batch.mask] > 0).all()

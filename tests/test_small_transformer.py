@@ -73,6 +73,10 @@ def test_measures_of_a_network(trained, rows, monkeypatch):
     assert set(area) == {*found["tau"], "leave-one-out"}
     assert area["random"] < area["|gradient × input|"] < area["leave-one-out"]
     texts, labels = DocumentModel(trained).documents(some), some["label"]
+    ranked = transformer_record.rankings(trained, texts[:3])
+    for text, mean, top in zip(texts, ranked["mean of the layers"], ranked["top-layer attention"]):
+        first, last = trained.heads(text).mean((1, 2)).numpy()  # of each layer, what words receive
+        assert np.allclose(mean, (first + last) / 2) and np.allclose(top, last, atol=1e-6)
     head = deepcopy(trained)
     with torch.no_grad():
         head.model.blocks[1].attention.output.weight.unflatten(1, (4, -1))[:, 3] = 0

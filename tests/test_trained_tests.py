@@ -279,7 +279,8 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tin
             assert shown == pytest.approx(2 * hits / (2 * hits + (~values).sum()), abs=1e-4)
     assert report.study_records("faithfulness/trained")["adversary-planted"] == made
     assert report.trained_table("adversary").count("\n") == 1 + len(made["lines"])
-    report.adversary_figure("planted")
+    labels = {each.get_text() for each in report.adversary_figure("planted").axes[0].texts}
+    assert {"another seed", "uniform attention"} < labels and "0.1" in "".join(labels)
 
 
 def test_an_interrupted_test_keeps_the_seeds_that_are_done(tiny, monkeypatch):

@@ -15,8 +15,8 @@ TITLES = {  # what learns from whole sentences, by preset and attention
     ("whole", "uniform"): "all but the pieces' vectors, attention kept uniform",
     ("whole", "learned"): "all but the pieces' vectors",
 }
-NETWORKS = {  # how the names of their trainings begin
-    "MiniLM": "minilm-sst2_sentences-adapters-s0",  # the one that lesson 11 reads
+NETWORKS = {
+    "MiniLM": "minilm-sst2_sentences-adapters-s0",
     "IRAM": "iram-sst2-compact-",
     "BiLSTM": "bilstm-sst2-sst2-",
 }

@@ -134,7 +134,7 @@ def _made(path: str, function: str) -> Any:
         names = runpy.run_path(path)
         if function in names:
             return names[function]()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = " ".join(str(error).split())
         raise AuditError(f"{path}:{function} raised {type(error).__name__}: {why}") from error
     raise AuditError(f"{path} has no function {function}")

@@ -51,8 +51,8 @@ def _badge(grade: str) -> str:
 def _question(answer: dict[str, Any]) -> str:
     title, unit = html.escape(answer["title"]), html.escape(answer["unit"])
     badge = _badge(answer["grade"]) if answer["grade"] else ""
-    texts = sorted({row["texts"] for row in answer["rows"] if row["mean"] is not None})
-    many = " to ".join(str(each) for each in dict.fromkeys([texts[0], texts[-1]]))
+    texts = [row["texts"] for row in answer["rows"] if row["mean"] is not None] or [0]
+    many = " to ".join(dict.fromkeys([str(min(texts)), str(max(texts))]))
     return (
         f"<section><h2>{title} {badge}</h2><p>{html.escape(answer['sentence'])}</p>"
         f"<figure>{_figure(answer['rows'])}<figcaption>{unit}; lines are 95 % intervals over "

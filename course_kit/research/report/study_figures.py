@@ -1,6 +1,5 @@
 """The figures of studies: sanity checks, faithfulness, networks trained to test attention."""
 
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from course_kit.research.faithfulness.faithfulness_run import ATTENTION, RANDOM
 from course_kit.research.report import frames
 from course_kit.research.report.frames import ByName, bounds
 from course_kit.research.trained_tests import protocols
-from course_lib.views.colours import LINES
-from course_lib.views.panels import dot_panels, grid, legend
+from course_lib.views.colours import ACCENT, SECOND
+from course_lib.views.panels import dot_panels, grid
 
 SIGNS = {  # rankings by what they rest on: as they come, and towards the class that is predicted
     "unsigned": {
@@ -95,29 +94,28 @@ def adversary_figure(on: str) -> Figure:
         name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
         for name, figures in _trained("adversary", on).items()
     }
-    near = points["the base, another seed"]
-    taught = [name for name in points if name.startswith("adversary")]
-    # the gentlest of those that attend further away than another seed
-    name = next((name for name in taught if points[name][0][1] > near[0][2]), taught[-1])
-    far = points[name]
-    title = (
-        f"{frames.texts_title(on)}: an {name}, attends elsewhere (JSD {far[0][0]:.2f}, another "
-        "seed "
-        f"{near[0][0]:.2f})\nand its predictions differ by {far[1][0]:.2f} (another seed "
-        f"{near[1][0]:.2f})"
-    )
     points.pop("the base network", None)
-    figure, (axis,) = grid([""], 1, (8.5, 3.8), title)
-    for (name, found), marker, colour in zip(points.items(), cycle("os^vDPX*"), cycle(LINES)):
-        at, low, high = np.array(found).T
-        width, height = np.abs([at - low, high - at]).T
-        look = {"fmt": marker, "color": colour, "label": name, "capsize": 3}
-        axis.errorbar(*at[:, None], height[:, None], width[:, None], **look)
+    figure, (axis,) = grid([""], 1, (7.5, 3.8))
+    labels: list[tuple[str, float, float]] = []
+    for name, (across, up) in points.items():
+        weight = name.partition("λ = ")[2]
+        bars = ([[at - low], [high - at]] for at, low, high in (up, across))
+        colour = ACCENT if weight else SECOND
+        axis.errorbar(across[0], up[0], *bars, fmt="o", color=colour, capsize=3)
+        text, *before = labels[-1] if labels else ("", 0.0, 0.0)
+        if weight and "λ" in text and np.allclose(before, [across[0], up[0]], atol=0.01, rtol=0):
+            labels[-1] = (f"{text}, {weight}", across[0], up[0])
+        else:
+            labels.append((name.removeprefix("the base, "), across[0], up[0]))
+    for text, *at in labels:
+        side = "center" if "λ" not in text else "right" if at[0] > 0.5 else "left"
+        offset = {"left": (7, -5), "right": (-7, -5), "center": (0, 25)}[side]
+        look = {"textcoords": "offset points", "size": "small", "ha": side, "va": "top"}
+        axis.annotate(text, at, offset, **look)
     label = "Jensen-Shannon divergence of the attention from the base's"
     axis.set(xlabel=label, ylabel="TVD of the predictions")
     axis.set_xlim(0)
     axis.set_ylim(0)
-    legend(figure, "right center")
     return figure
 
 

@@ -102,11 +102,16 @@ def shuffled(texts: Sequence[Document], seed: int = 0) -> list[Document]:
 def rankings(
     system: TransformerSystem, texts: Sequence[Document], seed: int = 0
 ) -> dict[str, Importances]:
-    """Importances of the texts' words by name: four rankings without a sign, then four with one."""
+    """Importances of the texts' words by name: five rankings without a sign, then five with one."""
     model = DocumentModel(system)
     attention = model.attention(texts)
     gradient = faithfulness.gradient_times_input(model.gradients, model, texts)
-    unsigned = {"top-layer attention": attention["attention"], "rollout": attention["rollout"]}
+    everywhere = (system.heads(faithfulness.words_of(text)) for text in texts)
+    unsigned = {
+        "top-layer attention": attention["attention"],
+        "mean of the layers": [alpha.mean((0, 1, 2)).numpy() for alpha in everywhere],
+        "rollout": attention["rollout"],
+    }
     return {
         **unsigned,
         "|gradient × input|": faithfulness.magnitude(gradient),
