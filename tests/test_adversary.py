@@ -70,3 +70,17 @@ def test_rows_that_move_together_get_as_far_as_those_that_are_tried_in_turn():
         short.append(found[1].divergence - found[0].divergence)
     assert np.mean(np.array(short) <= 0.05) >= 0.75
     assert sum(asked[::2]) < sum(asked[1::2]) / 10
+
+
+def test_rows_move_together_as_far_as_they_may_where_every_move_lowers_the_output():
+    attention = np.random.default_rng(5).dirichlet(np.ones(5), size=100)
+
+    def answer(candidates):
+        moved = faithfulness.total_variation(candidates, attention).mean(-1)
+        return np.stack([1 - moved, moved], 1)
+
+    found = faithfulness.adversarial_attention(answer, attention, epsilon=0.1, together=True)
+    corners = np.eye(5)[attention.argmin(-1)]
+    rows_at_once = 0.1 / faithfulness.total_variation(corners, attention).mean()
+    furthest = faithfulness.jensen_shannon(corners, attention).mean()
+    assert 0.09 < found.change <= 0.1 and found.divergence > 0.9 * rows_at_once * furthest

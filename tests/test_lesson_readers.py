@@ -171,6 +171,12 @@ def test_every_other_figure_can_be_drawn():
         assert drawn(figure)
 
 
+def test_five_lines_look_different():
+    (axis,) = views.lines([1, 2], dict.fromkeys("abcde", (0.1, 0.2)), "x", "y").axes
+    assert len({line.get_color() for line in axis.lines}) == 5
+    assert len({line.get_marker() for line in axis.lines}) == 5
+
+
 @pytest.mark.parametrize("longest", [4, 9, 30])
 def test_one_call_is_followed_by_the_name_within_every_text(longest):
     found = calls.draw(200, longest, seed=0)

@@ -15,7 +15,11 @@ TITLES = {  # what learns from whole sentences, by preset and attention
     ("whole", "uniform"): "all but the pieces' vectors, attention kept uniform",
     ("whole", "learned"): "all but the pieces' vectors",
 }
-NETWORKS = {"MiniLM": "minilm-", "IRAM": "iram-sst2-compact-", "BiLSTM": "bilstm-sst2-sst2-"}
+NETWORKS = {
+    "MiniLM": "minilm-sst2_sentences-adapters-s0",
+    "IRAM": "iram-sst2-compact-",
+    "BiLSTM": "bilstm-sst2-sst2-",
+}
 STUDIES = "faithfulness", "deletion"  # records of all rankings; of those that take little time
 RANKINGS = (
     "leave-one-out",

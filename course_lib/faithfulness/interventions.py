@@ -65,6 +65,8 @@ def permutation_change(
     random = np.random.default_rng(seed)
 
     def shuffled() -> np.ndarray:
+        if real_rows.all():  # as below, in an eighth of the time
+            return random.permuted(rows, axis=1)
         other = rows.copy()
         for row, places in zip(other, real_rows):
             row[places] = random.permutation(row[places])
@@ -177,10 +179,9 @@ def _corners(rows: np.ndarray, moved: np.ndarray, real: np.ndarray, most: int) -
 def _opposite(low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of all pairs, one of ``low`` and one of ``high``, those whose middle is furthest away."""
     low, high = low[:PAIRS], high[:PAIRS]
-    firsts, seconds = np.repeat(low, len(high), axis=0), np.tile(high, (len(low), 1, 1))
-    distances = jensen_shannon(_middle(firsts, seconds), rows).sum(-1)
-    furthest = np.argsort(-distances, kind="stable")[:PAIRS]
-    return firsts[furthest], seconds[furthest]
+    distances = [jensen_shannon(_middle(one, other), rows).sum() for one in low for other in high]
+    furthest = np.argsort(-np.array(distances), kind="stable")[:PAIRS]
+    return low[furthest // max(1, len(high))], high[furthest % max(1, len(high))]
 
 
 def _middle(near: np.ndarray, far: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from course_lib.views.colours import ACCENT, ATTENTION, INK, LINES, MUTED, SECOND, SIGNED, ink_on
 
 PAGE = 12.0  # inches; panels that do not fit side by side go below
-MARKERS = "os^D"
+MARKERS = "os^Dv"
 READABLE_CELLS = 20  # up to so many columns in all panels, each cell shows its number
 
 
@@ -64,7 +64,7 @@ def lines(
     import seaborn as sns  # with the first figure that needs it: 0.6 s
 
     figure, (axis,) = grid([""], 1, size, title)
-    for (name, values), colour, marker in zip(curves.items(), cycle(LINES), cycle(MARKERS)):
+    for (name, values), colour, marker in zip(curves.items(), cycle((*LINES, INK)), cycle(MARKERS)):
         look = {"marker": marker, "markersize": 5, "color": colour, "label": plain(name)} | options
         sns.lineplot(x=np.asarray(x), y=np.asarray(values), ax=axis, legend=False, **look)
     axis.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)

@@ -45,7 +45,8 @@ def by_network(records: ByName | None = None) -> dict[str, ByName]:
 
 
 def _several(records: ByName | None) -> dict[str, ByName]:
-    return {name: of for name, of in by_network(records).items() if len(of) > 1}
+    """The networks with three trainings at least: an interval from two says next to nothing."""
+    return {name: of for name, of in by_network(records).items() if len(of) > 2}
 
 
 def kind_of(network: str) -> str:
