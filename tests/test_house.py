@@ -95,12 +95,12 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/data": (2_626, 2_300),
     "course_lib/faithfulness": (2_494, 1_550),
     "course_lib/runs": (3_280, 2_650),
-    "course_kit/exercises": (7_047, 6_600),
+    "course_kit/exercises": (7_064, 6_600),
     "course_kit/research": (7_056, 3_700),
     "course_kit/publishing": (2_182, 1_000),
     "course_kit/reading_room": (751, 600),
     "benchmarks": (2_407, 2_200),
-    "tests": (24_161, 16_600),
+    "tests": (24_171, 16_600),
 }
 LONGEST = 450
 
