@@ -82,6 +82,16 @@ def test_accuracy_is_that_with_the_attention_that_is_kept(documents):
     assert any(differ)
 
 
+def test_shuffled_attention_keeps_each_rows_weights_and_the_padding(documents, monkeypatch):
+    (batch,), yours, given = Batches(documents, 256).epoch(), learner(), []
+    attending = lambda _, batch, shuffled: given.append(shuffled) or batch.labels  # noqa: E731
+    monkeypatch.setattr(own_networks, "_attending", attending)
+    assert own_networks.right_if_shuffled(yours, documents).all()
+    own = yours(batch.tokens, batch.mask)[1]
+    torch.testing.assert_close(given[0].sort().values, own.sort().values)
+    assert not given[0][~batch.mask[:, None].expand_as(own)].any() and (given[0] != own).any()
+
+
 def test_sentences_are_those_of_the_system_with_a_vector_for_each_word():
     vectors, train, test = own_networks.sentences("iram", "toy", "small", 20, 0)
     batch = test.batch(np.arange(len(test)))

@@ -6,6 +6,7 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 import traitlets
+from matplotlib.figure import Figure
 
 from course_lib.explore.explorer import Explorer
 from course_lib.explore.reading import system_of
@@ -22,6 +23,19 @@ def explore_heads(source: Any, text: str) -> "HeadsView":
     if not words:
         raise ValueError("text holds no words, so no head attends to anything")
     return HeadsView(system.heads(words).numpy(), [*words, *system.special])
+
+
+class _Tiles(AttentionHeatmap):
+    """Its picture names layers and heads; their tokens, a cell each, would have no room."""
+
+    def _figure(self) -> Figure:
+        figure = super()._figure()
+        axis = figure.axes[0]
+        for side, names in ((axis.yaxis, self.spec["rows"]), (axis.xaxis, self.spec["columns"])):
+            ends = [n + 1 for n, name in enumerate(names) if name.endswith(" ")]  # of each tile
+            middles = np.array(ends) - ends[0] / 2
+            side.set_ticks(middles, [names[n - 1] for n in ends], rotation=0, fontsize=7)
+        return figure
 
 
 class HeadsView(Explorer):
@@ -46,7 +60,7 @@ class HeadsView(Explorer):
             [f"{kind} {n + 1} {token}" for n in range(count) for token in (*tokens, "")]
             for kind, count in (("layer", layers), ("head", heads))
         )
-        self._all = AttentionHeatmap(
+        self._all = _Tiles(
             tiles.reshape(len(rows), -1), rows, columns, scale="sqrt", most=1.0,
             title=f"{layers * heads} heads: layers down, heads across",
         )  # fmt: skip
