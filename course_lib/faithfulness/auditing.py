@@ -33,6 +33,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,10 @@ from course_lib.front_end import progress
 
 AT_ONCE = 10  # texts that are measured to the end before the next ones begin
 SLOW_TEXTS = 25  # for what asks a text very often
-# for limits: 50 random orders moved the share of MiniLM's attention by 0.01, HAN's not at all
-FEW = {"beam_up_to": 0, "samples": 10}
 SHOWN = (ATTENTION, GRADIENT, LEFT_OUT)  # side by side on the page
-DRAWS = 3  # random rankings, whose losses are averaged
+# random rankings, whose losses are averaged, and which the limits know: 50 of them moved the share
+# of what MiniLM's attention reaches by 0.01, HAN's not at all
+DRAWS = 10
 SHUFFLES, EPSILON = 50, 0.01
 MOST_ROWS = 64  # of an attention that an adversary moves in turn: more take hours
 LEAST_WORDS, MOST_WORDS = 2, 2000
@@ -300,12 +301,14 @@ def _measure(
     rankings |= {LEFT_OUT: left_out, f"|{LEFT_OUT}|": size}
     random = [random_importance(documents, seed + draw) for draw in range(DRAWS)]
     ranked = {name: [each] for name, each in rankings.items()} | {RANDOM: random}
+    compared = [*chain.from_iterable(ranked.values())]
+    ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
 
     def lost(measure: Callable, shares: Sequence[float]) -> dict[str, np.ndarray]:
-        return {
-            name: np.mean([measure(asked, documents, r, shares, seed=seed) for r in each], axis=0)
-            for name, each in ranked.items()
-        }
+        """Of each ranking; all are asked together, since many of them remove the same words."""
+        asks = documents * len(compared), [*chain.from_iterable(compared)], shares
+        losses = measure(asked, *asks, seed=seed).reshape(len(compared), len(documents), -1)
+        return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
 
     asked.stage = "removal"
     losses = lost(comprehensiveness, SHARES)
@@ -313,8 +316,7 @@ def _measure(
     asked.stage = "alone"
     alone = {name: each[:, 0] for name, each in lost(sufficiency, (TENTH,)).items()}
     asked.stage = "limits"
-    compared = [scores for each in ranked.values() for scores in each]
-    room = limits(asked, documents, rankings=compared, **FEW, seed=seed)
+    room = limits(asked, documents, rankings=compared, beam_up_to=0, samples=0, seed=seed)
     slow = documents[: max(0, SLOW_TEXTS - start)]
     itself, *changes = np.full((4, len(documents)), math.nan)
     if slow:
