@@ -96,7 +96,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/faithfulness": (2_494, 1_550),
     "course_lib/runs": (3_048, 2_650),
     "course_kit/exercises": (7_064, 6_600),
-    "course_kit/research": (7_055, 3_700),
+    "course_kit/research": (7_133, 3_700),
     "course_kit/publishing": (2_441, 1_000),
     "course_kit/reading_room": (751, 600),
     "benchmarks": (2_407, 2_200),
