@@ -269,15 +269,6 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     assert report.study_records("faithfulness") == {name: made}  # no other record was written
 
 
-def test_the_report_reads_the_records(made, changed, name):
-    found = {name: made}
-    rankings = made["removals"]["deletion"]["words_to_flip"]
-    assert report.rankings_table(records=found).count("\n") == 1 + len(rankings)
-    assert report.agreement_table(found).count("\n") == 2
-    assert report.study_records("interventions") == {name: changed}
-    assert report.interventions_table({name: changed}).count("\n") == 2
-
-
 # Attention that changes while the texts stay
 
 
