@@ -225,9 +225,4 @@ COMMANDS = {
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
     "contents": _command(contents),
     "report": _command(report),
-    "museum": Command(
-        "train every specimen of the bug museum, record the results, and show the wrong measures",
-        "museum --dataset toy --rows 200", "course",
-        *command_of("course_kit.exercises.museum"),
-    ),
 }  # fmt: skip
