@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from recorded import spec_of, tiny_vectors
 
+from course_kit.publishing.recorded_weights import publish_weights
 from course_kit.research import report
 from course_kit.research.faithfulness import erasure_record
 from course_kit.research.faithfulness.changed_attention import (
@@ -32,12 +33,11 @@ from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import predicted
 from course_lib.runs import records
-from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.weights import publish_weights
+from course_lib.runs.weights import DIGEST
 
 TEXTS, SLOW = 5, 2
 ALWAYS = {

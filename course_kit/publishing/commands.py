@@ -225,4 +225,9 @@ COMMANDS = {
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
     "contents": _command(contents),
     "report": _command(report),
+    "weights": Command(
+        "copy the networks of finished runs to results/weights, small enough to be committed",
+        "weights runs/agt-sst5-compact-s0", "experiments",
+        *command_of("course_kit.publishing.recorded_weights"),
+    ),
 }  # fmt: skip
