@@ -15,7 +15,6 @@ from course_kit.research.word_vectors.film_vectors import (
     readable_reviews,
 )
 from course_kit.research.word_vectors.static_vectors import StaticConfig, principal
-from course_lib import cli
 from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.sources import NotObtained
@@ -129,13 +128,6 @@ def test_without_the_unlabelled_reviews_the_record_says_so(made_up, monkeypatch,
 def test_a_wrong_setting_is_named(field, value):
     with pytest.raises(ValueError, match=field):
         VectorsConfig(**{field: value})
-
-
-def test_the_command_names_a_wrong_option_in_one_line(capsys, monkeypatch):
-    monkeypatch.setattr(film_vectors, "make_vectors", lambda *_: pytest.fail("nothing may start"))
-    assert cli.main(["vectors", "--epochs", "-1"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: --epochs takes") and said.count("\n") == 1
 
 
 # How they are stored
