@@ -9,10 +9,8 @@ SANITY_CHECKS = "from course_kit.research import sanity_checks"
 TRANSFORMER = "from course_kit.research import small_transformer"
 FAITHFULNESS = "from course_lib import faithfulness"
 METRICS = "from course_lib import metrics"
-STATISTICS = (
-    *("composition_test", "constant_loss", "detectable_difference", "mcnemar", "power"),
-    "rise_and_fall",
-)
+SIDE_NOTES = "from course_kit.research import side_notes"
+STATISTICS = ("constant_loss", "detectable_difference", "mcnemar", "power")
 # lessons whose files have another name today
 LESSONS = {
     "07_is_attention_an_explanation.ipynb": "07_measuring_faithfulness.ipynb",
@@ -26,6 +24,8 @@ NAMES = (
     ("teaching.encoder", "small_transformer", TRANSFORMER),
     ("experiments.report", "report", "from course_kit.research import report"),
     *((f"report.{name}", f"metrics.{name}", METRICS) for name in STATISTICS),
+    ("report.composition_test", "side_notes.composition_test", SIDE_NOTES),
+    ("report.rise_and_fall", "side_notes.rise_and_fall", SIDE_NOTES),
     ("metrics.ranks.rank_correlation", "metrics.rank_correlation", METRICS),
     ("data.write_texts", "sanity_checks.write_texts", SANITY_CHECKS),
     ("data.encode_texts", "sanity_checks.encode_texts", SANITY_CHECKS),
@@ -47,9 +47,9 @@ WORDS = (
     ("views.figures.lines(", "views.lines("),
     ("layered.lines_over_layers(", "views.lines_over_layers("),
     ("layered.layer_bars(axis, shares, ", "axis.bar(range(len(shares)), shares, label="),
-    ("layered.dictionary_panels(", "figures.dictionary_panels("),
+    ("layered.dictionary_panels(", "side_notes.dictionary_panels("),
     ("layered.distances(", "figures.distances("),
-    ("layered.weight_histograms(", "figures.weight_histograms("),
+    ("layered.weight_histograms(", "side_notes.weight_histograms("),
     ("figures.histograms(panels, ", 'views.histograms(panels, 40, "gate", "", '),
     ("faithfulness.attention.", "faithfulness.word_attention."),
     ("report.faithfulness_records()", 'report.study_records("faithfulness")'),
