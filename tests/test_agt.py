@@ -5,6 +5,7 @@ import torch
 from networks import tiny_agt
 from strategies import WORDS, batch
 
+from course_kit.research.side_notes.agt_dictionaries import word_scores
 from course_lib.models.layers import masked_softmax
 
 
@@ -25,7 +26,7 @@ def test_the_gate_bias_is_where_the_gates_start():
 
 def test_a_words_score_is_its_own_in_every_sentence():
     model = tiny_agt(1)
-    scores = model.word_scores(torch.arange(WORDS))
+    scores = word_scores(model, torch.arange(WORDS))
     tokens, mask = batch([6, 3, 1], 4)
     attention = model(tokens, mask).attention
     for row in range(3):
