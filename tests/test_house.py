@@ -100,7 +100,7 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_kit/publishing": (2_349, 1_000),
     "course_kit/reading_room": (744, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (23_379, 16_600),
+    "tests": (23_387, 16_600),
 }
 LONGEST = 450
 
