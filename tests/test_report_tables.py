@@ -34,8 +34,6 @@ OF_RECORDS = {
     "imdb": report.imdb_table,
     "optimisers": report.optimiser_table,
     "papers": report.papers_table,
-    "readme": report.short_table,
-    "readme findings": report.findings,
     "replica": report.replica_table,
     "replica changes": report.replica_changes_table,
     "runs": report.runs_table,
