@@ -96,11 +96,11 @@ BUDGETS = {  # lines of Python: at most, and what the plan allows where that is 
     "course_lib/faithfulness": (2_360, 1_550),
     "course_lib/runs": (2_907, 2_650),
     "course_kit/exercises": (6_908, 6_600),
-    "course_kit/research": (7_564, 3_700),
+    "course_kit/research": (7_565, 3_700),
     "course_kit/publishing": (2_349, 1_000),
     "course_kit/reading_room": (744, 600),
     "benchmarks": (2_200, 2_200),
-    "tests": (23_387, 16_600),
+    "tests": (23_398, 16_600),
 }
 LONGEST = 450
 
