@@ -6,11 +6,10 @@ is what anybody does who asks which words count; the ratio is what the other que
 says little.
 """
 
-import argparse
 import time
 
 import numpy as np
-from common import show, spread, write
+from common import arguments, show, spread, write
 
 from course_lib import faithfulness
 from course_lib.runs.audit import SAMPLE, any_model
@@ -21,10 +20,7 @@ NETWORKS = {"HAN": "han-imdb-compact-s0", "MiniLM": "minilm-sst2_sentences-adapt
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
+    chosen = arguments(__doc__, threads=2).parse_args()
     threads, figures, contents = use_threads(chosen.threads), {}, []
     for name, run in NETWORKS.items():
         model = any_model(run)
