@@ -76,7 +76,7 @@ SLOW_TEXTS = 25  # for what asks a text very often
 SHOWN = (ATTENTION, GRADIENT, LEFT_OUT)  # side by side on the page
 # random rankings, whose losses are averaged, and which the limits know: 50 of them moved the share
 # of what MiniLM's attention reaches by 0.01, HAN's not at all
-DRAWS = 10
+DRAWS = 5
 SHUFFLES, EPSILON = 50, 0.01
 MOST_ROWS = 64  # of an attention that an adversary moves in turn: more take hours
 LEAST_WORDS, MOST_WORDS = 2, 2000
