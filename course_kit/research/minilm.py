@@ -48,10 +48,11 @@ def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
         spec, settings = record["spec"], record["settings"]
         if spec["system"] != "minilm":
             continue
-        title = TITLES[spec["preset"], settings["control"]["attention_weights"]]
-        if spec["dataset"] == dataset and settings["training"]["embedding_rate"]:
+        if spec["dataset"] == f"{dataset}_sentences":
+            title = TITLES[spec["preset"], settings["control"]["attention_weights"]]
+        elif spec["dataset"] == dataset and settings["training"]["embedding_rate"]:
             title = PHRASES
-        elif spec["dataset"] != f"{dataset}_sentences":
+        else:
             continue
         _, seeds = found.setdefault(title, (record["sizes"]["train"], []))
         seeds.append(record["test"]["accuracy"])
