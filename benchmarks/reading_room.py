@@ -33,10 +33,10 @@ from course_lib.data.encoding import encode_sentences
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, trained_punkt, treebank_words
 from course_lib.files import data_root
-from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import RESULTS, describe_environment, write_json
 from course_lib.runs.run import Run
 from course_lib.runs.systems.system import as_tokens
+from course_lib.runs.weights import DIGEST
 from course_lib.training.devices import use_threads
 from course_lib.views.heatmap.module import joined
 

@@ -153,8 +153,4 @@ COMMANDS = {
         "audit han-imdb-compact-s0 --texts reviews.csv", "course",
         *command_of("course_lib.runs.audit"), "run",
     ),
-    "weights": Command(
-        "copy the networks of finished runs to results/weights, small enough to be committed",
-        "weights runs/agt-sst5-compact-s0", "experiments", *command_of("course_lib.runs.weights"),
-    ),
 }  # fmt: skip

@@ -41,8 +41,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
     """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
 
     On an error it is removed, so nothing half-written ever has the final name. A full disk or a
-    missing permission comes out as ``DataError`` that says what to do, unless the error concerns
-    another file.
+    missing permission comes out as ``DataError`` that says what to do.
     """
     workroom = None
     try:
@@ -59,12 +58,11 @@ def atomic_path(target: Path) -> Iterator[Path]:
             with suppress(OSError):  # it is whole and in place, whatever becomes of its name
                 _sync(target.parent)
     except Exception as error:
-        reason = _why_not_written(error, target, workroom)
-        if reason is None:
+        if not _cannot_write(error):
             raise
         raise DataError(
-            f"cannot write {target}: {reason}. Nothing of it was kept. Free some space or "
-            f"allow writing there{_elsewhere(target)}."
+            f"cannot write {target} ({error}). Nothing of it was kept. Free some space or allow "
+            "writing there; COURSE_DATA_DIR moves the data folder to another disk."
         ) from error
     finally:
         if workroom:
@@ -95,27 +93,11 @@ def file_digest(path: Path, algorithm: str = "sha256") -> str:
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-def _why_not_written(error: Exception, target: Path, workroom: Path | None) -> str | None:
-    """What kept ``target`` from being written; None where the error is about something else."""
-    if not isinstance(error, OSError):
-        native = NATIVE_DISK_FULL.search(str(error)) and not isinstance(error, DataError)
-        return f"the disk may be full ({error})" if native else None
-    names = [name for name in (error.filename, error.filename2) if isinstance(name, str | Path)]
-    places = [Path(name).absolute() for name in names]
-    own = {target.absolute(), target.parent.absolute()}
-    ours = (
-        workroom is None  # nothing but its folder was touched yet
-        or any(place in own or place.is_relative_to(workroom.absolute()) for place in places)
-        or (not names and error.errno in DISK_FULL)  # an error of an open file names no file
-    )
-    return error.strerror if ours and error.errno in CANNOT_WRITE else None
-
-
-def _elsewhere(path: Path) -> str:
-    """Where else the file could go: COURSE_DATA_DIR moves everything in the data folder."""
-    if path.absolute().is_relative_to(data_root().absolute()):
-        return ", or set COURSE_DATA_DIR to a folder on another disk"
-    return ""
+def _cannot_write(error: Exception) -> bool:
+    """Whether the disk is full or does not let us write, and not what is written is wrong."""
+    if isinstance(error, OSError):
+        return error.errno in CANNOT_WRITE
+    return not isinstance(error, DataError) and bool(NATIVE_DISK_FULL.search(str(error)))
 
 
 def _to_disk(path: Path) -> None:

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.research.grid.groups import read_grid
 from course_lib.data.corpus import load_corpus
 from course_lib.metrics.invariants import check_attention, check_padding
 from course_lib.models.iram import visible
 from course_lib.models.layers import renormalised
-from course_lib.runs.run import load_run, split_rows, system_of, train
-from course_lib.runs.settings import SpecError
+from course_lib.runs.run import split_rows, system_of
 from course_lib.runs.spec import RunSpec
 
 WEIGHTS = "control.attention_weights"
@@ -106,45 +104,3 @@ def test_scorers_stay_as_they_are_and_everything_else_learns(name, weights):
         check_attention(attention, there)
         even = renormalised(torch.ones_like(attention), there)
         assert torch.allclose(attention, even, atol=1e-6) == (weights == "uniform")
-
-
-@controls
-def test_a_run_is_recorded_and_loaded_and_reads_the_same(weights, tmp_path):
-    spec = spec_of("han", weights)
-    done = train(spec, tmp_path)
-    assert done.record["settings"]["control"] == {"attention_weights": weights}
-    assert done.record["id"] != spec_of("han").id
-    again = load_run(tmp_path, spec)
-    text = "A tender film. The acting is wonderful!"
-    before, after = done.system.read(text), again.system.read(text)
-    np.testing.assert_array_equal(before.probabilities, after.probabilities)
-    for shown, attention in before.attention.items():
-        np.testing.assert_array_equal(attention.weights, after.attention[shown].weights)
-
-
-@controls
-@pytest.mark.parametrize(
-    ("system", "preset", "overrides"),
-    [
-        ("sanet", "baseline-base", {}),
-        ("agt", "mean", {}),
-        ("iram", "baseline", {}),
-        ("tfidf", "words", {}),
-    ],
-)
-def test_a_model_without_attention_has_none_to_ablate(system, preset, overrides, weights):
-    with pytest.raises(SpecError, match=r"control\.attention_weights .* no attention"):
-        RunSpec(system, "toy", preset, overrides | {WEIGHTS: weights}).validate()
-
-
-def test_other_weights_are_refused_by_name():
-    with pytest.raises(SpecError, match=r"control\.attention_weights takes one of 'learned', 'uni"):
-        RunSpec(overrides={WEIGHTS: "frozen"}).validate()
-
-
-def test_the_grid_plans_both_ablations_of_every_network():
-    plans = {}
-    for spec in read_grid()["attention_ablation"]:
-        assert spec.test
-        plans.setdefault(spec.system, []).append(spec.settings().control.attention_weights)
-    assert plans == {name: ["uniform", "untrained"] for name in ("han", "sanet", "iram", "agt")}

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from strategies import WORDS, ragged_batch, toy_documents, toy_vocabulary
+from strategies import WORDS, ragged_batch
 
 from course_kit.exercises.bugs import (
     HEALTHY,
@@ -17,8 +17,6 @@ from course_kit.exercises.bugs import (
 )
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.layers import AttentionPooling
-from course_lib.training.config import TrainingConfig
-from course_lib.training.loop import fit
 
 CONFIG = HANConfig(embedding=4, hidden=16, attention=10)
 ALL = {
@@ -74,17 +72,6 @@ def test_all_start_from_the_same_weights_and_draw_the_same_numbers(specimen):
     assert torch.equal(torch.rand(3), next_draw), "training would draw another dropout"
     assert healthy.keys() == sick.keys()
     assert all(torch.equal(healthy[name], sick[name]) for name in healthy)
-
-
-@pytest.mark.full
-@every_specimen
-def test_every_specimen_trains(specimen):
-    config = HANConfig(embedding=8, hidden=8, attention=16)
-    model = built(specimen, config=config, vocabulary=len(toy_vocabulary()))
-    training = TrainingConfig(epochs=4, batch_size=16, learning_rate=1e-2)
-    documents = toy_documents(), toy_documents("test")
-    history = fit(model, *documents, training, device=torch.device("cpu"))
-    assert history.epochs[history.best].validation_accuracy > 0.9
 
 
 def test_a_model_of_ones_own_is_diagnosed_by_what_it_shows():

@@ -65,7 +65,17 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     )
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    named = {"run", "predict", "weights", "course", "lab", "test", "grid", "faithfulness", "museum"}
+    named = {
+        "run",
+        "predict",
+        "weights",
+        "course",
+        "lab",
+        "test",
+        "grid",
+        "faithfulness",
+        "vectors",
+    }
     assert named <= set(done.stdout.replace(",", "").split()) and done.stdout.endswith("\n[]\n")
 
 
@@ -80,9 +90,19 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
         ("students nowhere.ipynb", {}, "nowhere.ipynb: No such file or directory"),
         ("notebooks nowhere.ipynb", {}, "nowhere.ipynb: no such notebook"),
         ("course", {"COURSE_PROFILE": "quick"}, "COURSE_PROFILE is 'quick'; it takes one of"),
-        ("museum --dataset toy", {"COURSE_DATA_DIR": "/dev/null/x"}, "Not a directory"),
-        ("museum --dataset toy --device cuda:99", {}, "device 'cuda:99' "),
-        ("museum --dataset toy --rows -1", {}, "rows takes a whole number from"),
+        ("data", {"COURSE_DATA_DIR": "/dev/null/x"}, "Not a directory"),
+        ("grid run trio", {}, "grid.yaml: no group 'trio'; there are: "),
+        ("grid status trio", {}, "no group 'trio'; there are: "),
+        ("grid run core --on nowhere", {}, "no profile 'nowhere'"),
+        ("run --dataset no.csv", {}, "no.csv: no such file of texts, and no dataset of that name"),
+        ("run --dataset toy --text body", {}, "--text is for a file of your own, and toy is none"),
+        ("vectors --epochs -1", {}, "--epochs takes"),
+        ("trained-tests adversary --on nowhere", {}, "no setup 'nowhere'; there are: planted, "),
+        ("trained-tests roar --seeds 1 1", {}, "seeds takes different whole numbers"),
+        ("trained-tests roar --seeds -1", {}, "got [-1]"),
+        ("room nowhere", {}, "nowhere/record.json cannot be read"),
+        ("room --pretrained", {}, "attention-course data minilm"),
+        ("room mine --pretrained", {}, "--pretrained takes no runs"),
     ],
     ids=lambda value: str(value)[:40],
 )

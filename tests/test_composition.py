@@ -32,7 +32,6 @@ BY_HAND = torch.tensor(
     ]
 ).unsqueeze(0)
 ALL = torch.ones(1, 6, dtype=torch.bool)
-READINGS = pytest.mark.parametrize("reading", ["minmax", "max"])
 
 
 def random_attention(lengths, seed, layers=3, width=None):
@@ -47,34 +46,26 @@ def words(selected):
 
 
 def test_known_words_are_selected_by_their_scaled_weights():
-    for reading in ("minmax", "max"):
-        assert words(selected_words(BY_HAND, ALL, reading=reading)) == [[1, 2, 4], [2], []]
-        assert not scaled(BY_HAND, ALL, reading)[0, 2].any()
+    assert words(selected_words(BY_HAND, ALL)) == [[1, 2, 4], [2], []]
+    assert not scaled(BY_HAND, ALL)[0, 2].any()
     torch.testing.assert_close(scaled(BY_HAND, ALL)[0, 1], (BY_HAND[0, 1] - 0.05) / 0.55)
-    torch.testing.assert_close(scaled(BY_HAND, ALL, "max")[0, 1], BY_HAND[0, 1] / 0.6)
     assert words(selected_words(BY_HAND, ALL, 0.05))[1] == [2, 3, 4]
     assert words(above_median(BY_HAND, ALL)) == [[1, 2, 4], [2, 3, 4], []]
     assert weight_histogram(BY_HAND, ALL, 4).tolist() == [[3, 0, 0, 3], [5, 0, 0, 1], [6, 0, 0, 0]]
-    with pytest.raises(ValueError, match="reading takes 'minmax' or 'max', got 'softmax'"):
-        scaled(BY_HAND, ALL, "softmax")
     with pytest.raises(ValueError, match=r"\(1, 3, 6\) does not fit .* needs \(1, 3, 5\)"):
         scaled(BY_HAND, ALL[:, :5])
 
 
-@READINGS
 @given(lengths=row_lengths(longest=12), seed=seeds)
-def test_selection_is_numpys(reading, lengths, seed):
+def test_selection_is_numpys(lengths, seed):
     attention, mask = random_attention(lengths, seed)
-    chosen, relaxed = (
-        selected_words(attention, mask, reading=reading),
-        above_median(attention, mask),
-    )
+    chosen, relaxed = selected_words(attention, mask), above_median(attention, mask)
     for row, length in enumerate(lengths):
         for layer in range(3):
             d = attention[row, layer, :length].double().numpy()
             alike = length == 0 or d.max() - d.min() < 1e-6
-            low = 0 if alike or reading == "max" else d.min()
-            expected = [] if alike else np.flatnonzero((d - low) / (d.max() - low) > 0.95).tolist()
+            scale = 1 if alike else np.ptp(d)
+            expected = [] if alike else np.flatnonzero((d - d.min()) / scale > 0.95).tolist()
             assert chosen[row, layer].nonzero().flatten().tolist() == expected
             expected = [] if alike else np.flatnonzero(d > np.median(d) + 1e-7).tolist()
             assert relaxed[row, layer].nonzero().flatten().tolist() == expected
@@ -102,9 +93,7 @@ def test_padding_is_inert(lengths, seed, left, right):
     for name, values in describe_composition(wild, gates, pad(mask)).items():
         torch.testing.assert_close(values, figures[name], msg=name)
         assert values.isfinite().all()
-    for reading in ("minmax", "max"):
-        expected = pad(scaled(attention, mask, reading))
-        torch.testing.assert_close(scaled(wild, pad(mask), reading), expected)
+    torch.testing.assert_close(scaled(wild, pad(mask)), pad(scaled(attention, mask)))
     for select in (selected_words, above_median):
         expected, found = select(attention, mask), select(wild, pad(mask))
         assert torch.equal(pad(expected), found)

@@ -29,7 +29,7 @@ def test_a_full_disk_is_told_from_other_troubles_of_those_who_write_weights(
     tmp_path, full_disk, save
 ):
     target = tmp_path / "weights"
-    told = pytest.raises(DataError, match=r"cannot write .*weights: the disk may be full")
+    told = pytest.raises(DataError, match=r"cannot write .*weights .*Free some space")
     with full_disk(50_000), told, atomic_path(target) as temporary:
         save({"w": torch.zeros(100_000)}, str(temporary))
     with pytest.raises(RuntimeError, match="no such"), atomic_path(target):
@@ -80,37 +80,19 @@ def test_a_folder_that_another_process_finished_meanwhile_stays(tmp_path, moment
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_trouble_names_the_target_where_it_is_about_it_and_else_passes_unchanged(tmp_path, code):
+def test_a_disk_that_is_full_or_closed_names_the_target_and_all_else_passes_unchanged(
+    tmp_path, code
+):
     target = tmp_path / "target"
-    for other in (tmp_path / "elsewhere" / "target", tmp_path / "target2", tmp_path.parent):
-        error = trouble(code, other)
-        with pytest.raises(OSError) as caught, atomic_path(target):
-            raise error
-        assert caught.value is error
-    told = f"cannot write {target}: {os.strerror(code)}. Nothing"
-    for place in (
-        lambda temporary: [target],
-        lambda temporary: [temporary],
-        lambda temporary: [temporary / "part" / "file"],
-        lambda temporary: [target.parent],
-        lambda temporary: ["somewhere/original", temporary],  # copied to it
-    ):
-        with pytest.raises(DataError, match=told), atomic_path(target) as temporary:
-            raise trouble(code, *place(temporary))
+    for names in ((), (target,), (tmp_path / "original", target)):
+        told = pytest.raises(DataError, match=f"cannot write {target} .*{os.strerror(code)}")
+        with told, atomic_path(target):
+            raise trouble(code, *names)
+    other = trouble(errno.ENOENT, target)
+    with pytest.raises(OSError) as caught, atomic_path(target):
+        raise other
+    assert caught.value is other
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_full_disk_needs_no_name_but_a_missing_permission_does(tmp_path):
-    with pytest.raises(DataError, match=r"cannot write .*No space"), atomic_path(tmp_path / "a"):
-        raise trouble(errno.ENOSPC)
-    with pytest.raises(PermissionError), atomic_path(tmp_path / "a"):
-        raise trouble(errno.EACCES)
-
-
-def test_a_target_relative_to_the_working_folder_is_recognised(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="cannot write target"), atomic_path(Path("target")):
-        raise trouble(errno.EACCES, tmp_path / "target")
 
 
 def test_a_target_below_a_file_or_whose_folders_cannot_be_made_is_named(tmp_path, monkeypatch):
@@ -124,25 +106,20 @@ def test_a_target_below_a_file_or_whose_folders_cannot_be_made_is_named(tmp_path
             pytest.fail("nothing can be written there")
     monkeypatch.setattr(os, "mkdir", refuse)
     target = tmp_path / "a" / "b" / "target"
-    with pytest.raises(DataError, match=f"cannot write {target}: Perm"), atomic_path(target):
+    with pytest.raises(DataError, match=f"cannot write {target} .*Perm"), atomic_path(target):
         pytest.fail("nothing can be written there")
 
 
 def test_a_data_error_from_inside_is_not_wrapped_in_another(tmp_path):
-    inner = DataError("cannot write other: the disk may be full (os error 28)")
+    inner = DataError("cannot write other (os error 28)")
     with pytest.raises(DataError) as caught, atomic_path(tmp_path / "target"):
         raise inner
     assert caught.value is inner
 
 
-def test_only_what_lies_in_the_data_folder_can_be_moved_by_its_variable(tmp_path, monkeypatch):
+def test_the_data_folder_is_that_of_its_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
     assert data_root() == tmp_path / "data"
-    for target, moves in (("data/prepared/x", True), ("results/x", False), ("data2/x", False)):
-        with pytest.raises(DataError) as unwritten, atomic_path(tmp_path / target):
-            raise trouble(errno.ENOSPC)
-        assert ("COURSE_DATA_DIR" in str(unwritten.value)) == moves
-        assert "Free some space" in str(unwritten.value)
     monkeypatch.setenv("COURSE_DATA_DIR", "")
     assert data_root() == REPOSITORY / "data"
 

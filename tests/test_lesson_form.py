@@ -6,7 +6,6 @@ import sys
 from itertools import pairwise
 
 import nbformat
-import numpy as np
 import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -155,26 +154,6 @@ def test_the_routes_name_only_lessons_that_there_are():
 
 # words, lines, pictures, minutes named by the exercises, and a reader's minutes for it all: of the
 # ten lessons at commit 3b3c593, when they were from 105 to 270 minutes long
-READ = np.array([
-    (2452, 120, 7, 40, 105), (3271, 268, 6, 78, 180), (3820, 282, 11, 120, 270),
-    (4116, 247, 16, 75, 195), (3718, 270, 17, 90, 225), (3748, 288, 15, 65, 190),
-    (3746, 282, 12, 90, 225), (3688, 275, 7, 95, 220), (3852, 244, 9, 90, 200),
-    (2794, 209, 6, 85, 155),
-])  # fmt: skip
-
-
-def test_minutes_are_those_that_readers_needed():
-    """The factor is fitted to relative errors; left out, each lesson is still predicted."""
-    sizes = [contents.Size(*map(int, row[:4])) for row in READ]
-    said = np.array([size.minutes for size in sizes])
-    assert np.abs(said / READ[:, 4] - 1).max() < 0.25
-    load = (READ[:, 0] / 200 + READ[:, 1] / 6 + 2 * READ[:, 2] + READ[:, 3]) / READ[:, 4]
-    for left_out in range(len(READ)):
-        kept = np.delete(load, left_out)
-        factor = kept.sum() / (kept**2).sum()
-        assert abs(factor - 1.2) < 0.05 and abs(factor * load[left_out] - 1) < 0.25
-
-
 def test_minutes_follow_from_words_code_pictures_and_exercises(tmp_path):
     prose = (
         "# 42 · Title\n\n**running** about 3 minutes on\ntwo cores",

@@ -8,7 +8,6 @@ import torch
 from course_kit.exercises import calls, readers
 from course_kit.exercises.lesson_01 import OurCell
 from course_kit.exercises.lesson_02 import check_attention_pooling
-from course_lib import views
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
 from course_lib.models import GRUCell
@@ -159,22 +158,6 @@ def test_a_trace_says_its_setting():
     figures.state_trace(axis, ["a", "b", "c"], np.array([1.0, 0, 0]), 0.5)
     assert np.allclose(axis.lines[0].get_ydata(), [0, 0.5, 0.25, 0.125])
     assert drawn(figure) == ["z = 0.5: 12% of “a” is left"]
-
-
-def test_every_other_figure_can_be_drawn():
-    some = {"one": np.array([0.1, 0.5, 0.9]), "two": np.array([0.2, 0.3, 0.4])}
-    for figure in (
-        figures.positions_panels(np.random.default_rng(0).random((12, 4)), (2, 5)),
-        figures.gradient_curves({"a": -np.ones((3, 9)), "b": -2 * np.ones((1, 9))}, "Falls"),
-        views.lines([1, 2, 3], some, "x", "y", "Lines"),
-    ):
-        assert drawn(figure)
-
-
-def test_five_lines_look_different():
-    (axis,) = views.lines([1, 2], dict.fromkeys("abcde", (0.1, 0.2)), "x", "y").axes
-    assert len({line.get_color() for line in axis.lines}) == 5
-    assert len({line.get_marker() for line in axis.lines}) == 5
 
 
 @pytest.mark.parametrize("longest", [4, 9, 30])

@@ -52,23 +52,20 @@ def test_a_scale_may_end_below_the_largest_value_and_says_so():
     assert len(figure.axes[1].patches) == 1  # the arrow of the colour bar
 
 
-def test_signed_values_have_zero_in_the_middle_of_the_scale_and_cells_may_be_framed():
+def test_signed_values_have_zero_in_the_middle_of_the_scale():
     figure = views.heatmap_panels(
-        {"": [[-2.0, 1.0], [0.0, 0.5]]}, ["a", "b"], ["x", "y"], signed=True, framed=[(0, 1)]
+        {"": [[-2.0, 1.0], [0.0, 0.5]]}, ["a", "b"], ["x", "y"], signed=True
     )
     axis = figure.axes[0]
     assert axis.collections[0].get_clim() == (-2.0, 2.0)
-    assert [patch.get_xy() for patch in axis.patches] == [(1, 0)]
     assert axis.texts[0].get_text() == "-2.0"
 
 
-def test_histograms_share_their_bins_and_name_the_lines():
-    figure = views.histograms(
-        {"": {"one": [1, 1, 2], "two": [3]}}, [0, 1.5, 4], "x", "y", "T", {"paper": 2.5}
-    )
+def test_histograms_share_their_bins():
+    figure = views.histograms({"": {"one": [1, 1, 2], "two": [3]}}, [0, 1.5, 4], "x", "y", "T")
     (axis,) = figure.axes
     assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
-    assert [text.get_text() for text in figure.legends[0].texts] == ["paper", "one", "two"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two"]
 
 
 def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():

@@ -17,7 +17,6 @@ from course_lib.runs.records import KEPT_EPOCH, load_records
 from course_lib.runs.spec import RunSpec
 
 BASE = "sanet", "ag_news", "base"
-PAIRS = "TF-IDF of words and word pairs"
 
 
 def test_committed_records_say_where_they_come_from():
@@ -148,40 +147,6 @@ def test_without_records_a_table_says_that_nothing_was_run(table, missing):
     ours = [line for line in table([]).splitlines()[2:] if ", paper |" not in line]
     count = sum(cell.strip() == "–" for line in ours for cell in line.split("|"))
     assert count >= missing and not any(" ± " in line for line in ours)
-
-
-def test_what_a_run_changed_stands_beside_the_first_one_over_its_seeds(monkeypatch):
-    def spec(seed=0, **overrides):
-        return RunSpec("agt", "sst5", "paper", overrides, test=False, seed=seed)
-
-    def made(run, validation):
-        return made_up("agt", "sst5", "paper", seed=run.seed, test=False, changes=run.overrides,
-                       validation=validation)  # fmt: skip
-
-    frozen = {"model.frozen": True}
-    base, missing, runs = spec(), spec(**{"model.layers": 3}), [spec(s, **frozen) for s in (0, 1)]
-    grid = {"a": [base, missing], "b": runs}
-    monkeypatch.setattr("course_kit.research.report.tables.read_grid", lambda: grid)
-    found = [made(base, 0.41), made(runs[0], 0.46), made(runs[1], 0.50) | {"precision": "bf16"}]
-    assert report.changes_table(["a", "b"], found).split("\n")[2:] == [
-        "| none | 1 | 2 | 41.0 | – |",
-        "| `model.frozen` = True | 2 | 2, 2 | 48.0 ± 2.8 | +7.0 |",
-        "",
-        f"{KEPT_EPOCH} Trained: 1 of 3 in bfloat16.",
-    ]
-    other_way = report.changes_table(["a"], found[:2], first=runs[0]).split("\n")[2:4]
-    assert other_way[1] == "| `model.frozen` = False | 1 | 2 | 41.0 | -5.0 |"
-    assert report.changes_table(["a", "b"], found[1:]).count("\n") == 3
-
-
-def test_every_run_of_the_grid_is_counted_once_recorded_or_missing():
-    grid = read_grid()
-    every = {spec.id: spec for specs in grid.values() for spec in specs}
-    done = {record["identity"] for record in load_records()}
-    rows = [line.strip("| ").split(" | ") for line in report.runs_table().split("\n")[2:]]
-    recorded, planned = (sum(int(row[column]) for row in rows) for column in (1, 2))
-    assert planned == len(every)
-    assert recorded == sum(spec.identity in done for spec in every.values())
 
 
 def test_what_is_compared_is_planned_in_the_grid():
@@ -319,23 +284,6 @@ def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(publis
     records.published_predictions(ours[0]["id"]).unlink()  # gone is not silently unpaired
     with pytest.raises(DataError, match=r"iram-sst2-vanilla-s1\.npz cannot be read"):
         report.difference(ours, [tfidf(MANY)])
-
-
-def test_tables_name_both_sides_the_gap_and_the_test():
-    baseline = "BiLSTM + maxout (IRAM without steps)"
-    found = [iram(0.85), iram(0.85, seed=1), iram(0.85, "baseline")]
-    table = report.contrasts_table(
-        found, [("sst2", "IRAM vanilla", baseline), ("sst5", "AGT", PAIRS)]
-    )
-    first, second = (line.strip("| ").split(" | ") for line in table.split("\n")[2:])
-    assert first[:3] == ["SST-2", "IRAM vanilla (2 seeds)", f"{baseline} (1 seed)"]
-    assert first[3].startswith("+0.0 ± ") and first[4:] == ["unpaired", "no difference detected"]
-    assert second[3:] == ["–", "–", "not run"]
-    papers = report.papers_table(found[2:] + [iram(0.85)])
-    assert "| SST-2 | IRAM vanilla | 88.7 | 85.0 (1 seed), 50-d vectors | -3.7 ± " in papers
-    assert papers.count("| unpaired | worse, of one seed |") == 1
-    assert papers.count("\n") == 1 + 1  # nothing else was run
-    assert differences.paper_cell("HAN, 7 × 30", "imdb") == "85 (split not named)"
 
 
 # The attention ablation and the extensions

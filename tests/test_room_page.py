@@ -23,7 +23,6 @@ from course_kit.reading_room.page.examples import (
     read_by,
 )
 from course_kit.reading_room.page.readings import facts, reading
-from course_lib import cli
 from course_lib.data.text import tokenise, untrained_punkt
 from course_lib.runs import load_recorded
 
@@ -112,15 +111,6 @@ def test_every_example_says_what_to_watch_on_the_pre_trained_page():
         assert "HAN" not in ours.watch != each.watch
 
 
-def test_without_the_networks_files_one_line_says_what_to_run(tmp_path, capsys):
-    page = tmp_path / "room.html"
-    assert cli.main(["room", "--pretrained", "--to", str(page)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and "attention-course data minilm" in error
-    assert error.count("\n") == 1 and not page.exists()
-    assert cli.main(["room", "mine", "--pretrained"]) == 2
-
-
 def test_a_text_beyond_the_cut_is_no_example(runs):
     with pytest.raises(ValueError, match=r"text has \d+ words beyond the cut of han-imdb-compact"):
         Read(runs[HAN], "word " * 2000)
@@ -155,13 +145,6 @@ def test_every_part_of_the_page_is_joined_once_and_no_name_is_defined_twice():
     names = defined.findall(script)
     assert len(names) == len(set(names)) > 100
     assert "\nimport " not in script and "</script" not in script and "innerHTML" not in script
-
-
-def test_a_folder_without_a_run_is_one_clear_error(tmp_path, capsys):
-    assert cli.main(["room", str(tmp_path / "none"), "--to", str(tmp_path / "room.html")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and "none" in error
-    assert not (tmp_path / "room.html").exists()
 
 
 def test_a_run_of_your_own_joins_the_readers_of_every_example(monkeypatch):

@@ -193,34 +193,6 @@ def test_where_attention_is_ignored_an_adversary_reaches_any_other_at_no_cost():
     assert found[protocols.DIVERGENCE] > 0.8 * np.mean(furthest)
 
 
-@pytest.mark.full
-def test_an_adversarys_attention_moves_away_as_its_weight_grows():
-    found = protocols.adversary(small(), 0, weights=(0.0, 0.1))
-    assert list(found) == [
-        "the base network", "the base, another seed", "uniform attention",
-        "adversary, λ = 0", "adversary, λ = 0.1",
-    ]  # fmt: skip
-    far, near = (mean(found[protocols.adversary_line(w)][protocols.DIVERGENCE]) for w in (0.1, 0))
-    assert far > near + 0.2
-    for name in (protocols.VARIATION, protocols.DIVERGENCE):
-        np.testing.assert_allclose(found["the base network"][name], np.zeros(400), atol=1e-6)
-    even = found["uniform attention"][protocols.DIVERGENCE][0]
-    expected = faithfulness.jensen_shannon(np.full(18, 1 / 18), small().attention(base())[0])
-    assert even == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.full
-def test_without_the_planted_word_a_network_that_is_trained_again_knows_nothing():
-    one = 1 / 18  # one word a text
-    found = protocols.roar(small(), 0, shares=(one,))
-    line, rankers = protocols.roar_line, protocols.RANKERS
-    left = {ranker: mean(found[line(ranker, one)]["accuracy"]) for ranker in rankers}
-    assert all(mean(found[line(ranker, 0)]["accuracy"]) > 0.98 for ranker in left)
-    assert left["random"] > 0.85 and max(left["attention"], left["|gradient × input|"]) < 0.75
-    lost = mean(found[line("attention", one)][protocols.LOSS])
-    assert lost == pytest.approx(left["attention"] - left["random"], abs=1e-9)
-
-
 def test_each_removal_is_ranked_on_the_texts_as_they_are_then():
     """What is masked stays masked, with the mask in its place."""
     texts, whole = small().texts.test, [np.zeros(18, bool)] * 400
@@ -295,19 +267,6 @@ def test_an_interrupted_test_keeps_the_seeds_that_are_done(tiny, monkeypatch):
     kept = json.loads(record_path("guided", "planted").read_text(encoding="utf-8"))
     assert kept["seeds"] == [0, 1] and kept["command"].endswith("--seeds 0 1")
     assert kept["lines"]["one"]["accuracy"]["by_seed"] == [0.5, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["adversary", "--on", "nowhere"], "no setup 'nowhere'; there are: planted, "),
-        (["roar", "--on", "planted", "--seeds", "1", "1"], "seeds takes different whole numbers"),
-        (["roar", "--on", "planted", "--seeds", "-1"], "got [-1]"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(arguments, says, capsys):
-    assert cli.main(["trained-tests", *arguments]) == 2
-    assert says in capsys.readouterr().err
 
 
 def test_the_committed_records_are_of_commits_and_can_be_drawn():

@@ -1,6 +1,5 @@
 """The Transformer: beside PyTorch's layers, a formula in NumPy, and under the invariants."""
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -101,53 +100,6 @@ def test_a_seed_makes_the_weights_of_pytorchs_layers():
     assert torch.equal(torch.cat(packed), theirs.self_attn.in_proj_weight)
     assert torch.equal(attention.output.weight, theirs.self_attn.out_proj.weight)
     assert torch.equal(ours.w_2.weight, theirs.linear2.weight)
-
-
-def norm(x, layer):
-    deviation = np.sqrt(x.var(-1, keepdims=True) + layer.eps)
-    return layer.weight.numpy() * (x - x.mean(-1, keepdims=True)) / deviation + layer.bias.numpy()
-
-
-def linear(x, layer):
-    return x @ layer.weight.numpy().T + layer.bias.numpy()
-
-
-@torch.no_grad()
-def by_formula(model, tokens):
-    """Logits, attention and states of one text, in NumPy and float64."""
-    x = model.embedding.weight.numpy()[tokens] + model.positions.weight.numpy()[: len(tokens)]
-    x = norm(x, model.norm)
-    states, matrices = [x], []
-    for block in model.blocks:
-        part, size = block.attention, x.shape[1] // model.config.heads
-        q, k, v = (linear(x, layer) for layer in (part.query, part.key, part.value))
-        heads, found = [], []
-        for at in range(model.config.heads):
-            mine = slice(at * size, (at + 1) * size)
-            scores = q[:, mine] @ k[:, mine].T / np.sqrt(size)
-            alpha = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
-            heads.append(alpha @ v[:, mine])
-            found.append(alpha)
-        x = norm(x + linear(np.concatenate(heads, 1), part.output), block.norms[0])
-        inner = torch.from_numpy(linear(x, block.w_1))
-        inner = (inner * (1 + torch.erf(inner / 2**0.5)) / 2).numpy()  # GELU
-        x = norm(x + linear(inner, block.w_2), block.norms[1])
-        states.append(x)
-        matrices.append(found)
-    return linear(x.mean(0), model.classifier), np.array(matrices), np.array(states)
-
-
-def test_it_is_the_formula_in_numpy():
-    model = made(**BERT).double()
-    output = model(TOKENS, MASK, return_attention=True, return_states=True)
-    for row, mask in enumerate(MASK):
-        logits, attention, states = by_formula(model, TOKENS[row][mask].numpy())
-        n = len(states[0])
-        assert np.allclose(output.logits[row].detach(), logits, atol=1e-10)
-        # weights are float32 at least, and of doubles doubles
-        assert np.allclose(output.attention[row, :, :, :n, :n].detach(), attention, atol=1e-7)
-        assert np.allclose(output.states[row, :, :n].detach(), states, atol=1e-10)
-        assert output.values.shape == (3, 2, 4, 5, 4)
 
 
 def test_given_attention_is_used_and_returned():

@@ -10,26 +10,20 @@ import torch
 from recorded import FROZEN, record_file, spec_of, tiny_vectors
 from safetensors.torch import load_file, save_file
 
+from course_kit.publishing import recorded_weights
+from course_kit.publishing.recorded_weights import CLOSE, LARGEST, publish_weights
 from course_lib import cli
 from course_lib.data import catalog
 from course_lib.data.text import TokenisedText
 from course_lib.explore import explore_text, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import records, run, weights
-from course_lib.runs.model_card import DIGEST
 from course_lib.runs.records import StaleRun, load_records, publish, read_record
 from course_lib.runs.run import load_run, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import known_systems
-from course_lib.runs.weights import (
-    CLOSE,
-    LARGEST,
-    load_recorded,
-    publish_weights,
-    recorded_names,
-    weights_path,
-)
+from course_lib.runs.weights import DIGEST, load_recorded, recorded_names, weights_path
 
 OURS = TokenisedText(["A", "tender", "film", ".", "The", "acting", "is", "dull"], [4, 4])
 
@@ -199,7 +193,7 @@ def test_vectors_of_ones_own_and_what_is_no_network_are_refused(tmp_path):
 )  # fmt: skip
 def test_too_large_or_too_different_and_nothing_is_kept(folder, monkeypatch, limit, value, says):
     before = (folder / "record.json").read_bytes()
-    monkeypatch.setattr(weights, limit, value)
+    monkeypatch.setattr(recorded_weights, limit, value)
     with pytest.raises(DataError, match=says):
         publish_weights(folder)
     assert files(records.RESULTS) == set() and (folder / "record.json").read_bytes() == before

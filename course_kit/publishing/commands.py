@@ -225,9 +225,9 @@ COMMANDS = {
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
     "contents": _command(contents),
     "report": _command(report),
-    "museum": Command(
-        "train every specimen of the bug museum, record the results, and show the wrong measures",
-        "museum --dataset toy --rows 200", "course",
-        *command_of("course_kit.exercises.museum"),
+    "weights": Command(
+        "copy the networks of finished runs to results/weights, small enough to be committed",
+        "weights runs/agt-sst5-compact-s0", "experiments",
+        *command_of("course_kit.publishing.recorded_weights"),
     ),
 }  # fmt: skip

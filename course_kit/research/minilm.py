@@ -1,11 +1,19 @@
 """What the pre-trained Transformer's records say."""
 
+from dataclasses import asdict
+from typing import Any
+
 import numpy as np
 
 from course_kit.research import report
+from course_kit.research.recording import Stopwatch
+from course_kit.research.report.frames import SYSTEM_NAMES, Group, shown
 from course_lib import metrics, runs
+from course_lib.data.corpus import load_corpus
+from course_lib.data.pieces import load_pieces
+from course_lib.files import prepared_folder
 from course_lib.metrics import Estimate
-from course_lib.runs.records import RESULTS
+from course_lib.runs.records import RESULTS, write_json
 
 PHRASES = "all, on phrases and sentences"
 TITLES = {  # what learns from whole sentences, by preset and attention
@@ -15,6 +23,27 @@ TITLES = {  # what learns from whole sentences, by preset and attention
     ("whole", "uniform"): "all but the pieces' vectors, attention kept uniform",
     ("whole", "learned"): "all but the pieces' vectors",
 }
+BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on the same texts
+    "SST-2": (
+        "minilm-sst2-whole-epochs2-embedding_rate1",
+        "iram-sst2-full-film-else-zero-ngrams0-dropout0.4-51f5e5",
+        "tfidf-sst2-default",
+    ),
+    "SST-5": (
+        "minilm-sst5-whole-epochs2-embedding_rate1",
+        "agt-sst5-paper-every-word-film-else-zero-frozen",
+        "tfidf-sst5-default",
+    ),
+    "AG News": ("minilm-ag_news-whole", "sanet-ag_news-base", "tfidf-ag_news-default"),
+    "IMDb": (
+        "minilm-imdb-long-10000rows",
+        "han-imdb-compact-10000rows",
+        "tfidf-imdb-default-10000rows",
+        "han-imdb-compact",
+        "tfidf-imdb-default",
+    ),
+}
+CUT = 256  # pieces of a review that MiniLM reads
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-s0",
     "IRAM": "iram-sst2-compact-",
@@ -75,6 +104,50 @@ def fine_tuning() -> str:
     return report.to_markdown(["what learns", "SST-2", "SST-5"], rows, "lrr")
 
 
+def seeds_of(name: str) -> Group:
+    """The published runs of this name, one per seed."""
+    return [record for record in runs.load_records() if record["id"].rpartition("-s")[0] == name]
+
+
+def beside_others() -> str:
+    """MiniLM's test accuracy in % beside that of networks on the same texts, each with the number
+    of its training texts, as a markdown table."""
+    rows = []
+    for text, (name, *others) in BESIDE.items():
+        ours = seeds_of(name)
+        for group in map(seeds_of, others):
+            system = SYSTEM_NAMES.get(group[0]["spec"]["system"], "TF-IDF")
+            gap = report.difference(ours, group)
+            rows.append([text, *_shown(ours), system, *_shown(group), str(gap), gap.test])
+    texts = "training texts"
+    heads = ["", "MiniLM", texts, "another", "its accuracy", texts, "MiniLM − it", "test"]
+    return report.to_markdown(heads, rows, "lrrlrrrl")
+
+
+def _shown(group: Group) -> list[str]:
+    return [shown(group), f"{group[0]['sizes']['train']:,}"]
+
+
+def record_cut() -> dict[str, Any]:
+    """Each of ``BESIDE``'s accuracies on the test reviews that MiniLM reads whole, and on those of
+    which it reads the beginning."""
+    watch = Stopwatch()
+    corpus = load_corpus("imdb")
+    pieces = load_pieces(prepared_folder("minilm")).split(corpus.splits["test"]["text"])
+    longer = np.array([len(of) for of in pieces]) > CUT
+    accuracy = {}
+    for name in BESIDE["IMDb"]:
+        right = np.array([runs.predictions_of(record).right for record in seeds_of(name)])
+        parts = {"whole": right[:, ~longer], "cut": right[:, longer]}
+        accuracy[name] = {part: of.mean(1).round(5).tolist() for part, of in parts.items()}
+    return {
+        "command": "python -m course_kit.research.minilm",
+        "data": asdict(corpus.provenance),
+        "texts": {"whole": int((~longer).sum()), "cut": int(longer.sum())},
+        "accuracy": accuracy,
+    } | watch.about()
+
+
 def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     """By network and ranking, the mean comprehensiveness and the ends of its 95 % interval over
     trainings and texts."""
@@ -110,3 +183,7 @@ def _of_texts(network: str, ranking: str) -> np.ndarray:
         if trainings:
             return np.stack(trainings).astype(float)
     return np.zeros((0, 0))
+
+
+if __name__ == "__main__":
+    write_json(RESULTS / "lengths" / "minilm-imdb.json", record_cut())

@@ -68,8 +68,8 @@ class Corpus:
     provenance: Provenance
 
 
-def load_corpus(name: str, workers: int | None = None) -> Corpus:
-    """The corpus of that name, prepared on first use by ``workers`` processes (all cores if None).
+def load_corpus(name: str) -> Corpus:
+    """The corpus of that name, prepared on first use by a process on each core.
 
     The whole dataset, once prepared, goes before a prepared subset. Raises ``DataError`` when it
     cannot be obtained, read, verified or written.
@@ -90,7 +90,7 @@ def load_corpus(name: str, workers: int | None = None) -> Corpus:
     origin = Provenance(name, source.name, files, content="", subset=source.subset)
     punkt = None if entry.tokenised else fetch_punkt()
     read = partial(READERS[source.reader], *archives)
-    prepare(entry.served_by(source), read, origin, folder, punkt, workers)
+    prepare(entry.served_by(source), read, origin, folder, punkt)
     return open_corpus(folder)
 
 

@@ -33,9 +33,9 @@ PLACE = ("a mountain village", "the old harbour", "an empty hotel", "a railway s
 DAY = ("Monday", "Tuesday", "rainy", "quiet")
 
 
-def read_toy(seed: int = 0) -> Iterator[Row]:
+def read_toy() -> Iterator[Row]:
     """600 training and 200 test reviews of 2 to 5 sentences, half of them positive."""
-    source = random.Random(seed)
+    source = random.Random(0)
     for split, per_class in (("train", 300), ("test", 100)):
         for label in (0, 1) * per_class:
             yield Row(split, _review(source, label), label)

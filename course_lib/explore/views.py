@@ -30,17 +30,13 @@ WIDE = widgets.Layout(width="100%", max_width="52rem")
 
 
 def explore_documents(
-    source: Any,
-    rows: Any,
-    show: Callable[[Any, dict], widgets.Widget] | None = None,
-    predictions: Predictions | None = None,
+    source: Any, rows: Any, predictions: Predictions | None = None
 ) -> "DocumentView":
     """A view of documents to page through, each with label, prediction and attention.
 
     Clear successes come first, then the mistakes, then all others (``reading_order``).
     ``source`` is a run or a system; ``rows`` are some of the corpus's (``split_rows``).
-    ``show(source, row)`` makes the widget for one document; by default its words tinted by
-    attention. ``predictions`` are computed for all rows at once, with a progress bar, unless given.
+    ``predictions`` are computed for all rows at once, with a progress bar, unless given.
     ``ValueError`` without any row, or with more than a menu holds.
     """
     count = len(rows)
@@ -53,11 +49,10 @@ def explore_documents(
     if predictions is None:
         predictions = system.evaluate(rows, attention=False).predictions
 
-    def tinted(source: Any, row: dict) -> widgets.Widget:
+    def tinted(row: dict) -> widgets.Widget:
         return show_reading(read_text(source, row), f"labelled {system.classes[row['label']]}")
 
-    draw = show or tinted
-    return DocumentView(rows, predictions, system.classes, lambda row: draw(source, row))
+    return DocumentView(rows, predictions, system.classes, tinted)
 
 
 def explore_text(

@@ -27,28 +27,22 @@ ALIKE = 1e-6  # weights this close, as a share of the larger, differ by rounding
 CLOSED = 0.1  # a gate below this lets in almost nothing of its layer
 
 
-def selected_words(
-    attention: Tensor, mask: Tensor, threshold: float = THRESHOLD, reading: str = "minmax"
-) -> Tensor:
+def selected_words(attention: Tensor, mask: Tensor, threshold: float = THRESHOLD) -> Tensor:
     """Words whose scaled weight is above ``threshold``, bool ``(batch, layers, length)``."""
-    return scaled(attention, mask, reading) > threshold
+    return scaled(attention, mask) > threshold
 
 
-def scaled(attention: Tensor, mask: Tensor, reading: str = "minmax") -> Tensor:
-    """Weights within each sentence and layer as a share of the largest, ``(batch, layers, length)``
-    in [0, 1]; 0 on padding and where a layer prefers no word.
+def scaled(attention: Tensor, mask: Tensor) -> Tensor:
+    """Weights within each sentence and layer as (d − min) / (max − min), ``(batch, layers,
+    length)`` in [0, 1]; 0 on padding and where a layer prefers no word.
 
-    The paper only says "scaled to [0, 1]": ``"minmax"`` is (d − min) / (max − min), ``"max"`` is
-    d / max. ``ValueError`` for another reading.
+    The paper only says "scaled to [0, 1]", which could also mean d / max.
     """
-    if reading not in ("minmax", "max"):
-        raise ValueError(f"reading takes 'minmax' or 'max', got {reading!r}")
     weights, real = _weights(attention, mask)
     most = weights.amax(-1, keepdim=True)
     least = torch.minimum(weights.masked_fill(~real, torch.inf).amin(-1, keepdim=True), most)
-    lowest = least if reading == "minmax" else torch.zeros_like(least)
     alike = most - least <= ALIKE * most
-    share = (weights - lowest) / (most - lowest).masked_fill(alike, 1)
+    share = (weights - least) / (most - least).masked_fill(alike, 1)
     return share.masked_fill(alike | ~real, 0)
 
 

@@ -81,12 +81,11 @@ class AttentionPooling(nn.Module):
         hidden: int,
         attention: int,
         hops: int = 1,
-        bias: bool = True,
         weights: Callable[[Tensor, Tensor], Tensor] = masked_softmax,
     ) -> None:
         super().__init__()
         self.weights = weights
-        self.projection = nn.Linear(hidden, attention, bias=bias) if attention else None
+        self.projection = nn.Linear(hidden, attention) if attention else None
         width = attention or hidden
         self.contexts = nn.Parameter(torch.randn(hops, width) / width**0.5)
 

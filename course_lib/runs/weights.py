@@ -1,47 +1,28 @@
 """Recorded networks: the weights of finished runs, small enough to be committed with their record.
 
-``attention-course author weights runs/<id>`` writes ``results/weights/<id>.safetensors``, a card,
-and ``load_recorded`` reads them. The file holds the network's parameters in float16. Word vectors,
-vocabulary and buffers are not in it: they are made again from the settings, and so no text of a
-corpus is stored.
+``load_recorded`` reads ``results/weights/<id>.safetensors``, which ``attention-course author
+weights`` writes. The file holds the network's parameters in float16. Word vectors, vocabulary and
+buffers are not in it: they are made again from the settings, and so no text of a corpus is stored.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 
-from course_lib.data.batches import Batches, Documents
 from course_lib.data.catalog import card
 from course_lib.data.config import OF_VECTORS
-from course_lib.files import REPOSITORY, DataError, atomic_path, file_digest
-from course_lib.metrics.classification import Predictions, classification_metrics
+from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import records
-from course_lib.runs.model_card import DIGEST, Measured, model_card
-from course_lib.runs.predictions import FILE, read_predictions
-from course_lib.runs.records import (
-    StaleRun,
-    check_settings,
-    load_records,
-    publish,
-    run_folder,
-    write_json,
-)
-from course_lib.runs.run import Run, load_run, recorded_spec, split_rows
+from course_lib.runs.records import check_settings, load_records, run_folder
+from course_lib.runs.run import Run, load_run, recorded_spec
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network, known_systems
-from course_lib.runs.systems.network import PREDICTED
-from course_lib.training.checkpoints import save_weights
-from course_lib.training.loop import measure
 
-LARGEST = 6_000_000  # bytes of a file, since it is committed
-CLOSE = 2e-3  # so near must the logits be to the run's, relative to the largest if that is above 1
-SAME = 1e-5  # two machines may round standardised vectors differently
+DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
 EMBEDDING = "embedding.weight"
 NEEDS = (
     "a recorded network is made again from its settings, so it needs word vectors of the catalog "
@@ -87,7 +68,7 @@ def load_recorded(name: str) -> Run:
         )
     record, path = recorded[name], weights_path(name)
     advice = (
-        f"Restore it (git checkout -- {_from_repository(path)}), or write it again from its run "
+        f"Restore it (git checkout -- {from_repository(path)}), or write it again from its run "
         f"(attention-course author weights runs/{name})."
     )
     try:
@@ -95,8 +76,8 @@ def load_recorded(name: str) -> Run:
             raise DataError(f"{path} is not the file that its record names. {advice}")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}. {advice}") from error
-    system = _untrained(record, path)
-    _fill(system.model, path, advice)
+    system = untrained(record, path)
+    fill(system.model, path, advice)
     return Run(record, system)
 
 
@@ -105,35 +86,7 @@ def weights_path(name: str) -> Path:
     return records.RESULTS / "weights" / f"{name}.safetensors"
 
 
-def publish_weights(folder: Path) -> Path:
-    """Copy a finished run's weights, with its record, to ``results/``; returns the weights' path.
-
-    The file is kept only if the network loaded from it gives the run's logits for the validation
-    texts, but for ``CLOSE``. ``SpecError`` for settings from which a network cannot be made again,
-    ``StaleRun`` for a folder that is not this run's in ``runs/``, ``DataError`` for more than
-    ``LARGEST`` bytes or other logits.
-    """
-    run, folder = load_run(folder), run_folder(folder)
-    spec = recorded_spec(run.record, folder)
-    if folder.resolve() != (records.RUNS / spec.id).resolve():
-        raise StaleRun(f"{folder} holds {spec.id}: move it to {records.RUNS / spec.id} first")
-    if "predictions" in run.record:  # published below with the record: nothing is kept without
-        read_predictions(folder / FILE, run.record["predictions"])
-    system = _untrained(run.record, folder)
-    _check_the_rest(system.model, run.model, spec)
-    path = weights_path(spec.id)
-    with atomic_path(path) as temporary:
-        _write(run.model, temporary)
-        measured = _measured(system, run, temporary)
-    record = run.record | {DIGEST: f"sha256:{file_digest(path)}"}
-    with atomic_path(path.with_suffix(".md")) as temporary:
-        temporary.write_text(model_card(record, measured), encoding="utf-8")
-    write_json(folder / "record.json", record)  # so that publishing the run again keeps the digest
-    publish(spec)
-    return path
-
-
-def _untrained(record: dict[str, Any], where: Path) -> Network:
+def untrained(record: dict[str, Any], where: Path) -> Network:
     """The network of a record as its settings alone make it, in evaluation mode.
 
     ``SpecError`` for settings that do not suffice, ``DataError`` if the vectors are not those that
@@ -167,93 +120,22 @@ def check_recordable(spec: RunSpec) -> None:
         )
 
 
-def _stored(model: nn.Module) -> set[str]:
+def stored_names(model: nn.Module) -> set[str]:
     """The names of what a file holds: every parameter that learns, except the word vectors."""
     return {name for name, each in model.named_parameters() if each.requires_grad} - {EMBEDDING}
 
 
-def _check_the_rest(untrained: nn.Module, trained: nn.Module, spec: RunSpec) -> None:
-    """Raise ``SpecError`` if training has changed what is not stored."""
-    before, after = untrained.state_dict(), trained.state_dict()
-    changed = [
-        name
-        for name in sorted(after.keys() - _stored(trained))
-        if not torch.allclose(before[name].double(), after[name].double(), rtol=0, atol=SAME)
-    ]
-    if changed:
-        raise SpecError(f"{spec.id}: {', '.join(changed)} changed in training; {NEEDS}")
-
-
-def _write(model: nn.Module, path: Path) -> None:
-    """Write what is stored of a network; ``DataError`` if it is too much."""
-    state = model.state_dict()
-    save_weights({name: state[name].half() for name in _stored(model)}, path)
-    if (size := path.stat().st_size) > LARGEST:
-        raise DataError(
-            f"the weights of this network take {size / 1e6:.1f} MB, and files of at most "
-            f"{LARGEST / 1e6:g} MB are committed: train a smaller one"
-        )
-
-
-def _fill(model: nn.Module, path: Path, advice: str) -> None:
+def fill(model: nn.Module, path: Path, advice: str) -> None:
     """Load what is stored into a network that has everything else."""
     try:
         stored = load_file(path)
-        if wrong := stored.keys() ^ _stored(model):
+        if wrong := stored.keys() ^ stored_names(model):
             raise ValueError(f"too many or too few tensors: {', '.join(sorted(wrong))}")
         model.load_state_dict(model.state_dict() | stored)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise DataError(f"{path} does not hold this network ({error}). {advice}") from error
 
 
-def _measured(system: Network, run: Run, path: Path) -> Measured:
-    """The network in a file beside that of its run; ``DataError`` if they differ too much."""
-    _fill(system.model, path, "")
-    spec = recorded_spec(run.record, path)
-    rows = split_rows(run.corpus, spec.limit, system.settings.text.validation_share)
-    documents = system.encode(rows["validation"])
-    predictions, logits = _logits(system.model, documents, "in float16")
-    _, expected = _logits(run.model, documents, "the run")
-    difference = (logits - expected).abs().max().item()
-    allowed = CLOSE * max(1.0, expected.abs().max().item())
-    if not difference <= allowed:  # which refuses NaN, too
-        raise DataError(
-            f"{spec.id}: in float16 its logits differ by up to {difference:.2g}, and at most "
-            f"{allowed:.2g} is allowed; nothing was kept"
-        )
-    return Measured(
-        texts=len(logits),
-        accuracy=classification_metrics(predictions)["accuracy"],
-        changed=int((logits.argmax(1) != expected.argmax(1)).sum()),
-        difference=difference,
-        parameters=sum(each.numel() for each in load_file(path).values()),
-        bytes=path.stat().st_size,
-    )
-
-
-def _logits(model: nn.Module, documents: Documents, desc: str) -> tuple[Predictions, Tensor]:
-    """Predictions of all documents, and their logits ``(documents, classes)``."""
-
-    def compute(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        logits = model(tokens, mask).logits
-        return logits, {"logits": logits}
-
-    predictions, figures = measure(model, Batches(documents, PREDICTED), compute, desc=desc)
-    return predictions, figures["logits"]
-
-
-def _from_repository(path: Path) -> Path:
+def from_repository(path: Path) -> Path:
+    """The path as it is named from the repository, where it lies there."""
     return path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course author weights``."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="FOLDER", help="of a finished run")
-
-
-def command(options: argparse.Namespace) -> int:
-    """Publish the weights of some runs, and say where they are and how large."""
-    for folder in options.runs:
-        path = publish_weights(folder)
-        print(f"{_from_repository(path)} ({path.stat().st_size / 1e6:.1f} MB)")
-    return 0

@@ -114,14 +114,14 @@ def distances(
     return figure
 
 
-def weight_histograms(histograms: Mapping[str, ArrayLike], title: str, most: float = 0.3) -> Figure:
+def weight_histograms(histograms: Mapping[str, ArrayLike], title: str) -> Figure:
     """The paper's Fig. 2: counts of words by scaled weight, ``(layers, bins)`` by network, as
-    shares of each layer; shares above ``most`` are as dark as ``most``."""
+    shares of each layer; shares above 0.3 are as dark as 0.3."""
     counts = {name: np.asarray(count, dtype=float) for name, count in histograms.items()}
     shares = {name: count / count.sum(1, keepdims=True) for name, count in counts.items()}
     layers, bins = next(iter(shares.values())).shape
     rows, columns = list(map(str, range(layers))), [f"{place / bins:.2g}" for place in range(bins)]
-    figure = heatmap_panels(shares, rows, columns, title, "share of the words", most=most)
+    figure = heatmap_panels(shares, rows, columns, title, "share of the words", most=0.3)
     figure.supxlabel("scaled weight, from", fontsize=11)
     figure.supylabel("layer", fontsize=11)
     return figure

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, ATTENTION, INK, LINES, MUTED, SECOND, SIGNED, ink_on
@@ -80,14 +79,13 @@ def lines_over_layers(
     line: tuple[str, float] | None = None,
     first: int = 0,
     ylim: tuple[float, float] | None = None,
-    columns: int = 2,
 ) -> Figure:
     """Small multiples on one scale: a panel for each setting, in it a line over the layers by name.
 
     ``first`` is the number of the first layer. ``bands`` holds ``(low, high)`` by panel and name,
     drawn behind the lines; ``line`` is a named height to compare with.
     """
-    figure, axes = grid(list(panels), columns, (5, 2.8), title, sharex=True, sharey=True)
+    figure, axes = grid(list(panels), 2, (5, 2.8), title, sharex=True, sharey=True)
     for axis, (panel, lines) in zip(axes, panels.items(), strict=True):
         if line:
             axis.axhline(line[1], color=MUTED, linestyle=":", label=line[0])
@@ -98,7 +96,7 @@ def lines_over_layers(
             axis.plot(at, values, f"{marker}-", color=colour, markersize=4, label=name)
             axis.set_xticks(at[first % 2 :: 2])
     axes[0].set_ylim(ylim)
-    for axis in axes[-columns:]:
+    for axis in axes[-2:]:
         axis.set_xlabel("layer")
     figure.supylabel(ylabel, fontsize=11)
     legend(figure)
@@ -119,13 +117,12 @@ def heatmap_panels(
     title: str = "",
     quantity: str = "attention",
     signed: bool = False,
-    framed: Sequence[tuple[int, int]] = (),
     extra: int = 0,
     most: float | None = None,
     across: int | None = None,
 ) -> Figure:
     """Matrices of one shape by title, on one colour scale that begins at 0; ``signed`` values have
-    a scale with 0 in its middle. Cells ``framed`` by row and column get an outline.
+    a scale with 0 in its middle.
 
     They stand side by side, or so many ``across``; a line sets the last ``extra`` columns apart.
     ``most`` ends the scale, by default at the largest value. Up to ``READABLE_CELLS`` columns side
@@ -150,8 +147,6 @@ def heatmap_panels(
     colours, least = (SIGNED, -top) if signed else (ATTENTION, 0)
     for axis, array in zip(axes, arrays.values(), strict=True):
         image = axis.pcolormesh(array, cmap=colours, vmin=least, vmax=top)
-        for row, column in framed:
-            axis.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=INK, lw=2))
         for (row, column), value in np.ndenumerate(array) if numbered else ():
             number = f"{value:.1f}" if signed else f"{value:.2f}".removeprefix("0")
             ink = ink_on(colours((value - least) / (top - least)))
@@ -175,11 +170,10 @@ def histograms(
     xlabel: str,
     ylabel: str,
     title: str,
-    lines: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Figure:
-    """Histograms by panel and name over the same bins, one above another where they overlap, with
-    dotted ``lines`` at values to compare with; ``options`` are those of ``seaborn.histplot``."""
+    """Histograms by panel and name over the same bins, one above another where they overlap;
+    ``options`` are those of ``seaborn.histplot``."""
     import seaborn as sns  # with the first figure that needs it: 0.6 s
 
     size = max(4.5, 7.5 / len(panels)), 3.2
@@ -188,8 +182,6 @@ def histograms(
         for (name, some), colour in zip(by_name.items(), cycle((SECOND, ACCENT))):
             look = {"bins": np.asarray(bins), "color": colour, "label": name, "ax": axis} | options
             sns.histplot(x=np.asarray(some), **look)
-        for name, value in (lines or {}).items():
-            axis.axvline(value, color=MUTED, linestyle=":", label=name)
         axis.set(xlabel=xlabel, ylabel=ylabel)
     legend(figure)
     return figure

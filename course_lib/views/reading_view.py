@@ -62,13 +62,12 @@ def show_reading(reading: Reading, title: str = "") -> widgets.Widget:
     return Stack([text, *heatmaps]) if heatmaps else text
 
 
-def show_attention(reading: Reading, name: str, title: str = "", **options: Any) -> widgets.Widget:
-    """One attention of a reading as a heatmap, its extra columns set apart, titled with the answer
-    and ``title``; ``options`` are those of ``AttentionHeatmap``, such as ``band``."""
-    about = "; ".join(filter(None, [reading.answer, title]))
+def show_attention(reading: Reading, name: str, **options: Any) -> widgets.Widget:
+    """One attention of a reading as a heatmap, its extra columns set apart, titled with the
+    answer; ``options`` are those of ``AttentionHeatmap``, such as ``band``."""
     if not reading.tokens:
-        return _no_word(about)
-    return _heatmap(reading, name, title=about, **options)
+        return _no_word(reading.answer)
+    return _heatmap(reading, name, title=reading.answer, **options)
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> widgets.HTML:

@@ -150,15 +150,6 @@ def test_a_click_erases_a_word_for_all_and_another_puts_it_back(open_room):
     assert answers(page) == before
 
 
-def test_masking_keeps_the_place_that_deletion_takes(open_room):
-    page = open_room(address_of("a good film", out="1"))
-    with reading(page):
-        page.get_by_label("the unknown word").click()
-    label = words(page, "HAN").nth(1).get_attribute("aria-label")
-    assert "weight" in label and "erased" in label
-    page.wait_for_url("**by=mask**")
-
-
 def test_the_keyboard_alone_erases_moves_and_keeps_the_focus(open_room):
     page = open_room()
     page.get_by_label("Your text").focus()
@@ -189,29 +180,6 @@ def test_leave_one_out_grows_until_its_rank_correlation_is_whole(open_room):
     )
     assert "leave-one-out" in tau.inner_text()
     assert "without it" in words(page, "AGT").nth(1).get_attribute("aria-label")
-
-
-def test_a_new_text_ends_the_work_on_the_old_one(open_room):
-    page = open_room(address_of("word " * 300, tint="drops"))
-    page.get_by_text("so far").first.wait_for()
-    page.get_by_label("Your text").fill("a film")
-    page.wait_for_function(
-        "() => document.querySelectorAll('.card:not([hidden]) tbody').length === 4"
-    )
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.card:not([hidden])')].every((card) =>"
-        " card.querySelector('.view').shadowRoot.querySelectorAll('.word').length === 2)"
-    )
-    assert words(page, "AGT").all_inner_texts() == ["a", "film"]
-
-
-def test_uniform_attention_gives_every_word_the_same(open_room):
-    page = open_room(address_of("a good film"))
-    with reading(page):
-        page.get_by_label("uniform attention").click()
-    for name in ("IRAM", "AGT"):
-        labels = [word.get_attribute("aria-label") for word in words(page, name).all()]
-        assert all("1.00× uniform" in label for label in labels)
 
 
 def test_a_pin_shows_both_readings_and_the_differences(open_room):
@@ -290,26 +258,6 @@ def test_an_address_injects_nothing(open_room, fragment):
     links = page.locator("main a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
     assert links == ["audits.html"]
     assert page.evaluate("document.querySelectorAll('script').length") == 4
-
-
-def test_hostile_tokens_are_shown_as_text(open_room):
-    page = open_room()
-    read(page, " ".join(HOSTILE[:5]))
-    shown = " ".join(words(page, "HAN").all_text_contents())
-    assert "onerror=alert" in shown.replace(" ", "") and "script" in shown
-    assert page.locator("main :is(img, iframe, svg, object, script)").count() == 0
-    assert CLASSES[1] in card(page, "AGT").inner_text()
-
-
-def test_any_text_gets_an_answer(open_room):
-    page = open_room()
-    for text in (
-        "", "film", "qqq zzz xxx", "a good film . " * 500, "👩‍👩‍👧‍👦🎬 🎬!",
-        "שלום עולם, סרט טוב", "\n\n\t", "\ud83d",
-    ):  # fmt: skip
-        read(page, "x")
-        read(page, text)
-        assert all(answer.endswith("%") for answer in answers(page)) and len(answers(page)) == 4
 
 
 @pytest.mark.parametrize("width", [400, 1280])

@@ -13,12 +13,11 @@ from course_kit.research.recording import Stopwatch
 from course_lib.faithfulness import Document, words_of
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.runs import records
-from course_lib.runs.model_card import DIGEST
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network
-from course_lib.runs.weights import any_run
+from course_lib.runs.weights import DIGEST, any_run
 
 ATTENTION = "attention"  # of a network's reductions to words, the one that is tested
 MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word

@@ -91,11 +91,11 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def picture(figure: Figure, limit: int = PICTURE_LIMIT) -> bytes:
-    """The figure as PNG of at most ``limit`` bytes, coarser if need be; closes the figure."""
+def picture(figure: Figure) -> bytes:
+    """The figure as PNG of at most ``PICTURE_LIMIT`` bytes, coarser if need be; closes it."""
     for dots, colours in ((130, 256), (110, 128), (90, 64), (70, 32), (50, 16)):
         data = _palette_png(figure, dots, colours)
-        if len(data) <= limit:
+        if len(data) <= PICTURE_LIMIT:
             break
     plt.close(figure)
     return data

@@ -6,8 +6,8 @@ from course_lib.data.catalog import CARDS, Card, card
 from course_lib.runs import records
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, published_record
 from course_lib.runs.spec import RunSpec
+from course_lib.runs.weights import DIGEST
 
-DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
 CARD = """# Model card: `{id}`
 
 A small network to read attention in, made for this course. Its record is [{id}.json](../{path});

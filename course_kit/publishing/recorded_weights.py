@@ -1,0 +1,140 @@
+"""Writing recorded networks: float16 weights that are checked against their run, and a card.
+
+``attention-course author weights runs/<id>`` writes ``results/weights/<id>.safetensors`` and the
+card beside it; ``course_lib.runs.load_recorded`` reads them.
+"""
+
+import argparse
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from course_kit.publishing.model_card import Measured, model_card
+from course_lib.data.batches import Batches, Documents
+from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.metrics.classification import Predictions, classification_metrics
+from course_lib.runs import records
+from course_lib.runs.predictions import FILE, read_predictions
+from course_lib.runs.records import StaleRun, publish, run_folder, write_json
+from course_lib.runs.run import Run, load_run, recorded_spec, split_rows
+from course_lib.runs.settings import SpecError
+from course_lib.runs.spec import RunSpec
+from course_lib.runs.systems import Network
+from course_lib.runs.systems.network import PREDICTED
+from course_lib.runs.weights import (
+    DIGEST,
+    NEEDS,
+    fill,
+    from_repository,
+    stored_names,
+    untrained,
+    weights_path,
+)
+from course_lib.training.checkpoints import save_weights
+from course_lib.training.loop import measure
+
+LARGEST = 6_000_000  # bytes of a file, since it is committed
+CLOSE = 2e-3  # so near must the logits be to the run's, relative to the largest if that is above 1
+SAME = 1e-5  # two machines may round standardised vectors differently
+
+
+def publish_weights(folder: Path) -> Path:
+    """Copy a finished run's weights, with its record, to ``results/``; returns the weights' path.
+
+    The file is kept only if the network loaded from it gives the run's logits for the validation
+    texts, but for ``CLOSE``. ``SpecError`` for settings from which a network cannot be made again,
+    ``StaleRun`` for a folder that is not this run's in ``runs/``, ``DataError`` for more than
+    ``LARGEST`` bytes or other logits.
+    """
+    run, folder = load_run(folder), run_folder(folder)
+    spec = recorded_spec(run.record, folder)
+    if folder.resolve() != (records.RUNS / spec.id).resolve():
+        raise StaleRun(f"{folder} holds {spec.id}: move it to {records.RUNS / spec.id} first")
+    if "predictions" in run.record:  # published below with the record: nothing is kept without
+        read_predictions(folder / FILE, run.record["predictions"])
+    system = untrained(run.record, folder)
+    _check_the_rest(system.model, run.model, spec)
+    path = weights_path(spec.id)
+    with atomic_path(path) as temporary:
+        _write(run.model, temporary)
+        measured = _measured(system, run, temporary)
+    record = run.record | {DIGEST: f"sha256:{file_digest(path)}"}
+    with atomic_path(path.with_suffix(".md")) as temporary:
+        temporary.write_text(model_card(record, measured), encoding="utf-8")
+    write_json(folder / "record.json", record)  # so that publishing the run again keeps the digest
+    publish(spec)
+    return path
+
+
+def _check_the_rest(made: nn.Module, trained: nn.Module, spec: RunSpec) -> None:
+    """Raise ``SpecError`` if training has changed what is not stored."""
+    before, after = made.state_dict(), trained.state_dict()
+    changed = [
+        name
+        for name in sorted(after.keys() - stored_names(trained))
+        if not torch.allclose(before[name].double(), after[name].double(), rtol=0, atol=SAME)
+    ]
+    if changed:
+        raise SpecError(f"{spec.id}: {', '.join(changed)} changed in training; {NEEDS}")
+
+
+def _write(model: nn.Module, path: Path) -> None:
+    """Write what is stored of a network; ``DataError`` if it is too much."""
+    state = model.state_dict()
+    save_weights({name: state[name].half() for name in stored_names(model)}, path)
+    if (size := path.stat().st_size) > LARGEST:
+        raise DataError(
+            f"the weights of this network take {size / 1e6:.1f} MB, and files of at most "
+            f"{LARGEST / 1e6:g} MB are committed: train a smaller one"
+        )
+
+
+def _measured(system: Network, run: Run, path: Path) -> Measured:
+    """The network in a file beside that of its run; ``DataError`` if they differ too much."""
+    fill(system.model, path, "")
+    spec = recorded_spec(run.record, path)
+    rows = split_rows(run.corpus, spec.limit, system.settings.text.validation_share)
+    documents = system.encode(rows["validation"])
+    predictions, logits = _logits(system.model, documents, "in float16")
+    _, expected = _logits(run.model, documents, "the run")
+    difference = (logits - expected).abs().max().item()
+    allowed = CLOSE * max(1.0, expected.abs().max().item())
+    if not difference <= allowed:  # which refuses NaN, too
+        raise DataError(
+            f"{spec.id}: in float16 its logits differ by up to {difference:.2g}, and at most "
+            f"{allowed:.2g} is allowed; nothing was kept"
+        )
+    return Measured(
+        texts=len(logits),
+        accuracy=classification_metrics(predictions)["accuracy"],
+        changed=int((logits.argmax(1) != expected.argmax(1)).sum()),
+        difference=difference,
+        parameters=sum(each.numel() for each in load_file(path).values()),
+        bytes=path.stat().st_size,
+    )
+
+
+def _logits(model: nn.Module, documents: Documents, desc: str) -> tuple[Predictions, Tensor]:
+    """Predictions of all documents, and their logits ``(documents, classes)``."""
+
+    def compute(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        logits = model(tokens, mask).logits
+        return logits, {"logits": logits}
+
+    predictions, figures = measure(model, Batches(documents, PREDICTED), compute, desc=desc)
+    return predictions, figures["logits"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course author weights``."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="FOLDER", help="of a finished run")
+
+
+def command(options: argparse.Namespace) -> int:
+    """Publish the weights of some runs, and say where they are and how large."""
+    for folder in options.runs:
+        path = publish_weights(folder)
+        print(f"{from_repository(path)} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0
