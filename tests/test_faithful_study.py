@@ -12,16 +12,16 @@ import torch
 from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
 from course_kit.research.faithful.command import chosen
 from course_kit.research.faithful.network import MEAN, Pooled, Reader, equal
+from course_kit.research.faithful.sparse import entmax15, sparsemax
 from course_kit.research.faithful.states import States
-from course_lib import faithfulness, metrics
+from course_kit.research.faithful.word_states import UNUSED, WordStates
+from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError, data_root
 from course_lib.models.layers import masked_softmax
-from course_lib.models.sparse import entmax15, sparsemax
 from course_lib.runs.records import RESULTS
 from course_lib.runs.settings import SpecError
-from course_lib.runs.word_states import UNUSED, WordStates
 
 DATA = data_root()  # looked up before a fixture hides it
 STUDIES = ("faithfulness", "agreement", "interventions", "levels")
@@ -306,9 +306,9 @@ def test_correlations_are_within_groups():
     """Groups differ in both, which alone is no correlation; shuffling says so."""
     random = np.random.default_rng(1)
     x, y = random.standard_normal((2, 6, 8)) + 10 * np.arange(6)[:, None]
-    rho, half, p = metrics.grouped_correlation(x, y)
+    rho, half, p = analysis.grouped_correlation(x, y)
     assert abs(rho) < 0.4 and p > 0.01
-    rho, half, p = metrics.grouped_correlation(x, x**3)
+    rho, half, p = analysis.grouped_correlation(x, x**3)
     assert rho == pytest.approx(1) and p < 0.001 and 0.2 < half < 0.5
 
 

@@ -10,7 +10,6 @@ from torch.nn.functional import cross_entropy
 
 from course_kit.exercises import own_networks
 from course_lib.data.batches import Batch, Batches, Documents
-from course_lib.metrics import prior_corrected
 from course_lib.models.agt import AblatedAGT, AGTConfig
 
 RATE = 0.001
@@ -102,6 +101,16 @@ def correct_shares(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor]) ->
         tuple((answer == NEUTRAL).float().mean().item() for answer in answers),
         tuple((answer == test[1]).float().mean().item() for answer in answers),
     )
+
+
+def prior_corrected(logits: Tensor, old: Tensor, new: Tensor) -> Tensor:
+    """Probabilities ``(batch, classes)`` of a network trained where the classes have the shares
+    ``old`` ``(classes,)``, for texts where they have the shares ``new`` (Saerens et al. 2002).
+
+    Right if the texts *of each class* are alike in both places, and if the network's probabilities
+    are right in the first.
+    """
+    return (logits + (new / old).log()).softmax(-1)
 
 
 def _fit(x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:

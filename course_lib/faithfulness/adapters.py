@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib.faithfulness.document_model import Attended, _array, _log_odds, _probabilities
+from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
 from course_lib.faithfulness.documents import length_batches
 
 WORD = re.compile(r"[\w'’]+|[^\w\s]")
@@ -68,7 +68,7 @@ class _Batched:
                 with torch.set_grad_enabled(classes is not None):
                     logits, values = self._run(inputs)
                 if classes is not None:
-                    chosen = _log_odds(logits, classes[places]).sum()
+                    chosen = log_odds(logits, classes[places]).sum()
                     (slopes,) = torch.autograd.grad(chosen, seen[-1])
                     values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
                 shares, arrays = _probabilities(logits), {n: _array(v) for n, v in values.items()}
@@ -159,6 +159,9 @@ class HubModel(_Batched):
         self.embedding, self.heads = self.network.get_input_embeddings(), tuple(heads)
         self.unknown = self.tokenizer.mask_token or self.tokenizer.unk_token
         positions = getattr(config, "max_position_embeddings", self.tokenizer.model_max_length)
+        for name, module in self.network.named_modules():
+            if name.endswith("position_embeddings") and module.padding_idx is not None:
+                positions -= module.padding_idx + 1  # RoBERTa's begin behind that of its padding
         self.most = min(positions, self.tokenizer.model_max_length)
 
     def document(self, text: str) -> list[str]:

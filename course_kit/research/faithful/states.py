@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from course_kit.research.faithful import corpora
+from course_kit.research.faithful.word_states import UNUSED, WordStates, principal
 from course_lib.files import atomic_path, prepared_folder
-from course_lib.runs.word_states import UNUSED, WordStates, principal
 
 WIDTH = 100
 AXES_FROM = 20_000  # states of training texts that decide the directions

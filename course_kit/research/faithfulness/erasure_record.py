@@ -36,12 +36,14 @@ from course_kit.research.faithfulness.faithfulness_run import (
     study_path,
     unsigned,
 )
+from course_kit.research.faithfulness.transformer_rankings import transformer_rankings
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
 from course_lib.faithfulness.documents import predicted
 from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
+from course_lib.runs.systems.transformer_system import TransformerSystem
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 REMOVALS = {"deletion": None, "masking": MASK}
@@ -147,9 +149,11 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
 
 
 def further_rankings(tested: FaithfulnessRun) -> Rankings:
-    """What a family of networks adds of its own (``DocumentModel.importances``)."""
+    """What a Transformer adds of its own."""
     model, documents = tested.model, tested.documents
-    return model.importances(documents, predicted(model, documents)[0])
+    if not isinstance(model.system, TransformerSystem):
+        return {}
+    return transformer_rankings(model.system, documents, predicted(model, documents)[0])
 
 
 def erased(
