@@ -8,16 +8,13 @@ import pytest
 import torch
 from sweeping import HOSTILE_TEXTS, sweep
 
-from course_kit.research import report
+from course_kit.research import report, side_notes
 from course_lib.explore import (
     SELECTION_RULES,
-    compare_dictionaries,
-    count_words,
     explore_layers,
     layer_phrases,
     layer_table,
     phrases_table,
-    select_words,
 )
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
@@ -68,7 +65,7 @@ def test_a_text_of_ones_own_can_be_typed(agt):
 
 
 def test_selections_are_those_of_the_model(agt, documents):
-    seen = select_words(agt.model, documents, bins=10)
+    seen = side_notes.select_words(agt.model, documents, bins=10)
     assert list(seen.words) == list(SELECTION_RULES)
     words = sum(int(mask.sum()) for _, mask in seen.words["above 0.95"])
     assert seen.histogram.sum(1).tolist() == [words] * 4 and seen.histogram.shape == (4, 10)
@@ -79,7 +76,7 @@ def test_selections_are_those_of_the_model(agt, documents):
 
 def test_counts_are_those_of_a_plain_loop(agt, documents):
     size = len(agt.vocabulary)
-    counts = count_words(agt.model, documents, size)
+    counts = side_notes.count_words(agt.model, documents, size)
     selected, occurrences, labels = np.zeros((4, size)), np.zeros(size), np.zeros(size)
     for number in range(len(documents)):
         batch = documents.batch(np.array([number]))
@@ -103,7 +100,7 @@ def test_counts_are_those_of_a_plain_loop(agt, documents):
 
 
 def test_ranks_by_count_and_by_rate(agt, documents):
-    counts = count_words(agt.model, documents, len(agt.vocabulary))._replace(
+    counts = side_notes.count_words(agt.model, documents, len(agt.vocabulary))._replace(
         selected=torch.tensor([[0, 0, 9, 5, 0]]), occurrences=torch.tensor([9, 9, 90, 5, 7])
     )
     among = counts.frequent(5)
@@ -121,7 +118,7 @@ def test_dictionaries_are_compared_with_a_property_and_with_each_other():
     words = torch.arange(2, 50)
     with torch.no_grad():
         strength = model.word_scores(words)[2]
-    found = compare_dictionaries(model, words, strength)
+    found = side_notes.compare_dictionaries(model, words, strength)
     assert found.follows[2].item() == pytest.approx(1, abs=1e-5)
     assert found.between[0, 1].item() == pytest.approx(-1, abs=1e-5)
     others = [found.between[a, b].item() for a in range(3) for b in range(3) if a != b]
@@ -214,7 +211,7 @@ def test_panels_over_layers_share_one_scale_and_name_their_lines_once():
 
 def test_histograms_are_shares_of_each_layer_on_one_scale():
     counts = np.array([[3, 1], [0, 8]])
-    figure = figures.weight_histograms({"untrained": counts, "trained": counts * 5}, "Spiky")
+    figure = side_notes.weight_histograms({"untrained": counts, "trained": counts * 5}, "Spiky")
     pictures = [axis.collections[0] for axis in figure.axes[:2]]
     assert all(np.allclose(image.get_array(), [[0.75, 0.25], [0, 1]]) for image in pictures)
     assert {image.get_clim() for image in pictures} == {(0, 0.3)}
@@ -223,7 +220,7 @@ def test_histograms_are_shares_of_each_layer_on_one_scale():
 def test_dictionaries_stand_as_bars_and_as_matrices():
     follows = {"untrained": [0.1, -0.2, 0.0], "trained": [0.3, 0.4, 0.5]}
     between = {name: np.eye(3) for name in follows}
-    figure = figures.dictionary_panels(follows, between, "Alike")
+    figure = side_notes.dictionary_panels(follows, between, "Alike")
     assert [bar.get_height() for bar in figure.axes[0].patches] == [
         *follows["untrained"],
         *follows["trained"],

@@ -9,7 +9,6 @@ from course_lib.metrics.invariants import check_attention, check_padding
 from course_lib.models.iram import visible
 from course_lib.models.layers import renormalised
 from course_lib.runs.run import split_rows, system_of
-from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 
 WEIGHTS = "control.attention_weights"
@@ -105,23 +104,3 @@ def test_scorers_stay_as_they_are_and_everything_else_learns(name, weights):
         check_attention(attention, there)
         even = renormalised(torch.ones_like(attention), there)
         assert torch.allclose(attention, even, atol=1e-6) == (weights == "uniform")
-
-
-@controls
-@pytest.mark.parametrize(
-    ("system", "preset", "overrides"),
-    [
-        ("sanet", "baseline-base", {}),
-        ("agt", "mean", {}),
-        ("iram", "baseline", {}),
-        ("tfidf", "words", {}),
-    ],
-)
-def test_a_model_without_attention_has_none_to_ablate(system, preset, overrides, weights):
-    with pytest.raises(SpecError, match=r"control\.attention_weights .* no attention"):
-        RunSpec(system, "toy", preset, overrides | {WEIGHTS: weights}).validate()
-
-
-def test_other_weights_are_refused_by_name():
-    with pytest.raises(SpecError, match=r"control\.attention_weights takes one of 'learned', 'uni"):
-        RunSpec(overrides={WEIGHTS: "frozen"}).validate()

@@ -1,16 +1,16 @@
-"""Ours beside Captum's: integrated gradients, and what each word's absence costs.
+"""Ours beside Captum's: integrated gradients.
 
 Captum starts from token numbers and reaches the word vectors by a hook.
 """
 
 import numpy as np
 import torch
-from captum.attr import FeatureAblation, LayerIntegratedGradients
+from captum.attr import LayerIntegratedGradients
 from test_faithfulness_networks import families, rows, untrained
 
 from course_lib import faithfulness
 from course_lib.data.encoding import encode_sentences
-from course_lib.data.vocabulary import PADDING, UNKNOWN
+from course_lib.data.vocabulary import PADDING
 from course_lib.faithfulness.document_model import DocumentModel
 
 STEPS, TEXTS = 8, 5
@@ -52,21 +52,3 @@ def test_integrated_gradients_are_captums(family):
             found, theirs.sum(-1).reshape(mask.shape)[mask].detach(), atol=1e-6
         )
         assert np.abs(found).max() > 1e-4, "nothing to compare"
-
-
-@families
-def test_leave_one_out_by_masking_is_captums_ablation(family):
-    model, documents, classes = asked(family)
-    system = model.system
-    ours = faithfulness.leave_one_out(model, documents, "⟨unknown⟩")
-    for document, j, found in zip(documents, classes, ours, strict=True):
-
-        def probability(tokens, mask, j=j):
-            return system.forward(tokens, mask).logits.softmax(-1)[:, j]
-
-        tokens, mask = batch_of(system, document)
-        theirs = FeatureAblation(probability).attribute(
-            tokens, torch.full_like(tokens, UNKNOWN), additional_forward_args=(mask,)
-        )
-        np.testing.assert_allclose(found, theirs[mask].detach(), atol=1e-6)
-        assert np.abs(found).max() > 1e-5, "nothing to compare"

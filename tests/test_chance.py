@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.metrics import constant_loss, detectable_difference, power, prior_corrected
+from course_kit.exercises.small_experiments import prior_corrected
+from course_lib.metrics import constant_loss, detectable_difference, power
 
 
 def test_the_loss_of_knowing_the_shares_is_their_entropy_and_grows_where_they_differ():

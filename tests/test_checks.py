@@ -142,9 +142,12 @@ def assert_readable(axis):
 
 @every_checker
 def test_every_mistake_of_a_checker_is_wrong_and_known(checker):
+    """Those that a wrong answer above was told are known to be so, and are not judged again."""
     assert len({said for _, said in checker.mistakes}) == len(checker.mistakes) <= 8
+    told = [verdict.sentence for verdict in judged(checker)]
     for mistake, said in checker.mistakes:
-        assert judge(checker, mistake).sentence.startswith(said)
+        if not any(sentence.startswith(said) for sentence in told):
+            assert judge(checker, mistake).sentence.startswith(said)
 
 
 @every_checker

@@ -65,7 +65,17 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     )
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    named = {"run", "predict", "weights", "course", "lab", "test", "grid", "faithfulness", "museum"}
+    named = {
+        "run",
+        "predict",
+        "weights",
+        "course",
+        "lab",
+        "test",
+        "grid",
+        "faithfulness",
+        "vectors",
+    }
     assert named <= set(done.stdout.replace(",", "").split()) and done.stdout.endswith("\n[]\n")
 
 
@@ -80,9 +90,7 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
         ("students nowhere.ipynb", {}, "nowhere.ipynb: No such file or directory"),
         ("notebooks nowhere.ipynb", {}, "nowhere.ipynb: no such notebook"),
         ("course", {"COURSE_PROFILE": "quick"}, "COURSE_PROFILE is 'quick'; it takes one of"),
-        ("museum --dataset toy", {"COURSE_DATA_DIR": "/dev/null/x"}, "Not a directory"),
-        ("museum --dataset toy --device cuda:99", {}, "device 'cuda:99' "),
-        ("museum --dataset toy --rows -1", {}, "rows takes a whole number from"),
+        ("data", {"COURSE_DATA_DIR": "/dev/null/x"}, "Not a directory"),
         ("grid run trio", {}, "grid.yaml: no group 'trio'; there are: "),
         ("grid status trio", {}, "no group 'trio'; there are: "),
         ("grid run core --on nowhere", {}, "no profile 'nowhere'"),

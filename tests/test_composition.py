@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from strategies import prefix_mask, row_lengths, seeds
 
-from course_lib.metrics import composition_test, phrases, rise_and_fall
+from course_kit.research.side_notes.agt_dictionaries import most_selected, selection_counts
+from course_kit.research.side_notes.agt_selections import (
+    composition_test,
+    rise_and_fall,
+    weight_histogram,
+)
 from course_lib.metrics.composition import (
     above_median,
     describe_composition,
     expected_phrases,
-    most_selected,
+    phrases,
     scaled,
     selected_words,
-    selection_counts,
-    weight_histogram,
 )
 from course_lib.models.layers import masked_softmax
 

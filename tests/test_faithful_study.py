@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
-from course_kit.research.faithful.attentions.uniform import equal
 from course_kit.research.faithful.command import chosen
-from course_kit.research.faithful.encoders.minilm import States
-from course_kit.research.faithful.network import MEAN, Pooled, Reader
-from course_lib import faithfulness, metrics
+from course_kit.research.faithful.network import MEAN, Pooled, Reader, equal
+from course_kit.research.faithful.states import States
+from course_kit.research.faithful.word_states import UNUSED, WordStates
+from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError, data_root
@@ -22,7 +22,6 @@ from course_lib.models.layers import masked_softmax
 from course_lib.models.sparse import entmax15, sparsemax
 from course_lib.runs.records import RESULTS
 from course_lib.runs.settings import SpecError
-from course_lib.runs.word_states import UNUSED, WordStates
 
 DATA = data_root()  # looked up before a fixture hides it
 STUDIES = ("faithfulness", "agreement", "interventions", "levels")
@@ -173,14 +172,19 @@ def test_concentration_and_truth():
     assert np.isnan(measures.truth(np.ones(3), -1))
 
 
-def test_a_planted_cell_is_trained_and_measured(monkeypatch):
+def test_a_planted_cell_is_trained_and_measured(monkeypatch, tmp_path):
     """The word that decides is found by attention, and the measures say so."""
     small = replace(cell.TRAINING, epochs=8, learning_rate=0.01)
     monkeypatch.setattr(cell, "TRAINING", small)
     table = torch.randn(200, 32, generator=torch.Generator().manual_seed(0))
     vectors = type("Vectors", (), {"embedding_for": lambda self, v, seed: (table[: len(v)], 1.0)})
     monkeypatch.setattr(cell, "load_vectors", lambda name: vectors())
-    record = cell.run(design.Cell("planted", "projected", "additive", 0), pilot=True)
+    monkeypatch.setattr(design, "RUNS", tmp_path)
+    monkeypatch.setattr(cell, "plan_commit", lambda: "0" * 12)
+    one = design.Cell("planted", "projected", "additive", 0)
+    record = cell.run(one)
+    written = json.loads(one.run.read_text(encoding="utf-8"))
+    assert written["measures"] == record["measures"] and one.run.with_suffix(".parquet").exists()
     means = {name: each["mean"] for name, each in record["measures"].items()}
     assert record["accuracy"] > 0.95 and means["truth"] > 0.95
     assert means["comprehensiveness"] > 0.8 > 0.4 > means["comprehensiveness at random"]
@@ -223,7 +227,7 @@ def test_cells_come_seed_after_seed():
     main = [c for c in every if c.corpus != "planted" and c.attention != "sharp"]
     assert len(main) == 300
     with pytest.raises(SpecError, match="no cell 'nothing'"):
-        chosen(["nothing"], "1/1")
+        chosen(["nothing"])
 
 
 def test_every_record_names_the_one_commit_of_the_plan():
@@ -302,9 +306,9 @@ def test_correlations_are_within_groups():
     """Groups differ in both, which alone is no correlation; shuffling says so."""
     random = np.random.default_rng(1)
     x, y = random.standard_normal((2, 6, 8)) + 10 * np.arange(6)[:, None]
-    rho, half, p = metrics.grouped_correlation(x, y)
+    rho, half, p = analysis.grouped_correlation(x, y)
     assert abs(rho) < 0.4 and p > 0.01
-    rho, half, p = metrics.grouped_correlation(x, x**3)
+    rho, half, p = analysis.grouped_correlation(x, x**3)
     assert rho == pytest.approx(1) and p < 0.001 and 0.2 < half < 0.5
 
 

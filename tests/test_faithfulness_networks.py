@@ -1,13 +1,14 @@
 """Every family of networks under the tests of faithfulness: as a function of documents, its
 gradients, its attention as word importances and as something to be replaced."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 import torch
 from strategies import every_device
 
+from course_kit.research.faithfulness import transformer_rankings
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
@@ -16,7 +17,7 @@ from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.models.iram import NGRAM_WIDTH
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import with_overrides
-from course_lib.runs.systems import Network, known_systems, transformer_system
+from course_lib.runs.systems import Network, known_systems
 
 FAMILIES = sorted(  # MiniLM needs files of its own: test_minilm
     name
@@ -225,26 +226,23 @@ def test_attention_is_reduced_to_the_words_in_reading_order(family):
     assert losses.shape == (12, 5) and np.isfinite(losses).all()
 
 
-FURTHER = {"norms", "value zeroing", "attention flow", "(α · ∇α)⁺, rolled out"}
-
-
-@families
-def test_further_importances_do_not_depend_on_a_documents_neighbours(family, monkeypatch):
-    """A Transformer has some; flow is left out where one text is too long for it."""
-    model, documents = function_of(family), texts(family)[:4]
+def test_a_transformers_rankings_do_not_depend_on_a_documents_neighbours(monkeypatch):
+    """Flow is left out where one text is too long for it."""
+    model, documents = function_of("transformer"), texts("transformer")[:4]
+    rankings = partial(transformer_rankings.transformer_rankings, model.system)
     classes, lengths = model(documents).argmax(1), [*map(len, documents)]
-    found = model.importances(documents, classes)
-    assert set(found) == (FURTHER if family == "transformer" else set())
+    found = rankings(documents, classes)
+    assert set(found) == {"norms", "value zeroing", "attention flow", "(α · ∇α)⁺, rolled out"}
     for name, ranks in found.items():
         for text, j, scores in zip(documents, classes, ranks, strict=True):
-            ((alone,),) = [model.importances([text], np.array([j]))[name]]
+            ((alone,),) = [rankings([text], np.array([j]))[name]]
             assert scores.shape == (len(text),) and (scores >= 0).all() and np.ptp(scores) > 0
             np.testing.assert_allclose(scores, alone, atol=1e-6)
-    other = model.importances(documents, 1 - classes)
+    other = rankings(documents, 1 - classes)
     changed = {name for name in found if not np.allclose(found[name][0], other[name][0])}
-    assert changed == ({"(α · ∇α)⁺, rolled out"} if found else set())
-    monkeypatch.setattr(transformer_system, "SHORT", max(lengths) - 1)
-    assert set(model.importances(documents, classes)) == set(found) - {"attention flow"}
+    assert changed == {"(α · ∇α)⁺, rolled out"}
+    monkeypatch.setattr(transformer_rankings, "SHORT", max(lengths) - 1)
+    assert set(rankings(documents, classes)) == set(found) - {"attention flow"}
 
 
 @families

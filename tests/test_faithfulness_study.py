@@ -11,7 +11,7 @@ from recorded import spec_of, tiny_vectors
 
 from course_kit.publishing.recorded_weights import publish_weights
 from course_kit.research import report
-from course_kit.research.faithfulness import erasure_record, human_lexicon
+from course_kit.research.faithfulness import erasure_record
 from course_kit.research.faithfulness.changed_attention import (
     QUANTILES,
     TOLERANCES,
@@ -27,12 +27,11 @@ from course_kit.research.faithfulness.erasure_record import (
     record_faithfulness,
 )
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
-from course_kit.research.faithfulness.human_lexicon import graded
 from course_kit.research.recording import Stopwatch
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.faithfulness.documents import predicted, words_of
+from course_lib.faithfulness.documents import predicted
 from course_lib.runs import records
 from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train
@@ -269,15 +268,6 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     assert report.study_records("faithfulness") == {name: made}  # no other record was written
 
 
-def test_the_report_reads_the_records(made, changed, name):
-    found = {name: made}
-    rankings = made["removals"]["deletion"]["words_to_flip"]
-    assert report.rankings_table(records=found).count("\n") == 1 + len(rankings)
-    assert report.agreement_table(found).count("\n") == 2
-    assert report.study_records("interventions") == {name: changed}
-    assert report.interventions_table({name: changed}).count("\n") == 2
-
-
 # Attention that changes while the texts stay
 
 
@@ -373,23 +363,3 @@ def test_texts_of_some_classes_are_decided_between_these(name):
     np.testing.assert_allclose(swapped[:, ::-1], whole.model(whole.documents), atol=1e-6)
     with pytest.raises(SpecError, match=f"classes takes some of {first}, {second}; got cats"):
         choose_run(name, TEXTS, classes=["cats"])
-
-
-def test_rankings_beside_grades_of_words_are_recorded(name, monkeypatch, capsys):
-    assert cli.main(["faithfulness", name, "--texts", "2", "--only", "lexicon"]) == 2
-    assert "does not read the treebank" in capsys.readouterr().err
-    if name.startswith("han"):
-        return  # it reads several sentences, and a tree is one
-    tested = choose_run(name, 2)
-    monkeypatch.setitem(tested.run.record["spec"], "dataset", "sst2")
-    texts = [words_of(document) for document in tested.documents]
-    nodes = [[*((2 + n % 2, [word]) for n, word in enumerate(text)), (3, text)] for text in texts]
-    monkeypatch.setattr(human_lexicon, "treebank", lambda _: [graded(each) for each in nodes])
-    made = human_lexicon.record_lexicon(erasure_record.compared_rankings, tested, print)
-    few = {"attention", "random", "|leave-one-out|", human_lexicon.RARE, human_lexicon.LONG}
-    assert made["lines"].keys() > few and made["texts"] == 2
-    shares = [len(text) // 2 / len(text) for text in texts]
-    assert made["sentiment_words"]["mean"] == pytest.approx(np.mean(shares), abs=1e-4)
-    assert made["phrases"].keys() == {"step 1", "step 2", "step 3", "all"}
-    for measure in ("AUPRC", "token F1", "Kendall's τ"):
-        assert made["lines"]["attention"][f"attention − it: {measure}"]["mean"] == 0

@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from course_kit.research.faithfulness.transformer_rankings import (
+    attention_slopes,
+    value_zeroing,
+    weighted_norms,
+)
 from course_lib.faithfulness import heads
 from course_lib.models.bert import Bert, BertConfig, with_special
 
@@ -60,7 +65,7 @@ def test_what_is_written_adds_up_to_the_output_of_attention(model, output):
         written += output.attention[0, 1, h].numpy()[:, :, None] * v[None]
     whole = written.sum(1) + part.bias.detach().numpy()
     np.testing.assert_allclose(whole, seen[0][0].numpy(), atol=1e-5)
-    found = heads.weighted_norms(model, output, 1)
+    found = weighted_norms(model, output, 1)
     np.testing.assert_allclose(found[0].detach(), np.linalg.norm(written, axis=-1), atol=1e-5)
 
 
@@ -108,7 +113,7 @@ def test_each_head_in_turn_takes_the_other_texts_output(model):
 @torch.no_grad()
 def test_value_zeroing_is_what_a_network_without_that_value_does(model, output):
     for layer, j in ((0, 1), (1, 5)):
-        found = heads.value_zeroing(model, output, layer)
+        found = value_zeroing(model, output, layer)
 
         def zero(_, __, values, j=j):
             values = values.clone()
@@ -133,7 +138,7 @@ def test_slopes_of_attention_are_small_differences(model, place):
     """A weight of one head changes by a little and its row keeps no sum; without anything that
     learns, too."""
     wide = copy.deepcopy(model).double().requires_grad_(False)
-    found, slopes = heads.attention_slopes(wide, TOKENS, MASK, lambda logits: logits[:, 1])
+    found, slopes = attention_slopes(wide, TOKENS, MASK, lambda logits: logits[:, 1])
     assert found.shape == slopes.shape == (2, 2, 3, 7, 7)
     text, layer, head, i, j = place
     value = wide(TOKENS, MASK, return_states=True).values[text, layer, head, j]

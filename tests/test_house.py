@@ -88,19 +88,19 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most, and what the plan allows where that is not reached yet
-    "course_lib": (15_468, 12_700),
+    "course_lib": (14_683, 12_700),
     "course_lib/models": (1_993, 1_600),
     "course_lib/training": (711, 550),
-    "course_lib/metrics": (1_039, 900),
+    "course_lib/metrics": (865, 900),
     "course_lib/data": (2_626, 2_300),
-    "course_lib/faithfulness": (2_494, 1_550),
-    "course_lib/runs": (3_048, 2_650),
-    "course_kit/exercises": (7_064, 6_600),
-    "course_kit/research": (7_133, 3_700),
-    "course_kit/publishing": (2_441, 1_000),
-    "course_kit/reading_room": (751, 600),
-    "benchmarks": (2_407, 2_200),
-    "tests": (23_700, 16_600),
+    "course_lib/faithfulness": (2_360, 1_550),
+    "course_lib/runs": (2_931, 2_650),
+    "course_kit/exercises": (6_932, 6_600),
+    "course_kit/research": (7_516, 3_700),
+    "course_kit/publishing": (2_329, 1_000),
+    "course_kit/reading_room": (744, 600),
+    "benchmarks": (2_260, 2_200),
+    "tests": (23_406, 16_600),
 }
 LONGEST = 450
 

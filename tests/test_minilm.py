@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from course_kit.research.word_vectors.static_vectors import states_of_words
+from course_kit.research.faithfulness.transformer_rankings import transformer_rankings
 from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.toy import read_toy
@@ -100,20 +100,6 @@ def test_it_is_bert_between_its_special_tokens(network):
         torch.testing.assert_close(ours_alpha, alpha, atol=1e-5, rtol=0)
         logits = ours.classifier(state.mean(0))
         torch.testing.assert_close(found.logits[row], logits, atol=1e-5, rtol=0)
-
-
-@torch.inference_mode()
-def test_a_static_vector_is_the_mean_of_the_states_of_a_word_s_pieces(network):
-    """Each word alone through BERT; [CLS] and [SEP] do not count, and neither do other words."""
-    system, words = built(), ["dull", "wonderful", "a", "\u200b"]
-    found = states_of_words(system, words)
-    pieces = system.split(words)
-    assert [len(of_word) for of_word in pieces] == [1, 2, 1, 0]
-    for vector, of_word in zip(found[:3], pieces):
-        ids = [SPECIAL_IDS[0], *system.vocabulary.encode(of_word), SPECIAL_IDS[1]]
-        (states,) = network(torch.tensor([ids])).last_hidden_state
-        np.testing.assert_allclose(vector, states[1:-1].mean(0), atol=1e-5)
-    assert (found[3] == 0).all()  # no piece, no state
 
 
 def test_it_keeps_the_invariants(network):
@@ -217,7 +203,7 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
         assert vectors.shape == slopes.shape == (lengths.pop(0), 16)
     for ranks in model.attention(documents).values():
         assert all(each.sum() == pytest.approx(1, abs=1e-5) for each in ranks)
-    for ranks in model.importances(documents, classes).values():
+    for ranks in transformer_rankings(model.system, documents, classes).values():
         assert [len(each) for each in ranks] == [len(document) for document in documents]
     attended = model.attended(documents[0])
     n = len(documents[0]) + 2

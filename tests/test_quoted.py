@@ -4,7 +4,6 @@ import pytest
 
 from course_kit import exercises
 from course_kit.exercises import records
-from course_lib.views import plots
 
 
 def test_a_committed_record_is_read_from_the_repository(monkeypatch, tmp_path):
@@ -14,10 +13,3 @@ def test_a_committed_record_is_read_from_the_repository(monkeypatch, tmp_path):
     assert exercises.committed_record("a.json") == {"ours": "größer"}
     with pytest.raises(FileNotFoundError, match=r"b\.json"):
         exercises.committed_record("b.json")
-
-
-def test_markdown_is_displayed_as_markdown(monkeypatch):
-    shown = []
-    monkeypatch.setattr(plots, "display", shown.append)
-    plots.show_markdown("| a |\n|---|")
-    assert [text._repr_markdown_() for text in shown] == ["| a |\n|---|"]

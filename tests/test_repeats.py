@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from course_lib import explore
+from course_kit.research import side_notes
 from course_lib.views.reading import Attention, Reading
 
 
@@ -21,7 +21,7 @@ def reading_of(sentences, word_weights, sentence_weights):
 def repeats_of(sentences, *word_weights, seed=0):
     """Of a system whose rows are readings already."""
     readings = [reading_of(sentences, list(map(np.array, of)), [0.5, 0.5]) for of in word_weights]
-    return explore.count_repeats(SimpleNamespace(read=lambda row: row), readings, seed)
+    return side_notes.count_repeats(SimpleNamespace(read=lambda row: row), readings, seed)
 
 
 def test_only_important_words_repeat_and_punctuation_is_no_word():

@@ -11,6 +11,7 @@ from course_lib.runs.settings import SpecError, differences, flat_settings, with
 from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.runs.systems import known_systems
 
+WEIGHTS = "control.attention_weights"
 EVERY_PRESET = [
     (name, preset) for name, system in known_systems().items() for preset in system.presets
 ]
@@ -44,6 +45,12 @@ EVERY_PRESET = [
          {"system": "tfidf", "preset": "words", "overrides": {"text.max_tokens": 9}}),
         ("text.vectors has no meaning here",
          {"system": "tfidf", "preset": "words", "overrides": {"text.vectors": "glove.6B.50d"}}),
+        *(("control.attention_weights is 'uniform', but this network has no attention",
+           {"system": name, "preset": preset, "overrides": {WEIGHTS: "uniform"}})
+          for name, preset in (("sanet", "baseline-base"), ("agt", "mean"), ("iram", "baseline"))),
+        ("control.attention_weights has no meaning here: there is no attention",
+         {"system": "tfidf", "preset": "words", "overrides": {WEIGHTS: "untrained"}}),
+        ("control.attention_weights takes one of 'learned', ", {"overrides": {WEIGHTS: "frozen"}}),
         ("model.minimum_documents takes at most the 540 training rows, got 9999",
          {"system": "tfidf", "preset": "words", "dataset": "toy",
           "overrides": {"model.minimum_documents": 9999}}),

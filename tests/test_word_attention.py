@@ -15,6 +15,7 @@ from strategies import (
     tiny_han,
 )
 
+from course_kit.research.faithfulness import transformer_rankings
 from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AblatedAGT, AGTConfig
 from course_lib.models.iram import IRAM, IRAMConfig, visible
@@ -159,7 +160,7 @@ def test_flow_is_networkx_maximum_flow_to_each_place_above():
     """Ā = ½ (α + I) as capacities, one problem for each pair of places, then the mean."""
     mask = prefix_mask([4, 3], 5)
     alpha = random_attention(square(mask, 3), seed=3)
-    found = reduced.attention_flow(alpha, mask)
+    found = transformer_rankings.attention_flow(alpha, mask)
     for text, length in enumerate((4, 3)):
         graph = networkx.DiGraph()
         for block, i, j in np.ndindex(3, length, length):
@@ -177,7 +178,7 @@ def test_flow_is_networkx_maximum_flow_to_each_place_above():
 def test_distances_of_zeroed_values_are_rolled_out_without_an_identity():
     mask = prefix_mask([4, 2, 0], 4)
     turned = torch.rand(3, 2, 4, 4, generator=torch.Generator().manual_seed(2))
-    found = reduced.zeroing_words(turned, mask)
+    found = transformer_rankings.zeroing_words(turned, mask)
     for text, length in enumerate((4, 2)):
         first, second = (block[:length, :length].numpy() for block in turned[text])
         rolled = second / second.sum(1)[:, None] @ (first / first.sum(1)[:, None])
@@ -190,7 +191,7 @@ def test_positive_parts_are_rolled_out_by_loops():
     pairs = square(mask, 2)[:, :, None].expand(-1, -1, 3, -1, -1)
     alpha = random_attention(pairs)
     slopes = torch.randn(alpha.shape, generator=torch.Generator().manual_seed(4))
-    found = reduced.positive_rollout(alpha, slopes, mask)
+    found = transformer_rankings.positive_rollout(alpha, slopes, mask)
     for text, length in enumerate((4, 2)):
         relevance = np.eye(length)
         for block in range(2):

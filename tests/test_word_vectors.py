@@ -5,7 +5,6 @@ import json
 import datasets
 import numpy as np
 import pytest
-from sklearn.decomposition import PCA
 
 from course_kit.research.word_vectors import film_vectors
 from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
@@ -14,7 +13,6 @@ from course_kit.research.word_vectors.film_vectors import (
     make_vectors,
     readable_reviews,
 )
-from course_kit.research.word_vectors.static_vectors import StaticConfig, principal
 from course_lib.data.catalog import card
 from course_lib.data.corpus import Corpus, Provenance
 from course_lib.data.sources import NotObtained
@@ -139,24 +137,6 @@ def test_bytes_are_within_half_a_step_of_the_numbers():
     numbers, scale = in_bytes(vectors)
     assert numbers.dtype == np.int8 and abs(numbers).max() == 127
     assert (abs(numbers * scale[:, None] - vectors) <= scale[:, None] * 0.501).all()
-
-
-def test_static_vectors_are_principal_components_of_one_deviation():
-    states = np.random.default_rng(0).normal(size=(60, 8)) * np.arange(1, 9) + 3
-    config = StaticConfig(width=3, deviation=0.4)
-    found, share = principal(states, config)
-    theirs = PCA(3).fit(states)
-    expected = theirs.transform(states)
-    expected *= 0.4 / expected.std()
-    signs = np.sign((found * expected).sum(0))  # of a direction either sign will do
-    np.testing.assert_allclose(found, expected * signs, atol=1e-5)
-    assert share == pytest.approx(theirs.explained_variance_ratio_.sum())
-
-
-@pytest.mark.parametrize("setting", [{"width": 0}, {"largest": 128}, {"deviation": -1.0}])
-def test_a_wrong_setting_of_static_vectors_is_named(setting):
-    with pytest.raises(ValueError, match=next(iter(setting))):
-        StaticConfig(**setting)
 
 
 @pytest.mark.parametrize(("name", "width"), [("reviews.100d", 100), ("minilm.160d", 160)])

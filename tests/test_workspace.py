@@ -1,4 +1,4 @@
-"""A learner's copies are made, renewed, mended and never overwritten; nothing tracked changes."""
+"""A learner's copies are made, renewed and never overwritten; nothing tracked changes."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from course_kit.publishing.workspace import RECORD
 from course_lib.cli import main
 from course_lib.files import REPOSITORY, DataError
 
-NAME, NEW, BEFORE = (f"02_attention{kind}.ipynb" for kind in ("", ".new", ".before"))
+NAME, NEW = "02_attention.ipynb", "02_attention.new.ipynb"
 
 
 def lesson(*sources):
@@ -224,52 +224,6 @@ def test_the_instructor_s_command_keeps_work_too(tmp_path, capsys):
     assert sources(out)[0] == "half = 0.5" and sources(out, NEW)[:2] == ["Newer.", "half = 0.5"]
 
 
-OLD_IMPORTS = """import torch
-from course_lib import data, experiments, explore, teaching, views
-from course_lib.experiments import report
-from course_lib.experiments.scheduler import note_progress
-
-print(torch, data, explore, views, report, note_progress)"""
-OLD_CALLS = """run = experiments.load_recorded(f"han-imdb-room-s{seed}")
-systems = experiments.SYSTEMS["han"], experiments.report.imdb_table
-mine = "teaching"  # my teaching experiments
-words = teaching.readers.load_words, my.teaching.check
-shares = faithfulness.attention.agt_words
-shown = views.figures.lines(words), my.figures.lines(), figures.lines(words)
-views.heatmap_panels(maps(words), stacked=True)
-plt.hist(words, stacked=True)
-def unfinished(: teaching.check_gini"""
-CALLS = """run = experiments.load_recorded(f"han-imdb-compact-s{seed}")
-systems = runs.known_systems()["han"], report.imdb_table
-mine = "teaching"  # my teaching experiments
-words = teaching.readers.load_words, my.teaching.check
-shares = faithfulness.word_attention.agt_words
-shown = views.lines(words), my.figures.lines(), views.lines(words)
-views.heatmap_panels(maps(words), across=1)
-plt.hist(words, stacked=True)
-def unfinished(: teaching.check_gini"""
-
-
-def test_old_names_in_a_copy_with_work_are_mended_once_and_the_copy_as_it_was_is_kept(tmp_path):
-    write(tmp_path, OLD_IMPORTS, OLD_CALLS)
-    edit(tmp_path, 0, "My notes: `teaching.check_gini`")
-    run_all(tmp_path)
-    before = read(tmp_path)
-    told = workspace.write_copies({NAME: lesson("newer")}, tmp_path)
-    assert [name in one for name, one in zip((BEFORE, NEW), told, strict=True)] == [True, True]
-    assert read(tmp_path, BEFORE) == before
-    notes, imports, calls, *_ = sources(tmp_path)
-    assert notes == "My notes: `teaching.check_gini`" and calls == CALLS
-    assert {line for line in imports.splitlines() if "import" in line} == {
-        "import torch", "from course_lib import runs", "from course_kit.research import report",
-        "from course_lib import data, explore, views", "from course_lib import runs as experiments",
-        "from course_kit import exercises as teaching",
-        "from course_kit.research.grid.scheduler import note_progress",
-    }  # fmt: skip
-    assert read(tmp_path).cells[1].outputs[0].text == "ran 1\n"
-    assert workspace.write_copies({NAME: lesson("newer")}, tmp_path) == []
-
-
 def test_a_copy_takes_the_name_that_its_lesson_has_today(tmp_path):
     old, new = "09_to_transformers.ipynb", "10_to_transformers.ipynb"
     workspace.write_copies({old: lesson("1")}, tmp_path)
@@ -280,12 +234,6 @@ def test_a_copy_takes_the_name_that_its_lesson_has_today(tmp_path):
     (tmp_path / old).write_text("{}")  # a folder that has both keeps both
     assert workspace.write_copies({new: lesson("2")}, tmp_path) == []
     assert (tmp_path / old).read_text() == "{}"
-
-
-def test_a_copy_without_work_is_replaced_and_not_mended(tmp_path):
-    write(tmp_path, OLD_IMPORTS)
-    assert workspace.write_copies({NAME: lesson("newer")}, tmp_path) == []
-    assert sources(tmp_path) == ["# Lesson", "newer"] and not (tmp_path / BEFORE).exists()
 
 
 def test_the_newer_lesson_has_the_answers_and_is_replaced_while_nobody_works_in_it(tmp_path):

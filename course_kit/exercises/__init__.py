@@ -28,7 +28,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=[
         "calls",
         "lesson_10",
-        "museum",
         "own_networks",
         "readers",
         "small_experiments",

@@ -1,7 +1,7 @@
 """Small experiments: a learner's network is trained (lesson 06), thirty texts are learned by heart,
 and two worlds have other shares of the classes (lesson 09 and its side note)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import torch
@@ -10,7 +10,6 @@ from torch.nn.functional import cross_entropy
 
 from course_kit.exercises import own_networks
 from course_lib.data.batches import Batch, Batches, Documents
-from course_lib.metrics import prior_corrected
 from course_lib.models.agt import AblatedAGT, AGTConfig
 
 RATE = 0.001
@@ -22,10 +21,16 @@ def fit(
 ) -> list[float]:
     """Train a network of tokens and mask, whose first result are logits, with Adam; the
     cross-entropy of each batch of 50."""
-    optimizer, losses = torch.optim.Adam(network.parameters(), lr=rate), []
     batches = Batches(documents, 50, seed)
-    for batch in (batch for epoch in range(epochs) for batch in batches.epoch(epoch)):
-        loss = cross_entropy(network(batch.tokens, batch.mask)[0], batch.labels)
+    every = (batch for epoch in range(epochs) for batch in batches.epoch(epoch))
+    return _losses(network, ((batch, batch.labels) for batch in every), rate)
+
+
+def _losses(network: nn.Module, steps: Iterable[tuple[Batch, Tensor]], rate: float) -> list[float]:
+    """The cross-entropy of each step, a batch with its labels, after which Adam takes one."""
+    optimizer, losses = torch.optim.Adam(network.parameters(), lr=rate), []
+    for batch, labels in steps:
+        loss = cross_entropy(network(batch.tokens, batch.mask)[0], labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -52,15 +57,7 @@ def learn_by_heart(
     torch.manual_seed(seed)
     config = AGTConfig(embedding=32, hidden=32, dropout=0.0, selection_layers=selection_layers)
     network = AblatedAGT(config, vocabulary, 2)
-    optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
-    losses = []
-    for step in range(steps):
-        loss = cross_entropy(network(batch.tokens, batch.mask).logits, labels_at(step))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return _losses(network, ((batch, labels_at(step)) for step in range(steps)), RATE)
 
 
 class Shifted(NamedTuple):
@@ -104,6 +101,16 @@ def correct_shares(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor]) ->
         tuple((answer == NEUTRAL).float().mean().item() for answer in answers),
         tuple((answer == test[1]).float().mean().item() for answer in answers),
     )
+
+
+def prior_corrected(logits: Tensor, old: Tensor, new: Tensor) -> Tensor:
+    """Probabilities ``(batch, classes)`` of a network trained where the classes have the shares
+    ``old`` ``(classes,)``, for texts where they have the shares ``new`` (Saerens et al. 2002).
+
+    Right if the texts *of each class* are alike in both places, and if the network's probabilities
+    are right in the first.
+    """
+    return (logits + (new / old).log()).softmax(-1)
 
 
 def _fit(x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:

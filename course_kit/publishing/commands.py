@@ -230,9 +230,4 @@ COMMANDS = {
         "weights runs/agt-sst5-compact-s0", "experiments",
         *command_of("course_kit.publishing.recorded_weights"),
     ),
-    "museum": Command(
-        "train every specimen of the bug museum, record the results, and show the wrong measures",
-        "museum --dataset toy --rows 200", "course",
-        *command_of("course_kit.exercises.museum"),
-    ),
 }  # fmt: skip

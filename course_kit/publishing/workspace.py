@@ -4,8 +4,7 @@ A hidden record in the folder, ``.copies.json``, holds a digest of every copy as
 digest is of the cells' sources: running or saving a notebook does not change it, an answer or a
 note does. A copy that still has its digest is replaced when the lesson is newer. A changed copy
 stays; the newer lesson, with the answers to its exercises, is put beside it, once, as
-``02_attention.new.ipynb``. What a changed copy calls by a name that has moved is mended in place,
-and the copy as it was is kept beside it.
+``02_attention.new.ipynb``.
 """
 
 import hashlib
@@ -21,12 +20,16 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_kit.publishing.moved_names import LESSONS, mended
 from course_kit.publishing.students import STUB, read_notebook, student_copy, title_of
 from course_lib.files import DataError, atomic_path
 
 RECORD = ".copies.json"
 START, FURTHER = "start.ipynb", "further"
+MOVED = {  # lessons whose files have another name today
+    "07_is_attention_an_explanation.ipynb": "07_measuring_faithfulness.ipynb",
+    "08_when_it_does_not_come_out.ipynb": "09_when_it_does_not_come_out.ipynb",
+    "09_to_transformers.ipynb": "10_to_transformers.ipynb",
+}
 MADE, OFFERED, CARRIED = "made", "offered", "carried"  # carried: offered, with answers in it
 LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"']+""")
 WELCOME = """# Your lessons
@@ -106,15 +109,6 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
         path = folder / name
         current = there[name].get(path.name)
         written, record[name] = _plan(path, fresh, there[name], record.get(name, {}))
-        if current and written != path and (renamed := mended(current)):
-            backup = _free(path, "before", {each.name for each in path.parent.iterdir()})
-            _write(current, backup)
-            _write(renamed, path)
-            current = renamed
-            told.append(
-                f"{folder.name}/{name} now calls the course's functions by the names they have "
-                f"today; as it was, it is {backup.name}"
-            )
         if written == path:
             _write(fresh, path)
         elif written:
@@ -139,7 +133,7 @@ def _rename_moved(
 ) -> list[str]:
     """Give a learner's copy the name that its lesson has today, where no copy has it yet."""
     told = []
-    for old, new in LESSONS.items():
+    for old, new in MOVED.items():
         if new in names and new not in there[new] and (folder / old).exists():
             there[new] |= {new: _read_versions(folder / old)[old]}
             (folder / old).rename(folder / new)
@@ -173,13 +167,9 @@ def _plan(
         for name, each in versions.items()
         if _digest(each) not in unused or any(cell.get("outputs") for cell in each.cells)
     }
-    return _free(path, "new", taken), entry | {OFFERED: newest}
-
-
-def _free(path: Path, kind: str, taken: set[str]) -> Path:
-    """The first of ``02.new.ipynb``, ``02.new2.ipynb``, … that is not taken."""
-    names = (f"{path.stem}.{kind}{number if number > 1 else ''}.ipynb" for number in count(1))
-    return path.with_name(next(name for name in names if name not in taken))
+    names = (f"{path.stem}.new{number if number > 1 else ''}.ipynb" for number in count(1))
+    free = next(name for name in names if name not in taken)
+    return path.with_name(free), entry | {OFFERED: newest}
 
 
 def _with_answers(fresh: NotebookNode, current: NotebookNode) -> NotebookNode:

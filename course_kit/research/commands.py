@@ -8,11 +8,6 @@ COMMANDS = {
         "vectors --method cbow --width 300", "experiments",
         *command_of("course_kit.research.word_vectors.film_vectors"),
     ),
-    "static-vectors": Command(
-        "let the pre-trained Transformer read words one at a time, and keep what it makes of them",
-        "static-vectors --width 160", "experiments",
-        *command_of("course_kit.research.word_vectors.static_vectors"),
-    ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",

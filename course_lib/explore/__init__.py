@@ -6,22 +6,17 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["steps"],
     submod_attrs={
         "erasing": ["ErasingView", "explore_erasing"],
         "heads": ["HeadsView", "explore_heads"],
         "layers": [
             "SELECTION_RULES",
-            "compare_dictionaries",
-            "count_words",
             "explore_layers",
             "layer_phrases",
             "layer_table",
             "phrases_table",
-            "select_words",
         ],
         "reading": ["read_rows", "read_text", "reading_order"],
-        "repeats": ["count_repeats"],
         "views": [
             "DocumentView",
             "TextView",

@@ -20,12 +20,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
         "heads": [
-            "attention_slopes",
             "changed_heads",
             "head_shares",
             "patched",
-            "value_zeroing",
-            "weighted_norms",
         ],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
         "rankers": [

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib.faithfulness.document_model import Attended, _array, _log_odds, _probabilities
+from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
 from course_lib.faithfulness.documents import length_batches
 
 WORD = re.compile(r"[\w'’]+|[^\w\s]")
@@ -68,7 +68,7 @@ class _Batched:
                 with torch.set_grad_enabled(classes is not None):
                     logits, values = self._run(inputs)
                 if classes is not None:
-                    chosen = _log_odds(logits, classes[places]).sum()
+                    chosen = log_odds(logits, classes[places]).sum()
                     (slopes,) = torch.autograd.grad(chosen, seen[-1])
                     values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
                 shares, arrays = _probabilities(logits), {n: _array(v) for n, v in values.items()}

@@ -22,8 +22,6 @@ from course_lib.front_end import progress
 if TYPE_CHECKING:
     import datasets
 
-PAIRED = 256  # words in a batch where each pair of words is measured: padding costs its square
-
 
 class ReadableSystem(Protocol):
     """What a ``DocumentModel`` asks of a system, as ``runs.systems.Network`` describes it."""
@@ -34,7 +32,6 @@ class ReadableSystem(Protocol):
     batch: Callable[..., tuple[Tensor, Tensor]]
     forward: Callable[..., Any]
     word_attention: Callable[..., dict[str, Tensor]]
-    importances: Callable[..., dict[str, Tensor]]
     attention_of: Callable[..., Tensor | None]
     given: Callable[..., Any]
     visible: Callable[..., Tensor]
@@ -123,23 +120,6 @@ class DocumentModel:
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
 
-    def importances(
-        self, documents: Sequence[Document], classes: np.ndarray
-    ) -> dict[str, list[np.ndarray]]:
-        """The family's further importances for the log-odds of each document's class, by name; one
-        that some document is too long for is left out. Empty where there are none."""
-
-        def found(some: list[Document], classes: np.ndarray) -> list[dict[str, np.ndarray]]:
-            self._model()
-            tokens, mask = self._batch(some)
-            by_name = self.system.importances(tokens, mask, partial(_log_odds, classes=classes))
-            return _named(by_name, mask)
-
-        inputs = "importances", found, documents, np.asarray(classes)
-        each = self._in_batches(*inputs, most_words=PAIRED)
-        names = [name for name in each[0] if all(name in one for one in each)] if each else ()
-        return {name: [one[name] for one in each] for name in names}
-
     def states(self, documents: Sequence[Document]) -> list[np.ndarray]:
         """What the attention of the first block or step weighs: ``(words, width)`` per document.
 
@@ -216,14 +196,13 @@ class DocumentModel:
         found: Callable[..., list[Any]],
         documents: Sequence[Document],
         *classes: np.ndarray,
-        most_words: int = WORDS_AT_ONCE,
     ) -> list[Any]:
         """``found`` of each batch of documents, and their classes, in the order of the documents;
         a bar says ``what``."""
         lengths = np.array([len(words_of(document)) for document in documents])
         results: list[Any] = [None] * len(documents)
         with progress(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
-            for places in length_batches(lengths, most_words):
+            for places in length_batches(lengths):
                 some = found([documents[place] for place in places], *(j[places] for j in classes))
                 for place, result in zip(places, some, strict=True):
                     results[place] = result
@@ -240,9 +219,9 @@ class DocumentModel:
             if detached:
                 with torch.no_grad():
                     options["attention"] = self.system.given(*self._attention(tokens, mask))
-            log_odds = _log_odds(model(tokens, mask, **options).logits, classes)
+            scores = log_odds(model(tokens, mask, **options).logits, classes)
             vectors, at = seen[-1]
-            (slopes,) = torch.autograd.grad(log_odds.sum(), at)
+            (slopes,) = torch.autograd.grad(scores.sum(), at)
         return list(zip(*(_of_words(tensor, mask) for tensor in (vectors, slopes)), strict=True))
 
     def _attention_gradients(
@@ -253,8 +232,8 @@ class DocumentModel:
             weights, output = self._attention(tokens, mask)
         attention = self.system.given(weights.requires_grad_(), output)
         with torch.backends.cudnn.flags(enabled=False):
-            log_odds = _log_odds(model(tokens, mask, attention=attention).logits, classes)
-            (slopes,) = torch.autograd.grad(log_odds.sum(), weights)
+            scores = log_odds(model(tokens, mask, attention=attention).logits, classes)
+            (slopes,) = torch.autograd.grad(scores.sum(), weights)
         real = _array(mask.flatten(1)).astype(bool)
         pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
         return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
@@ -298,7 +277,7 @@ def encoded_once(model: nn.Module, count: int) -> Iterator[None]:
             handle.remove()
 
 
-def _log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:
+def log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:
     """log p_j / (1 − p_j) of each document's class j, ``(batch,)``."""
     chosen = torch.from_numpy(classes).to(logits.device).unsqueeze(1)
     others = logits.scatter(1, chosen, -torch.inf).logsumexp(1)

@@ -2,17 +2,14 @@
 
 All take masks, True = real, and give ``(batch, length)`` (HAN: ``(batch, sentences, words)``),
 0 on padding, each document with words summing to 1. That a weight is a share of something does not
-say that it is a cause: the tests of this room ask that.
+say that it is a cause: the tests of faithfulness ask that.
 """
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from course_lib.models.iram import visible
 from course_lib.models.layers import real_weights
-
-PARTS = 1_000_000  # of a weight, in whole numbers
 
 
 def han_words(word_attention: Tensor, sentence_attention: Tensor) -> Tensor:
@@ -44,7 +41,8 @@ def rollout(attention: Tensor, mask: Tensor) -> Tensor:
     there, x + αxW_V, counted as half each: Ā = ½ (α + I). Blocks follow each other, so the shares
     multiply, Ā_B ⋯ Ā_1 (Abnar and Zuidema 2020). Rows of real words sum to 1, others are 0.
     """
-    weights = real_weights(attention, _pairs(mask).expand_as(attention))
+    pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)  # (batch, 1, length, length)
+    weights = real_weights(attention, pairs.expand_as(attention))
     mixed = identity = torch.diag_embed(mask.to(weights.dtype))
     for alpha in weights.unbind(1):
         mixed = (alpha + identity) / 2 @ mixed
@@ -54,64 +52,6 @@ def rollout(attention: Tensor, mask: Tensor) -> Tensor:
 def rollout_words(attention: Tensor, mask: Tensor) -> Tensor:
     """The mean of ``rollout`` over all places above, 1/n Σ_i (Ā_B ⋯ Ā_1)_ij."""
     return rollout(attention, mask).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
-
-
-def attention_flow(attention: Tensor, mask: Tensor) -> Tensor:
-    """The mean over all places i above of the most that can flow there from word j, ``(batch,
-    length)`` (Abnar and Zuidema 2020).
-
-    ``attention`` as for ``rollout``, whose Ā_ij is the capacity from place j below a block to place
-    i above it. They take one place above; here the mean of all is classified. That is a problem for
-    each pair of places, half a second for 24 and four for 49.
-    """
-    from scipy.sparse import csr_array  # imported here: systems start without it
-    from scipy.sparse.csgraph import maximum_flow
-
-    blocks, places = attention.shape[1:3]
-    weights = real_weights(attention, _pairs(mask).expand_as(attention))
-    capacity = (weights + torch.diag_embed(mask.to(weights.dtype))[:, None]) / 2
-    nodes = np.arange((blocks + 1) * places).reshape(blocks + 1, places)
-    above, below = np.broadcast_arrays(nodes[1:, :, None], nodes[:-1, None])
-    flows = torch.zeros(mask.shape, dtype=torch.double)
-    for text, real in enumerate(mask.cpu().numpy()):
-        whole = (PARTS * capacity[text]).round().int().cpu().numpy()  # what SciPy takes
-        graph = csr_array((whole.ravel(), (below.ravel(), above.ravel())), shape=[nodes.size] * 2)
-        for j in real.nonzero()[0]:
-            to = (maximum_flow(graph, j, top).flow_value for top in nodes[-1, real])
-            flows[text, j] = sum(to) / PARTS
-    return (flows / flows.sum(1, keepdim=True).clamp(min=1e-12)).to(attention)
-
-
-def zeroing_words(turned: Tensor, mask: Tensor) -> Tensor:
-    """``heads.value_zeroing`` of all blocks, ``(batch, blocks, length, length)``, rolled out: the
-    mean over all places above of the product of its rows, each divided by its sum. What a block
-    hands past attention is in these distances, so no identity is added (Mohebbi et al. 2023)."""
-    shares = turned.masked_fill(~_pairs(mask), 0)
-    shares = shares / shares.sum(-1, keepdim=True).clamp(min=1e-12)
-    mixed = torch.diag_embed(mask.to(shares.dtype))
-    for share in shares.unbind(1):
-        mixed = share @ mixed
-    return mixed.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
-
-
-def positive_rollout(attention: Tensor, slopes: Tensor, mask: Tensor) -> Tensor:
-    """Which words speak for a class through attention, ``(batch, length)`` (Chefer et al. 2021).
-
-    ``attention`` and its ``slopes`` ``(batch, blocks, heads, length, length)``
-    (``heads.attention_slopes``). Of each block, Ā is the heads' mean of the positive part of
-    α · slope, and R ← R + Ā R from R = I on. They read the row of [CLS]; here it is the mean over
-    all places above. It sums to 1.
-    """
-    positive = (attention * slopes).clamp(min=0).mean(2).masked_fill(~_pairs(mask), 0)
-    mixed = torch.diag_embed(mask.to(positive.dtype))
-    for alpha in positive.unbind(1):
-        mixed = mixed + alpha @ mixed
-    return mixed.sum(1) / mixed.sum((1, 2))[:, None].clamp(min=1e-12)
-
-
-def _pairs(mask: Tensor) -> Tensor:
-    """Which pairs of places are real, ``(batch, 1, length, length)``."""
-    return (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
 
 
 def pooled_rollout(attention: Tensor, pooled: Tensor, mask: Tensor) -> Tensor:

@@ -10,16 +10,14 @@ selected and must not stand between words. Example::
     phrase_starts(selected).sum(-1)  # how many phrases each layer selects in each document
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from course_lib.metrics.attention import row_entropy
-from course_lib.metrics.statistics import rank_correlation
 from course_lib.models.layers import real_weights
 
 THRESHOLD = 0.95  # the paper's
@@ -112,135 +110,7 @@ def describe_composition(attention: Tensor, gates: Tensor, mask: Tensor) -> dict
     return figures
 
 
-def weight_histogram(attention: Tensor, mask: Tensor, bins: int = 20) -> Tensor:
-    """How many words of the batch have a scaled weight in each of ``bins`` equal parts of [0, 1],
-    int64 ``(layers, bins)``: Fig. 2 of the paper, to be summed over batches."""
-    _, real = _weights(attention, mask)
-    part = (scaled(attention, mask) * bins).long().clamp(max=bins - 1)
-    return _counts(part, real, bins)
-
-
-def selection_counts(selected: Tensor, tokens: Tensor, vocabulary: int) -> Tensor:
-    """How often each word of the ``vocabulary`` is selected in the batch, int64
-    ``(layers, vocabulary)``; ``selected`` ``(batch, layers, length)``, ``tokens``
-    ``(batch, length)``. With ``mask[:, None]`` it counts all words."""
-    return _counts(tokens.unsqueeze(1).expand(selected.shape), selected, vocabulary)
-
-
-def most_selected(
-    counts: Tensor, occurrences: Tensor, top: int = 10, at_least: int = 10
-) -> tuple[Tensor, Tensor]:
-    """The words that each layer selects most often when they occur: ids and rates, each
-    ``(layers, top)``, by decreasing rate, then decreasing count.
-
-    ``counts`` ``(layers, vocabulary)``, ``occurrences`` ``(vocabulary,)``; words that occur less
-    than ``at_least`` times do not count. ``ValueError`` if fewer than ``top`` do.
-    """
-    frequent = (occurrences >= at_least).nonzero().squeeze(1)
-    if len(frequent) < top:
-        raise ValueError(f"only {len(frequent)} words occur {at_least} times; top asks for {top}")
-    rates = counts[:, frequent] / occurrences[frequent]
-    order = counts[:, frequent].argsort(dim=1, descending=True, stable=True)
-    by_rate = rates.gather(1, order).argsort(dim=1, descending=True, stable=True)
-    order = order.gather(1, by_rate)
-    best = order[:, :top]
-    return frequent[best], rates.gather(1, best)
-
-
-def rise_and_fall(profile: Tensor) -> Tensor:
-    """How far a figure rises towards the middle layers and falls after them, in [−1, 1].
-
-    The rank correlation (Spearman) of ``profile`` ``(…, layers)`` with the closeness to the middle
-    layer: 1 for a perfect arch, −1 for a valley, about 0 for a steady rise; NaN where all layers
-    are equal or one is NaN. ``ValueError`` below three layers, which cannot rise and fall.
-    """
-    layers = profile.shape[-1]
-    if layers < 3:
-        raise ValueError(f"rise_and_fall needs at least 3 layers, got {layers}")
-    place = torch.arange(layers, device=profile.device)
-    return rank_correlation(profile, -(2 * place - (layers - 1)).abs())
-
-
-class CompositionTest(NamedTuple):
-    """The result of ``composition_test``.
-
-    ``length`` ``(layers,)`` is the mean number of words of a phrase (NaN if nothing is selected),
-    ``shuffled`` ``(shuffles, layers)`` the same with the words in random orders, ``longer``
-    ``(layers,)`` the p-value of "not longer than in a random order". ``arch`` is ``rise_and_fall``
-    of ``length``; ``arch_by_order`` is its p-value among random orders of the words, and
-    ``arch_by_layers`` among random orders of the layers.
-    """
-
-    length: Tensor
-    shuffled: Tensor
-    longer: Tensor
-    arch: float
-    arch_by_order: float
-    arch_by_layers: float
-
-    def interval(self, share: float = 0.95) -> tuple[Tensor, Tensor]:
-        """The bounds that contain ``share`` of the shuffled lengths, ``(layers,)`` each."""
-        tail = (1 - share) / 2
-        return self.shuffled.quantile(tail, 0), self.shuffled.quantile(1 - tail, 0)
-
-
-def composition_test(
-    batches: Iterable[tuple[Tensor, Tensor]], shuffles: int = 199, seed: int = 0
-) -> CompositionTest:
-    """Are selected words neighbours more often than in a random order, and most so half-way up?
-
-    ``batches`` are pairs of ``selected`` ``(batch, layers, length)`` and ``mask``
-    ``(batch, length)``. A model that cannot see the order of words selects the same ones however a
-    sentence is shuffled, so a shuffle permutes the columns of ``selected``, all layers alike, and
-    the model is not run again. p-values are one-sided permutation p-values,
-    (1 + how many shuffles reach the observed figure) / (1 + shuffles): with 199 the least is 0.005.
-    Run it on an untrained network, too: neighbours in a text are not random, so any model that
-    scores words one by one may differ from a random order. ``ValueError`` without batches or with
-    fewer than three layers.
-    """
-    random = torch.Generator().manual_seed(seed)
-    words, phrases = 0, 0  # (layers,), (1 + shuffles, layers), observed first
-    for selected, mask in batches:
-        selected, mask = selected.cpu(), mask.cpu()
-        counts = [phrase_starts(selected).sum((0, 2))]
-        for _ in range(shuffles):
-            counts.append(phrase_starts(_shuffled(selected, mask, random)).sum((0, 2)))
-        words, phrases = words + selected.sum((0, 2)), phrases + torch.stack(counts)
-    if isinstance(words, int):
-        raise ValueError("composition_test needs at least one batch")
-    lengths = words / phrases  # 0 / 0 is NaN
-    arches = rise_and_fall(lengths)
-    layers = torch.stack([torch.randperm(len(words), generator=random) for _ in range(shuffles)])
-    return CompositionTest(
-        length=lengths[0],
-        shuffled=lengths[1:],
-        longer=_p_value(lengths[0], lengths[1:]),
-        arch=arches[0].item(),
-        arch_by_order=_p_value(arches[0], arches[1:]).item(),
-        arch_by_layers=_p_value(arches[0], rise_and_fall(lengths[0][layers])).item(),
-    )
-
-
 def _weights(attention: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The weights, 0 on padding, and which are real, both ``(batch, layers, length)``."""
     real = mask.unsqueeze(1).expand(-1, attention.shape[1], -1)
     return real_weights(attention, real), real
-
-
-def _counts(values: Tensor, where: Tensor, size: int) -> Tensor:
-    """Per layer, how often each of 0 … size − 1 occurs in places ``where``: ``(layers, size)``."""
-    layers = values.shape[1]
-    offset = size * torch.arange(layers, device=values.device).view(1, layers, 1)
-    return (values + offset)[where].bincount(minlength=layers * size).view(layers, size)
-
-
-def _shuffled(selected: Tensor, mask: Tensor, random: torch.Generator) -> Tensor:
-    """Each sentence's columns in a random order, its padding last."""
-    keys = torch.rand(mask.shape, generator=random).masked_fill(~mask, 2)
-    return selected.take_along_dim(keys.argsort(1).unsqueeze(1), 2)
-
-
-def _p_value(observed: Tensor, random: Tensor) -> Tensor:
-    """One-sided, ``random`` along the first axis; NaN where nothing was observed."""
-    count = (random >= observed - 1e-12).sum(0)  # equal profiles differ in their last digit
-    return ((1 + count) / (1 + len(random))).masked_fill(observed.isnan(), torch.nan)

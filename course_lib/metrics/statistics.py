@@ -126,37 +126,6 @@ def welch(parts: Sequence[tuple[float, int]]) -> tuple[float, float]:
     return total, total**2 / sum(v**2 / freedom for v, freedom in parts) if total else math.inf
 
 
-def combined(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
-    """The weighted sum of independent estimates, as the mean of studies with texts of their own."""
-    by_seeds = [(w**2 * part.by_seeds, part.freedom) for w, part in zip(weights, parts)]
-    return Estimate(
-        sum(w * part.value for w, part in zip(weights, parts)),
-        sum(w**2 * part.by_texts for w, part in zip(weights, parts)),
-        min(part.texts for part in parts),
-        *welch([each for each in by_seeds if each[0]]),
-    )
-
-
-def grouped_correlation(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], shuffles: int = 2000
-) -> tuple[float, float, float]:
-    """The correlation of ranks within groups, one array ``(n,)`` each, over all groups; half the
-    width of what shuffling ``second`` within its groups leaves in 95 %, and the p-value of that."""
-    from scipy.stats import rankdata
-
-    x, y = (
-        [rankdata(a) / len(a) - (len(a) + 1) / (2 * len(a)) for a in s] for s in (first, second)
-    )
-    flat, random = np.concatenate(x), np.random.default_rng(0)
-    rho = np.corrcoef(flat, np.concatenate(y))[0, 1]
-    shuffled = [
-        np.corrcoef(flat, np.concatenate([random.permutation(part) for part in y]))[0, 1]
-        for _ in range(shuffles)
-    ]
-    beyond = (np.abs(shuffled) >= abs(rho) - 1e-12).sum()
-    return float(rho), float(np.quantile(np.abs(shuffled), 0.95)), (1 + beyond) / (1 + shuffles)
-
-
 def holm(p: Sequence[float]) -> list[float]:
     """The p-values of a family of tests, corrected for their number by Holm's method."""
     order = np.argsort(p)
@@ -171,16 +140,6 @@ def constant_loss(old: list[int], new: list[int]) -> float:
         return math.inf  # it gives probability 0 to what does occur
     shares = [count / sum(old) for count in old]
     return -sum(n * math.log(s) for n, s in zip(new, shares, strict=True) if n) / sum(new)
-
-
-def prior_corrected(logits: Tensor, old: Tensor, new: Tensor) -> Tensor:
-    """Probabilities ``(batch, classes)`` of a network trained where the classes have the shares
-    ``old`` ``(classes,)``, for texts where they have the shares ``new`` (Saerens et al. 2002).
-
-    Right if the texts *of each class* are alike in both places, and if the network's probabilities
-    are right in the first.
-    """
-    return (logits + (new / old).log()).softmax(-1)
 
 
 def power(difference: float, deviation: float, seeds: int) -> float:

@@ -1,4 +1,4 @@
-"""The larger figures of lessons 01, 02 and 06; titles are the lesson's."""
+"""The larger figures of lessons and of their side notes; titles are the lesson's."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from course_lib.views.colours import ACCENT, INK, LINES, MUTED, SECOND
-from course_lib.views.panels import grid, heatmap_panels, legend
+from course_lib.views.panels import grid, legend
 
 
 def weighted_mean(
@@ -111,41 +111,4 @@ def distances(
         look = {"ha": "center", "fontsize": 9, "color": MUTED}
         axis.annotate(name, (place, 1.01), xycoords=("data", "axes fraction"), **look)
     legend(figure, "right center")
-    return figure
-
-
-def weight_histograms(histograms: Mapping[str, ArrayLike], title: str) -> Figure:
-    """The paper's Fig. 2: counts of words by scaled weight, ``(layers, bins)`` by network, as
-    shares of each layer; shares above 0.3 are as dark as 0.3."""
-    counts = {name: np.asarray(count, dtype=float) for name, count in histograms.items()}
-    shares = {name: count / count.sum(1, keepdims=True) for name, count in counts.items()}
-    layers, bins = next(iter(shares.values())).shape
-    rows, columns = list(map(str, range(layers))), [f"{place / bins:.2g}" for place in range(bins)]
-    figure = heatmap_panels(shares, rows, columns, title, "share of the words", most=0.3)
-    figure.supxlabel("scaled weight, from", fontsize=11)
-    figure.supylabel("layer", fontsize=11)
-    return figure
-
-
-def dictionary_panels(
-    follows: Mapping[str, ArrayLike], between: Mapping[str, ArrayLike], title: str
-) -> Figure:
-    """By network: how each layer's scores correlate with a property of words ``(layers,)``, as
-    bars, and with the scores of the other layers ``(layers, layers)``, as a matrix."""
-    count = 1 + len(between)
-    widths = [1.6] + [1] * len(between)
-    names = ["", *between]
-    figure, axes = grid(names, count, (11 / count, 3.5), title, width_ratios=widths)
-    bar = 0.8 / len(follows)
-    for number, ((name, values), colour) in enumerate(zip(follows.items(), (SECOND, ACCENT))):
-        layers = np.arange(len(np.asarray(values)))
-        at = layers + bar * (number - (len(follows) - 1) / 2)
-        axes[0].bar(at, values, bar, color=colour, label=name)
-    axes[0].axhline(0, color=MUTED, linewidth=0.8)
-    axes[0].set(xlabel="layer", ylabel="correlation with strength", xticks=layers[::2])
-    for axis, matrix in zip(axes[1:], between.values(), strict=True):
-        picture = axis.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
-        axis.set(xlabel="layer", ylabel="layer", xticks=layers[::2], yticks=layers[::2])
-    figure.colorbar(picture, ax=axes[-1], label="correlation of two layers")
-    legend(figure)
     return figure

@@ -13,7 +13,7 @@ RECORDED = (HAN, FILMS, NEWS, IRAM, AGT, TRANSFORMER)
 class Example:
     """A text of ours: its ``name`` in addresses, a ``title``, what to ``watch``, who reads it.
 
-    ``beside`` is a second text to compare it with; ``lessons`` are those whose head links here.
+    ``beside`` is a second text to compare it with.
     """
 
     name: str
@@ -22,7 +22,6 @@ class Example:
     watch: str
     readers: tuple[str, ...] = READERS
     beside: str = ""
-    lessons: tuple[str, ...] = ()
 
 
 EXAMPLES = (
@@ -32,7 +31,6 @@ EXAMPLES = (
         "This film is not bad at all.",
         "The sentence is mild praise. HAN, SANet and the Transformer answer “negative” because of "
         "“bad”. Erase “not” and see whether they notice. Then erase “bad”.",
-        lessons=("00_start_here", "02_attention"),
     ),
     Example(
         "irony",
@@ -40,7 +38,6 @@ EXAMPLES = (
         "Oh great, another two hours of my life I will never get back.",
         "HAN, SANet and the Transformer take “great” at its word. IRAM attends most to “never”. "
         "Switch the tint to leave-one-out and see which words each answer needs.",
-        lessons=("05_iram_regularization",),
     ),
     Example(
         "order",
@@ -49,7 +46,6 @@ EXAMPLES = (
         "The pinned text has the two halves the other way round. AGT gives both exactly the same "
         "probabilities, because nothing in it knows where a word stands. The others change.",
         beside="The ending is wonderful, but the beginning is dull.",
-        lessons=("06_agt_compositionality",),
     ),
     Example(
         "two-facts",
@@ -57,7 +53,6 @@ EXAMPLES = (
         "The music is beautiful and the story is a mess.",
         "One fact speaks for the film, one against it. All five attend most to “beautiful” and "
         "“mess”, but the answers of HAN and IRAM hang on “mess” alone. Erase each in turn.",
-        lessons=("07_measuring_faithfulness",),
     ),
     Example(
         "topics",
@@ -66,7 +61,6 @@ EXAMPLES = (
         "SANet was trained on news here and has to choose between sport and business. Its "
         "attention is highest on “shares”, and its answer is the other topic.",
         readers=(NEWS, HAN, IRAM, AGT, TRANSFORMER),
-        lessons=("04_sanet_zhang",),
     ),
     Example(
         "review",
@@ -76,7 +70,6 @@ EXAMPLES = (
         "happy.",
         "HAN reads sentence by sentence and weighs the sentences, too: open its rows. It answers "
         "“negative” to a review that ends well.",
-        lessons=("03_han_imdb",),
     ),
 )
 

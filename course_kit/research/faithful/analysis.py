@@ -16,7 +16,7 @@ import pandas as pd
 from course_kit.research.faithful.cell import rows_path
 from course_kit.research.faithful.design import cells
 from course_lib import faithfulness, metrics
-from course_lib.metrics.statistics import LEVEL, Estimate
+from course_lib.metrics.statistics import LEVEL, Estimate, welch
 
 MAIN = ("sst2_sentences", "ag_news", "imdb")
 NETWORK = ["encoder", "attention", "seed"]
@@ -67,12 +67,23 @@ def crossed(gaps: pd.DataFrame) -> list[Estimate]:
     return [metrics.crossed(kept)] if len(kept) and kept.shape[1] > 1 else []
 
 
+def combined(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
+    """The weighted sum of independent estimates, as the mean of studies with texts of their own."""
+    by_seeds = [(w**2 * part.by_seeds, part.freedom) for w, part in zip(weights, parts)]
+    return Estimate(
+        sum(w * part.value for w, part in zip(weights, parts)),
+        sum(w**2 * part.by_texts for w, part in zip(weights, parts)),
+        min(part.texts for part in parts),
+        *welch([each for each in by_seeds if each[0]]),
+    )
+
+
 def over_corpora(table: pd.DataFrame, gaps: Callable[[pd.DataFrame], pd.DataFrame]) -> Estimate:
     """The mean of ``gaps`` in each corpus that has any, and of these corpora."""
     parts = [each for _, part in table.groupby("corpus") for each in crossed(gaps(part))]
     if not parts:
         return NOTHING
-    return metrics.combined(parts, [1 / len(parts)] * len(parts))
+    return combined(parts, [1 / len(parts)] * len(parts))
 
 
 def levels(factor: str, first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
@@ -106,7 +117,7 @@ def corpora(first: str, second: str, table: pd.DataFrame, measure: str) -> Estim
     """The mean in one corpus minus that in another."""
     parts = [table[table["corpus"] == corpus] for corpus in (first, second)]
     found = [each for part in parts for each in crossed(matrix(part, measure))]
-    return metrics.combined(found, [1, -1]) if len(found) == 2 else NOTHING
+    return combined(found, [1, -1]) if len(found) == 2 else NOTHING
 
 
 TESTS: tuple[tuple[str, str, int, Effect], ...] = (  # sign 0: within MARGIN of 0
@@ -119,6 +130,26 @@ TESTS: tuple[tuple[str, str, int, Effect], ...] = (  # sign 0: within MARGIN of 
     ("α‖v‖ − α", "value", 1, partial(rankings, VALUE, "")),
     ("α − random", "line", 1, partial(rankings, "", LINE)),
 )
+
+
+def grouped_correlation(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], shuffles: int = 2000
+) -> tuple[float, float, float]:
+    """The correlation of ranks within groups, one array ``(n,)`` each, over all groups; half the
+    width of what shuffling ``second`` within its groups leaves in 95 %, and the p-value of that."""
+    from scipy.stats import rankdata
+
+    x, y = (
+        [rankdata(a) / len(a) - (len(a) + 1) / (2 * len(a)) for a in s] for s in (first, second)
+    )
+    flat, random = np.concatenate(x), np.random.default_rng(0)
+    rho = np.corrcoef(flat, np.concatenate(y))[0, 1]
+    shuffled = [
+        np.corrcoef(flat, np.concatenate([random.permutation(part) for part in y]))[0, 1]
+        for _ in range(shuffles)
+    ]
+    beyond = (np.abs(shuffled) >= abs(rho) - 1e-12).sum()
+    return float(rho), float(np.quantile(np.abs(shuffled), 0.95)), (1 + beyond) / (1 + shuffles)
 
 
 def results(measure: str = PRIMARY) -> pd.DataFrame:
@@ -138,7 +169,7 @@ def results(measure: str = PRIMARY) -> pd.DataFrame:
         groups = [group for _, group in known.groupby(BLOCK[:2]) if len(group) > 1]
         if groups:
             sides = ([group[c].to_numpy() for group in groups] for c in (cause, outcome))
-            rho, half, p = metrics.grouped_correlation(*sides)
+            rho, half, p = grouped_correlation(*sides)
             found.append([f"ρ with {cause}", question, 1, rho, rho - half, rho + half, p, ""])
     columns = ["test", "question", "predicted", "value", "low", "high", "p", "margin"]
     made = pd.DataFrame(found, columns=columns)
@@ -219,5 +250,5 @@ def power(
             gaps = effect + of_pairs * random.standard_normal((pairs * seeds, 1))
             gaps = gaps + of_texts * random.standard_normal((1, count))
             parts.append(metrics.crossed(gaps + both * random.standard_normal(gaps.shape)))
-        found += metrics.combined(parts, [1 / len(parts)] * len(parts)).p < level
+        found += combined(parts, [1 / len(parts)] * len(parts)).p < level
     return found / studies

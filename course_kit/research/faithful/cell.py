@@ -18,8 +18,8 @@ from accelerate.utils import set_seed
 from course_kit.research.faithful import corpora, measures
 from course_kit.research.faithful.corpora import FOLDER, LEAST_WORDS, Split
 from course_kit.research.faithful.design import PLAN, Cell
-from course_kit.research.faithful.encoders.minilm import States
 from course_kit.research.faithful.network import DROPOUT, MEAN, Pooled, Reader
+from course_kit.research.faithful.states import States
 from course_kit.research.recording import Stopwatch
 from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors
@@ -44,17 +44,14 @@ def states(corpus: str) -> States:
     return States(corpus)
 
 
-def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
-    """Train a cell, measure it, and write its record and its texts' rows.
-
-    A ``pilot`` looks at validation texts in place of the held-out ones, and writes nothing.
-    ``DataError`` if the plan, or anything else, is not committed.
-    """
-    plan = "pilot" if pilot else plan_commit()
+def run(cell: Cell) -> dict[str, Any]:
+    """Train a cell, measure it, and write its record and its texts' rows; ``DataError`` if the
+    plan, or anything else, is not committed."""
+    plan = plan_commit()
     watch, start = Stopwatch(threads=1), time.process_time()
     reader, history, splits = train(cell)
     trained = time.process_time() - start
-    held_out = splits["validation" if pilot else "test"]
+    held_out = splits["test"]
     long = [n for n, words in enumerate(held_out.words) if len(words) >= LEAST_WORDS]
     measured = held_out.part(long[: corpora.MEASURED[cell.corpus]])
     found = measures.measure(reader, measured, cell.seed, cell.corpus)
@@ -80,10 +77,9 @@ def run(cell: Cell, pilot: bool = False) -> dict[str, Any]:
         "accuracy": accuracy(reader, held_out),
         "measures": {name: summary(values) for name, values in found.items() if name != "alpha"},
     }  # fmt: skip
-    if not pilot:
-        with atomic_path(cell.run.with_suffix(".parquet")) as temporary:
-            rows_of(cell, measured, found).to_parquet(temporary, index=False, compression="zstd")
-        write_json(cell.run, record)
+    with atomic_path(cell.run.with_suffix(".parquet")) as temporary:
+        rows_of(cell, measured, found).to_parquet(temporary, index=False, compression="zstd")
+    write_json(cell.run, record)
     return record
 
 

@@ -1,19 +1,70 @@
 """The study's network: word vectors → an encoder → attention over its states → classifier."""
 
-from collections.abc import Sequence
-from importlib import import_module
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_kit.research.faithful.encoders.minilm import States
+from course_kit.research.faithful.states import States
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.models.layers import Dropout, LockedDropout
+from course_lib.models.bilstm import WordByWord
+from course_lib.models.layers import (
+    AttentionPooling,
+    Dropout,
+    LockedDropout,
+    LSTMLayer,
+    masked_softmax,
+    positions,
+)
+from course_lib.models.sparse import entmax15, sparsemax
+from course_lib.models.transformer import Block, TransformerConfig
 
 DROPOUT = 0.2
 UNKNOWN, MEAN = "⟨unknown⟩", "⟨mean⟩"  # what stands for a word that is masked, or averaged away
+BLOCKS = TransformerConfig(layers=2, heads=4, feed_forward=200, dropout=0.1, attention_dropout=0.1)
+
+
+class TwoBlocks(nn.Module):
+    """Two Transformer blocks over words and their sinusoidal positions."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(width, BLOCKS) for _ in range(BLOCKS.layers)])
+
+    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
+        """``x`` ``(batch, length, width)`` → states of the same shape."""
+        x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
+        for block in self.blocks:
+            x = block(x, mask)[0]
+        return (x,)
+
+
+def sharpened(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax at a quarter of the temperature."""
+    return masked_softmax(4 * scores, mask)
+
+
+def equal(scores: Tensor, mask: Tensor) -> Tensor:
+    """1 / n at each of n real places, whatever the scores: the line for learned weights."""
+    return mask.expand_as(scores) / mask.sum(-1, keepdim=True).clamp(min=1)
+
+
+ENCODERS: dict[str, Callable[[int], Any]] = {  # of vectors of a width, into states as wide
+    "projected": lambda width: WordByWord(width, width),
+    "bilstm": lambda width: LSTMLayer(width, width),
+    "transformer": TwoBlocks,
+    "minilm": lambda width: None,  # its states are kept, and nothing more is learned before α
+}
+ATTENTIONS: dict[str, Callable[[int], AttentionPooling]] = {
+    "additive": lambda width: AttentionPooling(width, width // 2),
+    "dot": lambda width: AttentionPooling(width, 0),
+    "entmax15": lambda width: AttentionPooling(width, width // 2, weights=entmax15),
+    "sparsemax": lambda width: AttentionPooling(width, width // 2, weights=sparsemax),
+    "sharp": lambda width: AttentionPooling(width, width // 2, weights=sharpened),
+    "uniform": lambda width: AttentionPooling(width, 0, weights=equal),
+}
 
 
 class Output(NamedTuple):
@@ -32,8 +83,7 @@ class Pooled(nn.Module):
         super().__init__()
         width = table.shape[1]
         self.embedding = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
-        self.encoder = named("encoders", encoder).encoder(width)
-        self.pooling = named("attentions", attention).attention(width)
+        self.encoder, self.pooling = ENCODERS[encoder](width), ATTENTIONS[attention](width)
         self.classifier = nn.Linear(width, classes)
         self.locked, self.dropout = LockedDropout(DROPOUT), Dropout(DROPOUT)
 
@@ -47,11 +97,6 @@ class Pooled(nn.Module):
         h = self.encoder(x, mask)[0] if self.encoder else x
         pooled, alpha = self.pooling(h, mask)
         return Output(self.classifier(self.dropout(pooled)), alpha.squeeze(1), h)
-
-
-def named(kind: str, name: str):  # noqa: ANN201
-    """The module of that name in the folder ``kind``."""
-    return import_module(f"course_kit.research.faithful.{kind}.{name}")
 
 
 class Seen(NamedTuple):

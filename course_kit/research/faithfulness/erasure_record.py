@@ -36,20 +36,20 @@ from course_kit.research.faithfulness.faithfulness_run import (
     study_path,
     unsigned,
 )
-from course_kit.research.faithfulness.human_lexicon import record_lexicon
-from course_kit.research.faithfulness.sentence_levels import record_levels
+from course_kit.research.faithfulness.transformer_rankings import transformer_rankings
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
 from course_lib.faithfulness.documents import predicted
 from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
+from course_lib.runs.systems.transformer_system import TransformerSystem
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
-LEVELS, LEXICON, DELETION = "levels", "lexicon", "deletion"
+DELETION = "deletion"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -149,9 +149,11 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
 
 
 def further_rankings(tested: FaithfulnessRun) -> Rankings:
-    """What a family of networks adds of its own (``DocumentModel.importances``)."""
+    """What a Transformer adds of its own."""
     model, documents = tested.model, tested.documents
-    return model.importances(documents, predicted(model, documents)[0])
+    if not isinstance(model.system, TransformerSystem):
+        return {}
+    return transformer_rankings(model.system, documents, predicted(model, documents)[0])
 
 
 def erased(
@@ -246,12 +248,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, DELETION, INTERVENTIONS, LEVELS, LEXICON), dest="kind",
-        default=ALL,
+        "--only", choices=(AGREEMENT, DELETION, INTERVENTIONS), dest="kind", default=ALL,
         help="measure Jain and Wallace's rank correlations alone; or comprehensiveness by deletion "
         "alone, of the rankings that take little time; or leave the texts and change "
-        "the attention: shuffled, by an adversary, of another seed; or compare a HAN's sentence "
-        "weights with its word weights; or rankings with the treebank's grades of words",
+        "the attention: shuffled, by an adversary, of another seed",
     )  # fmt: skip
     parser.add_argument(
         "--beside", nargs="+", default=[], metavar="OTHER",
@@ -268,8 +268,6 @@ def command(options: argparse.Namespace) -> int:
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
         DELETION: record_deletion,
-        LEVELS: record_levels,
-        LEXICON: partial(record_lexicon, all_rankings),
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
     chosen = {

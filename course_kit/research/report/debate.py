@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERANCES
-from course_kit.research.faithfulness.sentence_levels import LEVELS
 from course_kit.research.report import frames
 from course_kit.research.report.faithfulness import variants
 from course_kit.research.report.frames import Group, mean_std, study_records, to_markdown
@@ -122,7 +121,7 @@ def levels_table() -> str:
     """What HAN loses without the sentence with most attention, or with it alone, beside as many
     words with most attention and random ones: mean ± deviation over the networks' means."""
     records, rows = study_records("levels"), []
-    for level in LEVELS:
+    for level in ("sentence", "words", "random sentence", "random words"):
         lines = [record["lines"][level] for record in records.values()]
         rows.append([level, *(mean_std([line[n]["mean"] for line in lines], digits=3)
                               for n in LEVEL_FIGURES)])  # fmt: skip

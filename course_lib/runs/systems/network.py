@@ -101,13 +101,6 @@ class Network:
         """The words that ``tokens`` make up, and their ``values`` ``(tokens, …)`` added up."""
         return tokens, values
 
-    def importances(
-        self, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
-    ) -> dict[str, Tensor]:
-        """Further importances of the words of a batch, which take more than its attention, as
-        ``word_attention``. ``score`` of the logits ``(batch,)`` is what words speak for."""
-        return {}
-
     # What the tests of faithfulness see and change: attention over words, and the states under it.
 
     def attention_of(self, output: Any) -> Tensor | None:

@@ -1,6 +1,6 @@
 """A small Transformer over words as a system that can be run: two layers of four heads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -8,15 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
-from course_lib.faithfulness.heads import attention_slopes, value_zeroing, weighted_norms
-from course_lib.faithfulness.word_attention import (
-    attention_flow,
-    positive_rollout,
-    received,
-    rollout,
-    rollout_words,
-    zeroing_words,
-)
+from course_lib.faithfulness.word_attention import received, rollout, rollout_words
 from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
@@ -29,7 +21,6 @@ LESSON = compact(
         TextConfig(max_tokens=60), TransformerConfig(), TrainingConfig(epochs=2, batch_size=64)
     )
 )
-SHORT = 64  # places; the time that attention flow takes grows with their fourth power
 
 
 class TransformerSystem(Network):
@@ -85,25 +76,6 @@ class TransformerSystem(Network):
         """What each word receives in the top layer, the mean of the heads; and rollout."""
         means = output.attention.mean(2)
         return {"attention": received(means[:, -1], mask), "rollout": rollout_words(means, mask)}
-
-    def importances(
-        self, tokens: Tensor, mask: Tensor, score: Callable[[Tensor], Tensor]
-    ) -> dict[str, Tensor]:
-        """Norms of the top layer, value zeroing, attention flow up to ``SHORT`` places, and the
-        positive part of α · slope rolled out; the readout is the mean of all places."""
-        real = self.places(mask)
-        with torch.no_grad():
-            output = self.model(tokens, mask, return_attention=True, return_states=True)
-            norms = weighted_norms(self.model, output, layer=-1).masked_fill(~real[..., None], 0)
-            layers = range(len(self.model.blocks))
-            turned = [value_zeroing(self.model, output, layer) for layer in layers]
-        turned = zeroing_words(torch.stack(turned, 1), real)
-        found = {"norms": norms.sum(1), "value zeroing": turned}
-        if real.shape[1] <= SHORT:
-            found["attention flow"] = attention_flow(output.attention.mean(2), real)
-        slopes = attention_slopes(self.model, tokens, mask, score)
-        found["(α · ∇α)⁺, rolled out"] = positive_rollout(*slopes, real)
-        return {name: words[:, : mask.shape[1]] for name, words in found.items()}
 
     def visible(self, weights: Tensor, mask: Tensor) -> Tensor:
         """Every pair of words and special tokens, in every head."""

@@ -1,6 +1,6 @@
-"""A pre-trained Transformer with frozen weights, whose states are computed once and kept.
+"""States of a pre-trained Transformer with frozen weights, which are computed once and kept.
 
-States are taken along the 100 directions in which those of the training texts vary most. Those of a
+They are taken along the 100 directions in which those of the training texts vary most. Those of a
 corpus are kept in float16 in the data folder.
 """
 
@@ -10,15 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from course_kit.research.faithful import corpora
+from course_kit.research.faithful.word_states import UNUSED, WordStates, principal
 from course_lib.files import atomic_path, prepared_folder
-from course_lib.runs.word_states import UNUSED, WordStates, principal
 
 WIDTH = 100
 AXES_FROM = 20_000  # states of training texts that decide the directions
-
-
-def encoder(width: int) -> None:
-    """Nothing more is learned between the kept states and attention."""
 
 
 class States:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from datasets import Dataset
 
-from course_lib.explore import steps
+from course_kit.research.side_notes import iram_behaviours as steps
 from course_lib.views import Attention, Reading
 
 MOODS = {"fine": 1, "warm": 1, "dull": -1}

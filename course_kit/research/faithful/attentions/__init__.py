@@ -1,1 +1,0 @@
-"""How states get their weights: one file each, found by its name."""

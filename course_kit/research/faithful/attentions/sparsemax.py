@@ -1,9 +1,0 @@
-"""Sparsemax of additive scores."""
-
-from course_lib.models.layers import AttentionPooling
-from course_lib.models.sparse import sparsemax
-
-
-def attention(width: int) -> AttentionPooling:
-    """Scores as those of ``additive``."""
-    return AttentionPooling(width, width // 2, weights=sparsemax)
