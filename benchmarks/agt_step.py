@@ -9,10 +9,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import torch
-from common import arguments, ratio, show, spread, stepper, time_steps, write
+from common import arguments, first_batches, ratio, show, spread, stepper, time_steps, write
 from torch import nn
 
-from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.models.agt import AGT
 from course_lib.runs.run import split_rows
@@ -44,8 +43,7 @@ def measure(corpus: Corpus, rounds: int, steps: int, seed: int, batch_size: int)
     rows = split_rows(corpus)["train"]
     system = AGTSystem(SETTINGS, corpus.card.classes)
     system.build({"train": rows}, seed)
-    forever = Batches(system.encode(rows), batch_size, seed).epoch()
-    data = [batch for _, batch in zip(range(steps), forever)]
+    data = first_batches(system.encode(rows), batch_size, steps, seed)
     words = len(system.vocabulary)
     networks = ways(words, len(system.classes), seed)
     found = time_steps(
@@ -74,7 +72,7 @@ def measure(corpus: Corpus, rounds: int, steps: int, seed: int, batch_size: int)
 
 def main() -> None:
     """Measure, show, write."""
-    parser = arguments(__doc__, steps=40)
+    parser = arguments(__doc__, rounds=5, steps=40, threads=1)
     parser.add_argument("--dataset", default="sst5")
     parser.add_argument("--batch", type=int, default=TRAINING.batch_size)
     chosen = parser.parse_args()

@@ -5,13 +5,12 @@ plainly, as a run evaluates; with the paper's two figures of every attention mat
 diagonality within 1 to 5 tokens); and with everything that a run records of them.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from common import interleave, ratio, show, spread, write
+from common import arguments, interleave, ratio, show, spread, write
 from torch import Tensor
 
 from course_lib.data.batches import Batches
@@ -34,11 +33,7 @@ Figures = Callable[[Tensor, Tensor], dict[str, Tensor]] | None
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
+    chosen = arguments(__doc__, rounds=9, threads=2).parse_args()
     threads = use_threads(chosen.threads)
     corpus = load_corpus("ag_news")
     rows = split_rows(corpus)

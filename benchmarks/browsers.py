@@ -1,4 +1,4 @@
-"""Pages in a headless Chromium, without a network, for measurements."""
+"""A headless Chromium for measurements, and pages in it without a network."""
 
 import subprocess
 import sys
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from course_lib.files import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "browser"))
-from lab import QUIET, chromium
+import lab
 
 SIZE = {"width": 1280, "height": 900}
 Ask = Callable[..., Any]  # ``ask(function, *arguments)``: what the JavaScript function answers
@@ -20,7 +20,7 @@ Open = Callable[..., Ask]  # ``open_page(address, first)``: a new page, ``first`
 
 def program() -> str:
     """Where Chromium is. SystemExit where there is none."""
-    found = chromium()
+    found = lab.chromium()
     if not found:
         raise SystemExit("chromium is not installed")
     return found
@@ -33,10 +33,19 @@ def version() -> str:
 
 
 @contextmanager
+def chromium_open(*further: str) -> Iterator[Browser]:
+    """Chromium as the tests start it."""
+    with sync_playwright() as playwright:
+        arguments = [*lab.QUIET, *further]
+        browser = playwright.chromium.launch(executable_path=program(), args=arguments)
+        yield browser
+        browser.close()
+
+
+@contextmanager
 def running() -> Iterator[Open]:
     """Chromium, from which pages of files are opened, each in a context of its own."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program(), args=list(QUIET))
+    with chromium_open() as browser:
 
         def open_page(address: str, first: str = "") -> Ask:
             page = browser.new_context(viewport=SIZE, offline=True).new_page()
@@ -45,4 +54,3 @@ def running() -> Iterator[Open]:
             return lambda function, *given: page.evaluate(f"given => ({function})(...given)", given)
 
         yield open_page
-        browser.close()

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from tqdm.auto import tqdm
 
-from course_lib.data.batches import Batch
+from course_lib.data.batches import Batch, Batches, Documents
 from course_lib.files import atomic_path
 from course_lib.runs.records import describe_environment
 from course_lib.training.config import TrainingConfig, make_optimizer
@@ -27,15 +27,12 @@ WARM_UP = 5
 Step = Callable[[Batch], float]
 
 
-def arguments(
-    purpose: str, rounds: int = 5, steps: int = 20, threads: int = 1
-) -> argparse.ArgumentParser:
-    """What every benchmark of training steps can be asked for."""
+def arguments(purpose: str, **numbers: int | None) -> argparse.ArgumentParser:
+    """A benchmark's whole numbers with their defaults, such as ``rounds`` and the training
+    ``steps`` of each, and ``seed``."""
     parser = argparse.ArgumentParser(description=purpose)
-    parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--steps", type=int, default=steps, help="training steps of a round")
-    parser.add_argument("--threads", type=int, default=threads)
-    parser.add_argument("--seed", type=int, default=0)
+    for name, value in (numbers | {"seed": 0}).items():
+        parser.add_argument(f"--{name}", type=int, default=value)
     return parser
 
 
@@ -64,6 +61,11 @@ def stepper(
         return time.perf_counter() - began
 
     return step
+
+
+def first_batches(documents: Documents, size: int, count: int, seed: int) -> list[Batch]:
+    """The first batches of an epoch."""
+    return list(islice(Batches(documents, size, seed).epoch(), count))
 
 
 def time_steps(steps: dict[str, tuple[Step, list[Batch]]], rounds: int) -> dict[str, list[float]]:

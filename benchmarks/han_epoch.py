@@ -176,9 +176,7 @@ def time_rounds(
 
 def main() -> None:
     """Measure, show, write."""
-    parser = arguments(__doc__, steps=60, threads=2)
-    chosen = parser.parse_args()
-
+    chosen = arguments(__doc__, rounds=5, steps=60, threads=2).parse_args()
     threads = use_threads(chosen.threads)
     corpus = load_corpus("imdb")
     rows = split_rows(corpus)

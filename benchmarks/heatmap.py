@@ -4,22 +4,16 @@ All in one headless Chromium, in turns. Times are taken inside the page: from th
 first frame with the picture, from moving the slider to the frame after the new picture.
 """
 
-import argparse
-import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from common import interleave, ratio, show, spread, write
+from browsers import chromium_open, lab
+from common import arguments, interleave, ratio, show, spread, write
 
-from course_lib.files import REPOSITORY
 from course_lib.training.devices import use_threads
 from course_lib.views.heatmap import AttentionHeatmap
-
-sys.path.insert(0, str(REPOSITORY / "tests" / "browser"))
-import lab
 
 SIZES = (60, 200, 1000)
 STEPS = 6
@@ -122,19 +116,6 @@ NEW_PICTURE = """(cell) => {
     }, { capture: true, once: true });
   });
 }"""
-
-
-@contextmanager
-def open_browser() -> Any:
-    """Chromium as the tests start it."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=lab.chromium(), args=[*lab.QUIET, "--mute-audio"]
-        )
-        yield browser
-        browser.close()
 
 
 class Live:
@@ -254,14 +235,9 @@ def measure_live(live: Live, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
-    if lab.chromium() is None:
-        parser.error(f"needs one of {', '.join(lab.CHROMIUM)}")
+    chosen = arguments(__doc__, rounds=5).parse_args()
     threads = use_threads(2)
-    with tempfile.TemporaryDirectory() as scratch, open_browser() as browser:
+    with tempfile.TemporaryDirectory() as scratch, chromium_open("--mute-audio") as browser:
         folder = Path(scratch)
         static = measure_static(browser, folder, chosen.rounds, chosen.seed)
         with lab.running_lab(folder) as (address, notebooks):

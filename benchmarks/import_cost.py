@@ -4,12 +4,11 @@ Each import runs in a process of its own, in turns with ``import torch`` alone, 
 The aim is a median ratio of at most 1.5.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 
-from common import interleave, ratio, show, spread, write
+from common import arguments, interleave, ratio, show, spread, write
 
 from course_lib.files import REPOSITORY
 from course_lib.training.devices import use_threads
@@ -42,8 +41,7 @@ def import_in_a_process(names: list[str]) -> tuple[float, int]:
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser = arguments(__doc__, rounds=9)
     parser.add_argument("--no-write", action="store_true", help="leave results/ as it is")
     chosen = parser.parse_args()
     ways = {TORCH: ["torch"], THIN: modules()}

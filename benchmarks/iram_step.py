@@ -11,11 +11,11 @@ from typing import Any
 
 import datasets
 import torch
-from common import arguments, ratio, show, spread, stepper, time_steps, write
+from common import arguments, first_batches, ratio, show, spread, stepper, time_steps, write
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from course_lib.data.batches import POOL, Batch, Batches, Documents
+from course_lib.data.batches import POOL, Batch, Documents
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.iram import IRAM
@@ -84,16 +84,9 @@ def encoded(corpus: Corpus, settings: Settings, rows: int) -> tuple[Vocabulary, 
     return vocabulary, system_over(vocabulary, settings).encode(chosen)
 
 
-def some(documents: Documents, settings: Settings, count: int, seed: int) -> list[Batch]:
-    """The first batches of an epoch."""
-    epoch = Batches(documents, settings.training.batch_size, seed).epoch()
-    return [batch for _, batch in zip(range(count), epoch)]
-
-
-def unsorted(documents: Documents, settings: Settings, count: int, seed: int) -> list[Batch]:
-    """As many batches, drawn without regard to length."""
+def unsorted(documents: Documents, size: int, count: int, seed: int) -> list[Batch]:
+    """As ``first_batches``, drawn without regard to length."""
     order = torch.randperm(len(documents), generator=torch.Generator().manual_seed(seed)).numpy()
-    size = settings.training.batch_size
     return [documents.batch(order[k * size : (k + 1) * size]) for k in range(count)]
 
 
@@ -102,7 +95,8 @@ def time_ways(
 ) -> dict[str, list[float]]:
     """Milliseconds of a step of every way, round by round."""
     settings = PRESETS["vanilla"]
-    data, mixed = (draw(documents, settings, steps, seed) for draw in (some, unsorted))
+    size = settings.training.batch_size
+    data, mixed = (draw(documents, size, steps, seed) for draw in (first_batches, unsorted))
 
     def model() -> IRAM:
         return build(settings, vocabulary, seed)
@@ -125,7 +119,7 @@ def time_ways(
 
 def main() -> None:
     """Measure, show, write."""
-    parser = arguments(__doc__, steps=30)
+    parser = arguments(__doc__, rounds=5, steps=30, threads=1)
     parser.add_argument("--dataset", default="sst2", help="phrases or sentences; movies2 will do")
     chosen = parser.parse_args()
     threads = use_threads(chosen.threads)

@@ -40,7 +40,7 @@ def encoders(device: torch.device) -> dict[str, tuple[nn.Module, Callable[..., T
 
 def main() -> None:
     """Measure, show, write."""
-    parser = arguments(__doc__, steps=8, threads=2)
+    parser = arguments(__doc__, rounds=5, steps=8, threads=2)
     parser.add_argument("--device", default="auto")
     chosen = parser.parse_args()
     device, threads = choose_device(chosen.device), use_threads(chosen.threads)

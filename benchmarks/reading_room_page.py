@@ -5,13 +5,12 @@ each round. Times are taken inside the page, which must not report an error. The
 compare with, so the limits stand beside the figures: 12 MB, 0.5 s, 2 s, 0.25 s, 5 s.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from browsers import Open, running, version
-from common import show, spread, write
+from common import arguments, show, spread, write
 
 from course_kit.reading_room import write_page
 from course_lib.training.devices import use_threads
@@ -71,9 +70,7 @@ def measure(open_page: Open, address: str) -> dict[str, float]:
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    chosen = parser.parse_args()
+    chosen = arguments(__doc__, rounds=5).parse_args()
     threads = use_threads(2)
     with tempfile.TemporaryDirectory() as scratch, running() as open_page:
         path = write_page([], Path(scratch) / "reading_room.html")
@@ -85,14 +82,8 @@ def main() -> None:
     limits: dict[str, Any] = {f"{name}_seconds": limit for name, limit in LIMITS.items()}
     figures = rows | {"bytes": size, "limits": limits | {"bytes": BYTES}}
     figures |= {"browser": version()}
-    write(
-        "reading_room_page",
-        figures,
-        0,
-        f"{SENTENCE.strip()!r}, repeated",
-        threads,
-        "a sentence of ours",
-    )
+    text = f"{SENTENCE.strip()!r}, repeated"
+    write("reading_room_page", figures, 0, text, threads, "a sentence of ours")
 
 
 if __name__ == "__main__":

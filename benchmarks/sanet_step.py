@@ -10,10 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-from common import arguments, ratio, show, spread, stepper, time_steps, write
+from common import arguments, first_batches, ratio, show, spread, stepper, time_steps, write
 from torch import Tensor, nn
 
-from course_lib.data.batches import Batches
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.models.layers import positions
 from course_lib.models.sanet import SANet, SANetConfig
@@ -109,8 +108,7 @@ def batches(corpus: Corpus, length: int, count: int, seed: int) -> list[Any]:
     rows = split_rows(corpus, max(1000, count * BATCH * 2))["train"]
     system = SANetSystem(with_overrides(SETTINGS, {"text.max_tokens": length}), corpus.card.classes)
     system.build({"train": rows}, seed)
-    epoch = Batches(system.encode(rows), BATCH, seed).epoch()
-    return [batch for _, batch in zip(range(count), epoch)]
+    return first_batches(system.encode(rows), BATCH, count, seed)
 
 
 def measure(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any]:
@@ -141,7 +139,7 @@ def measure(corpus: Corpus, rounds: int, steps: int, seed: int) -> dict[str, Any
 
 def main() -> None:
     """Measure, show, write."""
-    chosen = arguments(__doc__, threads=2).parse_args()
+    chosen = arguments(__doc__, rounds=5, steps=20, threads=2).parse_args()
     threads = use_threads(chosen.threads)
     corpus = load_corpus("imdb")
     figures = measure(corpus, chosen.rounds, chosen.steps, chosen.seed)

@@ -6,12 +6,11 @@ also the peak of its memory, and the share of the time in which it computes. Und
 processes share every batch: ``torchrun --nproc-per-node 2 benchmarks/throughput.py --threads 1``.
 """
 
-import argparse
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from common import interleave, show, spread, write
+from common import arguments, interleave, show, spread, write
 from torch.profiler import ProfilerActivity, profile
 
 from course_lib.data.batches import Documents
@@ -100,13 +99,9 @@ class Trainer:
 
 def main() -> None:
     """Measure, show, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=8, help="of a round")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = arguments(__doc__, rounds=3, steps=8, threads=None)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--only", default="", help="sizes whose name begins so")
-    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     device, threads = choose_device(chosen.device), use_threads(chosen.threads)
     sizes = {name: size for name, size in SIZES.items() if name.startswith(chosen.only)}

@@ -5,7 +5,7 @@ import torch
 from networks import tiny_agt
 from strategies import WORDS, batch
 
-from course_lib.models.agt import AGT, AGTConfig
+from course_kit.research.side_notes.agt_dictionaries import word_scores
 from course_lib.models.layers import masked_softmax
 
 
@@ -26,7 +26,7 @@ def test_the_gate_bias_is_where_the_gates_start():
 
 def test_a_words_score_is_its_own_in_every_sentence():
     model = tiny_agt(1)
-    scores = model.word_scores(torch.arange(WORDS))
+    scores = word_scores(model, torch.arange(WORDS))
     tokens, mask = batch([6, 3, 1], 4)
     attention = model(tokens, mask).attention
     for row in range(3):
@@ -45,16 +45,3 @@ def test_dropout_sits_where_it_is_told(at, dropped):
         pytest.approx(0.9 * (at != "classifier")),
         pytest.approx(0.9 * (at != "words")),
     ]
-
-
-def test_the_preset_has_as_many_parameters_as_the_papers_network():
-    """15 attentions and 14 gates of 200 over 300-d vectors, two fully connected layers."""
-    model = AGT(AGTConfig.paper(), 100, 5)
-    attention = 15 * (200 * 200 + 200)  # W_l and w_l
-    stack = 14 * (200 * 200 + 200 + 200 * 400)  # W^t_l, b^t_l and W^f_l over [y; s]
-    classifier = 200 * 200 + 200 + 200 * 5 + 5
-    expected = 100 * 300 + 300 * 200 + 200 + attention + stack + classifier
-    assert sum(p.numel() for p in model.parameters()) == expected
-    assert model.embedding.weight.requires_grad
-    assert {m.p for m in model.modules() if "Dropout" in type(m).__name__} == {0.2}
-    assert AGTConfig.paper(layers=3) == AGTConfig(layers=3)

@@ -9,6 +9,7 @@ import torch
 from sweeping import HOSTILE_TEXTS, sweep
 
 from course_kit.research import report, side_notes
+from course_kit.research.side_notes.agt_dictionaries import word_scores
 from course_lib.explore import (
     SELECTION_RULES,
     explore_layers,
@@ -117,7 +118,7 @@ def test_dictionaries_are_compared_with_a_property_and_with_each_other():
         model.attention.vector[1] = -model.attention.vector[0]  # the opposite dictionary
     words = torch.arange(2, 50)
     with torch.no_grad():
-        strength = model.word_scores(words)[2]
+        strength = word_scores(model, words)[2]
     found = side_notes.compare_dictionaries(model, words, strength)
     assert found.follows[2].item() == pytest.approx(1, abs=1e-5)
     assert found.between[0, 1].item() == pytest.approx(-1, abs=1e-5)

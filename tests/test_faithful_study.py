@@ -12,6 +12,7 @@ import torch
 from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
 from course_kit.research.faithful.command import chosen
 from course_kit.research.faithful.network import MEAN, Pooled, Reader, equal
+from course_kit.research.faithful.sparse import entmax15, sparsemax
 from course_kit.research.faithful.states import States
 from course_kit.research.faithful.word_states import UNUSED, WordStates
 from course_lib import faithfulness
@@ -19,7 +20,6 @@ from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import DataError, data_root
 from course_lib.models.layers import masked_softmax
-from course_lib.models.sparse import entmax15, sparsemax
 from course_lib.runs.records import RESULTS
 from course_lib.runs.settings import SpecError
 

@@ -37,28 +37,6 @@ def test_weights_start_as_the_papers_gaussians():
     assert IRAM(IRAMConfig.vanilla(initial_std=0.1), WORDS, 2).steps.attend.weight.std() > 0.09
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_presets_have_as_many_parameters_as_the_papers_networks(full):
-    """States of 200, a maxout classifier of 200 with pools of 4, over fixed 50-d vectors."""
-
-    def lstm(inputs):  # two directions of 100, four gates, one bias for each
-        return 2 * 4 * 100 * (inputs + 100 + 1)
-
-    highway = lambda width: 2 * (width * width + width)  # noqa: E731
-    maxout = 2 * (200 * 800 + 800) + 200 * 2 + 2
-    gru = 3 * (2 * 200 * 200 + 2 * 200)
-    expected = 200 * 200 + highway(200) + gru + maxout  # attention, summaries, controller
-    if full:  # 100-d n-grams, two highways below, two LSTM layers more, one highway for the query
-        expected += 8193 * 100 + 2 * highway(150) + lstm(150) + 2 * lstm(200) + highway(200)
-    else:
-        expected += lstm(50)
-    config = IRAMConfig.full() if full else IRAMConfig.vanilla()
-    model = FullIRAM(config, WORDS, 2, ngrams=NGRAMS)
-    assert sum(p.numel() for p in model.parameters() if p.requires_grad) == expected
-    assert model.embedding.weight.shape == (WORDS, 50)
-    assert (config.steps, config.penalty, config.dropout) == (3, 0.0003, 0.1)
-
-
 @pytest.mark.parametrize(
     ("changes", "reaches_attention"),
     [

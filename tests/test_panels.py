@@ -61,13 +61,6 @@ def test_signed_values_have_zero_in_the_middle_of_the_scale():
     assert axis.texts[0].get_text() == "-2.0"
 
 
-def test_histograms_share_their_bins():
-    figure = views.histograms({"": {"one": [1, 1, 2], "two": [3]}}, [0, 1.5, 4], "x", "y", "T")
-    (axis,) = figure.axes
-    assert [bar.get_height() for bar in axis.patches] == [2, 1, 0, 1]
-    assert [text.get_text() for text in figure.legends[0].texts] == ["one", "two"]
-
-
 def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():
     figure = views.heatmap_panels(
         {"one": np.eye(3, 5), "two": np.eye(3, 5)}, list("abc"), list("vwxyz"), across=1, extra=2

@@ -141,6 +141,8 @@ def test_seeds_subset_and_bfloat16_are_named():
         (report.extensions_table, 14 * 3),
         (report.gaps_table, 4 * 5),
         (report.optimiser_table, 0),
+        (report.contrasts_table, 3 * 10),
+        (lambda records: report.changes_table(["agt_changes"], records), 0),
     ],
 )
 def test_without_records_a_table_says_that_nothing_was_run(table, missing):

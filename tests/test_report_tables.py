@@ -34,8 +34,6 @@ OF_RECORDS = {
     "imdb": report.imdb_table,
     "optimisers": report.optimiser_table,
     "papers": report.papers_table,
-    "readme": report.short_table,
-    "readme findings": report.findings,
     "replica": report.replica_table,
     "replica changes": report.replica_changes_table,
     "runs": report.runs_table,
@@ -76,6 +74,17 @@ def test_the_readme_shows_exactly_what_the_records_hold(name):
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     shown = text.split(f"<!-- table: {name} -->\n")[1].split("\n<!-- end of table -->")[0]
     assert shown == report.TABLES[name]()
+
+
+def test_the_readme_says_how_many_claims_came_out():
+    table = report.claims_table(frame())
+    verdicts = ("replicated", "not replicated", "inconclusive", "not at its scale")
+    counts = [table.count(f"| **{verdict}** |") for verdict in verdicts]
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert (
+        "of {} claims of eight papers, {} came out, {} did not, {} are inconclusive, and {} were "
+        "not tested at the paper's scale"
+    ).format(sum(counts), *counts) in text
 
 
 def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):

@@ -50,20 +50,6 @@ def test_unmasked_pooling_depends_on_the_neighbours():
         invariants.check_neighbours(model, tokens, mask)
 
 
-@pytest.mark.parametrize(
-    ("preset", "embedding", "hidden", "blocks"),
-    [(SANetConfig.base, 100, 128, 1), (SANetConfig.big, 200, 256, 2)],
-)
-def test_presets_have_as_many_parameters_as_the_papers_networks(preset, embedding, hidden, blocks):
-    feed_forward = 2 * (hidden * hidden + hidden)
-    for changes, mixer in (({}, 2 * hidden * hidden), ({"attention": False}, feed_forward)):
-        model = SANet(preset(**changes), 50, 4)
-        block = mixer + feed_forward + 2 * 2 * hidden  # two layer norms
-        expected = 50 * embedding + (embedding + 1) * hidden + blocks * block + (hidden + 1) * 4
-        assert sum(p.numel() for p in model.parameters()) == expected
-        assert {m.p for m in model.modules() if "Dropout" in type(m).__name__} == {0.1}
-
-
 @pytest.mark.parametrize("attention", [True, False])
 def test_first_weights_are_xaviers_where_asked_for(attention):
     """Uniform within ±√(6 / (inputs + outputs)), of which 16,384 draws come close to the end."""

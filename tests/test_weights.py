@@ -17,7 +17,7 @@ from course_lib.data import catalog
 from course_lib.data.text import TokenisedText
 from course_lib.explore import explore_text, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
-from course_lib.runs import records, run, weights
+from course_lib.runs import records, run
 from course_lib.runs.records import StaleRun, load_records, publish, read_record
 from course_lib.runs.run import load_run, train
 from course_lib.runs.settings import SpecError
@@ -181,9 +181,9 @@ def test_vectors_of_ones_own_and_what_is_no_network_are_refused(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("film 1 2\ndull 3 4\n")
     with pytest.raises(SpecError, match=r"text.vectors is 'mine.txt@.*word vectors of the catalog"):
-        weights.check_recordable(spec_of("agt", **{"text.vectors": str(path)}))
+        recorded_weights.check_recordable(spec_of("agt", **{"text.vectors": str(path)}))
     with pytest.raises(SpecError, match="tfidf is no network"):
-        weights.check_recordable(RunSpec("tfidf", "toy", "words"))
+        recorded_weights.check_recordable(RunSpec("tfidf", "toy", "words"))
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
+from course_kit.exercises.cases import Case, Inputs, generator, masked_cases
 from course_kit.exercises.judge import Checker, Remark
 
 Weights = Callable[[Any], dict[str, Tensor]]
@@ -64,6 +65,16 @@ def network(ours: type[nn.Module], *sizes: int, seed: int = 0) -> nn.Module:
             if parameter.dim() == 1:
                 nn.init.normal_(parameter, std=0.5)
     return made.eval()
+
+
+def reading_cases(ours: type[nn.Module], *sizes: Any) -> Callable[[], list[Case]]:
+    """Texts of ids from 2 to 19, with every kind of mask, for a network of ours of these sizes."""
+
+    def inputs(mask: Tensor, n: int, words: int) -> Inputs:
+        tokens = torch.randint(2, 20, (n, words), generator=generator(n, words))
+        return network(ours, *sizes, seed=words), tokens * mask, mask
+
+    return masked_cases("{:text} of {} words", ((1, 2), (2, 4), (4, 9)), inputs)
 
 
 def run(model: nn.Module, *batch: Tensor) -> Any:

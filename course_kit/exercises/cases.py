@@ -58,7 +58,7 @@ class Count(int):
 
 def cases(
     size: str,
-    sizes: Iterable[Sequence[int]],
+    sizes: Iterable[Sequence[float]],
     make: Callable[..., Inputs | Kinds],
     ordinary: int | None = None,
 ) -> Callable[[], list[Case]]:
@@ -72,7 +72,8 @@ def cases(
     def build() -> list[Case]:
         parts: tuple[list[Case], list[Case]] = ([], [])
         for numbers in sizes:
-            made, words = make(*numbers), size.format(*map(Count, numbers))
+            counts = (Count(n) if isinstance(n, int) else n for n in numbers)
+            made, words = make(*numbers), size.format(*counts)
             kinds = made if isinstance(made, dict) else {"": made}
             for place, (kind, inputs) in enumerate(kinds.items()):
                 later = ordinary is not None and place >= ordinary
@@ -80,6 +81,19 @@ def cases(
         return parts[0] + parts[1]
 
     return build
+
+
+def masked_cases(
+    size: str, sizes: Iterable[Sequence[float]], make: Callable[..., Inputs]
+) -> Callable[[], list[Case]]:
+    """``cases`` with each of ``masks``, which ``make`` takes before the numbers of a size: rows,
+    their length, and what else there is."""
+
+    def masked(rows: int, length: int, *further: float) -> Kinds:
+        kinds = zip(("all real", "some padded", "the last one empty"), masks(rows, length))
+        return {kind: make(mask, rows, length, *further) for kind, mask in kinds}
+
+    return cases(size, sizes, masked)
 
 
 def named(kinds: Kinds) -> list[Case]:

@@ -23,8 +23,6 @@ from course_lib.views import plots
 
 DENSE = "expected a dense tensor on the CPU"
 WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
-
-
 RETURNED_NOTHING = (
     "it returned None here, and an answer elsewhere: does every way through your function end in "
     "a return?"

@@ -6,7 +6,16 @@ from typing import Any
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, CaseResult, Kinds, cases, masks, named, normal, plural
+from course_kit.exercises.cases import (
+    Case,
+    CaseResult,
+    Inputs,
+    Kinds,
+    cases,
+    masked_cases,
+    masks,
+    normal,
+)
 from course_kit.exercises.comparison import same
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02 import about_weights
@@ -146,16 +155,15 @@ def _about_heads(result: CaseResult) -> str | None:
     return "neighbouring features go to different heads: unflatten(2, (heads, -1)), heads first."
 
 
-def head_cases(ours: Callable[..., nn.Module], *sizes: int) -> list[Case]:
+def head_cases(ours: Callable[..., nn.Module], *sizes: int) -> Callable[[], list[Case]]:
     """A network of ours on vectors of several shapes, with every kind of mask."""
-    found = {}
-    for batch, n, heads, size in ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4)):
-        made = network(ours, heads * size, heads, *sizes, seed=n)
+
+    def inputs(mask: Tensor, batch: int, n: int, heads: int, size: int) -> Inputs:
         (x,) = normal((batch, n, heads, size), (batch, n, heads * size))
-        for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
-            size_in_words = f"{plural(batch, 'text')} of {n}, {plural(heads, 'head')} of {size}"
-            found[f"{size_in_words}, {kind}"] = made, x, mask
-    return named(found)
+        return network(ours, heads * size, heads, *sizes, seed=n), x, mask
+
+    shapes = ((1, 2, 1, 2), (1, 3, 2, 2), (2, 4, 2, 3), (3, 9, 4, 4))
+    return masked_cases("{:text} of {}, {:head} of {}", shapes, inputs)
 
 
 def wrong_heads(layer: Callable[..., Any]) -> tuple[tuple[Callable[..., Any], str], ...]:
@@ -184,7 +192,7 @@ check_multi_head = building(
     output ``(batch, n, width)`` and attention ``(batch, heads, n, n)``. Head by head the next
     width / heads features of queries, keys and values, scores divided by the root of so many; the
     heads' outputs side by side through the last matrix.""",
-    cases=lambda: head_cases(MultiHead),
+    cases=head_cases(MultiHead),
     returns=("output", "attention"),
     start="self.query(x).view(batch, n, heads, size).transpose(1, 2) is (batch, heads, n, size).",
     shapes="the output is like x; the attention has an axis of heads after the batch",

@@ -11,12 +11,12 @@ from course_kit.exercises.building import building, network
 from course_kit.exercises.cases import (
     Case,
     CaseResult,
+    Inputs,
     Kinds,
     cases,
     generator,
-    masks,
+    masked_cases,
     normal,
-    plural,
     ragged,
 )
 from course_kit.exercises.judge import Checker, Remark
@@ -51,14 +51,8 @@ def _read_level(
     return (alpha.unsqueeze(1) @ pooled(h, u)).squeeze(1), alpha
 
 
-def _level_cases() -> list[Case]:
-    made = []
-    for n, words in ((1, 2), (2, 4), (4, 9)):
-        (x,) = normal((n, words), (n, words, 3))
-        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
-            ours = network(OurLevel, 3, 2, 4, seed=words)
-            made.append(Case(f"{plural(n, 'sentence')} of {words} words, {kind}", (ours, x, mask)))
-    return made
+def _level_inputs(mask: Tensor, n: int, words: int) -> Inputs:
+    return network(OurLevel, 3, 2, 4, seed=words), *normal((n, words), (n, words, 3)), mask
 
 
 check_level = building(
@@ -76,7 +70,7 @@ check_level = building(
     about="""``f(x, mask)``, vectors ``(n, length, inputs)`` and ``mask`` ``(n, length)`` → their
     weighted means ``(n, 2 · hidden)`` and the weights ``(n, length)``: a GRU both ways, u =
     tanh(W h + b), a masked softmax of u · c, the mean of h.""",
-    cases=_level_cases,
+    cases=masked_cases("{:sentence} of {} words", ((1, 2), (2, 4), (4, 9)), _level_inputs),
     returns=("s", "alpha"),
     shapes="self.context(u) is (n, length, 1): squeeze its last axis before the softmax; s has "
     "lost the axis of the words",
@@ -196,17 +190,14 @@ def _read_document(
     return ours.classifier(v), shares(alpha, beta), beta
 
 
-def _han_cases() -> list[Case]:
-    made = []
-    for sizes in ((1, 2, 2), (2, 3, 3), (4, 5, 6)):
-        tokens = torch.randint(2, 20, sizes, generator=generator(*sizes))
-        size = f"{plural(sizes[0], 'document')} of {sizes[1]} sentences"
-        for kind, (_, mask) in _sentence_inputs(*sizes).items():
-            ours = network(OurHAN, 20, 5, 3, 4, 2, seed=sizes[0])
-            made.append(Case(f"{size}, {kind}", (ours, tokens * mask, mask)))
-    return made
+def _han_inputs(*sizes: int) -> Kinds:
+    tokens = torch.randint(2, 20, sizes, generator=generator(*sizes))
+    made = network(OurHAN, 20, 5, 3, 4, 2, seed=sizes[0])
+    kinds = _sentence_inputs(*sizes).items()
+    return {kind: (made, tokens * mask, mask) for kind, (_, mask) in kinds}
 
 
+_han_cases = cases("{:document} of {} sentences", ((1, 2, 2), (2, 3, 3), (4, 5, 6)), _han_inputs)
 check_han = building(
     ours=OurHAN,
     weights=lambda ours: dict(ours.named_parameters()),
@@ -273,12 +264,11 @@ def _otherwise(**changes: Any) -> Callable[..., tuple[Tensor, Tensor]]:
 
 
 def _step_cases() -> list[Case]:
-    made = []
-    for case in _han_cases()[4:8]:  # two documents: each answer takes three steps for each case
-        _, tokens, mask = case.inputs
-        made.append(Case(f"three steps on {case.description}",
-                         (tokens, mask, torch.arange(len(mask)) % 2)))  # fmt: skip
-    return made
+    return [
+        Case(f"three steps on {case.description}",
+             (*case.inputs[1:], torch.arange(len(case.inputs[2])) % 2))
+        for case in _han_cases()[4:8]  # two documents: each answer takes three steps for each case
+    ]  # fmt: skip
 
 
 check_training_step = Checker(

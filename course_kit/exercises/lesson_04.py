@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, CaseResult, generator, masks, normal, plural
+from course_kit.exercises.building import building, network, reading_cases
+from course_kit.exercises.cases import Case, CaseResult, Inputs, masked_cases, normal
 from course_kit.exercises.comparison import largest, same
 from course_kit.exercises.judge import Checker
 from course_lib.models.layers import masked_softmax, positions
@@ -62,15 +62,9 @@ def _about_block(result: CaseResult) -> str | None:
     return "the attention is right, and what becomes of it is not: go through (2) to (4) again."
 
 
-def _block_cases() -> list[Case]:
-    made = []
-    for n, words, hidden, scale in ((1, 2, 2, 1.0), (2, 3, 4, 0.5), (3, 7, 6, 1.0)):
-        (x,) = normal((n, words, hidden), (n, words, hidden))
-        size = f"{plural(n, 'text')} of {words} words, scale {scale:g}"
-        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
-            ours = network(OurBlock, hidden, scale, seed=words)
-            made.append(Case(f"{size}, {kind}", (ours, x, mask)))
-    return made
+def _block_inputs(mask: Tensor, n: int, words: int, hidden: int, scale: float) -> Inputs:
+    (x,) = normal((n, words, hidden), (n, words, hidden))
+    return network(OurBlock, hidden, scale, seed=words), x, mask
 
 
 def _names(block: Block, before: str = "") -> dict[str, Tensor]:
@@ -95,7 +89,11 @@ check_sanet_block = building(
     about="""``f(x, mask)``, ``x`` ``(n, words, hidden)`` and ``mask`` ``(n, words)`` → the words
     after the block, as ``x``, and the attention ``(n, words, words)``, whose rows are softmax over
     the real words of scale · x_i W_QK · x_j, and all zeros where word i is padding.""",
-    cases=_block_cases,
+    cases=masked_cases(
+        "{0:text} of {1} words, scale {3:g}",
+        ((1, 2, 2, 1.0), (2, 3, 4, 0.5), (3, 7, 6, 1.0)),
+        _block_inputs,
+    ),
     returns=("words", "attention"),
     start="scores = self.scale * self.w_qk(x) @ x.mT is (n, words, words).",
     shapes="the words are like x; the attention has a row and a column for each word",
@@ -171,17 +169,6 @@ def _about_sanet(result: CaseResult) -> str | None:
     return None
 
 
-def _sanet_cases() -> list[Case]:
-    made = []
-    for n, words in ((1, 2), (2, 4), (4, 9)):
-        tokens = torch.randint(2, 20, (n, words), generator=generator(n, words))
-        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
-            ours = network(OurSANet, 20, 6, 6, 3, 0.5, seed=words)
-            size = f"{plural(n, 'text')} of {words} words"
-            made.append(Case(f"{size}, {kind}", (ours, tokens * mask, mask)))
-    return made
-
-
 check_sanet = building(
     ours=OurSANet,
     weights=lambda ours: {
@@ -196,7 +183,7 @@ check_sanet = building(
     about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` and the attention
     ``(n, words, words)``: vectors plus positions, a linear map, the block, the largest value of
     each dimension over the real words (zeros in a text without any), a linear map.""",
-    cases=_sanet_cases,
+    cases=reading_cases(OurSANet, 20, 6, 6, 3, 0.5),
     returns=("logits", "attention"),
     start="x = self.embedding(tokens), then x + models.positions(x.shape[1], x.shape[2]).",
     span="up to four texts of nine words",

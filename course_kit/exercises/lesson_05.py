@@ -6,8 +6,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, CaseResult, generator, masks, normal, plural
+from course_kit.exercises.building import building, network, reading_cases
+from course_kit.exercises.cases import CaseResult, Inputs, masked_cases, normal
 from course_kit.exercises.comparison import largest, same
 from course_lib.models.iram import IRAM, POOL, RecursiveAttention, visible
 from course_lib.models.layers import BilinearAttention, Highway, LSTMLayer, Maxout
@@ -77,16 +77,10 @@ def _about_steps(result: CaseResult) -> str | None:
     return None
 
 
-def _steps_cases() -> list[Case]:
-    made = []
-    for n, words, hidden, steps in ((1, 1, 2, 2), (1, 3, 4, 2), (2, 4, 4, 3), (4, 9, 6, 4)):
-        h, q = normal((n, words, hidden), (n, words, hidden), (n, hidden))
-        size = f"{plural(n, 'text')} of {plural(words, 'word')}, {steps} steps"
-        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
-            states = h * mask.unsqueeze(2)  # as an LSTM leaves padding
-            inputs = (network(OurSteps, hidden, steps, seed=words), states, q, mask)
-            made.append(Case(f"{size}, {kind}", inputs))
-    return made
+def _steps_inputs(mask: Tensor, n: int, words: int, hidden: int, steps: int) -> Inputs:
+    h, q = normal((n, words, hidden), (n, words, hidden), (n, hidden))
+    states = h * mask.unsqueeze(2)  # as an LSTM leaves padding
+    return network(OurSteps, hidden, steps, seed=words), states, q, mask
 
 
 check_steps = building(
@@ -108,7 +102,11 @@ check_steps = building(
 
     Each step attends by softmax(q W hᵀ), makes its summary with the highway and appends it; the
     next query is the controller's, of the summary and the old query.""",
-    cases=_steps_cases,
+    cases=masked_cases(
+        "{0:text} of {1:word}, {3} steps",
+        ((1, 1, 2, 2), (1, 3, 4, 2), (2, 4, 4, 3), (4, 9, 6, 4)),
+        _steps_inputs,
+    ),
     returns=("summary", "attention"),
     shapes="the last summary is never attended to, so words + steps − 1 columns",
     start="one loop over the steps; each makes a row of the attention, h, q and mask for the next.",
@@ -168,17 +166,6 @@ def _read(
     return ours.classifier(maxout(ours.maps(s))), attention
 
 
-def _iram_cases() -> list[Case]:
-    made = []
-    for n, words in ((1, 2), (2, 4), (4, 9)):
-        tokens = torch.randint(2, 20, (n, words), generator=generator(n, words))
-        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
-            ours = network(OurIRAM, 20, 4, 6, 3, 2, LSTMLayer, seed=words)
-            made.append(Case(f"{plural(n, 'text')} of {words} words, {kind}",
-                             (ours, tokens * mask, mask)))  # fmt: skip
-    return made
-
-
 check_iram = building(
     ours=OurIRAM,
     weights=lambda ours: dict(ours.named_parameters()),
@@ -188,7 +175,7 @@ check_iram = building(
     about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` and the attention of
     the steps: vectors, encoder, steps that begin with its last cell, a maxout layer of ``POOL``
     maps, a linear layer.""",
-    cases=_iram_cases,
+    cases=reading_cases(OurIRAM, 20, 4, 6, 3, 2, LSTMLayer),
     returns=("logits", "attention"),
     start="h, state, cell = self.encoder(self.embedding(tokens), mask).",
     span="up to four texts of nine words",

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, generator, masks, named, normal, plural
+from course_kit.exercises.building import building, network, reading_cases
+from course_kit.exercises.cases import named, normal, plural
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig, AttentionStack, GatedStack
 from course_lib.models.layers import masked_softmax
 
@@ -128,17 +128,6 @@ def _read(
     return ours.classifier(y), d
 
 
-def _agt_cases() -> list[Case]:
-    made = []
-    for n, words in ((1, 2), (2, 4), (4, 9)):
-        tokens = torch.randint(2, 20, (n, words), generator=generator(n, words))
-        for kind, mask in zip(("all real", "some padded", "the last one empty"), masks(n, words)):
-            ours = network(OurAGT, 20, 5, 6, LAYERS, 3, seed=words)
-            made.append(Case(f"{plural(n, 'text')} of {words} words, {kind}",
-                             (ours, tokens * mask, mask)))  # fmt: skip
-    return made
-
-
 check_agt = building(
     ours=OurAGT,
     weights=_named_weights,
@@ -148,7 +137,7 @@ check_agt = building(
     about="""``f(tokens, mask)``, both ``(n, words)`` → logits ``(n, classes)`` and the attention
     ``(n, layers, words)``: the projected words B, in each layer a softmax over them and their
     weighted sum, y_0 = s_0, a gate for each further layer, the classifier of the last y.""",
-    cases=_agt_cases,
+    cases=reading_cases(OurAGT, 20, 5, 6, LAYERS, 3),
     returns=("logits", "attention"),
     shapes="the attention has an axis of layers after the texts, words last",
     start="B = torch.tanh(self.projection(self.embedding(tokens))), then all scores from B.",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, Kinds, cases, generator, named, normal
+from course_kit.exercises.cases import Case, Inputs, Kinds, cases, generator, named, normal
 from course_kit.exercises.judge import Checker
 
 Answer = Callable[[Tensor], Tensor]  # attention ``(m, places)`` → probabilities ``(m, classes)``
@@ -211,15 +211,11 @@ class GuidedMLP(nn.Module):
         return self.classifier((alpha.unsqueeze(1) @ self.words(x).tanh()).squeeze(1))
 
 
-def _guided_cases() -> list[Case]:
-    kinds = {}
-    for batch, length in ((1, 1), (1, 3), (3, 5)):
-        (x,) = normal((batch, length), (batch, length, 4))
-        alpha = torch.rand(batch, length, generator=generator(batch, length))
-        alpha = alpha * (torch.arange(length) < length - torch.arange(batch)[:, None])
-        made = network(GuidedMLP, 4, 3, 2, seed=length)
-        kinds[f"{batch} of {length}"] = made, x, alpha / alpha.sum(1, keepdim=True)
-    return named(kinds)
+def _guided_inputs(batch: int, length: int) -> Inputs:
+    (x,) = normal((batch, length), (batch, length, 4))
+    alpha = torch.rand(batch, length, generator=generator(batch, length))
+    alpha = alpha * (torch.arange(length) < length - torch.arange(batch)[:, None])
+    return network(GuidedMLP, 4, 3, 2, seed=length), x, alpha / alpha.sum(1, keepdim=True)
 
 
 def _weighted(alpha: Tensor, states: Tensor) -> Tensor:
@@ -235,7 +231,7 @@ check_guided = building(
     about="""``f(x, alpha)``, vectors ``(batch, length, width)`` and weights ``(batch, length)``
     that are 0 on padding → logits ``(batch, classes)``: a tanh layer for each word alone, their
     weighted sum, a linear classifier.""",
-    cases=_guided_cases,
+    cases=cases("{} of {}", ((1, 1), (1, 3), (3, 5)), _guided_inputs),
     returns=("logits",),
     start="h = torch.tanh(self.words(x)); alpha.unsqueeze(1) @ h is (batch, 1, hidden).",
     shapes="one row of logits a text: the words are summed by their weights",

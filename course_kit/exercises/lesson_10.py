@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
-from course_kit.exercises.cases import Case, cases, masks, named, normal, plural
+from course_kit.exercises.cases import Inputs, cases, masked_cases, normal
 from course_kit.exercises.judge import Checker
 from course_kit.exercises.lesson_02_self_attention import by_heads, head_cases, wrong_heads
 from course_lib.faithfulness.word_attention import rollout
@@ -63,7 +63,7 @@ check_heads = building(
     adds ``(batch, heads, n, width)`` and its attention ``(batch, heads, n, n)``, 0 in rows and
     columns of padding. A head has the next width / heads features of queries, keys and values, and
     as many columns of W_O.""",
-    cases=lambda: head_cases(OurHeads),
+    cases=head_cases(OurHeads),
     returns=("added", "attention"),
     start="unflatten(2, (self.heads, -1)).transpose(1, 2) cuts features into heads.",
     shapes="both have an axis of heads after the batch; what a head adds is as wide as x",
@@ -131,7 +131,7 @@ check_block = building(
     about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → as ``x``, and
     the attention. x ← Norm(x + Σ heads + b_O), then x ← Norm(x + W_2 max(0, W_1 x)), with
     biases.""",
-    cases=lambda: head_cases(OurBlock, 5),
+    cases=head_cases(OurBlock, 5),
     returns=("x", "attention"),
     start="added, attention = self.attention(x, mask); the heads are the second axis of added.",
     shapes="x keeps its shape; sum the heads away",
@@ -210,15 +210,9 @@ def _encode(
     return x, torch.stack(found, 1)
 
 
-def _encoder_cases() -> list[Case]:
-    found = {}
-    for batch, n, layers in ((1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 7, 3)):
-        made = network(LibraryEncoder, 6, 2, layers, 8, seed=n)
-        (x,) = normal((batch, n, layers), (batch, n, 6))
-        for kind, mask in zip(("all real", "some padded", "the last empty"), masks(batch, n)):
-            size = f"{plural(batch, 'text')} of {n}, {plural(layers, 'layer')}"
-            found[f"{size}, {kind}"] = made, x, mask
-    return named(found)
+def _encoder_inputs(mask: Tensor, batch: int, n: int, layers: int) -> Inputs:
+    (x,) = normal((batch, n, layers), (batch, n, 6))
+    return network(LibraryEncoder, 6, 2, layers, 8, seed=n), x, mask
 
 
 check_encoder = building(
@@ -231,7 +225,9 @@ check_encoder = building(
     about="""``f(x, mask)``, ``x`` ``(batch, n, width)``, ``mask`` ``(batch, n)`` → states of the
     top layer ``(batch, n, width)``, attention ``(batch, layers, heads, n, n)``. The vectors of the
     positions 0 to n − 1 are added once, at the bottom; then block after block.""",
-    cases=_encoder_cases,
+    cases=masked_cases(
+        "{:text} of {}, {:layer}", ((1, 2, 1), (1, 3, 2), (2, 4, 2), (3, 7, 3)), _encoder_inputs
+    ),
     returns=("states", "attention"),
     start="self.positions.weight[: x.shape[1]] is (n, width): one vector for each position.",
     shapes="the attention has an axis of layers after the batch",

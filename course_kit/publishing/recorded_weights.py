@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from course_kit.publishing.model_card import Measured, model_card
 from course_lib.data.batches import Batches, Documents
+from course_lib.data.config import OF_VECTORS
 from course_lib.files import DataError, atomic_path, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
@@ -21,11 +22,10 @@ from course_lib.runs.records import StaleRun, publish, run_folder, write_json
 from course_lib.runs.run import Run, load_run, recorded_spec, split_rows
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import Network, known_systems
 from course_lib.runs.systems.network import PREDICTED
 from course_lib.runs.weights import (
     DIGEST,
-    NEEDS,
     fill,
     from_repository,
     stored_names,
@@ -38,6 +38,12 @@ from course_lib.training.loop import measure
 LARGEST = 6_000_000  # bytes of a file, since it is committed
 CLOSE = 2e-3  # so near must the logits be to the run's, relative to the largest if that is above 1
 SAME = 1e-5  # two machines may round standardised vectors differently
+NEEDS = (
+    "a recorded network is made again from its settings, so it needs word vectors of the catalog "
+    f"(text.vectors), their words as its vocabulary (text.vocabulary_from={OF_VECTORS!r}), and "
+    "vectors that are not trained (model.frozen=true or training.embedding_rate=0); or a "
+    "pre-trained network of the catalog that is frozen but for its adapters and classifier"
+)
 
 
 def publish_weights(folder: Path) -> Path:
@@ -54,6 +60,7 @@ def publish_weights(folder: Path) -> Path:
         raise StaleRun(f"{folder} holds {spec.id}: move it to {records.RUNS / spec.id} first")
     if "predictions" in run.record:  # published below with the record: nothing is kept without
         read_predictions(folder / FILE, run.record["predictions"])
+    check_recordable(spec)
     system = untrained(run.record, folder)
     _check_the_rest(system.model, run.model, spec)
     path = weights_path(spec.id)
@@ -66,6 +73,19 @@ def publish_weights(folder: Path) -> Path:
     write_json(folder / "record.json", record)  # so that publishing the run again keeps the digest
     publish(spec)
     return path
+
+
+def check_recordable(spec: RunSpec) -> None:
+    """Raise ``SpecError`` unless settings alone give the vocabulary and the word vectors."""
+    settings, system = spec.settings(), known_systems()[spec.system]
+    if not issubclass(system, Network):
+        raise SpecError(f"{spec.id}: {spec.system} is no network, so it has no weights to record")
+    if not system.remade(settings):
+        text = settings.text
+        raise SpecError(
+            f"{spec.id}: text.vectors is {text.vectors!r} and text.vocabulary_from is "
+            f"{text.vocabulary_from!r}; {NEEDS}"
+        )
 
 
 def _check_the_rest(made: nn.Module, trained: nn.Module, spec: RunSpec) -> None:

@@ -122,13 +122,14 @@ def adversarial_attention(
         """The most divergent candidate that is allowed, if it exceeds the best so far; and for each
         candidate whether it lowers the predicted class's probability, and whether it is allowed."""
         answers = _ask(answer, candidates, shape)
-        distances = jensen_shannon(candidates, rows).sum(-1) / real_rows.any(-1).sum()
         changes = total_variation(answers, output)
-        distances[changes > epsilon] = -1
+        allowed, distances = changes <= epsilon, np.full(len(candidates), -1.0)
+        found = jensen_shannon(candidates[allowed], rows).sum(-1)
+        distances[allowed] = found / real_rows.any(-1).sum()
         top, lower = distances.argmax(), answers[:, label] < output[0, label]
         if distances[top] > best.divergence:
             best = Adversary(candidates[top], float(distances[top]), float(changes[top]))
-        return best, lower, changes <= epsilon
+        return best, lower, allowed
 
     def between(best: Adversary, near: np.ndarray, far: np.ndarray, side: int) -> Adversary:
         """The best on the ways from ``near``, which are on one ``side`` (0: they lower the

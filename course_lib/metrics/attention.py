@@ -28,13 +28,10 @@ def gini(
     return value * _correction(mask, value) if normalise else value
 
 
-def row_gini(
-    attention: Tensor, mask: Tensor, normalise: bool = False, row_mask: Tensor | None = None
-) -> Tensor:
+def row_gini(attention: Tensor, mask: Tensor) -> Tensor:
     """Mean over a document's rows of each row's own Gini coefficient, ``(batch,)``."""
-    weights, rows = _block(attention, mask, row_mask)
-    value = _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
-    return value * _correction(mask, value) if normalise else value
+    weights, rows = _block(attention, mask, None)
+    return _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows)
 
 
 def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:

@@ -139,16 +139,6 @@ class AGT(nn.Module):
         """All layers' s ``(batch, layers, hidden)`` → the last y and the gates."""
         return self.stack(s[:, 0], s[:, 1:])  # (4) y_0 = s_0
 
-    def word_scores(self, words: Tensor) -> Tensor:
-        """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``.
-
-        A word has the same scores in every sentence; attention is their softmax over the
-        sentence's words. ``ValueError`` without attention.
-        """
-        if self.attention is None:
-            raise ValueError("an AGT with attention=False has no scores: all words weigh alike")
-        return self.attention.scores(torch.tanh(self.projection(self.embedding(words[None]))))[0]
-
 
 class AGTOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``attention`` ``(batch, selecting layers, length)``, each

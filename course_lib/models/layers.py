@@ -73,7 +73,7 @@ class AttentionPooling(nn.Module):
     weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
     averaged weights are exactly those of the pooled mean). ``attention`` is the size of u; 0 leaves
     the projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019). ``weights``
-    of scores and mask may be sparse ones (``models.sparse``).
+    of scores and mask may be sparse ones.
     """
 
     def __init__(

@@ -13,23 +13,14 @@ from safetensors.torch import load_file
 from torch import nn
 
 from course_lib.data.catalog import card
-from course_lib.data.config import OF_VECTORS
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.runs import records
 from course_lib.runs.records import check_settings, load_records, run_folder
 from course_lib.runs.run import Run, load_run, recorded_spec
-from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network, known_systems
 
 DIGEST = "published_weights"  # the key of a record that holds the digest of the committed file
 EMBEDDING = "embedding.weight"
-NEEDS = (
-    "a recorded network is made again from its settings, so it needs word vectors of the catalog "
-    f"(text.vectors), their words as its vocabulary (text.vocabulary_from={OF_VECTORS!r}), and "
-    "vectors that are not trained (model.frozen=true or training.embedding_rate=0); or a "
-    "pre-trained network of the catalog that is frozen but for its adapters and classifier"
-)
 
 
 def recorded_names() -> list[str]:
@@ -89,12 +80,10 @@ def weights_path(name: str) -> Path:
 def untrained(record: dict[str, Any], where: Path) -> Network:
     """The network of a record as its settings alone make it, in evaluation mode.
 
-    ``SpecError`` for settings that do not suffice, ``DataError`` if the vectors are not those that
-    the run was trained with.
+    ``DataError`` if the vectors are not those that the run was trained with.
     """
     spec = recorded_spec(record, where)
     check_settings(record, spec, where)
-    check_recordable(spec)
     entry = card(spec.dataset, "corpus")
     system = known_systems()[spec.system](spec.settings(), entry.classes, entry.tokeniser)
     system.build({}, spec.seed)
@@ -105,19 +94,6 @@ def untrained(record: dict[str, Any], where: Path) -> Network:
         )
     system.model.eval()
     return system
-
-
-def check_recordable(spec: RunSpec) -> None:
-    """Raise ``SpecError`` unless settings alone give the vocabulary and the word vectors."""
-    settings, system = spec.settings(), known_systems()[spec.system]
-    if not issubclass(system, Network):
-        raise SpecError(f"{spec.id}: {spec.system} is no network, so it has no weights to record")
-    if not system.remade(settings):
-        text = settings.text
-        raise SpecError(
-            f"{spec.id}: text.vectors is {text.vectors!r} and text.vocabulary_from is "
-            f"{text.vocabulary_from!r}; {NEEDS}"
-        )
 
 
 def stored_names(model: nn.Module) -> set[str]:

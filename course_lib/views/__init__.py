@@ -12,7 +12,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "bar_panels",
             "dot_panels",
             "heatmap_panels",
-            "histograms",
             "lines",
             "lines_over_layers",
         ],

@@ -103,13 +103,6 @@ def lines_over_layers(
     return figure
 
 
-def log_ticks(axis: Axes, places: Sequence[float]) -> None:
-    """A logarithmic x axis with these ticks alone, as plain numbers."""
-    axis.set_xscale("log")
-    axis.set_xticks(places, [f"{place:,}" for place in places])
-    axis.minorticks_off()
-
-
 def heatmap_panels(
     matrices: Mapping[str, ArrayLike],
     rows: Sequence[str],
@@ -161,29 +154,6 @@ def heatmap_panels(
     axes[0].invert_yaxis()
     extend = "max" if most else "neither"
     figure.colorbar(image, ax=figure.axes, label=quantity, aspect=15, extend=extend)
-    return figure
-
-
-def histograms(
-    panels: Mapping[str, Mapping[str, ArrayLike]],
-    bins: ArrayLike,
-    xlabel: str,
-    ylabel: str,
-    title: str,
-    **options: Any,
-) -> Figure:
-    """Histograms by panel and name over the same bins, one above another where they overlap;
-    ``options`` are those of ``seaborn.histplot``."""
-    import seaborn as sns  # with the first figure that needs it: 0.6 s
-
-    size = max(4.5, 7.5 / len(panels)), 3.2
-    figure, axes = grid(list(panels), len(panels), size, title, sharey=True)
-    for axis, by_name in zip(axes, panels.values(), strict=True):
-        for (name, some), colour in zip(by_name.items(), cycle((SECOND, ACCENT))):
-            look = {"bins": np.asarray(bins), "color": colour, "label": name, "ax": axis} | options
-            sns.histplot(x=np.asarray(some), **look)
-        axis.set(xlabel=xlabel, ylabel=ylabel)
-    legend(figure)
     return figure
 
 

@@ -1,8 +1,6 @@
 """Figures in one theme; titles state what a figure found. Seaborn loads with the first figure."""
 
-import inspect
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +10,7 @@ from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
 from course_lib.views.colours import ACCENT, INK, LINES, MUTED, TINTS
-from course_lib.views.panels import bar_panels, grid, legend, lines, log_ticks
+from course_lib.views.panels import bar_panels, grid, legend
 
 Interval = tuple[float, float, float]  # mean, low, high
 STYLE = {
@@ -59,19 +57,6 @@ def learning_curve(record: dict[str, Any], title: str = "Learning curve") -> Fig
         axis.axvline(record["best_epoch"], color=MUTED, linestyle=":", label="epoch kept")
         axis.set(xlabel="epoch", ylabel=measure, xticks=epochs)
     legend(figure)
-    return figure
-
-
-def band_curve(points: dict[int, dict[str, float]], ylabel: str) -> Figure:
-    """Diagonality against the number of training texts, a line each for trained, untrained and
-    uniform attention; ``points`` maps sizes to shares in [0, 1] by line."""
-    curves = {
-        name: [100 * point[name] for point in points.values()]
-        for name in ("trained", "untrained", "uniform")
-    }
-    top = 1.1 * max(map(max, curves.values()))
-    figure = lines(list(points), curves, "training texts", ylabel, "", (0, top), (6.5, 3.4))
-    log_ticks(figure.axes[0], list(points))
     return figure
 
 
@@ -144,8 +129,3 @@ def show(figure: Figure, alt: str) -> None:
 def show_markdown(text: str) -> None:
     """Display a table or any other text written in markdown."""
     display(Markdown(text))
-
-
-def show_source(code: Callable) -> None:
-    """Display the source of a class or function, as it stands in the library."""
-    show_markdown(f"```python\n{textwrap.dedent(inspect.getsource(code))}```")

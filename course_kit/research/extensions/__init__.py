@@ -5,9 +5,7 @@ from course_lib.runs.systems import register
 
 def register_all() -> None:
     """Make these systems known to ``course_lib``, which finds this through an entry point."""
-    from course_kit.research.extensions import finished
+    from course_kit.research.extensions.finished import SYSTEMS
 
-    register("adaptive_iram", finished.AdaptiveIRAMSystem)
-    register("context_han", finished.ContextHANSystem)
-    register("near_sanet", finished.NearSANetSystem)
-    register("ordered_agt", finished.OrderedAGTSystem)
+    for name, system in SYSTEMS.items():
+        register(name, system)

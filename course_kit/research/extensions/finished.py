@@ -18,12 +18,6 @@ from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.sanet_system import SANetSystem
 
 
-def presets_for(system: type[Network], config: type, *names: str) -> dict[str, Settings]:
-    """Some presets of a system for a variant of its network, whose ``config`` has more fields."""
-    chosen = {name: system.presets[name] for name in names}
-    return {name: replace(s, model=config(**asdict(s.model))) for name, s in chosen.items()}
-
-
 class FinishedSystem:
     """Presets, by which records are found, and no network: ``SpecError`` if one is asked for."""
 
@@ -40,22 +34,25 @@ class FinishedSystem:
         """Nothing is refused, since nothing is trained."""
 
 
+def finished(system: type[Network], config: type, *names: str) -> type[FinishedSystem]:
+    """A variant of a system with some of its presets, whose network's ``config`` has more."""
+    chosen = {name: system.presets[name] for name in names}
+    presets = {name: replace(s, model=config(**asdict(s.model))) for name, s in chosen.items()}
+    return type(
+        config.__name__.replace("Config", "System"), (FinishedSystem,), {"presets": presets}
+    )
+
+
 @dataclass(frozen=True)
 class AdaptiveIRAMConfig(IRAMConfig):
-    """An IRAM that takes at most ``steps`` steps and ends them itself: by a learned ``halting``
-    probability at the price ``ponder`` a step (Graves 2016), or before a step whose cosine with an
-    earlier one is above ``most_overlap``."""
+    """An IRAM that decides how many steps it takes, at most ``steps``: by a learned ``halting``
+    probability at the price ``ponder`` a step (Graves 2016), or it ends before a step whose cosine
+    with an earlier one is above ``most_overlap``."""
 
     steps: int = 5
     halting: str = "probability"
     ponder: float = 0.01
     most_overlap: float = 0.9
-
-
-class AdaptiveIRAMSystem(FinishedSystem):
-    """An IRAM that decides for itself how many steps it takes."""
-
-    presets: ClassVar = presets_for(IRAMSystem, AdaptiveIRAMConfig, "vanilla")
 
 
 @dataclass(frozen=True)
@@ -68,12 +65,6 @@ class ContextHANConfig(HANConfig):
     gated: bool = False
 
 
-class ContextHANSystem(FinishedSystem):
-    """A HAN that reads each sentence in the context of the others."""
-
-    presets: ClassVar = presets_for(HANSystem, ContextHANConfig, "report", "long")
-
-
 @dataclass(frozen=True)
 class NearSANetConfig(SANetConfig):
     """A SANet with several ``heads``, whose scores have a learned bias for each distance between
@@ -81,12 +72,6 @@ class NearSANetConfig(SANetConfig):
 
     heads: int = 1
     relative: int = 0
-
-
-class NearSANetSystem(FinishedSystem):
-    """A SANet that knows how far two words stand apart, or that has several heads in a block."""
-
-    presets: ClassVar = presets_for(SANetSystem, NearSANetConfig, "base", "compact")
 
 
 @dataclass(frozen=True)
@@ -97,7 +82,9 @@ class OrderedAGTConfig(AGTConfig):
     order: str = "gru"
 
 
-class OrderedAGTSystem(FinishedSystem):
-    """An AGT that sees the order of the words."""
-
-    presets: ClassVar = presets_for(AGTSystem, OrderedAGTConfig, "compact")
+SYSTEMS = {
+    "adaptive_iram": finished(IRAMSystem, AdaptiveIRAMConfig, "vanilla"),
+    "context_han": finished(HANSystem, ContextHANConfig, "report", "long"),
+    "near_sanet": finished(SANetSystem, NearSANetConfig, "base", "compact"),
+    "ordered_agt": finished(AGTSystem, OrderedAGTConfig, "compact"),
+}

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_kit.research.faithful.sparse import entmax15, sparsemax
 from course_kit.research.faithful.states import States
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.models.bilstm import WordByWord
@@ -18,7 +19,6 @@ from course_lib.models.layers import (
     masked_softmax,
     positions,
 )
-from course_lib.models.sparse import entmax15, sparsemax
 from course_lib.models.transformer import Block, TransformerConfig
 
 DROPOUT = 0.2

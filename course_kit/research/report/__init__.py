@@ -23,7 +23,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "sanity_figures", "sanity_table", "trained_table",
         ],
         "figures": [
-            "band_by_size", "baselines", "baselines_table", "composition_figure", "curve",
+            "band_by_size", "band_curve", "baselines", "baselines_table", "composition_figure",
+            "curve",
             "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
             "losses_figure", "phrase_lengths", "pooled_deviation", "sizes_of_training",
             "steps_panels", "two_errors", "waterfall_figure",

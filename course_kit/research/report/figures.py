@@ -23,7 +23,7 @@ from course_lib.metrics.classification import sampling_error
 from course_lib.metrics.statistics import LEVEL
 from course_lib.runs.records import kept_accuracy
 from course_lib.views.colours import ACCENT, MUTED, SECOND
-from course_lib.views.panels import dot_panels, grid, legend
+from course_lib.views.panels import dot_panels, grid, legend, lines
 
 EXPERIMENTS = 4000  # simulated ones in a histogram
 RULES = {"above 0.95": "", "above the median": "relaxed "}  # of AGT's selection
@@ -220,6 +220,21 @@ def sizes_of_training(records: Records = None, dataset: str = "imdb") -> dict[in
     found = frame[asked & read & frame.changes.map(frames.HOW_LONG.issuperset).astype(bool)]
     sizes = found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
     return {size: frames.largest_group(group) for size, group in sizes}
+
+
+def band_curve(points: Mapping[int, Mapping[str, float]], ylabel: str) -> Figure:
+    """Diagonality against the number of training texts, a line each for trained, untrained and
+    uniform attention; ``points`` maps sizes to shares in [0, 1] by line."""
+    curves = {
+        name: [100 * point[name] for point in points.values()]
+        for name in ("trained", "untrained", "uniform")
+    }
+    top, sizes = 1.1 * max(map(max, curves.values())), list(points)
+    figure = lines(sizes, curves, "training texts", ylabel, "", (0, top), (6.5, 3.4))
+    figure.axes[0].set_xscale("log")
+    figure.axes[0].set_xticks(sizes, [f"{size:,}" for size in sizes])
+    figure.axes[0].minorticks_off()
+    return figure
 
 
 def band_by_size(

@@ -104,11 +104,17 @@ class Dictionaries(NamedTuple):
         return self.between[~torch.eye(len(self.between), dtype=torch.bool)].mean().item()
 
 
+def word_scores(model: AGT, words: Tensor) -> Tensor:
+    """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``: a word has the
+    same scores in every sentence; attention is their softmax over the sentence's words."""
+    return model.attention.scores(model.project(words[None], words[None] > 0))[0]
+
+
 def compare_dictionaries(model: AGT, words: Tensor, strength: Tensor) -> Dictionaries:
     """Whether the layers' scores of ``words`` ``(words,)`` follow their ``strength`` ``(words,)``,
     and how alike they are."""
     with torch.inference_mode():
-        scores = model.word_scores(words)
+        scores = word_scores(model, words)
     correlation = torch.corrcoef(torch.cat([strength[None], scores]))
     return Dictionaries(correlation[0, 1:], correlation[1:, 1:])
 
