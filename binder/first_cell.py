@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = ""  # the address, for git, at which you found this course
+SOURCE = ""  # fill in the address: that from which git clones this course
 FOLDER = Path("attention-course").resolve()
 
 if importlib.util.find_spec("course_kit"):

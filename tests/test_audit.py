@@ -173,6 +173,14 @@ BAD = {
         lambda d, *_, **__: [(np.full((len(x), 1), np.nan),) * 2 for x in d],
         "finite",
     ),
+    "short slopes": (
+        "gradients",
+        lambda d, *_, **__: [(np.ones((2, 1)),) * 2 for _ in d],
+        "gradient.*for each text",
+    ),
+    "no slopes": ("gradients", lambda d, *_, **__: [None for _ in d], "gradients raised TypeError"),
+    "no numbers": ("attention", lambda d: {"a": [["x"] * len(x) for x in d]}, "attention 'a' rais"),
+    "more classes": ("classes", ("bad", "fair", "good"), "3 classes have 2 probabilities"),
 }
 
 

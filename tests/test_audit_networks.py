@@ -10,7 +10,13 @@ import torch
 from audited import Known, texts
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 from test_minilm import network, spec  # noqa: F401
-from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    BertTokenizerFast,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+)
 
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
@@ -86,6 +92,15 @@ def test_a_module_gives_its_own_probabilities_attention_and_gradients(own):
         faithfulness.ModuleModel(torch.nn.Linear(2, 2), Vocabulary.encode, ask)
 
 
+SIZES = {
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+    "max_position_embeddings": 64,
+}
+
+
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory):
     """The folder of a tiny classifier of transformers, whose pieces are letters of short words."""
@@ -97,10 +112,8 @@ def hub(tmp_path_factory):
     tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
-    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
     names = {"id2label": {0: "bad", 1: "good"}, "label2id": {"bad": 0, "good": 1}}
-    sizes |= {"vocab_size": len(pieces), "intermediate_size": 8, "max_position_embeddings": 64}
-    config = BertConfig(**sizes, **names)
+    config = BertConfig(**SIZES, vocab_size=len(pieces), **names)
     made = BertForSequenceClassification(config)
     for weight in made.parameters():
         weight.data += 0.3 * torch.randn_like(weight)
@@ -130,6 +143,15 @@ def test_a_classifier_of_transformers_is_asked_about_words(hub):
     assert 0 < views["rollout"][0].sum() < 1 and views["first piece"][0].sum() < 1
     long = model.document("dull " * 60)
     assert len(long) == (64 - 2) // 4
+
+
+def test_a_document_fits_where_positions_begin_behind_the_paddings(hub, tmp_path):
+    BertTokenizerFast.from_pretrained(hub, model_max_length=10**30).save_pretrained(tmp_path)
+    config = RobertaConfig(**SIZES, vocab_size=99, pad_token_id=0)
+    RobertaForSequenceClassification(config).save_pretrained(tmp_path)
+    model = faithfulness.HubModel(str(tmp_path))
+    document = model.document("film " * 99)
+    assert len(document) == 64 - 1 - 2 and model.probabilities([document]).shape == (1, 2)
 
 
 def test_the_command_audits_a_folder_of_transformers(hub, tmp_path, capsys, no_network):

@@ -76,6 +76,17 @@ def test_the_readme_shows_exactly_what_the_records_hold(name):
     assert shown == report.TABLES[name]()
 
 
+def test_the_readme_says_how_many_claims_came_out():
+    table = report.claims_table(frame())
+    verdicts = ("replicated", "not replicated", "inconclusive", "not at its scale")
+    counts = [table.count(f"| **{verdict}** |") for verdict in verdicts]
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert (
+        "of {} claims of eight papers, {} came out, {} did not, {} are inconclusive, and {} were "
+        "not tested at the paper's scale"
+    ).format(sum(counts), *counts) in text
+
+
 def test_writing_the_readme_changes_the_table_and_nothing_else(tmp_path):
     path = tmp_path / "README.md"
     path.write_text("before\n<!-- table: papers -->\nold\n<!-- end of table -->\nafter\n")

@@ -29,8 +29,6 @@ EVERY_PRESET = [
         ("no setting 'model.hiden'; do you mean model.hidden?", {"overrides": {"model.hiden": 8}}),
         ("no setting 'zz'; there are: text.max_tokens", {"overrides": {"zz": 8}}),
         ("model.hidden takes a whole number from 1, got 8.0", {"overrides": {"model.hidden": 8.0}}),
-        ("model.dropout takes a number from 0", {"overrides": {"model.dropout": 1}}),
-        ("training.optimizer takes", {"overrides": {"training.optimizer": "adm"}}),
         ("text.vectors takes", {"overrides": {"text.vectors": "glov"}}),
         ("text.max_tokens is 5, but this system reads sentences",
          {"overrides": {"text.max_tokens": 5}}),

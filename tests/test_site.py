@@ -84,6 +84,17 @@ def test_other_lessons_are_links_outside_of_links_code_formulas_and_headings():
     linked = text.replace("Lesson 03", "[Lesson 03](03_han_imdb.ipynb)")
     linked = linked.replace("experiments/", "").replace("[no page](extensions.ipynb#x)", "no page")
     assert cell.source == linked
+    folded = "<details>Lesson 03</details>\n\n[the sizes](../data/README.md#sizes)"
+    (cell,) = page_of(new_markdown_cell(folded))
+    assert cell.source == (
+        '<details><a href="03_han_imdb.html">Lesson 03</a></details>\n\n'
+        "the sizes (`data/README.md`)"
+    )
+
+
+def test_a_table_has_minus_signs_and_no_negative_zero():
+    table = "| a-1 |\n|---|\n| -3.9 [-4.0, -0.0] (s0-1, -0.05, -0) |"
+    assert shown("text/markdown", table).td.text == "−3.9 [−4.0, 0.0] (s0-1, −0.05, 0)"
 
 
 HOSTILE = (

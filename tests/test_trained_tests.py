@@ -255,6 +255,14 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tin
     assert {"another seed", "uniform attention"} < labels and "0.1" in "".join(labels)
 
 
+def test_what_a_ranking_costs_is_its_distance_to_random_removals(tiny):
+    found, line = protocols.roar(setup_of("planted"), 0, shares=(0.5,)), protocols.roar_line
+    lost = {ranker: mean(found[line(ranker, 0.5)]["accuracy"]) for ranker in protocols.RANKERS}
+    told = mean(found[line("attention", 0.5)][protocols.LOSS])
+    assert told == pytest.approx(lost["attention"] - lost["random"], abs=1e-9)
+    assert all(mean(found[line(ranker, 0)]["accuracy"]) > 0.5 for ranker in lost)
+
+
 def test_an_interrupted_test_keeps_the_seeds_that_are_done(tiny, monkeypatch):
     def lines(setup, seed):
         if seed == 2:

@@ -164,7 +164,7 @@ def syllabi_tables() -> str:
     for plan in yaml.safe_load(SYLLABI.read_text(encoding="utf-8")):
         parts += [f"**{plan['name']}**: {plan['what']}.", ""]
         parts += [
-            "| | lesson | in class | to talk | of | at home |",
+            "| session | lesson | in class | to talk | of | at home |",
             "|---:|---|---:|---:|---:|---|",
         ]
         for number, session in enumerate(plan["sessions"], 1):

@@ -159,6 +159,9 @@ class HubModel(_Batched):
         self.embedding, self.heads = self.network.get_input_embeddings(), tuple(heads)
         self.unknown = self.tokenizer.mask_token or self.tokenizer.unk_token
         positions = getattr(config, "max_position_embeddings", self.tokenizer.model_max_length)
+        for name, module in self.network.named_modules():
+            if name.endswith("position_embeddings") and module.padding_idx is not None:
+                positions -= module.padding_idx + 1  # RoBERTa's begin behind that of its padding
         self.most = min(positions, self.tokenizer.model_max_length)
 
     def document(self, text: str) -> list[str]:

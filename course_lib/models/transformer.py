@@ -75,13 +75,16 @@ class MultiHeadAttention(nn.Module):
         """``x`` ``(batch, length, width)``, ``mask`` ``(batch, length)`` → as ``x``; the weights
         ``(batch, heads, length, length)`` if they are given or asked for; and the values
         ``(batch, heads, length, width / heads)``."""
-        parts = (layer(x).unflatten(2, (self.heads, -1)) for layer in (self.query, self.key))
-        q, k = (part.transpose(1, 2) for part in parts)  # (batch, heads, length, width / heads)
-        v = self.value(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
-        rate = self.dropout if self.training else 0.0
-        if attention is None and with_weights:
-            pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-            attention = masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)  # (1)
+
+        def heads(layer: nn.Linear) -> Tensor:  # (batch, heads, length, width / heads)
+            return layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
+
+        v, rate = heads(self.value), self.dropout if self.training else 0.0
+        if attention is None:
+            q, k = heads(self.query), heads(self.key)
+            if with_weights:
+                pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
+                attention = masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)  # (1)
         if attention is not None:
             mixed = dropout(attention, rate).to(v.dtype) @ v
         else:  # the same, without storing length² weights

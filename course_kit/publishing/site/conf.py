@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 
 project = "Attention you can read, measure and doubt"
 html_title = project
+author = ""  # the copyright names them
 language = "en"
 extensions = ["myst_nb"]
 exclude_patterns = [".doctrees", "copies"]
@@ -29,6 +30,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "navbar_persistent": [],  # the search stands in the sidebar
 }
+html_context = {"default_mode": "auto"}  # of light and dark
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]

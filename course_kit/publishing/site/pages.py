@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Collection
+from pathlib import Path
 
 import nbformat
 from markdown_it import MarkdownIt
@@ -19,6 +20,8 @@ FAILED = ":::{error}\nThis lesson stopped at a cell that failed; its message sta
 LINK = re.compile(
     r"\[([^\]]*)\]\((?:\.\./|experiments/|faithful/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)"
 )
+FILE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+([^)#]*)[^)]*\)")  # of the repository, without a page
+MINUS, NO_SIGN = re.compile(r"(?<![\w.)\]-])-(?=\d)"), re.compile(r"−(?=0(?:\.0+)?(?![\d.]))")
 NOTE = re.compile(r"\(further/(\w+\.ipynb)")
 IN_MARGIN = "```{{margin}} Side note\n[]({})\n```\n\n"  # Sphinx puts the title into the brackets
 MENTION = re.compile(
@@ -47,7 +50,7 @@ def _parts(
     cell: NotebookNode, name: str, number: int, pages: Collection[str]
 ) -> list[NotebookNode]:
     graded, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
-    cell.metadata = nbformat.from_dict({"tags": sorted({"full-width", "remove-input"} & {*tags})})
+    cell.metadata = nbformat.from_dict({"tags": [tag for tag in tags if tag == "remove-input"]})
     if cell.cell_type != "code":
         parts = re.split(r"(?<=\n)\n+", cell.source)
         cell.source = "\n".join(_notes(part, pages) + _with_links(part, pages) for part in parts)
@@ -72,8 +75,12 @@ def _with_links(source: str, pages: Collection[str]) -> str:
     """Prose whose links to notebooks, and every "lesson 03", lead to the pages that there are."""
     stems = {name[:2]: name for name in sorted(pages, reverse=True)}
     source = LINK.sub(lambda m: f"[{m[1]}]({m[2]}{m[3]})" if m[2] in pages else m[1], source)
+    source = FILE.sub(r"\1 (`\2`)", source)
+    form = "[{0}]({1}.ipynb)"
+    if source.startswith("<"):  # HTML, in which Sphinx reads no Markdown
+        form = '<a href="{1}.html">{0}</a>'
     return MENTION.sub(
-        lambda m: f"[{m[0]}]({stems[m[2]]})" if m[2] and m[2] in stems else m[0], source
+        lambda m: form.format(m[0], Path(stems[m[2]]).stem) if m[2] in stems else m[0], source
     )
 
 
@@ -95,7 +102,7 @@ def _output(output: NotebookNode) -> NotebookNode | None:
     if "text/html" in data:
         markup = data["text/html"]
     elif "text/markdown" in data:
-        markup = MARKDOWN.render(data["text/markdown"])
+        markup = MARKDOWN.render(NO_SIGN.sub("", MINUS.sub("−", data["text/markdown"])))
     elif "image/png" in data:
         alt = html.escape(output.metadata.get("image/png", {}).get("alt") or "")
         source = f"data:image/png;base64,{data['image/png']}"

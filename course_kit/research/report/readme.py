@@ -38,6 +38,7 @@ def findings(records: Records = None) -> str:
     level = difference(han, words).reading == UNDETECTED
     _require(level, "HAN and TF-IDF are level on IMDb")
     _require(film.reading == UNDETECTED, "HAN with film vectors is level, too")
+    low = f"{100 * film.low:.2f}".replace("-", "−")
     ours, simple = (100 * statistics.mean(map(frames.accuracy_of, g)) for g in (han, words))
     sanet = [run["attention"] for run in frames.seeds_of(frame, "sanet", "base", "ag_news")]
     trained, untrained, uniform = (
@@ -53,9 +54,9 @@ def findings(records: Records = None) -> str:
     return (
         "- **A bag of words is hard to beat.** On IMDb HAN with GloVe's vectors is right for "
         f"{ours:.1f} % of the test reviews, and logistic regression on word pairs for "
-        f"{simple:.1f} %: no difference is detected. Nor is one with vectors trained on film "
-        f"reviews: HAN is then {100 * film.value:.1f} points ahead "
-        f"({100 * film.low:.1f} to {100 * film.high:.1f}, {len(filmed)} seeds).\n"
+        f"{simple:.1f} %: no difference is detected. With vectors trained on film reviews HAN is "
+        f"{100 * film.value:.1f} points ahead (95 % interval {low} to {100 * film.high:.2f}, "
+        f"{len(filmed)} seeds), and again no difference is detected.\n"
         f"- **A pattern can be there before training.** On news items SANet puts {trained:.0f} % "
         f"of its attention within three words of the word that attends. Untrained it puts "
         f"{untrained:.0f} % there, and uniform attention {uniform:.0f} %.\n"

@@ -38,11 +38,11 @@ def imdb_table(records: Records = None) -> str:
     whole = frame.accuracy.notna() & ~frame.subset.astype(bool)
     full = whole & (frame[frames.WEIGHTS] == "learned")
     accuracy, f1 = f"≈ {100 * paper['accuracy']:.0f}", f"≈ {paper['f1']}"
-    rows = [[paper["model"], paper["cut"], None, 1, accuracy, f1, None, None]]
+    rows = [[paper["model"], paper["cut"], None, 1, accuracy, f1, None]]
     groups = [list(group.record) for _, group in frame[ours & full].groupby("group", sort=False)]
     rows += [_imdb_row(group) for group in sorted(groups, key=_imdb_order)]
     heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC"]
-    return to_markdown([*heads, "training (not comparable)"], rows, "l")
+    return to_markdown(heads, rows, "l")
 
 
 def _imdb_order(group: Group) -> tuple[Any, ...]:
@@ -61,15 +61,13 @@ def _imdb_row(group: Group) -> list[Any]:
         name = ", ".join(["HAN", *hops, *film])
         cut = f"{text['max_sentences']} × {text['max_words']}"
         read = group[0]["share_of_words_kept"]
-        seconds = [sum(epoch["seconds"] for epoch in record["epochs"]) for record in group]
     else:
         words = "words" if model["longest"] == 1 else "words and word pairs"
         name, cut, read = f"TF-IDF of {words}, logistic regression", "none", 1
-        seconds = [record["fit_seconds"] for record in group]
     tests = [record["test"] for record in group]
     kinds = ("accuracy", 100, 1), ("f1", 1, 3), ("auc", 1, 3)
     scores = [frames.mean_std([test[name] for test in tests], *form) for name, *form in kinds]
-    return [name, cut, f"{read:.0%}", len(group), *scores, f"{statistics.mean(seconds):.0f} s"]
+    return [name, cut, f"{read:.0%}", len(group), *scores]
 
 
 def _results(

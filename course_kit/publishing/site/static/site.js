@@ -1,3 +1,8 @@
+// What folds a part of the sidebar is named after it.
+addEventListener("DOMContentLoaded", () => document.querySelectorAll("nav li > details > summary").forEach(
+  (fold) => fold.setAttribute("aria-label", fold.closest("li").querySelector("a").textContent.trim())
+));
+
 // On paper everything is unfolded but solutions; afterwards all is as it was.
 (() => {
   let unfolded = [];
