@@ -45,7 +45,7 @@ BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on t
 }
 CUT = 256  # pieces of a review that MiniLM reads
 NETWORKS = {
-    "MiniLM": "minilm-sst2_sentences-adapters-s0",
+    "MiniLM": "minilm-sst2_sentences-adapters-",
     "IRAM": "iram-sst2-compact-",
     "BiLSTM": "bilstm-sst2-sst2-",
 }
@@ -56,15 +56,15 @@ RANKINGS = (
     "integrated gradients",
     "(α · ∇α)⁺, rolled out",
     "gradient × input, attention detached",
+    "attention",
     "attention × sign of the gradient",
     "norms",
-    "attention",
     "|α · ∇α|",
-    "value zeroing",
     "|gradient × input|",
+    "value zeroing",
     "attention, rollout",
-    "random",
     "attention flow",
+    "random",
     "gradient × input",
 )
 

@@ -18,7 +18,7 @@ Answer = Callable[[np.ndarray], np.ndarray]
 SHUFFLES = 100  # as in Jain and Wallace
 EPSILON = 0.05
 ROUNDS, PROPOSALS = 15, 64  # of random moves, from each of two starts
-PAIRS, HALVINGS = 8, 8  # edges of a row's simplex that are searched, and how finely
+PAIRS, HALVINGS = 8, 8  # ways that are searched, and how finely: to a 256th of their length
 TURNS = 4  # of moving rows together: all, then a random half of them at a time
 GROW, SHRINK = 1.5, 0.6  # of the next moves, after a round that improved and one that did not
 NUMBERS_AT_ONCE = 1 << 22  # weights in one question: a square attention has many
@@ -134,8 +134,7 @@ def adversarial_attention(
     def between(best: Adversary, near: np.ndarray, far: np.ndarray, side: int) -> Adversary:
         """The best on the ways from ``near``, which are on one ``side`` (0: they lower the
         probability, 1: they are allowed), to ``far``, which need not be."""
-        differ = int((near != far).any(-1).sum(-1).max(initial=0))
-        for _ in range(max(HALVINGS, differ.bit_length()) if differ else 0):
+        for _ in range(HALVINGS if (near != far).any() else 0):
             middle = _middle(near, far)
             best, *sides = better(best, middle)
             stays = sides[side][:, None, None]

@@ -37,7 +37,10 @@ def audit_page(report: dict[str, Any]) -> str:
 
 
 def _about(counts: dict[str, Any]) -> str:
-    said = f"{counts['measured']} texts, {counts['words']:.0f} words each on average."
+    said = (
+        f"{counts['measured']} texts, {counts['words']:.0f} words each on average. "
+        "Brackets hold 95 % intervals."
+    )
     if counts["stopped"]:
         said = f"Stopped after {counts['measured']} of {counts['given']} texts. {said}"
     left = [f"{count} {why}" for why, count in counts["left_out"].items()]
