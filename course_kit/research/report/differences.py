@@ -3,7 +3,6 @@ ranked only if the interval of their difference excludes 0."""
 
 import statistics
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Record, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.classification import sampling_error
-from course_lib.metrics.statistics import LEVEL, Estimate, crossed, holm, mcnemar, welch
+from course_lib.metrics.statistics import LEVEL, Estimate, crossed, mcnemar, welch
 from course_lib.runs.predictions import ItemPredictions
 from course_lib.runs.records import kept_accuracy, predictions_of
 from course_lib.runs.settings import ATTENTION_WEIGHTS, in_words
@@ -116,16 +115,10 @@ def validation_difference(ours: Group, other: Group) -> Difference:
     return _unpaired(mine - others, [], variance, len(ours) == 1)._replace(test="validation")
 
 
-def corrected(gaps: Mapping[Any, Difference], families: Iterable[Any]) -> dict[Any, Difference]:
+def corrected(gaps: Mapping[Any, Difference], families: Iterable[str]) -> dict[Any, Difference]:
     """The differences with Holm's p-values, each within its family, of which each gap has one."""
-    members = defaultdict(list)
-    for name, family in zip(gaps, families, strict=True):
-        members[family].append(name)
-    found = dict(gaps)
-    for names in members.values():
-        for name, p in zip(names, holm([gaps[name].p for name in names]), strict=True):
-            found[name] = gaps[name]._replace(holm=p)
-    return found
+    found = frames.holm_within({name: gap.p for name, gap in gaps.items()}, families)
+    return {name: gap._replace(holm=found[name]) for name, gap in gaps.items()}
 
 
 def _unpaired(value: float, groups: Sequence[Group], by_texts: float, one_seed: bool) -> Difference:

@@ -20,7 +20,7 @@ from course_kit.research.report import frames
 from course_kit.research.report.claims import over_seeds
 from course_kit.research.report.frames import ByName, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests import protocols
-from course_lib.metrics.statistics import LEVEL, Estimate, crossed, holm
+from course_lib.metrics.statistics import LEVEL, Estimate, crossed
 from course_lib.runs import records as run_records
 
 RIVALS = {  # of each kind of attention; leave-one-out is no rival, it nearly optimises the measure
@@ -155,14 +155,9 @@ def _gaps_table(gaps: Gaps) -> str:
 def _detected(gaps: Gaps) -> set[tuple[str, str]]:
     """The network and column of each difference that Holm's correction leaves detected; a family
     are the networks of one column that read texts of one kind."""
-    families: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-    for network, of in gaps.items():
-        for head, gap in of.items():
-            families.setdefault((kind_of(network), head), {})[network, head] = gap.p
-    corrected = [
-        pair for family in families.values() for pair in zip(family, holm([*family.values()]))
-    ]
-    return {name for name, p in corrected if p < LEVEL}
+    found = {(name, head): gap.p for name, of in gaps.items() for head, gap in of.items()}
+    families = (f"{kind_of(name)}, {head}" for name, head in found)
+    return {name for name, p in frames.holm_within(found, families).items() if p < LEVEL}
 
 
 def rankings_table(

@@ -17,6 +17,7 @@ import pandas as pd
 import yaml
 
 from course_lib.data.catalog import CARDS
+from course_lib.metrics.statistics import holm
 from course_lib.runs import records as run_records
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.runs.settings import flat_settings, in_words
@@ -198,6 +199,13 @@ def largest_group(frame: pd.DataFrame) -> Group:
 def accuracy_of(record: Record) -> float:
     """The share of test documents that a run gets right."""
     return record["test"]["accuracy"]
+
+
+def holm_within(p: Mapping[Any, float], families: Iterable[str]) -> dict[Any, float]:
+    """The p-values of tests, each corrected by Holm's method for the number in its family."""
+    frame = pd.DataFrame({"p": [*p.values()], "family": [*families]})
+    corrected = frame.groupby("family").p.transform(lambda of: holm(of.to_numpy()))
+    return dict(zip(p, corrected, strict=True))
 
 
 def study_records(study: str) -> ByName:

@@ -6,20 +6,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from course_lib.models import bilstm
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.iram import IRAM, IRAMConfig
 
 
-class WordByWord(nn.Module):
-    """h = tanh(W x + b) for each word alone, zero on padding: no word knows its neighbours."""
-
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(inputs, hidden)
+class WordByWord(bilstm.WordByWord):
+    """The averaging encoder's states alone, zero on padding: no word knows its neighbours."""
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → ``(n, length, hidden)``."""
-        return torch.tanh(self.linear(x)) * mask.unsqueeze(2)
+        return super().forward(x, mask)[0] * mask.unsqueeze(2)
 
 
 class WordByWordEncoder(nn.Module):
