@@ -6,13 +6,15 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 
 import argparse
 import difflib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from shutil import get_terminal_size
 from textwrap import wrap
+from typing import NoReturn
 
 from course_lib.files import DataError
 
@@ -52,6 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands = all_commands()
     grouped = arguments[:1] == [AUTHOR]
     name = " ".join(arguments[: 1 + grouped])
+    if name == "--version":
+        print(version("attention-course"))
+        return 0
     if name in ("", AUTHOR) or arguments[grouped] in ("-h", "--help"):
         print(overview(commands, AUTHOR if grouped else ""))
         return 0
@@ -70,10 +75,20 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names the choice that is nearest to a word which is none."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with usage and message."""
+        wrong = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        near = wrong and difflib.get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1)
+        super().error(f"{message}; do you mean {near[0]!r}?" if near else message)
+
+
 def parse(arguments: list[str], name: str, commands: dict[str, Command]) -> argparse.Namespace:
     """What was asked of the command ``name``."""
     command = commands[name]
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"attention-course {name}",
         description=f"{command.purpose[0].upper()}{command.purpose[1:]}.",
         epilog=f"example: attention-course {command.example}",
@@ -105,9 +120,8 @@ def overview(commands: dict[str, Command], only: str = "") -> str:
 def _suggested(name: str, commands: dict[str, Command]) -> str:
     """The nearest names of commands, or how to see all."""
     short = {each.split()[-1]: repr(each) for each in commands}
-    near = difflib.get_close_matches(name.split()[-1], short, n=2)
-    said = f"do you mean {' or '.join(short[each] for each in near)}?"
-    return said if near else "`attention-course --help` lists them"
+    near = difflib.get_close_matches(name.split()[-1], short, n=1)
+    return f"do you mean {short[near[0]]}?" if near else "`attention-course --help` lists them"
 
 
 def _sentence(error: Exception, name: str, commands: dict[str, Command]) -> str | None:

@@ -1,5 +1,6 @@
 """The command: what it offers, that it starts at once, and that refusals are one sentence."""
 
+import argparse
 import errno
 import re
 import subprocess
@@ -57,6 +58,29 @@ def test_an_unknown_command_brings_the_nearest_ones(arguments, says, capsys):
     assert capsys.readouterr().err == f"error: {says}\n"
 
 
+def test_a_nested_command_has_an_overview_and_brings_the_nearest_one(capsys):
+    assert cli.main(["grid"]) == 0
+    assert "one run of the grid" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main(["grid", "stats"])
+    assert "do you mean 'status'?" in capsys.readouterr().err
+    assert cli.main(["--version"]) == 0
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_says_what_it_is(name):
+    parser = argparse.ArgumentParser()
+    COMMANDS[name].add_arguments(parser)
+    parsers = [parser]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            parsers += action.choices.values()
+        else:
+            assert action.help, action.dest
+    assert all(action.help for each in parsers[1:] for action in each._actions)
+
+
 def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     program = (
         "import sys\nfrom course_lib import cli\n"
@@ -83,10 +107,19 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     ("arguments", "environment", "says"),
     [
         ("run --system nope", {}, "no system 'nope'; there are: "),
-        ("run --preset small --dataset toy --device cuda:99", {}, "device 'cuda:99' "),
-        ("run --set model.hidden=" + 100_000 * "[", {}, "model.hidden takes a whole number"),
-        ("run --set model.hidden", {}, "model.hidden takes a whole number from 1, got None"),
-        ("run --set hidden=8", {}, "no setting 'hidden'; do you mean model.hidden?"),
+        ("run --system han --preset small --dataset toy --device cuda:99", {}, "device 'cuda:99' "),
+        ("run", {}, "run needs --system; there are: adaptive_iram, agt"),
+        (
+            "run --system han --set model.hidden=" + 100_000 * "[",
+            {},
+            "model.hidden takes a whole number",
+        ),
+        (
+            "run --system han --set model.hidden",
+            {},
+            "model.hidden takes a whole number from 1, got None",
+        ),
+        ("run --system han --set hidden=8", {}, "no setting 'hidden'; do you mean model.hidden?"),
         ("students nowhere.ipynb", {}, "nowhere.ipynb: No such file or directory"),
         ("notebooks nowhere.ipynb", {}, "nowhere.ipynb: no such notebook"),
         ("course", {"COURSE_PROFILE": "quick"}, "COURSE_PROFILE is 'quick'; it takes one of"),
@@ -94,8 +127,16 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
         ("grid run trio", {}, "grid.yaml: no group 'trio'; there are: "),
         ("grid status trio", {}, "no group 'trio'; there are: "),
         ("grid run core --on nowhere", {}, "no profile 'nowhere'"),
-        ("run --dataset no.csv", {}, "no.csv: no such file of texts, and no dataset of that name"),
-        ("run --dataset toy --text body", {}, "--text is for a file of your own, and toy is none"),
+        (
+            "run --system han --dataset no.csv",
+            {},
+            "no.csv: no such file of texts, and no dataset of that name",
+        ),
+        (
+            "run --system han --dataset toy --text body",
+            {},
+            "--text is for a file of your own, and toy is none",
+        ),
         ("vectors --epochs -1", {}, "--epochs takes"),
         ("trained-tests adversary --on nowhere", {}, "no setup 'nowhere'; there are: planted, "),
         ("trained-tests roar --seeds 1 1", {}, "seeds takes different whole numbers"),

@@ -265,9 +265,10 @@ def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):
 def test_the_status_says_which_run_is_missing_and_why_its_record_does_not_count(place):
     place("results", data={"content": "0" * 64})
     lines = grid.describe({"small": [SPEC, replace(SPEC, seed=1)]}).split("\n")
-    assert lines[0] == "small:"
-    assert lines[1] == f"  missing {SPEC.id}" and "made from other data than toy" in lines[2]
-    assert lines[3:] == [f"  missing {replace(SPEC, seed=1).id}", "", "small: 0 of 2 done"]
+    assert lines[:3] == ["small: 0 of 2 done", "", "small:"]
+    assert lines[3] == f"  missing {SPEC.id}" and "made from other data than toy" in lines[4]
+    assert lines[5:] == [f"  missing {replace(SPEC, seed=1).id}"]
+    assert grid.describe({"papers": [SPEC]}).startswith("papers: 0 of 1 done (needs larger")
 
 
 def test_the_status_is_of_all_groups_or_of_those_named(capsys):

@@ -88,19 +88,19 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (14_575, 12_700),
+    "course_lib": (14_610, 12_700),
     "course_lib/models": (1_945, 1_600),
     "course_lib/training": (711, 550),
     "course_lib/metrics": (862, 900),
     "course_lib/data": (2_626, 2_300),
     "course_lib/faithfulness": (2_375, 1_550),
-    "course_lib/runs": (2_907, 2_650),
+    "course_lib/runs": (2_928, 2_650),
     "course_kit/exercises": (6_908, 6_600),
-    "course_kit/research": (7_556, 3_700),
+    "course_kit/research": (7_579, 3_700),
     "course_kit/publishing": (2_358, 1_000),
     "course_kit/reading_room": (744, 600),
     "benchmarks": (2_204, 2_200),
-    "tests": (23_430, 16_600),
+    "tests": (23_480, 16_600),
 }
 LONGEST = 450
 

@@ -131,7 +131,12 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
 
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'new.predictions.csv'}: {len(TEXTS)} texts\n"
+    first, *answers = capsys.readouterr().out.splitlines()
+    assert first == f"{tmp_path / 'new.predictions.csv'}: {len(TEXTS)} texts"
+    rows = table(tmp_path / "new.predictions.csv")[:3]
+    for row, said in zip(rows, answers, strict=True):
+        share = float(row[f"P({row['class']})"])
+        assert said.startswith(f"row {row['row']}: {row['class']} ({share:.0%}), most weight on ")
     for name, texts, says in (
         (str(tmp_path / "run"), "no.csv", "no.csv: no such file of texts"),
         ("nothing", file, "no recorded network 'nothing'"),

@@ -444,7 +444,7 @@ def executed(tmp_path, monkeypatch):
          "--set model.hidden=8 training.learning_rate=5e-4 text.vectors=none",
          RunSpec("han", "toy", "small", {"model.hidden": 8, "training.learning_rate": 5e-4,
                                          "text.vectors": "none"}, 4, "auto", 1, 60, test=False)),
-        ("--set model.hidden=8 --set training.decay=False training.learning_rate=.01",
+        ("--system han --set model.hidden=8 --set training.decay=False training.learning_rate=.01",
          RunSpec(overrides={"model.hidden": 8, "training.decay": False,
                             "training.learning_rate": 0.01})),
     ],
@@ -460,12 +460,12 @@ def test_the_command_line_makes_the_spec(executed, arguments, spec):
 @pytest.mark.usefixtures("places")
 def test_a_kernel_that_is_not_there_or_dies_is_one_sentence(monkeypatch, capsys, error):
     monkeypatch.setattr(papermill, "execute_notebook", MagicMock(side_effect=error))
-    assert cli.main(["run", "--dataset", "toy", "--preset", "small"]) == 2
+    assert cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small"]) == 2
     assert "error: the notebook's kernel " in capsys.readouterr().err
 
 
 def test_the_command_line_tells_how_good_the_predictions_are(executed, capsys):
-    assert cli.main(["run", "--dataset", "toy", "--preset", "small"]) == 0
+    assert cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small"]) == 0
     told = capsys.readouterr()
     assert told.out == ".\n"  # the folder, and nothing else
     assert told.err == (
@@ -484,6 +484,9 @@ def test_of_the_processes_of_one_training_the_main_one_publishes(executed, monke
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setattr(run, "train", lambda spec, folder: trained.append(spec))
     monkeypatch.setattr(run, "publish", lambda spec: published.append(spec) or run.REPOSITORY)
-    assert cli.main(["run", "--dataset", "toy", "--preset", "small", "--publish"]) == 0
+    assert (
+        cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small", "--publish"])
+        == 0
+    )
     assert trained == [RunSpec("han", "toy", "small")] and executed == []
     assert published == trained[: 1 - rank]

@@ -45,11 +45,13 @@ def with_deviation(values: np.ndarray, seed: int = 0) -> dict[str, Any]:
     return mean_of(values, seed) | {"deviation": deviation}
 
 
-def add_options(parser: argparse.ArgumentParser, config: Any) -> None:
-    """An option for each field of a dataclass; the values of ``config`` are the defaults."""
+def add_options(parser: argparse.ArgumentParser, config: Any, **about: str) -> None:
+    """An option for each field of a dataclass; the values of ``config`` are the defaults, and
+    ``about`` says what the fields are."""
     for field in fields(config):
         value = getattr(config, field.name)
-        parser.add_argument(f"--{field.name}", type=type(value), default=value)
+        says = f"{about[field.name]} (default: {value})"
+        parser.add_argument(f"--{field.name}", type=type(value), default=value, help=says)
 
 
 def chosen(options: argparse.Namespace, kind: type[Config]) -> Config:

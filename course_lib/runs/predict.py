@@ -25,10 +25,12 @@ from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.systems import Network
 from course_lib.runs.weights import any_run
+from course_lib.terminal import plain
 from course_lib.training.devices import choose_device
 
 HEAVIEST = 5  # words of a text
 AT_ONCE = 1000  # texts
+FIRST = 3  # answers that the command prints
 FORMS = {".csv": pyarrow.csv.CSVWriter, ".parquet": pq.ParquetWriter}
 DIGITS = 6
 
@@ -120,4 +122,11 @@ def command(options: argparse.Namespace) -> int:
     to = options.to or options.file.with_name(f"{options.file.stem}.predictions.csv")
     count = predict_file(run, options.file, to, options.text, options.encoding)
     print(f"{to}: {count:,} texts")
+    shares = [f"P({name})" for name in run.system.classes]
+    table = read_table(to, ("row", "class", *shares, "word 1", "word 2", "word 3"), "utf-8")
+    for _, (row, chosen, *others) in islice(table, FIRST):
+        share = float(others[run.system.classes.index(chosen)])
+        words = [str(word) for word in others[len(shares) :] if word]
+        looks = f", most weight on {', '.join(words)}" if words else ""
+        print(plain(f"row {row}: {chosen} ({share:.0%}){looks}"))
     return 0

@@ -322,13 +322,23 @@ def execute(spec: RunSpec) -> Path:
     return folder
 
 
+ABOUT = {  # options of the command that are fields of a RunSpec
+    "system": "the network, needed: sanet, say (a wrong name lists all)",
+    "dataset": "its name, or a file or folder of your own texts (default: imdb)",
+    "preset": "settings of the network (default: report; a wrong name lists all)",
+    "seed": "of all that is random (default: 0)",
+    "device": "cpu, cuda or cuda:1, say (default: auto, a GPU if there is one)",
+    "threads": "on a CPU (default: 2)",
+    "limit": "read only so many training texts (default: all)",
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course run``."""
     add_column_arguments(parser)
-    for item in fields(RunSpec):
-        if item.name not in ("overrides", "test"):
-            kind = int if item.name in ("seed", "threads", "limit") else str
-            parser.add_argument(f"--{item.name}", type=kind, default=argparse.SUPPRESS)
+    for name, about in ABOUT.items():
+        kind = int if name in ("seed", "threads", "limit") else str
+        parser.add_argument(f"--{name}", type=kind, default=argparse.SUPPRESS, help=about)
     parser.add_argument(
         "--set", nargs="*", action="extend", default=[], metavar="ADDRESS=VALUE",
         help="change settings of the preset, such as model.hidden=60 training.patience=10",
@@ -342,6 +352,8 @@ def command(options: argparse.Namespace) -> int:
     """Train one run: as a notebook, or under torchrun in all processes without a notebook."""
     names = {item.name for item in fields(RunSpec)}
     arguments = {name: value for name, value in vars(options).items() if name in names}
+    if "system" not in arguments:
+        raise SpecError(f"run needs --system; there are: {', '.join(known_systems())}")
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)

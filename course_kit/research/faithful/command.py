@@ -10,7 +10,8 @@ from course_lib.runs.settings import SpecError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which cells."""
-    parser.add_argument("what", choices=("run", "publish", "paper"))
+    parser.add_argument("what", choices=("run", "publish", "paper"),
+                        help="train and test cells, copy records, or write the paper")  # fmt: skip
     parser.add_argument("--only", nargs="+", default=[], metavar="CELL",
                         help="these cells; by default those without a record")  # fmt: skip
 

@@ -130,16 +130,20 @@ def prepare_data(specs: Iterable[RunSpec]) -> None:
         load_vectors(vectors)
 
 
+NEEDS = {"papers": "needs larger vectors and whole sets, see data/README.md"}
+
+
 def describe(grid: dict[str, list[RunSpec]]) -> str:
-    """The missing runs of each group, with the reasons why a record does not count; then one line
-    per group: how many of its runs are done."""
+    """One line per group: how many of its runs are done; then the missing runs of each, with the
+    reasons why a record does not count."""
     found = {spec.id: state(spec) for specs in grid.values() for spec in specs}
     lines, counts = [], []
     for name, specs in grid.items():
         absent = [spec.id for spec in specs if not found[spec.id].record]
-        counts.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done")
-        lines += [f"{name}:"] if absent else []
+        needs = f" ({NEEDS[name]})" if absent and name in NEEDS else ""
+        counts.append(f"{name}: {len(specs) - len(absent)} of {len(specs)} done{needs}")
+        lines += ["", f"{name}:"] if absent else []
         for one in absent:
             reasons = [f"    {reason}" for reason in found[one].stale.values()]
             lines += [f"  missing {one}", *reasons]
-    return "\n".join([*lines, *[""][: len(lines)], *counts])
+    return "\n".join([*counts, *lines])

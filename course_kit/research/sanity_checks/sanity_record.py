@@ -111,7 +111,10 @@ def record_checks(spec: ControlSpec, control: str | None = None) -> dict[str, An
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The fields of a ``ControlSpec``, which control, and where to write."""
-    add_options(parser, ControlSpec())
+    add_options(
+        parser, ControlSpec(), rows="texts to train on", epochs="times through them",
+        seed="of all that is random", device="cpu or cuda, say", threads="on a CPU",
+    )  # fmt: skip
     controls = dict.fromkeys(check.control for check in CHECKS.values())
     parser.add_argument("--control", choices=controls, help="one of them alone (default: all)")
     parser.add_argument("--output", type=Path, help="default: results/sanity_checks/s<seed>.json")

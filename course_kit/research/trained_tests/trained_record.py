@@ -112,7 +112,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on", help=f"{' or '.join(SETUPS)} (default: all that the test is meant for)"
     )
-    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED")
+    seeds = f"of the trainings (default: {' '.join(map(str, SEEDS))})"
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED", help=seeds
+    )
 
 
 def command(options: argparse.Namespace) -> int:

@@ -152,7 +152,13 @@ def make_vectors(config: VectorsConfig, path: Path) -> dict[str, Any]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The settings as options, with their defaults."""
-    add_options(parser, VectorsConfig())
+    add_options(
+        parser, VectorsConfig(), method=" or ".join(METHODS), width="numbers in a vector",
+        window="words on each side", negative="wrong words beside each right one",
+        least="how often a word must occur", epochs="times through the texts",
+        sample="above this share frequent words are thinned out", seed="of all that is random",
+        threads="on a CPU; only with one are two trainings the same",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, help="the .npz to write (data/vectors/…)")
 
 
