@@ -30,13 +30,13 @@ window.until = (found) => new Promise((resolve) => {
   look();
 });
 window.says = (text) => () =>
-  document.querySelector("p.small[role=status]")?.textContent.startsWith(text);
+  document.querySelector("#took")?.textContent.startsWith(text);
 window.drawn = window.until(() => document.querySelector(".card .most")).then((at) =>
   new Promise((resolve) => requestAnimationFrame(() => resolve(Math.max(at, performance.now())))));
 """
 READ = """async (text) => {
   const box = document.getElementById("text");
-  const status = document.querySelector("p.small[role=status]");
+  const status = document.querySelector("#took");
   status.textContent = "";
   box.value = text;
   box.dispatchEvent(new Event("input"));

@@ -94,6 +94,5 @@ def test_recorded_adapters_are_put_into_the_real_network(monkeypatch):
     assert names
     for name in names:
         system = load_recorded(name).system
-        assert [system.read(f"It is a {word} film.").predicted for word in ("dull", "tender")] == [
-            "negative", "positive"
-        ], name  # fmt: skip
+        found = [system.read(f"It is a {word} film.").predicted for word in ("dull", "tender")]
+        assert [each.removeprefix("very ") for each in found] == ["negative", "positive"], name

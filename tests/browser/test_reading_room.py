@@ -99,7 +99,7 @@ def address_of(text, **further):
 @contextmanager
 def reading(page):
     """Whatever is done within is followed by a reading, which this waits for."""
-    page.evaluate("document.querySelector('p.small[role=status]').textContent = ''")
+    page.evaluate("document.querySelector('#took').textContent = ''")
     yield
     page.get_by_text("Read in").wait_for()
 
@@ -204,6 +204,24 @@ def test_an_export_holds_one_text_and_says_who_has_not_read_it(open_room):
     saved = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert {one["text"] for one in saved["readings"]} <= {"word " * 700}
     assert len(saved["readings"]) + len(saved["not read yet"]) == 4
+
+
+def test_what_is_read_aloud_is_the_answers_and_an_empty_text_says_so(open_room):
+    page = open_room(address_of("a good film"))
+    page.get_by_role("link", name="Skip to").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "text"
+    assert page.get_by_label("Your text").input_value() == "a good film"
+    heard = page.locator(".heard[role=status]")
+    heard.filter(has_text=re.compile("HAN: .*; SANet: .*; IRAM: .*; AGT: ")).wait_for(
+        state="attached"
+    )
+    word, tip = words(page, "HAN").nth(1), card(page, "HAN").locator(".tip").first
+    word.hover()
+    with reading(page):
+        word.click()
+    assert tip.inner_text().startswith("erased")
+    page.get_by_label("Your text").fill("")
+    page.locator("#took", has_text="There are no words to read.").wait_for()
 
 
 def test_results_are_on_the_first_screen_and_the_tour_among_the_first_stops(open_room):

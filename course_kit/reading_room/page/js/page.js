@@ -64,7 +64,7 @@ function makeControls(room) {
   const file = pushButton("Save as JSON", () =>
     save("reading.json", "application/json", asJson(room)));
   const bar = make("div", { class: "controls" }, tint.group, removal.group,
-    make("p", { id: "uniform" }, make("label", {}, uniform, " uniform attention")), readers.group,
+    make("p", { id: "uniform" }, make("label", {}, uniform, " replace all weights by uniform ones")), readers.group,
     make("p", { class: "buttons" }, restore, " ", pin, " ", file));
   function draw() {
     const { asked, tint: kind, readers: chosen } = room.state;
@@ -108,7 +108,15 @@ function actionsOf(room, box) {
 function start() {
   const told = JSON.parse(document.getElementById("told").textContent);
   const parts = { cards: new Map() };
-  const status = make("p", { class: "small", role: "status" });
+  const status = make("p", { id: "took", class: "small" });
+  const heard = make("p", { class: "heard", role: "status" });
+  let pause = 0;
+  /** Shows how things stand; a moment later that is read aloud, or else what the networks answer. */
+  const say = (text, answered) => {
+    status.textContent = text;
+    clearTimeout(pause);
+    pause = setTimeout(() => (heard.textContent = answered ? room.answers() : text), 1000);
+  };
   const drawCard = (id) => {
     const reading = room.pin?.readings.get(id);
     parts.cards.get(id)?.draw(room.shown.get(id), room.drops.get(id) ?? [],
@@ -122,7 +130,7 @@ function start() {
     for (const [id, { element }] of parts.cards) element.hidden = !room.state.readers.includes(id);
     room.state.readers.forEach(drawCard);
   };
-  const room = makeRoom(told, { draw, drawCard, say: (text) => (status.textContent = text) });
+  const room = makeRoom(told, { draw, drawCard, say });
   const [box, legend, controls] = [textBox(room), makeLegend(room), makeControls(room)];
   const actions = actionsOf(room, box);
   const tour = makeTour(actions);
@@ -136,7 +144,11 @@ function start() {
   const live = document.getElementById("live");
   live.append(tour.panel, examples.group, examples.watch,
     make("label", { htmlFor: "text", class: "boxname", textContent: "Your text" }), box,
-    controls.bar, make("div", { class: "scale" }, legend.host, status), cards);
+    controls.bar, make("div", { class: "scale" }, legend.host, status), heard, cards);
+  document.querySelector(".skips a").addEventListener("click", (event) => {
+    event.preventDefault(); // the address keeps the state of the room
+    box.focus();
+  });
   const go = () => {
     const usual = ofExample(told.examples[0]);
     const known = told.models.map(({ id }) => id);

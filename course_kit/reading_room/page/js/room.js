@@ -1,4 +1,4 @@
-import { agreement } from "./render.js";
+import { agreement, answerOf } from "./render.js";
 import { ofExample, question, sameQuestion, writeAddress } from "./state.js";
 
 // What is asked, and what the networks have said of it. Everything follows from a change of the state.
@@ -13,6 +13,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
   };
   let turn = 0;
   let addressing = 0;
+  let said = null; // the question whose answers `say` told
   const chosen = () => room.state.readers.filter((id) => room.models.some((one) => one.id === id));
 
   /** What is known of a question without asking: since the page was made, or from a pin. */
@@ -60,12 +61,20 @@ export function makeRoom(told, { draw, drawCard, say }) {
     const { asked } = room.state;
     const missing = chosen().filter((id) =>
       !room.shown.has(id) || !sameQuestion(room.shown.get(id).asked, asked));
-    if (!missing.length) return true;
+    if (!missing.length) {
+      if (said && !sameQuestion(said, asked)) tell("Answered before.");
+      return true;
+    }
     const start = performance.now();
     const hear = (data) => current() && take(data.model, asked, data);
     if (!(await room.desk.read(asked, missing, hear)) || !current()) return false;
-    say(`Read in ${Math.round(performance.now() - start)} ms.`);
+    tell(`Read in ${Math.round(performance.now() - start)} ms.`);
     return true;
+  }
+
+  function tell(text) {
+    said = room.state.asked;
+    say(said.text.trim() ? text : "There are no words to read.", said.text.trim());
   }
 
   async function readPin(current) {
@@ -121,6 +130,8 @@ export function makeRoom(told, { draw, drawCard, say }) {
     room.pin = room.pin ? null : { asked, readings: new Map(read.map(([id, { reading }]) => [id, reading])) };
     return room.change({}, room.example);
   };
+  room.answers = () => room.models.filter(({ id }) => chosen().includes(id) && room.shown.has(id))
+    .map((model) => `${model.title}: ${answerOf(model, room.shown.get(model.id).reading)}`).join("; ");
   room.open = (desk) => {
     room.desk = desk;
     say("The networks are being unpacked …");

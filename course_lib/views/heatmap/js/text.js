@@ -54,6 +54,7 @@ function sentenceRow(view, sentence) {
 
 function showTip(view, entry) {
   const { tip, figure } = view;
+  view.told = entry;
   tip.textContent = entry ? entry.fact : "";
   if (!entry) return;
   const [frame, word] = [figure.getBoundingClientRect(), entry.option.getClientRects()[0]];
@@ -153,7 +154,10 @@ export function mountText(root, model, listen) {
       option.setAttribute("aria-selected", String(sameCell(selected, [sentence, place])));
   };
   listen("change:selected", select);
-  listen("change:dress", () => view.options.forEach((entry) => dressWord(spec, entry)));
+  listen("change:dress", () => {
+    view.options.forEach((entry) => dressWord(spec, entry));
+    showTip(view, view.told); // of a word whose facts have changed
+  });
   listenToWords(view, list, model);
   giveTabStop(view, 0, false);
   select();
