@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from course_kit.research import report
+from course_kit.research import minilm, report
 from course_lib.files import REPOSITORY
 from course_lib.runs.records import load_records
 from course_lib.runs.spec import RunSpec
@@ -52,6 +52,7 @@ OTHERS = {
     "graded phrases": report.graded_phrases_table,
     "levels": report.levels_table,
     "lexicon": report.lexicon_table,
+    "minilm beside others": minilm.beside_others,
     "sanity checks": report.sanity_table,
     "shuffles": report.shuffles_table,
     "vectors": report.vectors_table,

@@ -8,6 +8,7 @@ import sys
 
 import nbformat
 import pytest
+from ipykernel.ipkernel import IPythonKernel
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from test_students import check_cell, solution_cell
@@ -193,11 +194,17 @@ def test_a_side_note_and_its_lesson_lead_to_each_other_s_copies(tmp_path):
     assert "why.new.ipynb" in told and sources(folder / "further", "why.ipynb") == ["mine"]
 
 
-def test_the_landing_notebook_links_every_lesson_and_says_how_to_go_on_with_a_newer_one():
-    text = workspace.start_notebook(lessons.lesson_paths()).cells[0].source
+def test_the_landing_notebook_links_every_lesson_and_says_how_to_go_on_with_a_newer_one(tmp_path):
+    made = workspace.start_notebook(lessons.lesson_paths(), lessons.side_notes())
+    text = made.cells[0].source
     for path in lessons.lesson_paths():
-        title = students.title_of(students.read_notebook(path), "none")
-        assert title.startswith(path.name[:2]) and f"- [{title}]({path.name})\n" in text
+        number, _, title = students.title_of(students.read_notebook(path), "").partition(" · ")
+        assert f"\n{int(number)}. [{title}]({path.name})\n" in text
+    assert all(f"](further/{path.name})" in text for path in lessons.side_notes())
+    workspace.write_copies({"start.ipynb": made}, tmp_path)
+    kept = students.read_notebook(tmp_path / "start.ipynb").metadata
+    assert kept.language_info == IPythonKernel.language_info  # as JupyterLab would write it
+    assert kept.kernelspec.display_name == "Python 3 (ipykernel)"
     assert "rename it to `02_attention.ipynb`, after giving" in " ".join(text.split())
 
 

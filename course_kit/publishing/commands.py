@@ -143,7 +143,7 @@ def lab(options: argparse.Namespace) -> int:
         return _python("jupyterlab", "--notebook-dir=notebooks", *options.further, **NO_NEWS)
     workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
     paths = publishing.lessons.lesson_paths()
-    copies = {workspace.START: workspace.start_notebook(paths)}
+    copies = {workspace.START: workspace.start_notebook(paths, publishing.lessons.side_notes())}
     _write_copies(copies | workspace.learner_copies(_all_notebooks(), folder), folder)
     # the root is the repository, so that what a lesson links to outside its folder opens, too
     start = f"--LabApp.default_url=/lab/tree/{folder.name}/{workspace.START}"

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -20,6 +20,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from course_kit.publishing.contents import notes_list
 from course_kit.publishing.students import STUB, read_notebook, student_copy, title_of
 from course_lib.files import DataError, atomic_path
 
@@ -38,16 +39,26 @@ Read the lessons in this order:
 
 {lessons}
 
-Side notes, one question each, are in `further/`. The lessons link to them.
+<details><summary>Side notes, one question each, to which the lessons link</summary>
+
+{notes}
+
+</details>
 
 An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
 have come. It reads the saved copies, so save a lesson first.
 
 These are your own copies; write your answers in them. An update of the course does not replace
-what you have written. It puts the newer lesson, with your answers in it, beside yours, in a file
+what you have written.
+
+<details><summary>What an update does</summary>
+
+It puts the newer lesson, with your answers in it, beside yours, in a file
 such as `02_attention.new.ipynb`: to go on with it, rename it to `02_attention.ipynb`, after giving
 your own another name. Of the two, the file in which you have solved more exercises counts. A copy
-in which you have written nothing is replaced, without the outputs of its cells; run it again."""
+in which you have written nothing is replaced, without the outputs of its cells; run it again.
+
+</details>"""
 
 
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
@@ -83,17 +94,19 @@ def _moved_copy(lesson: Path, home: Path, folder: Path) -> NotebookNode:
     return copy
 
 
-def start_notebook(lessons: list[Path]) -> NotebookNode:
+def start_notebook(lessons: list[Path], notes: Sequence[Path] = ()) -> NotebookNode:
     """Where a learner begins: the lessons in order, and a cell that shows what is solved."""
     titles = [(lesson.name, title_of(read_notebook(lesson), lesson.stem)) for lesson in lessons]
-    listed = "\n".join(f"- [{title}]({name})" for name, title in titles)
+    listed = "\n".join(
+        f"{int(name[:2])}. [{title.partition(' · ')[2]}]({name})" for name, title in titles
+    )
+    beside = notes_list(notes).replace("](", f"]({FURTHER}/")
     code = "from course_kit import publishing\n\npublishing.show_progress()"
     cells = [
-        new_markdown_cell(WELCOME.format(lessons=listed), id="order"),
+        new_markdown_cell(WELCOME.format(lessons=listed, notes=beside), id="order"),
         new_code_cell(code, id="progress"),
     ]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    return new_notebook(cells=cells)
 
 
 def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
@@ -218,5 +231,12 @@ def _read_record(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _write(notebook: NotebookNode, path: Path) -> None:
+    """With what JupyterLab adds on opening a notebook, else it would count as changed at once."""
+    from ipykernel import ipkernel, kernelspec  # imported here: they take a while
+
+    kernel = {"display_name": kernelspec.get_kernel_dict()["display_name"]}
+    kernel |= {"language": "python", "name": kernelspec.KERNEL_NAME}
+    info = ipkernel.IPythonKernel.language_info
+    notebook.metadata |= nbformat.from_dict({"kernelspec": kernel, "language_info": info})
     with atomic_path(path) as temporary:
         nbformat.write(notebook, temporary)

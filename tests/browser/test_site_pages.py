@@ -98,6 +98,9 @@ def test_print_unfolds_all_but_the_solutions_and_only_for_paper(open_page):
     page = open_page("02_attention")
     page.evaluate(
         """globalThis.seen = [];
+        const page = document.documentElement.dataset;
+        page.theme = "dark";
+        addEventListener("beforeprint", () => seen.push([page.theme, true]));
         addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(
           (part) => seen.push([part.querySelector("summary").textContent.trim(), part.open])));"""
     )
@@ -105,7 +108,8 @@ def test_print_unfolds_all_but_the_solutions_and_only_for_paper(open_page):
     seen = page.evaluate("seen")
     folded = {text for text, is_open in seen if not is_open}
     assert folded and all(text.startswith("Solution") for text in folded)
-    assert any(is_open for _, is_open in seen)
+    assert any(is_open for _, is_open in seen) and seen[0] == ["light", True]
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"  # as it was
     assert page.locator("details[open]").count() == 0
     page.emulate_media(media="print")
     assert not page.locator(".bd-sidebar-primary").is_visible()

@@ -50,7 +50,10 @@ def _several(records: ByName | None) -> dict[str, ByName]:
 
 
 def kind_of(network: str) -> str:
-    """What a network reads, by its title: the tests of networks that read it are a family."""
+    """What a network reads, by its title: the tests of networks that read it are a family, those of
+    the pre-trained one another."""
+    if network.startswith(frames.SYSTEM_NAMES["minilm"]):
+        return "film texts, after pre-training"
     return "news" if network.endswith(frames.NAMES["ag_news"]) else "film texts"
 
 
@@ -95,8 +98,9 @@ def signs_in_words(records: ByName | None = None, trained: ByName | None = None)
             mean = sum(values.values()) / len(values)
             told.append(f"{mean:+.2f} (ahead in {ahead}, behind in {behind})")
         plain, as_often, both = told
+        count = f"{len(networks)} network{'s' * (len(networks) > 1)}"
         lines.append(
-            f"- **On {kind}** ({len(networks)} networks) attention minus gradient is {plain} where "
+            f"- **On {kind}** ({count}) attention minus gradient is {plain} where "
             f"neither has a sign, {as_often} where the gradient alone has one, and {both} where "
             "both have it."
         )

@@ -107,7 +107,8 @@ class Dictionaries(NamedTuple):
 def word_scores(model: AGT, words: Tensor) -> Tensor:
     """m of word ids ``(words,)`` in every selecting layer, ``(selecting, words)``: a word has the
     same scores in every sentence; attention is their softmax over the sentence's words."""
-    return model.attention.scores(model.project(words[None], words[None] > 0))[0]
+    embedded = model.embedding(words[None])  # without the dropout of training
+    return model.attention.scores(torch.tanh(model.projection(embedded)))[0]
 
 
 def compare_dictionaries(model: AGT, words: Tensor, strength: Tensor) -> Dictionaries:

@@ -3,14 +3,19 @@ addEventListener("DOMContentLoaded", () => document.querySelectorAll("nav li > d
   (fold) => fold.setAttribute("aria-label", fold.closest("li").querySelector("a").textContent.trim())
 ));
 
-// On paper everything is unfolded but solutions; afterwards all is as it was.
+// On paper everything is light, and unfolded but solutions; afterwards all is as it was.
 (() => {
-  let unfolded = [];
+  let [unfolded, theme] = [[], ""];
+  const page = document.documentElement.dataset;
   addEventListener("beforeprint", () => {
+    [theme, page.theme] = [page.theme, "light"];
     unfolded = [...document.querySelectorAll("details:not([open])")].filter(
       (part) => !/^Solution\b/.test(part.querySelector("summary")?.textContent.trim())
     );
     unfolded.forEach((part) => { part.open = true; });
   });
-  addEventListener("afterprint", () => unfolded.forEach((part) => { part.open = false; }));
+  addEventListener("afterprint", () => {
+    page.theme = theme;
+    unfolded.forEach((part) => { part.open = false; });
+  });
 })();
