@@ -10,7 +10,7 @@ import pytest
 from sweeping import sweep
 
 from course_lib import faithfulness
-from course_lib.explore import explore_erasing
+from course_lib.explore import erasing, explore_erasing
 from course_lib.explore.erasing import MOST_WORDS
 from course_lib.explore.explorer import Picture
 from course_lib.faithfulness.document_model import DocumentModel
@@ -112,6 +112,14 @@ def test_curves_begin_at_the_whole_text_and_end_at_none(view, run):
     first = int(model.attention([document])["attention"][0].argmax())
     without = faithfulness.without(document, np.arange(9) == first)
     np.testing.assert_allclose(view._curves["attention"][1], model([without])[0, j], atol=1e-6)
+
+
+def test_the_title_names_the_ranking_that_costs_most(view, monkeypatch):
+    titles = []
+    monkeypatch.setattr(erasing, "Picture", lambda figure, alt: titles.append(figure.axes[0]))
+    view._curves["gradient × input"][:] = 0
+    view._picture(0, 1.0, "")
+    assert titles[0].get_title() == "Erasing costs most in the order of gradient × input"
 
 
 @pytest.mark.parametrize("system", ["sanet", "iram", "agt"])

@@ -149,7 +149,8 @@ class ErasingView(Explorer):
     def _picture(self, count: int, now: float, alt: str) -> Picture:
         """What is left of the probability over the number of erased words: by each ranking, the
         most important first; by hand, the least that was found; and ``now``."""
-        figure, (axis,) = grid([""], 1, (7.6, 2.9))
+        first = min(self._rankings, key=lambda name: self._curves[name].mean())
+        figure, (axis,) = grid([f"Erasing costs most in the order of {first}"], 1, (7.6, 2.9))
         looks = zip((ACCENT, THIRD, FOURTH, MUTED), ("-", "--", "-.", ":"), strict=True)
         for (name, curve), (colour, look) in zip(self._curves.items(), looks, strict=True):
             axis.plot(curve, look, color=colour, label=name)

@@ -17,7 +17,7 @@ from course_kit.reading_room.page.examples import EXAMPLES
 from course_lib.runs import Run, known_systems
 
 CLASSES = ("negative", "<img src=x onerror=alert(4)>")
-SETTLED = re.compile("The networks are ready|Read in")
+SETTLED = re.compile("The networks are ready|Read in|There are no words to read")
 IDS = ("han", "sanet", "iram", "agt")
 
 

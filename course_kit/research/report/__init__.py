@@ -30,8 +30,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "steps_panels", "two_errors", "waterfall_figure",
         ],
         "frames": [
-            "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "mean_std", "seeds_of",
-            "show_table", "study_records", "tidy", "to_markdown", "with_film_vectors",
+            "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "interval", "mean_std",
+            "seeds_of", "show_table", "study_records", "tidy", "to_markdown", "with_film_vectors",
             "with_other_vectors", "without_film_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
