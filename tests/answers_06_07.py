@@ -85,6 +85,14 @@ def lengths_by_loops(selected, mask, chance=lambda k, n: k * (n - k + 1) / n):
     return tuple(torch.tensor(found, dtype=torch.float32).unbind(1))
 
 
+def lengths_of_sentences(selected, mask):
+    """The mean of each sentence's own; one that selects nothing is left out."""
+    k, n = selected.sum(2), mask.sum(1, keepdim=True)
+    before = torch.nn.functional.pad(selected, (1, -1))
+    runs = (selected & ~before).sum(2), k * (n - k + 1) / n
+    return tuple((k / each).nanmean(0) for each in runs)
+
+
 def interaction_by_differences(score, mask, first, second):
     """How much the worth of the first word changes where the second is gone."""
 
@@ -148,6 +156,8 @@ WRONG = {
         (lambda s, m: lengths_by_loops(s, m, lambda k, n: k * (n - k) / n), "the + 1 is missing"),
         (lambda s, m: lengths_by_loops(s, m | True), "you take padding for words"),
         (lambda s, m: lengths_by_loops(s, m)[::-1], "exchanged"),
+        (lambda s, m: (lengths_of_sentences(s, m)[0], lengths_by_loops(s, m)[1]),
+         "you take the mean of each sentence first"),
     ],
     check_interaction: [
         (lambda f, *given: interaction_by_differences(lambda keep: f(keep).abs(), *given),

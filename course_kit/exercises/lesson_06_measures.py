@@ -5,7 +5,17 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_kit.exercises.cases import Case, Kinds, cases, generator, named, normal, ragged
+from course_kit.exercises.cases import (
+    Case,
+    CaseResult,
+    Kinds,
+    cases,
+    generator,
+    named,
+    normal,
+    ragged,
+)
+from course_kit.exercises.comparison import same
 from course_kit.exercises.judge import Checker
 from course_lib.metrics.composition import expected_phrases, phrase_starts
 
@@ -37,10 +47,15 @@ def _with_chance(runs: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, Ten
     return lengths
 
 
-def _mean_of_sentences(selected: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    k = selected.sum(2)
+def _about_sentences(result: CaseResult) -> str | None:
+    """A mean of each sentence's own, also where sentences that select nothing are left out."""
+    selected, mask = result.case.inputs
     runs = phrase_starts(selected).sum(2), expected_phrases(selected, mask)
-    return tuple((k / each.clamp(min=1e-9)).mean(0) for each in runs)
+    own = selected.sum(2) / runs[result.wrong]  # 0 / 0 where a sentence selects nothing
+    means = own.mean(0), own.nanmean(0), own.nan_to_num().mean(0)
+    if any(same(result.yours[result.wrong], mean) for mean in means):
+        return "you take the mean of each sentence first: divide all selected words by all phrases."
+    return None
 
 
 def _across_sentences(selected: Tensor) -> Tensor:
@@ -70,8 +85,6 @@ check_phrase_lengths = Checker(
     start="a phrase starts at a selected word whose left neighbour is not selected.",
     span="up to eight sentences, four layers and 20 words",
     mistakes=(
-        (_mean_of_sentences,
-         "you take the mean of each sentence first: divide all selected words by all phrases."),
         (_with_starts(lambda chosen: chosen[:, :, 1:] & ~chosen[:, :, :-1]),
          "a phrase at the start of a sentence is lost: the first word has no left neighbour."),
         (_with_starts(_across_sentences),
@@ -83,6 +96,7 @@ check_phrase_lengths = Checker(
         (_with_chance(lambda k, n, positions: k * (n - k) / n),
          "the expected number of phrases is k (n − k + 1) / n: the + 1 is missing."),
     ),
+    diagnoses=(_about_sentences,),
 )  # fmt: skip
 
 

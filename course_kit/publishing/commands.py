@@ -111,19 +111,22 @@ def progress(options: argparse.Namespace) -> int:
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
     from course_lib.runs import text_arguments
 
-    parser.add_argument("dataset", nargs="?", help="only this file or folder of your own texts")
+    parser.add_argument("dataset", nargs="?", help="only this dataset, or this file or folder of your own texts")
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
     text_arguments.add_column_arguments(parser)
 
 
 def data(options: argparse.Namespace) -> int:
     """Download and prepare all text and vectors, or read a file of your own texts."""
+    from course_lib.data.corpus import load_corpus
     from course_lib.runs import text_arguments
 
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     if options.dataset:
-        print(text_arguments.prepared_texts(options.dataset, options))
+        name = text_arguments.prepared_texts(options.dataset, options)
+        load_corpus(name)
+        print(name)
     else:
         publishing.lessons.prepare_data()
     return 0
