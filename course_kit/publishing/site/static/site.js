@@ -3,9 +3,11 @@ addEventListener("DOMContentLoaded", () => document.querySelectorAll("nav li > d
   (fold) => fold.setAttribute("aria-label", fold.closest("li").querySelector("a").textContent.trim())
 ));
 
-// The title, which leads home, is the banner.
-addEventListener("DOMContentLoaded", () =>
-  document.querySelector(".navbar-brand")?.parentElement.setAttribute("role", "banner"));
+// The title, which leads home, is the banner; the theme's own is empty.
+addEventListener("DOMContentLoaded", () => {
+  document.querySelector("#pst-header").setAttribute("role", "presentation");
+  document.querySelector(".sidebar-primary-item:has(.navbar-brand)").setAttribute("role", "banner");
+});
 
 // On paper everything is light and unfolded, but solutions and plumbing; afterwards all is as it was.
 (() => {
