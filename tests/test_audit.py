@@ -218,10 +218,14 @@ def test_the_site_shows_every_recorded_audit_and_no_text(tmp_path):
     write_audits(tmp_path / "audits", tmp_path / "audits.md")
     listed = (tmp_path / "audits.md").read_text("utf-8")
     recorded = [json.loads(path.read_text("utf-8")) for path in AUDITS.glob("*.json")]
-    assert len(recorded) >= 2
+    assert len(recorded) >= 2 and ">HAN, IMDb</a><br>`han-imdb-compact-s0`" in listed
     for one in recorded:
         name = one["name"]
         assert f'<a href="audits/{name}.html">' in listed and "texts" not in one
         page = (tmp_path / "audits" / f"{name}.html").read_text("utf-8")
-        assert one["headline"] in page and page.count("<figure>") == len(one["answers"])
+        assert (
+            '<a href="../audits.html">' in page
+            and one["headline"] in page
+            and page.count("<figure>") == len(one["answers"])
+        )
         assert 'id="data"' not in page

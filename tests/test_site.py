@@ -207,6 +207,7 @@ def test_the_teacher_s_pages_are_there_with_links_to_the_lessons_that_are(built)
     ):
         assert page.find("a", href="../00_start_here.html")
         assert not page.find("a", href=re.compile("03_han|\\.md|ipynb$"))
+    assert "(notebooks/README.md of the repository)" in plan.text
     assert "CC BY 4.0" in plan.text and plan.find("a", href="11.html")
 
 

@@ -69,25 +69,29 @@ def _solved(exercises: list[Exercise]) -> int:
 
 def as_text(course: pd.DataFrame) -> str:
     """A table for the terminal: the lessons, how much of each is solved, what comes next."""
+    return f"{_by_lesson(course, 'plain')}\n\n{_total(course)}"
+
+
+def as_html(course: pd.DataFrame) -> str:
+    """The same in HTML, where every column begins at the left; text is escaped."""
+    table = _by_lesson(course, "html")
+    for cell in ("td", "th"):
+        table = table.replace(f"<{cell}>", f'<{cell} style="text-align: left">')
+    return f"<p>{_total(course)}</p>\n{table}"
+
+
+def _by_lesson(course: pd.DataFrame, form: str) -> str:
     rows = []
     for lesson, exercises in course.groupby("lesson", sort=False):
         left = exercises[exercises.state != SOLVED]
         following = (f"{each.exercise} ({each.state})" for each in left.itertuples())
         rows.append((lesson, _count(exercises), next(following, "")))
     table = pd.DataFrame(rows, columns=["lesson", "solved", "next exercise"])
-    return f"{table.to_markdown(index=False, tablefmt='plain')}\n\n{_total(course)}"
-
-
-def as_html(course: pd.DataFrame) -> str:
-    """The state of every exercise as a table in HTML; text is escaped."""
-    marked = {state: f"{mark} {state}" for mark, state in STATES.items()}
-    once = course.lesson.mask(course.lesson.duplicated(), "")
-    table = course.assign(lesson=once, state=course.state.replace(marked))
-    return f"<p>{_total(course)}</p>\n{table.to_html(index=False, border=0)}"
+    return table.to_markdown(index=False, tablefmt=form)
 
 
 def show_progress() -> None:
-    """Display in a learner's notebook which exercises are solved in all copies of its folder."""
+    """Display in a learner's notebook how far all copies of its folder are solved."""
     if not Path(RECORD).exists():
         print(ELSEWHERE)
         return

@@ -44,6 +44,7 @@ Read the lessons in this order:
 {notes}
 
 </details>
+<br>
 
 An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
 have come. It reads the saved copies, so save a lesson first.

@@ -11,14 +11,16 @@ HERE = Path(__file__).parent
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def audit_page(report: dict[str, Any]) -> str:
+def audit_page(report: dict[str, Any], back: str = "") -> str:
     """The page of a ``faithfulness.Report`` as a dictionary; without texts, the verdict alone.
+    On top it links ``back`` to the page that lists audits, if there is one.
 
     It makes no request, and all that comes from a model or a text is escaped.
     """
     counts, name = report["counts"], html.escape(report["name"])
     style, script = ((HERE / f"audit_page.{kind}").read_text("utf-8") for kind in ("css", "js"))
     parts = [
+        f'<nav><a href="{html.escape(back)}">All audits</a></nav>' if back else "",
         f"<h1>{name}: may its attention be believed?</h1>",
         f'<p class="verdict">{_badge(report["grade"])} {html.escape(report["headline"])}</p>',
         f"<p>{html.escape(_about(counts))}</p>",

@@ -48,7 +48,7 @@ test("a tick stands where its colour is, apart from the others and on the scale"
 test("a word tells its weight and how it compares with uniform attention", () => {
   assert.equal(timesUniform(0.25, 4), 1);
   assert.equal(wordFact(0.75, 2), "weight 0.75, 1.50× uniform");
-  assert.equal(wordFact(1 / 3, 3), "weight 0.33333, 1.00× uniform");
+  assert.equal(wordFact(1 / 3, 3), "weight 0.333, 1.00× uniform");
 });
 
 test("a token becomes one line that can be seen", () => {

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from course_kit.publishing import contents, workspace
 from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
+from course_kit.research.report import frames
 from course_lib.files import REPOSITORY, DataError
 from course_lib.views.audit_page import audit_page
 from course_lib.views.heatmap import AttentionText
@@ -88,7 +89,10 @@ def write_audits(folder: Path, listed: Path, records: Path = AUDITS) -> None:
         json.loads(path.read_text(encoding="utf-8")) for path in sorted(records.glob("*.json"))
     ]
     for audit in audits:
-        (folder / f"{audit['name']}.html").write_text(audit_page(audit), encoding="utf-8")
+        network, dataset = audit["name"].split("-")[:2]
+        audit["plain"] = f"{frames.SYSTEM_NAMES[network]}, {frames.NAMES[dataset]}"
+        page = audit_page(audit, back="../audits.html")
+        (folder / f"{audit['name']}.html").write_text(page, encoding="utf-8")
     table = TEMPLATES.get_template("audits.md.in").render(audits=audits)
     listed.write_text(table, encoding="utf-8")
 
@@ -99,7 +103,10 @@ def _teaching_pages(folder: Path, made: set[str]) -> None:
     folder.mkdir()
     for page in contents.SYLLABI.parent.glob("*.md"):
         start = "" if page.name == "README.md" else "---\norphan: true\n---\n\n"
-        text = UP.sub(lambda link: link[0] if link[2] in made else link[1], page.read_text("utf-8"))
+        named = page.read_text("utf-8").replace(
+            "](../README.md)", "](../README.md) (`notebooks/README.md` of the repository)"
+        )
+        text = UP.sub(lambda link: link[0] if link[2] in made else link[1], named)
         (folder / page.name).write_text(start + text, encoding="utf-8")
 
 

@@ -3,14 +3,20 @@ addEventListener("DOMContentLoaded", () => document.querySelectorAll("nav li > d
   (fold) => fold.setAttribute("aria-label", fold.closest("li").querySelector("a").textContent.trim())
 ));
 
-// On paper everything is light, and unfolded but solutions; afterwards all is as it was.
+// The title, which leads home, is the banner; the theme's own is empty.
+addEventListener("DOMContentLoaded", () => {
+  document.querySelector("#pst-header").setAttribute("role", "presentation");
+  document.querySelector(".sidebar-primary-item:has(.navbar-brand)").setAttribute("role", "banner");
+});
+
+// On paper everything is light and unfolded, but solutions and plumbing; afterwards all is as it was.
 (() => {
   let [unfolded, theme] = [[], ""];
   const page = document.documentElement.dataset;
   addEventListener("beforeprint", () => {
     [theme, page.theme] = [page.theme, "light"];
     unfolded = [...document.querySelectorAll("details:not([open])")].filter(
-      (part) => !/^Solution\b/.test(part.querySelector("summary")?.textContent.trim())
+      (part) => !/^(Solution|Settings|Imports)\b/.test(part.querySelector("summary")?.textContent.trim())
     );
     unfolded.forEach((part) => { part.open = true; });
   });

@@ -190,7 +190,7 @@ export function makeCard(room, model, onWord) {
     if (!shown) return;
     drawBars(bars, model, shown.reading, pinned?.reading);
     words.draw(shown, drops);
-    tau.textContent = tauText(shown, drops);
+    tau.textContent = room.state.tint === "drops" ? tauText(shown, drops) : "";
     told.textContent = unreadText(shown.reading);
     rows.show(shown.reading);
     pinnedPart.hidden = !pinned;

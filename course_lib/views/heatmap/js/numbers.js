@@ -36,7 +36,7 @@ export function timesUniform(weight, count) {
 }
 
 export function wordFact(weight, count) {
-  return `weight ${Number(weight.toPrecision(5))}, ${timesUniform(weight, count).toFixed(2)}× uniform`;
+  return `weight ${Number(weight.toPrecision(3))}, ${timesUniform(weight, count).toFixed(2)}× uniform`;
 }
 
 /** A token as one line that can be seen: no line breaks, nothing endless, never nothing. */

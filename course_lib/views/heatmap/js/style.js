@@ -49,12 +49,13 @@ input[type=range] { width: 170px; }
 .sentence { max-width: 64em; }
 .words { line-height: 1.75; font-size: 14px; overflow-wrap: anywhere; min-width: 0; }
 :host(.view) { color-scheme: light dark; }
+:host(.view) figure:has(> .tip) { overflow: visible; }
 .tinted { border-radius: 4px; }
 @supports not (color: light-dark(white, oklch(from red l c h))) { /* no tint of the night */
   .tinted { --ink: var(--map-ink); --muted: var(--map-muted); background: white; color: var(--ink); } }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
-.word[aria-selected=true] { box-shadow: inset 0 -3px var(--accent); }
+.word[aria-selected=true]:not(.erased) { box-shadow: inset 0 -3px var(--accent); }
 .word.unknown { text-decoration: underline dotted; text-underline-offset: 3px; }
 .word.erased { text-decoration: line-through 2px; color: var(--muted); }
 .word.unread { font-style: italic; color: var(--muted); }

@@ -142,7 +142,7 @@ export function mountText(root, model, listen) {
   const spec = model.get("spec");
   const view = { spec, options: [], stop: 0 };
   view.tip = make("div", { class: "tip", role: "status", "aria-live": "polite" });
-  const list = make("div", { role: "listbox", "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
+  const list = make("div", { role: "listbox", "aria-multiselectable": String(Boolean(spec.dress)), "aria-label": `${spec.title || "Text"}: words${spec.weights ? " by weight" : ""}` });
   list.append(...spec.sentences.map((_, sentence) => sentenceRow(view, sentence)));
   view.figure = make("figure", { role: "group", "aria-label": spec.title || "Attention over text" },
     ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
@@ -151,11 +151,13 @@ export function mountText(root, model, listen) {
   const select = () => {
     const selected = model.get("selected");
     for (const { option, sentence, place } of view.options)
-      option.setAttribute("aria-selected", String(sameCell(selected, [sentence, place])));
+      option.setAttribute("aria-selected", String(sameCell(selected, [sentence, place])
+        || option.classList.contains("erased")));
   };
   listen("change:selected", select);
   listen("change:dress", () => {
     view.options.forEach((entry) => dressWord(spec, entry));
+    select();
     showTip(view, view.told); // of a word whose facts have changed
   });
   listenToWords(view, list, model);
