@@ -97,7 +97,7 @@ def step_by_hand(scale=1.0, late=False):
 
 
 class StepsByList(nn.Module):  # one text after the other
-    turned = False
+    turned, refined = False, True
 
     def __init__(self, hidden, steps):
         super().__init__()
@@ -123,7 +123,8 @@ class StepsByList(nn.Module):  # one text after the other
             row[len(h) : len(h) + len(a) - real.sum()] = a[real.sum() :]
             s_hat = a @ entries
             s = torch.lerp(self.transform(s_hat).relu(), s_hat, self.gate(s_hat).sigmoid())
-            rows, found, q = [*rows, row], [*found, s], self.query(s[None], q[None])[0]
+            told = s if self.refined else s_hat
+            rows, found, q = [*rows, row], [*found, s], self.query(told[None], q[None])[0]
         return s, torch.stack(rows)
 
 
@@ -364,6 +365,7 @@ WRONG = {
         (StepsSummariesFirst, "the weights are right, in other columns"),
         (StepsWithOneQuery, "the query stays the same"),
         (variant(StepsByList, turned=True), "W is the wrong way round"),
+        (variant(StepsByList, refined=False), "the controller gets ŝ"),
     ],
     check_iram: [
         (IRAMFromState, "not the last state"),

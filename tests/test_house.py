@@ -95,12 +95,12 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/data": (2_626, 2_300),
     "course_lib/faithfulness": (2_375, 1_550),
     "course_lib/runs": (2_928, 2_650),
-    "course_kit/exercises": (6_922, 6_600),
+    "course_kit/exercises": (6_927, 6_600),
     "course_kit/research": (7_584, 3_700),
     "course_kit/publishing": (2_393, 1_000),
     "course_kit/reading_room": (744, 600),
     "benchmarks": (2_204, 2_200),
-    "tests": (23_536, 16_600),
+    "tests": (23_538, 16_600),
 }
 LONGEST = 450
 

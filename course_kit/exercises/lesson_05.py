@@ -28,8 +28,9 @@ def _take_steps(
     asked: Callable[[nn.Module, Tensor, Tensor], Tensor] = lambda control, s, q: control(s, q),
     refine: Callable[[nn.Module, Tensor], Tensor] = lambda highway, s_hat: highway(s_hat),
     grows: bool = True, turned: bool = False,
+    told: Callable[[Tensor, Tensor], Tensor] = lambda s_hat, s: s,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The loop with another summary to append, next query, refinement, no growth, or a Wᵀ."""
+    """The loop with another summary to append or tell, next query, highway, no growth, or a Wᵀ."""
     attend = deepcopy(ours.attend)
     attend.weight.data = attend.weight.mT if turned else attend.weight
     rows, columns, real = [], h.shape[1] + ours.steps - 1, mask.any(1, keepdim=True)
@@ -41,7 +42,7 @@ def _take_steps(
         if grows:
             h = torch.cat([h, appended(s_hat, s).unsqueeze(1)], 1)
             mask = torch.cat([mask, real], 1)
-        q = asked(ours.controller, s, q)
+        q = asked(ours.controller, told(s_hat, s), q)
     return s, torch.stack(rows, 1)
 
 
@@ -51,9 +52,13 @@ def _turned_highway(highway: nn.Module, x: Tensor) -> Tensor:
 
 def _about_steps(result: CaseResult) -> str | None:
     yours, (_, h, _, mask) = result.yours[1], result.case.inputs
-    turned = _take_steps(*result.case.inputs, turned=True)[1]
-    if same(yours, turned) and not same(yours, result.expected[1]):
-        return "W is the wrong way round: the scores are q W Hᵀ."
+    for said, change in (
+        ("W is the wrong way round: the scores are q W Hᵀ.", {"turned": True}),
+        ("the controller gets ŝ: it takes the summary s.", {"told": lambda s_hat, s: s_hat}),
+    ):
+        changed = _take_steps(*result.case.inputs, **change)[1]
+        if same(yours, changed) and not same(yours, result.expected[1]):
+            return said
     if result.wrong != 1:
         return None
     late = ~visible(mask, yours.shape[1])
