@@ -130,6 +130,8 @@ def test_the_first_example_is_there_before_any_weights(browser, room_file, tmp_p
     page = browser.new_page()
     page.goto(path.as_uri())
     assert len(answers(page)) == 4
+    assert "τ" not in card(page, "HAN").inner_text()
+    page.get_by_label("leave-one-out").check()
     assert "τ" in card(page, "HAN").inner_text()
     page.get_by_text("The networks stopped").wait_for()
     page.close()
@@ -144,9 +146,11 @@ def test_a_click_erases_a_word_for_all_and_another_puts_it_back(open_room):
     for name in ("HAN", "SANet", "IRAM", "AGT"):
         label = words(page, name).nth(3).get_attribute("aria-label")
         assert label == "not: erased, unknown" or label == "not: erased"
+        assert words(page, name).nth(3).get_attribute("aria-selected") == "true"
     page.wait_for_url("**out=3**")
     word.click()
     page.wait_for_url(lambda url: "out=" not in url)
+    assert word.get_attribute("aria-selected") == "false"
     assert answers(page) == before
 
 
@@ -220,6 +224,7 @@ def test_what_is_read_aloud_is_the_answers_and_an_empty_text_says_so(open_room):
     with reading(page):
         word.click()
     assert tip.inner_text().startswith("erased")
+    assert tip.evaluate("tip => getComputedStyle(tip.parentElement).overflow") == "visible"
     page.get_by_label("Your text").fill("")
     page.locator("#took", has_text="There are no words to read.").wait_for()
 
