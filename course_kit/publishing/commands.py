@@ -111,7 +111,9 @@ def progress(options: argparse.Namespace) -> int:
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
     from course_lib.runs import text_arguments
 
-    parser.add_argument("dataset", nargs="?", help="only this dataset, or this file or folder of your own texts")
+    parser.add_argument(
+        "dataset", nargs="?", help="only this one, or your own file or folder of texts"
+    )
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
     text_arguments.add_column_arguments(parser)
 

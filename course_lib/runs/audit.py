@@ -143,7 +143,9 @@ def _made(path: str, function: str) -> Any:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course audit``."""
     parser.add_argument("network", help="a run, a recorded network, a name, or file.py:function")
-    parser.add_argument("--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet or .txt")
+    parser.add_argument(
+        "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
+    )
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
