@@ -1,1 +1,7 @@
 """Recorded networks put through the tests of ``course_lib.faithfulness``."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__, submod_attrs={"faithfulness_run": ["choose_run"]}
+)
