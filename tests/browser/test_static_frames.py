@@ -26,6 +26,7 @@ VIEWS = {
     "untinted": lambda: AttentionText([NAMES] * 3, None, title="P(positive) = 0.97"),
 }
 HEIGHTS = "() => [...document.querySelectorAll('iframe')].map((f) => f.offsetHeight)"
+DOWN = "() => document.documentElement.offsetHeight"
 
 
 @pytest.mark.parametrize("width", [400, 1280])
@@ -44,9 +45,25 @@ def test_every_frame_is_as_tall_as_its_content_before_it_is_seen(browser, tmp_pa
         frame.scroll_into_view_if_needed()
         inside = frame.element_handle().content_frame()
         inside.evaluate(DRAWN)
-        height = inside.evaluate("() => document.documentElement.offsetHeight")
+        height = inside.evaluate(DOWN)
         assert abs(frame.bounding_box()["height"] - height) <= 1
     assert page.evaluate(HEIGHTS) == told, "nothing moves when a frame comes into view"
+    page.close()
+
+
+def test_a_frame_that_loads_without_a_width_has_its_height_before_it_is_seen(browser, tmp_path):
+    path, frame = tmp_path / "page.html", VIEWS["square"]().to_html()
+    path.write_text(f"<p style='height:3000px'>before</p><div hidden>{frame}</div>", "utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, offline=True)
+    page.goto(path.as_uri())
+    inside = page.locator("iframe").element_handle().content_frame()
+    page.evaluate("() => document.querySelector('div').hidden = false")
+    inside.locator("figure").wait_for(state="attached")
+    page.wait_for_function(f"height => ({HEIGHTS})()[0] === height", arg=inside.evaluate(DOWN))
+    told = inside.evaluate(DOWN)
+    page.locator("iframe").scroll_into_view_if_needed()
+    inside.evaluate(DRAWN)
+    assert page.evaluate(HEIGHTS) == [inside.evaluate(DOWN)] == [told]
     page.close()
 
 

@@ -61,6 +61,8 @@ function staticModel(state) {
  *  the reader prefers that. */
 async function renderStatic(state, lowBits, parts) {
   document.body.className = "static";
+  const pause = () => new Promise((done) => setTimeout(done, 20));
+  while (innerWidth === 0) await pause(); // a frame out of view hears of no later width
   const model = staticModel(state);
   const tell = () =>
     parent.postMessage({ courseHeight: document.documentElement.offsetHeight }, "*");
