@@ -100,7 +100,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_395, 1_000),
     "course_kit/reading_room": (744, 600),
     "benchmarks": (2_204, 2_200),
-    "tests": (23_543, 16_600),
+    "tests": (23_560, 16_600),
 }
 LONGEST = 450
 
