@@ -1,19 +1,12 @@
 """What the pre-trained Transformer's records say."""
 
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 
 from course_kit.research import report
-from course_kit.research.recording import Stopwatch
 from course_kit.research.report.frames import SYSTEM_NAMES, Group, shown
 from course_lib import metrics, runs
-from course_lib.data.corpus import load_corpus
-from course_lib.data.pieces import load_pieces
-from course_lib.files import prepared_folder
 from course_lib.metrics import Estimate
-from course_lib.runs.records import RESULTS, write_json
+from course_lib.runs.records import RESULTS
 
 PHRASES = "all, on phrases and sentences"
 TITLES = {  # what learns from whole sentences, by preset and attention
@@ -43,7 +36,6 @@ BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on t
         "tfidf-imdb-default",
     ),
 }
-CUT = 256  # pieces of a review that MiniLM reads
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-",
     "IRAM": "iram-sst2-compact-",
@@ -128,26 +120,6 @@ def _shown(group: Group) -> list[str]:
     return [shown(group), f"{group[0]['sizes']['train']:,}"]
 
 
-def record_cut() -> dict[str, Any]:
-    """Each of ``BESIDE``'s accuracies on the test reviews that MiniLM reads whole, and on those of
-    which it reads the beginning."""
-    watch = Stopwatch()
-    corpus = load_corpus("imdb")
-    pieces = load_pieces(prepared_folder("minilm")).split(corpus.splits["test"]["text"])
-    longer = np.array([len(of) for of in pieces]) > CUT
-    accuracy = {}
-    for name in BESIDE["IMDb"]:
-        right = np.array([runs.predictions_of(record).right for record in seeds_of(name)])
-        parts = {"whole": right[:, ~longer], "cut": right[:, longer]}
-        accuracy[name] = {part: of.mean(1).round(5).tolist() for part, of in parts.items()}
-    return {
-        "command": "python -m course_kit.research.minilm",
-        "data": asdict(corpus.provenance),
-        "texts": {"whole": int((~longer).sum()), "cut": int(longer.sum())},
-        "accuracy": accuracy,
-    } | watch.about()
-
-
 def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     """By network and ranking, the mean comprehensiveness and the ends of its 95 % interval over
     trainings and texts."""
@@ -183,7 +155,3 @@ def _of_texts(network: str, ranking: str) -> np.ndarray:
         if trainings:
             return np.stack(trainings).astype(float)
     return np.zeros((0, 0))
-
-
-if __name__ == "__main__":
-    write_json(RESULTS / "lengths" / "minilm-imdb.json", record_cut())

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from course_kit.research.faithful.corpora import Split
-from course_kit.research.faithful.network import MEAN, UNKNOWN, Reader
+from course_kit.research.faithful.network import Reader
+from course_kit.research.faithful.states import MEAN, UNKNOWN
 from course_lib import faithfulness
 
 SHARES = (0.1, 0.2, 0.5)  # of the words, which are removed or kept
