@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "lexicon_table", "shuffles_table",
         ],
         "differences": [
-            "CONTRASTS", "ablation_table", "compact_table", "contrasts_table", "difference",
+            "ablation_table", "compact_table", "contrasts_table", "difference",
             "extensions_table", "gaps_table", "papers_table",
         ],
         "erasure": [

@@ -10,38 +10,29 @@ from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERA
 from course_kit.research.report import frames
 from course_kit.research.report.faithfulness import variants
 from course_kit.research.report.frames import Group, mean_std, study_records, to_markdown
-from course_kit.research.trained_tests.protocols import DIVERGENCE, VARIATION
+from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION
 
 THEIRS = frames.PAPERS["interventions"]
 LEVEL_FIGURES = ("comprehensiveness", "comprehensiveness per tenth", "sufficiency",
                  "sufficiency per tenth", "tenths of the words")  # fmt: skip
 ENDS = ("0.05", "0.95")  # of the quantiles over texts
-SHOWN = {  # the lines of the four tests, in the order of the paper, and what they are called
-    "guided": {
-        "BiLSTM": "the base network",
-        "BiLSTM, uniform attention": "1 · uniform attention",
-    },
-    "adversary": {
-        "the base, another seed": "2 · another seed",
-    },
-    "guided ": {
-        "MLP, uniform attention": "3 · words alone, uniform guide",
-        "MLP, its own attention": "3 · words alone, attention of its own",
-        "MLP, the BiLSTM's attention": "3 · words alone, guide: the base network",
-        "MLP, an untrained BiLSTM's attention": "3 · words alone, guide: untrained",
-        "MLP, the attention of its adversary, λ = 0.1": "3 · words alone, guide: the adversary",
-    },
-    "adversary ": {
-        f"adversary, λ = {weight}": f"4 · adversary, λ = {weight}"
-        for weight in ("0.001", "0.002", "0.005", "0.01")
-    },
-}
+GUIDED = "3 · words alone, "
+SHOWN = [  # the lines of the four tests, in the order of the paper, and what they are called
+    ("guided", "BiLSTM", "the base network"),
+    ("guided", "BiLSTM, uniform attention", "1 · uniform attention"),
+    ("adversary", "the base, another seed", "2 · another seed"),
+    ("guided", "MLP, uniform attention", f"{GUIDED}uniform guide"),
+    ("guided", "MLP, its own attention", f"{GUIDED}attention of its own"),
+    ("guided", "MLP, the BiLSTM's attention", f"{GUIDED}guide: the base network"),
+    ("guided", "MLP, an untrained BiLSTM's attention", f"{GUIDED}guide: untrained"),
+    ("guided", "MLP, the attention of its adversary, λ = 0.1", f"{GUIDED}guide: the adversary"),
+    *(("adversary", f"adversary, λ = {weight}", f"4 · adversary, λ = {weight}")
+      for weight in ("0.001", "0.002", "0.005", "0.01")),
+]  # fmt: skip
 
 
-def _over_seeds(records: Group, key: str, name: str) -> str | None:
+def _over_seeds(records: Group, key: str, name: str) -> str:
     """The mean ± the deviation over seeds, and the seeds' mean 5 and 95 % quantile over texts."""
-    if not records:
-        return None
     parts = [record[key] for record in records]
     means = [(part[name].get("all") or part[name])["mean"] for part in parts]
     ends = np.mean([[part["quantiles"][name][end] for end in ENDS] for part in parts], axis=0)
@@ -81,7 +72,7 @@ def shuffles_table() -> str:
     rows = []
     for data, name, ours, theirs in _networks():
         medians = [one["permutation"]["quantiles"]["change"]["0.5"] for one in ours]
-        cells = [mean_std(medians, digits=3) if medians else None]
+        cells = [mean_std(medians, digits=3)]
         for low in map(str, SHARPNESS):
             bins = [one["permutation"]["by_largest_weight"].get(low) for one in ours]
             cells += [_binned([found for found in bins if found])]
@@ -101,18 +92,14 @@ def four_tests_table() -> str:
     """Wiegreffe and Pinter's four tests on SST-2's sentences: F1, and how far attention (JSD) and
     predictions (TVD) are from the base network's, mean ± deviation over seeds, beside their F1."""
     records, rows = study_records("faithfulness/trained"), []
-    for test, names in SHOWN.items():
-        record = records[f"{test.strip()}-sst2_sentences"]
-        for line, title in names.items():
-            if line not in record["lines"]:
-                continue
-            figures, f1 = record["lines"][line], record.get("f1_by_seed", {}).get(line)
-            score = mean_std(f1, digits=3) if f1 else None
-            accuracy = mean_std(figures["accuracy"]["by_seed"], digits=3)
-            far = [mean_std(figures[name]["by_seed"], digits=3) if name in figures else None
-                   for name in (DIVERGENCE, VARIATION)]  # fmt: skip
-            theirs = frames.PAPERS["guided_f1"].get(line)
-            rows.append([title, score, theirs and f"{theirs:.3f}", accuracy, *far])
+    for test, line, title in SHOWN:
+        record = records[f"{test}-sst2_sentences"]
+        scores = [record["f1_by_seed"][line]]
+        for name in (ACCURACY, DIVERGENCE, VARIATION):
+            scores.append(record["lines"][line].get(name, {}).get("by_seed", []))
+        f1, *others = (mean_std(of, digits=3) for of in scores)
+        theirs = frames.PAPERS["guided_f1"].get(line)
+        rows.append([title, f1, theirs and f"{theirs:.3f}", *others])
     heads = ["test", "F1", "their F1", "accuracy", "JSD to the base", "TVD to the base"]
     return to_markdown(heads, rows, "lr")
 

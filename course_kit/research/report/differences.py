@@ -37,7 +37,6 @@ PAPER_ACCURACIES: dict[str, dict[str, float]] = {
         if model in frames.MODELS
     },
 }
-CONTRASTS, FILM_CONTRASTS = (frames.COMPARISONS[k] for k in ("contrasts", "film_contrasts"))
 EXTENSIONS = frames.COMPARISONS["extensions"]
 UNDETECTED = "no difference detected"
 GLOVE = ", GloVe's vectors alone"  # ends the name of a network compared with itself on film vectors
@@ -75,13 +74,12 @@ class Difference(NamedTuple):
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
 
-def difference(ours: Group, other: Group | tuple[float, int], paired: bool = True) -> Difference:
+def difference(ours: Group, other: Group | tuple[float, int]) -> Difference:
     """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents).
 
-    Runs that all kept their predictions of the same test texts are compared text by text, if
-    ``paired``. Otherwise the error assumes independent test sets. Ours share one test set, where
-    models tend to fail on the same texts, so the true error is smaller and some differences
-    that exist are not detected.
+    Runs that all kept their predictions of the same test texts are compared text by text. Otherwise
+    the error assumes independent test sets. Ours share one test set, where models tend to fail on
+    the same texts, so the true error is smaller and some differences that exist are not detected.
     """
     value, one_seed = statistics.mean(map(frames.accuracy_of, ours)), _lacks_seeds(ours)
     if isinstance(other, tuple):
@@ -90,7 +88,7 @@ def difference(ours: Group, other: Group | tuple[float, int], paired: bool = Tru
     one_seed = one_seed or _lacks_seeds(other)
     kept = [predictions_of(record) for record in (*ours, *other)]
     found = [run for run in kept if isinstance(run, ItemPredictions)]
-    if not paired or len(found) < len(kept) or len({run.items for run in found}) > 1:
+    if len(found) < len(kept) or len({run.items for run in found}) > 1:
         return _unpaired(value, [ours, other], 0.0, one_seed)
     right = np.stack([run.right for run in found])
     first, second = right[: len(ours)], right[len(ours) :]
@@ -210,16 +208,12 @@ def gaps_table(records: Records = None) -> str:
 # Ours beside ours
 
 
-def contrasts_table(
-    records: Records = None,
-    contrasts: Iterable[tuple[str, str, str]] | None = None,
-    film: bool = False,
-) -> str:
+def contrasts_table(records: Records = None, film: bool = False) -> str:
     """Differences in test accuracy between two models of ours, in points with their intervals, and
     which test each reading rests on; with ``film``, of networks that read film vectors, and last a
     mean of film vectors against the same with GloVe's alone, all else being equal."""
     frame, rows = tidy(records), []
-    for dataset, *models in contrasts or (FILM_CONTRASTS if film else CONTRASTS):
+    for dataset, *models in frames.COMPARISONS["film_contrasts" if film else "contrasts"]:
         groups = [_runs(frame, model, dataset, film) for model in models]
         names = [f"{model} {frames.made_from(group)}" if group else model
                  for model, group in zip(models, groups, strict=True)]  # fmt: skip

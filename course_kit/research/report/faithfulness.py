@@ -42,7 +42,7 @@ CHANGED = {  # what the group ``replica_changes`` changes, in words
 COLUMNS = ("trained", "untrained", "uniform")
 
 
-def interventions_table(records: ByName | None = None) -> str:
+def interventions_table() -> str:
     """Shuffled and adversarial attention of every network with 95 % intervals over texts, apart for
     the half of the texts of which it is more certain and the other half, and beside another seed
     of the same network, as a markdown table."""
@@ -57,21 +57,17 @@ def interventions_table(records: ByName | None = None) -> str:
 
     heads = ["network", "a shuffle changes", *HALVES, "the adversary's divergence", *HALVES,
              "another seed's divergence", "another seed's τ", "conicity"]  # fmt: skip
-    records = study_records("interventions") if records is None else records
-    rows = [cells(*one) for one in records.items() if not one[0].startswith("bilstm")]  # see debate
+    records = study_records("interventions").items()
+    rows = [cells(*one) for one in records if not one[0].startswith("bilstm")]  # see debate
     return to_markdown(heads, rows, "lr")
 
 
 def trained_table(test: str, records: ByName | None = None) -> str:
     """All figures of a test as a markdown table, a row for each line of each record: the mean over
-    seeds and texts with its 95 % interval over texts, and ± the standard deviation over seeds;
-    ``ValueError`` for a test that is not recorded."""
+    seeds and texts with its 95 % interval over texts, and ± the standard deviation over seeds."""
     records = study_records("faithfulness/trained") if records is None else records
-    found = {name: record for name, record in records.items() if record["test"] == test}
-    if not found:
-        tests = sorted({record["test"] for record in records.values()})
-        raise ValueError(f"no trained test {test!r}; there are: {', '.join(tests) or 'none yet'}")
-    lines = [(record, *line) for record in found.values() for line in record["lines"].items()]
+    found = [record for record in records.values() if record["test"] == test]
+    lines = [(record, *line) for record in found for line in record["lines"].items()]
     names = list(dict.fromkeys(name for *_, figures in lines for name in figures))
     rows = []
     for record, line, figures in lines:
@@ -113,7 +109,7 @@ class Replica(NamedTuple):
         return tau and "{mean:.2f} ± {deviation:.2f} [{low:.2f}, {high:.2f}]".format(**tau)
 
 
-def _replicas(group: str, records: Records, agreements: ByName | None) -> dict[Any, Replica]:
+def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
     """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
     agreements = study_records(AGREEMENT) if agreements is None else agreements
     specs, found = read_grid()[group], {}
@@ -144,7 +140,7 @@ def _changes(spec: RunSpec) -> str:
     return ", ".join(["sentences alone"] * (spec.dataset == "sst2_sentences") + others)
 
 
-def replica_table(records: Records = None, agreements: ByName | None = None) -> str:
+def replica_table(records: Records = None) -> str:
     """Kendall's τ of attention, gradient × input and leave-one-out as a markdown table, a row for
     each dataset and variant of the grid's group ``replica``, beside Jain and Wallace's figures.
 
@@ -152,15 +148,15 @@ def replica_table(records: Records = None, agreements: ByName | None = None) -> 
     brackets the widest ends of the seeds' 95 % intervals of the mean; "–" where a run is missing.
     An entropy of 1 is that of uniform attention, whose order of words means little.
     """
-    found, rows = _replicas("replica", records, agreements), []
+    found, rows = _replicas("replica", records), []
     for dataset, name in ((data, name) for data in PUBLISHED for name in PUBLISHED[data]):
         ours, paper = found[dataset, name], PUBLISHED[dataset][name]
         theirs = _theirs(paper)
         theirs[0] += f" (paper: {paper['in_print']})" if "in_print" in paper else ""
         cells = [cell for both in zip(map(ours.cell, PAIRS.values()), theirs) for cell in both]
         entropies = [record["attention"]["trained"]["entropy"] for record in ours.runs]
-        entropy = frames.mean_std(entropies, digits=3) if entropies else None
-        cells += [ours.cell(RANDOM_PAIR), entropy, frames.shown(ours.runs)]
+        cells += [ours.cell(RANDOM_PAIR), frames.mean_std(entropies, digits=3)]
+        cells.append(frames.shown(ours.runs))
         rows.append([frames.NAMES[dataset], name, *cells, f"{100 * paper['accuracy']:.1f}"])
     heads = ["dataset", "network", *(title for pair in PAIRS for title in (pair, "theirs"))]
     heads += [RANDOM_PAIR, "entropy of attention ÷ log n", "accuracy in %", "theirs"]
@@ -171,12 +167,12 @@ def _theirs(paper: dict[str, Any]) -> list[str]:
     return [f"{tau:.2f} ± {deviation:.2f}" for tau, deviation in paper["taus"]]
 
 
-def replica_changes_table(records: Records = None, agreements: ByName | None = None) -> str:
+def replica_changes_table(records: Records = None) -> str:
     """The rank correlations of the BiLSTM with tanh attention on SST-2 with what was changed in the
     grid's group ``replica_changes``, between those of our base and of Jain and Wallace's, as a
     markdown table; "–" where a run is missing."""
-    base = _replicas("replica", records, agreements)["sst2", TANH]
-    changed = {"nothing": base, **_replicas("replica_changes", records, agreements)}
+    base = _replicas("replica", records)["sst2", TANH]
+    changed = {"nothing": base, **_replicas("replica_changes", records)}
     rows: list[list[Any]] = [
         [name, *map(ours.cell, PAIRS.values()), frames.shown(ours.runs)]
         for name, ours in changed.items()
@@ -214,39 +210,26 @@ def replica_order(records: Records = None, agreements: ByName | None = None) -> 
 # Sanity checks
 
 
-def sanity_figures(
-    records: ByName | None = None,
-) -> dict[tuple[str, str, str], dict[str, list[float]]]:
+def sanity_figures() -> dict[tuple[str, str, str], dict[str, list[float]]]:
     """The figures of all seeds by (check, network, figure), then by column; a column that a
     figure lacks is an empty list."""
-    figures: dict[tuple[str, str, str], dict[str, list[float]]] = {}
-    records = study_records("sanity_checks") if records is None else records
-    for line in (line for record in records.values() for line in record["lines"]):
-        key = line["control"], line["network"], line["figure"]
-        values = figures.setdefault(key, {column: [] for column in COLUMNS})
-        for column in COLUMNS:
-            values[column] += [] if line[column] is None else [line[column]]
-    return figures
+    records = study_records("sanity_checks").values()
+    lines = pd.DataFrame([line for record in records for line in record["lines"]])
+    return {
+        key: {column: of[column].dropna().tolist() for column in COLUMNS}
+        for key, of in lines.groupby(["control", "network", "figure"], sort=False)
+    }
 
 
-def sanity_table(
-    check: str | None = None, records: ByName | None = None, chosen: Sequence[str] = ()
-) -> str:
+def sanity_table(check: str | None = None, chosen: Sequence[str] = ()) -> str:
     """Every figure of all sanity checks, or of one, as mean ± standard deviation over seeds: of the
     trained network, of its untrained twin, and with uniform attention in the trained network.
 
-    With ``chosen`` only these figures are shown. ``ValueError`` for a check or figure that is not
-    in the records.
+    With ``chosen`` only these figures are shown.
     """
-    figures = sanity_figures(records)
-    names = list(dict.fromkeys(name for name, _, _ in figures))
-    if check is not None and check not in names:
-        raise ValueError(f"no check {check!r}; the records hold: {', '.join(names)}")
-    if absent := set(chosen) - {figure for _, _, figure in figures}:
-        raise ValueError(f"no figure {', '.join(sorted(absent))} in the records")
     rows = [
         [*key, *(_sanity_cell(columns[column]) for column in COLUMNS)]
-        for key, columns in figures.items()
+        for key, columns in sanity_figures().items()
         if check in (None, key[0]) and (not chosen or key[2] in chosen)
     ]
     heads = ["control", "network", "figure", "trained", "untrained twin", "uniform attention"]
@@ -254,7 +237,5 @@ def sanity_table(
 
 
 def _sanity_cell(values: list[float]) -> str | None:
-    if not values:
-        return None
-    tiny = 0 < max(values) < 1e-4  # rounding, which three digits would hide
+    tiny = 0 < max(values, default=0) < 1e-4  # rounding, which three digits would hide
     return f"up to {max(values):.0e}" if tiny else frames.mean_std(values, digits=3)

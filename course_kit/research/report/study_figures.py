@@ -54,10 +54,7 @@ def erasure_figure(records: ByName | None = None) -> Figure:
 
 def roar_figure(on: str) -> Figure:
     """Test accuracy over the share of words that were removed before each training, a curve for
-    each ranking, with 95 % intervals over texts.
-
-    ``ValueError`` lists what is recorded if that is not.
-    """
+    each ranking, with 95 % intervals over texts."""
     lines = _trained("roar", on)
     curves = {
         ranker: {
@@ -86,10 +83,7 @@ def roar_figure(on: str) -> Figure:
 
 def adversary_figure(on: str) -> Figure:
     """How far predictions (TVD) and attention (JSD) of each adversary and each other network are
-    from the base's, with 95 % intervals over texts.
-
-    ``ValueError`` lists what is recorded if that is not.
-    """
+    from the base's, with 95 % intervals over texts."""
     points = {
         name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
         for name, figures in _trained("adversary", on).items()
@@ -120,6 +114,4 @@ def adversary_figure(on: str) -> Figure:
 
 
 def _trained(test: str, on: str) -> dict[str, Any]:
-    records = frames.study_records("faithfulness/trained")
-    found = {record["on"]: record for record in records.values() if record["test"] == test}
-    return frames.recorded(found, on, test)["lines"]
+    return frames.study_records("faithfulness/trained")[f"{test}-{on}"]["lines"]
