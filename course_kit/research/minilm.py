@@ -6,7 +6,6 @@ from course_kit.research import report
 from course_kit.research.report.frames import SYSTEM_NAMES, Group, shown
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate
-from course_lib.runs.records import RESULTS
 
 PHRASES = "all, on phrases and sentences"
 TITLES = {  # what learns from whole sentences, by preset and attention
@@ -145,13 +144,12 @@ def _of_texts(network: str, ranking: str) -> np.ndarray:
     """The comprehensiveness (AOPC by deletion) of each text in each training, ``(trainings,
     texts)``, from the first of ``STUDIES`` that has the ranking; without any, ``(0, 0)``."""
     for study in STUDIES:
-        trainings = []
-        for stem, record in sorted(report.study_records(study).items()):
-            if stem.startswith(NETWORKS[network]) and "removals" in record:
-                order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
-                if ranking in order:
-                    with np.load(RESULTS / study / f"{stem}.npz") as file:
-                        trainings.append(file["comprehensiveness"][order.index(ranking)])
-        if trainings:
-            return np.stack(trainings).astype(float)
+        some = {
+            stem: record
+            for stem, record in report.study_records(study).items()
+            if stem.startswith(NETWORKS[network])
+            and ranking in record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+        }
+        if some:
+            return report.areas(some, "comprehensiveness", study)[ranking].astype(float)
     return np.zeros((0, 0))

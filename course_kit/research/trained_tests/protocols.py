@@ -62,7 +62,7 @@ def guided(setup: TrainingSetup, seed: int) -> Lines:
     }
 
 
-def adversary(setup: TrainingSetup, seed: int, weights: Sequence[float] = ADVERSARIES) -> Lines:
+def adversary(setup: TrainingSetup, seed: int) -> Lines:
     """For the base network, an adversary for each λ, another seed of the base and one with uniform
     attention: accuracy, and how far predictions and attention are from the base's."""
     base = setup.fit(setup.untrained(seed), seed)
@@ -71,15 +71,10 @@ def adversary(setup: TrainingSetup, seed: int, weights: Sequence[float] = ADVERS
         "the base, another seed": setup.fit(setup.untrained(seed + 1), seed + 1),
         "uniform attention": setup.fit(setup.untrained(seed, "uniform"), seed),
     }
-    for weight in weights:
-        start = setup.untrained(seed + 1)
-        models[adversary_line(weight)] = taught_adversary(setup, base, start, weight, seed)
+    for weight in ADVERSARIES:
+        taught = taught_adversary(setup, base, setup.untrained(seed + 1), weight, seed)
+        models[f"adversary, λ = {weight:g}"] = taught
     return {name: distance(setup, model, base) for name, model in models.items()}
-
-
-def adversary_line(weight: float) -> str:
-    """What an adversary's line is called."""
-    return f"adversary, λ = {weight:g}"
 
 
 def taught_adversary(
@@ -93,7 +88,7 @@ def taught_adversary(
         mine, theirs = (each.logits.softmax(1) for each in (output, wanted))
         return adversary_loss(mine, theirs, output.attention, wanted.attention, weight)
 
-    return setup.teach(model, loss, seed, adversary_line(weight))
+    return setup.teach(model, loss, seed, f"adversary, λ = {weight:g}")
 
 
 def adversary_loss(
