@@ -32,6 +32,7 @@ from course_kit.research.faithfulness.faithfulness_run import (
     FaithfulnessRun,
     choose_run,
     is_run,
+    say,
     study_path,
     unsigned,
 )
@@ -54,11 +55,10 @@ MEASURES = {
 }
 AREAS = "areas"  # of every text: in a file beside the record
 Rankings = dict[str, list[np.ndarray]]
-Say = Callable[[str], None]
 
 
-def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
-    """Every ranking and every measure; ``say`` is told what comes next.
+def record_faithfulness(tested: FaithfulnessRun) -> dict[str, Any]:
+    """Every ranking and every measure.
 
     Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean has its interval and
     the number of texts behind it; it is None where no text has a value. ``AREAS`` holds each
@@ -66,11 +66,11 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     """
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     first = documents[:SLOW_TEXTS]
-    say("rankings")
+    say("  rankings")
     rankings = all_rankings(tested)
     left_out, removals, areas = {}, {}, {}
     for removal, mask in REMOVALS.items():
-        say(f"by {removal}: leave-one-out")
+        say(f"  by {removal}: leave-one-out")
         left_out[removal] = faithfulness.leave_one_out(model, documents, mask)
         ranked = rankings | {
             LEFT_OUT: left_out[removal],
@@ -78,9 +78,9 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
         }
         found = removals[removal] = {}
         for measure in MEASURES:
-            say(f"by {removal}: {measure}")
+            say(f"  by {removal}: {measure}")
             found[measure], areas[removal, measure] = _erasure(tested, ranked, measure, mask)
-        say(f"by {removal}: words to flip")
+        say(f"  by {removal}: words to flip")
         found["words_to_flip"] = {
             name: mean_of(
                 faithfulness.words_to_flip(model, first, r[:SLOW_TEXTS], mask, seed), seed
@@ -96,7 +96,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     }
 
 
-def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+def record_agreement(tested: FaithfulnessRun) -> dict[str, Any]:
     """Kendall's τ between attention, gradient × input and leave-one-out by deletion, text by text,
     as Jain and Wallace (2019) measure it, beside the τ of attention and random numbers.
 
@@ -105,9 +105,9 @@ def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict
     of the predicted class.
     """
     watch = Stopwatch()
-    say("attention and gradients")
+    say("  attention and gradients")
     rankings = compared_rankings(tested)
-    say("leave-one-out")
+    say("  leave-one-out")
     left_out = {"deletion": faithfulness.leave_one_out(tested.model, tested.documents)}
     return tested.about(watch) | {"kendall": _agreement(rankings, left_out, tested.seed)}
 
@@ -238,8 +238,8 @@ def command(options: argparse.Namespace) -> int:
         for name in options.names
     }
     for name, tested in chosen.items():
-        print(f"{name}: {len(tested.documents)} test texts", flush=True)
-        record = make(tested, lambda what: print(f"  {what}", flush=True))
+        say(f"{name}: {len(tested.documents)} test texts")
+        record = make(tested)
         words = f"{_called(name)} --texts {options.texts} --seed {options.seed}"
         if options.classes:
             words += f" --classes {' '.join(options.classes)}"
