@@ -158,9 +158,8 @@ def test_links_in_an_archive_are_never_followed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", ")",
-             "(3 good) bad", "good", "(5 good)", "(-1 good)", "(good)", "((3 good))", "()", "(",
-             "(3 )", "(3 (2 It) (4))", "(٣ good)", "(12 good)"],
+    "line", ["  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", "()",
+             "(3 good) bad", "(5 good)", "(good)", "((3 good))", "(3 (2 It) (4))", "(٣ good)"],
 )  # fmt: skip
 def test_what_is_not_one_tree_is_refused(line):
     with pytest.raises((ValueError, LookupError)):
@@ -193,14 +192,11 @@ def test_a_split_of_ours_depends_on_the_text_alone(read, reader, made, shares):
 ITEM = b'{"category": "TECH", "headline": "a", "short_description": "b"}'
 BAD = [
     *(("amazon_full", zhang("amazon_full", b'"1","a\nb","b"\n' + row + b'"1","a","b"\n' * 3))
-      for row in [b'"3"\n', b'"3","only a title"\n', b'"3","a","b","c"\n', b"\n",
-                  b'"0","a","b"\n', b'"6","a","b"\n', b'"-1","a","b"\n', b'" 2","a","b"\n',
-                  '"٣","a","b"\n'.encode(), '"3","a","b"\n'.encode("utf-16-le"),
-                  '"3","a","café"\n'.encode("latin-1"), b'"3","a" b,"c"\n',
-                  b'"3","a","never closed\n']),
+      for row in [b'"3","only a title"\n', b"\n", b'"0","a","b"\n', b'"6","a","b"\n',
+                  '"٣","a","b"\n'.encode(), '"3","a","café"\n'.encode("latin-1"),
+                  b'"3","a" b,"c"\n', b'"3","a","never closed\n']),
     *(("imdb_carriers", carriers((), b"review,sentiment\r\nfine,positive\r\n" + row))
-      for row in [b"fine\r\n", b"fine,great\r\n", b"fine,\r\n", b"fine,Positive\r\n",
-                  b'"fine"x,positive\r\n', b'"never closed,positive\r\n', b"\xe9,negative\r\n"]),
+      for row in [b"fine\r\n", b"fine,Positive\r\n", b'"never closed,positive\r\n']),
     *(("huffpost", news(ITEM, ITEM, line, ITEM)) for line in
       [b"{", b"[]", b"7", b'{"category": "TECH"}', b"caf\xe9",
        b'{"category": "TECH", "headline": null, "short_description": ""}',

@@ -58,9 +58,9 @@ def test_looks_are_given_as_their_mean_without_extra_columns():
         ({}, None, r"without any attention over words; it has \[\]"),
         ({"words": LOOK}, "steps", r"without an attention 'steps' over words; it has \['words'\]"),
         (
-            {"words": LOOK, "all": Attention(np.ones((1, 2)), ("",), over="sentences")},
+            {"all": LOOK._replace(over="sentences", weights=np.ones((1, 2)))},
             "all",
-            "without an attention 'all' over words",
+            "'all' over words",
         ),
     ],
 )

@@ -15,7 +15,7 @@ import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from course_kit.research.report import sanity_figures, sanity_table, study_records
+from course_kit.research.report import sanity_figures, study_records
 from course_kit.research.sanity_checks import ControlSpec, sanity_record, train_check, word_by_word
 from course_kit.research.sanity_checks import instruments as shows
 from course_kit.research.sanity_checks.sanity_record import PLANTED
@@ -23,9 +23,6 @@ from course_kit.research.sanity_checks.synthetic import (
     FAR,
     FILLERS,
     SYNTHETIC_TASKS,
-    Splits,
-    encode_texts,
-    vocabulary_of,
     write_texts,
 )
 from course_lib.cli import main
@@ -97,15 +94,6 @@ def test_what_is_no_task_or_no_number_of_twins():
             write_texts("phrase", rows)
 
 
-def test_texts_are_encoded_with_their_labels_and_sentences():
-    texts = write_texts("planted", 4)
-    vocabulary = vocabulary_of(Splits(texts, [], []))
-    flat, in_sentences = (encode_texts(texts, vocabulary, form) for form in (False, True))
-    assert flat.labels.tolist() == in_sentences.labels.tolist() == [0, 1, 0, 1]
-    assert tuple(vocabulary.decode(flat.words[:18])) == texts[0].words
-    assert in_sentences.batch(torch.arange(4).numpy()).tokens.shape == (4, 3, 6)
-
-
 # What an instrument changes in a network
 
 
@@ -156,19 +144,8 @@ def test_agt_learns_a_pair_that_no_sum_of_words_decides():
     assert weight > 2.5 * untrained and weight > 2.5 * uniform
     selected, untrained, _ = three(agt, shows.of_pair)
     assert selected > 0.7 and selected > 2 * untrained
-
-
-def test_its_phrases_come_from_the_text_and_not_from_the_network():
-    """The layers together select negator and adjective. Side by side they make a phrase, apart they
-    do not; the network's output is the same."""
-    agt, over_layers = trained("phrase", "AGT"), partial(shows.phrase_length, over_layers=True)
-    together = over_layers(agt.seen)
-    assert together > over_layers(agt.seen, by_chance=True) + 0.2
-    order = torch.arange(agt.batch.tokens.shape[1]).roll(-1).view(2, -1).T.flatten()  # a riffle
-    with torch.inference_mode():
-        apart = agt.model(agt.batch.tokens[:, order], agt.batch.mask)
-    torch.testing.assert_close(apart.logits, agt.seen.output.logits, rtol=0, atol=1e-4)
-    assert over_layers(agt.seen._replace(output=apart)) < together - 0.2
+    over_layers = partial(shows.phrase_length, agt.seen, over_layers=True)
+    assert over_layers() > over_layers(by_chance=True) + 0.2, "negator and adjective, side by side"
 
 
 def test_agt_fails_at_order_provably():
@@ -238,10 +215,6 @@ def test_word_by_word_encoders_know_no_neighbours(shape):
     assert torch.equal(before[:, 1:], after[:, 1:])
 
 
-def test_the_sum_of_words_adds_nothing_for_padding():
-    check_padding(word_by_word.SumOfWords(9, 2), torch.tensor([[3, 4]]), torch.ones(1, 2).bool())
-
-
 # The record and its table
 
 
@@ -256,20 +229,13 @@ def test_the_command_records_every_figure(tmp_path, capsys):
     finished = {key for key in sanity_figures() if key[0].startswith("halting")}
     assert sanity_figures({"made": made}).keys() == sanity_figures().keys() - finished
     assert "step cosine" in capsys.readouterr().out
-    assert (
-        sanity_table("order", {"made": made})
-        .splitlines()[2]
-        .startswith("| order | AGT | accuracy |")
-    )
 
 
 def test_one_control_is_recorded_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(sanity_record, "RECORDS", tmp_path)
     assert main(["sanity-checks", "--control", "order", "--rows", "32", "--epochs", "1"]) == 0
     made = json.loads((tmp_path / "order-s0.json").read_text(encoding="utf-8"))
-    assert made["command"].startswith(
-        'attention-course author sanity-checks --control "order" --rows 32'
-    )
+    assert 'author sanity-checks --control "order" --rows 32' in made["command"]
     assert {line["control"] for line in made["lines"]} == {"order"}
 
 

@@ -6,12 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from sweeping import sweep
 
 from course_kit.exercises.records import committed_record
 from course_kit.research.small_transformer import transformer_record
 from course_lib.data.corpus import load_corpus
-from course_lib.explore import explore_erasing, read_text
+from course_lib.explore import read_text
 from course_lib.faithfulness import DocumentModel
 from course_lib.runs import split_rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
@@ -39,22 +38,15 @@ def test_it_learns_made_up_reviews_and_is_read_like_every_network(trained, rows)
     assert all(a.weights.shape == (9, 9) for a in reading.attention.values())
     mean = trained.heads(reading.tokens).mean(1)
     assert np.allclose(reading.attention["layer 2"].weights, mean[1], atol=1e-6)
-    eye = torch.eye(9)
-    assert np.allclose(
-        reading.attention["rollout"].weights, (mean[1] + eye) / 2 @ (mean[0] + eye) / 2, atol=1e-6
-    )
-    flat = transformer_record.changed(
-        trained, transformer_record.without_scores
-    )  # another network, and the first stays
+    first, second = (mean + torch.eye(9)) / 2
+    assert np.allclose(reading.attention["rollout"].weights, second @ first, atol=1e-6)
+    # another network, and the first stays
+    flat = transformer_record.changed(trained, transformer_record.without_scores)
     assert np.allclose(flat.heads(["A", "tender", "film"]), 1 / 3, atol=1e-6)
     assert np.array_equal(read_text(trained, OURS).probabilities, reading.probabilities)
     plain_mean = transformer_record.plain_mean_hits(trained, rows)
     assert plain_mean.shape == (len(labels),) and set(plain_mean) == {0.0, 1.0}
     assert plain_mean.mean() > 0.7
-
-
-def test_the_view_of_lesson_07_serves_it(trained):
-    assert sweep(explore_erasing(trained, "A tender film.")) > 4
 
 
 def test_shuffled_texts_keep_their_words():

@@ -59,16 +59,6 @@ def test_dropout_acts_in_every_training_step_and_in_no_validation():
     assert modes == 2 * (STEPS * [{True}] + [{False}])
 
 
-def test_predictions_stand_in_the_order_of_the_data():
-    model, documents = new_model(), toy_documents("train", 0, 40)
-    found = predict(model.train(), Batches(documents, 7))
-    assert torch.equal(found.labels, torch.from_numpy(documents.labels))
-    for row in (0, 17, 39):
-        batch = documents.batch(np.array([row]))
-        expected = model.eval()(batch.tokens, batch.mask).logits.softmax(1)
-        torch.testing.assert_close(found.probabilities[row], expected[0])
-
-
 @pytest.mark.parametrize("on_disk", [True, False])
 def test_it_stops_early_and_keeps_the_best_epoch(tmp_path, on_disk):
     """A learning rate this high gets worse soon; validation documents have their labels wrong."""

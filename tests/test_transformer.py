@@ -54,9 +54,8 @@ def test_attention_is_a_distribution_and_an_empty_text_has_none(settings):
     output = network(TOKENS, mask, return_attention=True)
     assert output.attention.shape == (3, 2, 4, 5, 5)
     invariants.check_attention(output.attention, pairs_of(mask))
-    assert output.attention[2].eq(0).all() and torch.equal(
-        output.logits[2], network.classifier.bias
-    )
+    assert output.attention[2].eq(0).all()
+    assert torch.equal(output.logits[2], network.classifier.bias)
     plain = network(TOKENS, mask)
     assert plain.attention is plain.states is plain.values is None
     torch.testing.assert_close(plain.logits, output.logits, rtol=1e-5, atol=1e-6)

@@ -183,10 +183,8 @@ def test_a_side_note_and_its_lesson_lead_to_each_other_s_copies(tmp_path):
         stored(source / "further", "why.ipynb", new_markdown_cell(back.format("../../"))),
     ]
     copies = workspace.learner_copies(made, folder)
-    assert {name: copy.cells[0].source for name, copy in copies.items()} == {
-        "01_gru.ipynb": asked,
-        "further/why.ipynb": back.format("../../"),
-    }
+    sources_of = {name: copy.cells[0].source for name, copy in copies.items()}
+    assert sources_of == {"01_gru.ipynb": asked, "further/why.ipynb": back.format("../../")}
     assert workspace.write_copies(copies, folder) == []
     edit(folder / "further", 0, "mine", "why.ipynb")
     copies["further/why.ipynb"] = lesson("newer")
