@@ -149,8 +149,13 @@ def test_a_record_of_anything_else_does_not_count_and_says_why(place, change, sa
     assert state(SPEC).record == committed and path in state(SPEC).stale
 
 
-def test_a_subset_counts_until_the_whole_is_prepared(place, monkeypatch):
-    """AG News' catalog knows the digest of a subset and none of the whole."""
+def test_a_record_of_rows_that_the_catalog_does_not_know_does_not_count(place, monkeypatch):
+    """The catalog knows IMDb's digest, AG News' of a subset alone, and none of DBPedia."""
+    made = {"data": {"content": "0" * 64}}
+    with pytest.raises(StaleRun, match="other data than imdb"):
+        check_data(made, "imdb", records.RESULTS)
+    assert check_data({"data": {"content": CARDS["imdb"].content}}, "imdb", records.RESULTS) is None
+    assert check_data(made, "dbpedia", records.RESULTS) is None
     spec = replace(SPEC, dataset="ag_news")
     (subset,) = (source for source in CARDS["ag_news"].sources if source.subset)
     made = {"spec": asdict(spec), "data": {"content": subset.content}}
@@ -220,17 +225,6 @@ def test_a_stale_record_in_results_is_told_and_left_where_it_is(place):
     (line,) = grid.clear_stale([SPEC])
     assert str(path) in line and "holds another run" in line
     assert path.exists() and grid.missing([SPEC]) == [SPEC]
-
-
-def test_before_anything_is_prepared_a_record_of_unknown_rows_does_not_count(monkeypatch):
-    """IMDb's digest stands in the catalog: no preparing is needed to tell other rows."""
-    monkeypatch.setattr(records, "prepared_content", lambda name: None)
-    made = {"data": {"content": "0" * 64}}
-    with pytest.raises(StaleRun, match="other data than imdb"):
-        check_data(made, "imdb", records.RESULTS)
-    whole = {"data": {"content": CARDS["imdb"].content}}
-    assert check_data(whole, "imdb", records.RESULTS) is None
-    assert check_data(made, "dbpedia", records.RESULTS) is None  # no digest is known of it
 
 
 def test_runs_at_the_same_time_have_gpus_of_their_own(place, monkeypatch):

@@ -114,58 +114,27 @@ def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(publis
         report.difference(ours, [tfidf(MANY)])
 
 
-# The attention ablation and the extensions
-
-WEIGHTS = "control.attention_weights"
-TRIO = (  # the same training: learned under another preset's name, then its ablations
-    ("long", {"text.max_sentences": 7, "text.max_words": 30}),
-    ("report", {WEIGHTS: "uniform"}),
-    ("report", {WEIGHTS: "untrained"}),
-)
+# The attention ablation, whose table is one of the snapshots
 
 
-@pytest.fixture
-def planned(monkeypatch, published):
-    """``planned(*seeds)`` makes both ablations of HAN the grid's, with these seeds."""
-
-    def plan(*seeds):
-        specs = [RunSpec("han", "imdb", preset, changes, seed=seed)
-                 for seed in seeds for preset, changes in TRIO[1:]]  # fmt: skip
-        monkeypatch.setattr(
-            "course_kit.research.report.differences.read_grid",
-            lambda: {"attention_ablation": specs},
-        )
-
-    plan(0)
-    return plan
-
-
-def han(which, count=None, **how):
-    """A run of ``TRIO`` that is right for the first ``count`` of 400 texts."""
-    preset, changes = TRIO[which]
-    right = None if count is None else np.arange(400) < count
-    return made_up("han", "imdb", preset, **{"changes": changes, "right": right} | how)
-
-
-def ablation(made):
-    (line,) = report.ablation_table(made).split("\n")[2:]
-    return line.strip("| ").split(" | ")
+def gap(points):
+    """A difference of so many points, from a single seed and with an interval of ± 2 points."""
+    value = points / 100
+    p = 0.001 if abs(points) > 2 else 0.5
+    return differences.Difference(value, value - 0.02, value + 0.02, "paired", True, p)
 
 
 @pytest.mark.parametrize(
     ("uniform", "untrained", "reading"),
     [
-        (300, 320, "used, of one seed"),
-        (300, 338, "no difference detected from untrained"),
-        (342, 338, "no difference detected from uniform and untrained"),
-        (300, 380, "worse than untrained, of one seed"),
-        (380, 338, "worse than uniform, no difference detected from untrained, of one seed"),
+        (10, 5, "used, of one seed"),
+        (10, 1, "no difference detected from untrained"),
+        (-1, 1, "no difference detected from uniform and untrained"),
+        (10, -10, "worse than untrained, of one seed"),
+        (-10, 1, "worse than uniform, no difference detected from untrained, of one seed"),
     ],
 )
-def test_attention_is_used_if_both_ablations_are_worse(planned, uniform, untrained, reading):
-    rights = 340, uniform, untrained
-    *found, last = ablation([han(which, right) for which, right in enumerate(rights)])
-    assert found[:2] == ["HAN, report", "IMDb"] and last == reading
-    assert found[2:5] == [f"{right / 4:.1f} (1 seed)" for right in rights]
-    for cell, right in zip(found[5:], (uniform, untrained), strict=True):
-        assert cell.startswith(f"{(340 - right) / 4:+.1f} [") and "paired, McNemar p" in cell
+def test_attention_is_used_if_both_ablations_are_worse(uniform, untrained, reading):
+    gaps = {"uniform": gap(uniform), "untrained": gap(untrained)}
+    assert differences._reading(gaps) == reading
+    assert differences._reading(gaps | {"uniform": None}) == "not run"

@@ -1,11 +1,9 @@
 """The small Transformer of lesson 10: PyTorch's layers under the invariants of this course."""
 
-from copy import deepcopy
 from itertools import product
 
 import numpy as np
 import pytest
-import torch
 
 from course_kit.exercises.records import committed_record
 from course_kit.research.small_transformer import transformer_record
@@ -29,17 +27,11 @@ def trained(rows):
     return transformer_record.train_variant("whole", rows, classes, preset="small")
 
 
-def test_it_learns_made_up_reviews_and_is_read_like_every_network(trained, rows):
+def test_it_learns_made_up_reviews_and_can_be_changed(trained, rows):
     model = DocumentModel(trained)
     texts, labels = model.documents(rows["validation"]), rows["validation"]["label"]
     assert transformer_record.hits(trained, texts, labels).mean() > 0.85
     reading = read_text(trained, OURS)
-    assert list(reading.attention) == ["rollout", "layer 1", "layer 2"]
-    assert all(a.weights.shape == (9, 9) for a in reading.attention.values())
-    mean = trained.heads(reading.tokens).mean(1)
-    assert np.allclose(reading.attention["layer 2"].weights, mean[1], atol=1e-6)
-    first, second = (mean + torch.eye(9)) / 2
-    assert np.allclose(reading.attention["rollout"].weights, second @ first, atol=1e-6)
     # another network, and the first stays
     flat = transformer_record.changed(trained, transformer_record.without_scores)
     assert np.allclose(flat.heads(["A", "tender", "film"]), 1 / 3, atol=1e-6)
@@ -47,33 +39,6 @@ def test_it_learns_made_up_reviews_and_is_read_like_every_network(trained, rows)
     plain_mean = transformer_record.plain_mean_hits(trained, rows)
     assert plain_mean.shape == (len(labels),) and set(plain_mean) == {0.0, 1.0}
     assert plain_mean.mean() > 0.7
-
-
-def test_shuffled_texts_keep_their_words():
-    texts = [["a", "tender", "film", "with", "good", "songs"], ["dull"]]
-    mixed = transformer_record.shuffled(texts, 1)
-    assert [sorted(text) for text in mixed] == [sorted(text) for text in texts] and mixed != texts
-
-
-def test_measures_of_a_network(trained, rows, monkeypatch):
-    monkeypatch.setattr(transformer_record, "RANKED", 10)
-    some = rows["validation"].select(range(60))
-    found = transformer_record.measure(trained, some, seed=0)
-    assert np.shape(found["without a head"]) == (2, 4)
-    assert abs(found["tau"]["random"]) < found["tau"]["gradient × input"] <= 1
-    area = found["aopc"]
-    assert set(area) == {*found["tau"], "leave-one-out"}
-    assert area["random"] < area["|gradient × input|"] < area["leave-one-out"]
-    texts, labels = DocumentModel(trained).documents(some), some["label"]
-    ranked = transformer_record.rankings(trained, texts[:3])
-    for text, mean, top in zip(texts, ranked["mean of the layers"], ranked["top-layer attention"]):
-        first, last = trained.heads(text).mean((1, 2)).numpy()  # of each layer, what words receive
-        assert np.allclose(mean, (first + last) / 2) and np.allclose(top, last, atol=1e-6)
-    head = deepcopy(trained)
-    with torch.no_grad():
-        head.model.blocks[1].attention.output.weight.unflatten(1, (4, -1))[:, 3] = 0
-    expected = transformer_record.hits(head, texts, labels).mean()
-    assert found["without a head"][1][3] == pytest.approx(expected)
 
 
 def test_the_record_is_of_todays_settings():

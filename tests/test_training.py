@@ -250,19 +250,13 @@ def test_gradients_are_clipped_unless_clip_norm_is_zero():
     assert moved[0] == moved[1] > 1e-3 and moved[2] < 1e-6
 
 
-def test_one_process_can_train_in_several_precisions():
-    histories = [
-        fit(new_model(), data(), replace(CONFIG, epochs=1, precision=precision))
-        for precision in ("no", "bf16", "auto")
-    ]
-    losses = [history.epochs[0].train_loss for history in histories]
-    assert losses[0] == losses[2] != losses[1]
-    assert losses[1] == pytest.approx(losses[0], abs=0.02)
-
-
-def test_a_network_trained_in_bfloat16_goes_on_in_float32():
-    model = new_model()
-    fit(model, data(), replace(CONFIG, epochs=1, precision="bf16"))
+def test_one_process_trains_in_several_precisions_and_goes_on_in_float32():
+    losses = []
+    for precision in ("no", "auto", "bf16"):
+        model = new_model()
+        history = fit(model, data(), replace(CONFIG, epochs=1, precision=precision))
+        losses.append(history.epochs[0].train_loss)
+    assert losses[0] == losses[1] != losses[2] == pytest.approx(losses[0], abs=0.02)
     fresh = new_model(seed=1)
     fresh.load_state_dict(model.state_dict())
     batch = toy_documents().batch(np.arange(40))
