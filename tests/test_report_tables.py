@@ -108,7 +108,8 @@ def drawn(figure):
         yield from (repr(text.get_text()) for text in axis.texts)
         for line in axis.lines:
             points = zip(line.get_xdata(), line.get_ydata(), strict=True)
-            yield f"{line.get_label()}: {', '.join(f'{x:.3g} {y:.4g}' for x, y in points)}"
+            label = line.get_label().partition("_")[0] or "line"  # matplotlib's own begin with _
+            yield f"{label}: {', '.join(f'{x:g} {y:.4g}' for x, y in points)}"
         yield from (f"bar {bar.get_x():.4g} {bar.get_width():.4g}" for bar in axis.patches)
     plt.close(figure)
 
