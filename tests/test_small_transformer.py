@@ -6,37 +6,21 @@ import numpy as np
 import pytest
 
 from course_kit.exercises.records import committed_record
-from course_kit.research.small_transformer import transformer_record
+from course_kit.research import small_transformer
 from course_lib.data.corpus import load_corpus
-from course_lib.explore import read_text
 from course_lib.faithfulness import DocumentModel
 from course_lib.runs import split_rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
-OURS = "A tender film. The acting is wonderful!"
 
-
-@pytest.fixture(scope="module")
-def rows():
-    return split_rows(load_corpus("toy"))
-
-
-@pytest.fixture(scope="module")
-def trained(rows):
-    classes = load_corpus("toy").card.classes
-    return transformer_record.train_variant("whole", rows, classes, preset="small")
-
-
-def test_it_learns_made_up_reviews_and_can_be_changed(trained, rows):
+def test_it_learns_made_up_reviews():
+    corpus = load_corpus("toy")
+    rows = split_rows(corpus)
+    trained = small_transformer.train_variant("whole", rows, corpus.card.classes, preset="small")
     model = DocumentModel(trained)
     texts, labels = model.documents(rows["validation"]), rows["validation"]["label"]
-    assert transformer_record.hits(trained, texts, labels).mean() > 0.85
-    reading = read_text(trained, OURS)
-    # another network, and the first stays
-    flat = transformer_record.changed(trained, transformer_record.without_scores)
-    assert np.allclose(flat.heads(["A", "tender", "film"]), 1 / 3, atol=1e-6)
-    assert np.array_equal(read_text(trained, OURS).probabilities, reading.probabilities)
-    plain_mean = transformer_record.plain_mean_hits(trained, rows)
+    assert small_transformer.hits(trained, texts, labels).mean() > 0.85
+    plain_mean = small_transformer.plain_mean_hits(trained, rows)
     assert plain_mean.shape == (len(labels),) and set(plain_mean) == {0.0, 1.0}
     assert plain_mean.mean() > 0.7
 
@@ -50,16 +34,16 @@ def test_the_record_is_of_todays_settings():
     assert model.items() <= vars(preset.model).items()
     assert preset.model.attention_dropout == model["dropout"]
     assert record["settings"]["training"].items() <= vars(preset.training).items()
-    planned = list(product(transformer_record.VARIANTS, transformer_record.SEEDS))
+    planned = list(product(small_transformer.VARIANTS, range(5)))
     assert [(run["variant"], run["seed"]) for run in record["runs"]] == planned
-    assert record["variants"].keys() == transformer_record.VARIANTS.keys()
+    assert record["variants"].keys() == small_transformer.VARIANTS.keys()
 
 
 def test_numbers_of_the_record_by_seed_and_their_interval():
-    assert transformer_record.over_seeds("whole", "accuracy").shape == (5,)
-    assert transformer_record.over_seeds("whole", "without a head").shape == (5, 2, 4)
+    assert small_transformer.over_seeds("whole", "accuracy").shape == (5,)
+    assert small_transformer.over_seeds("whole", "without a head").shape == (5, 2, 4)
     run = committed_record("results/encoder/movies2.json")["runs"][1]
-    found = transformer_record.over_seeds(run["variant"], "tau", "rollout")
+    found = small_transformer.over_seeds(run["variant"], "tau", "rollout")
     assert found[run["seed"]] == run["tau"]["rollout"]
-    mean, half = transformer_record.seed_interval(np.array([1.0, 2.0, 3.0]))
+    mean, half = small_transformer.seed_interval(np.array([1.0, 2.0, 3.0]))
     assert mean == 2 and half == pytest.approx(4.303 / 3**0.5, abs=1e-3)
