@@ -10,13 +10,8 @@ from sweeping import HOSTILE_TEXTS, sweep
 
 from course_kit.research import report, side_notes
 from course_kit.research.side_notes.agt_dictionaries import word_scores
-from course_lib.explore import (
-    SELECTION_RULES,
-    explore_layers,
-    layer_phrases,
-    layer_table,
-    phrases_table,
-)
+from course_lib.explore import SELECTION_RULES, explore_layers, layer_phrases
+from course_lib.explore.layers import layer_table, phrases_table
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.runs import load_records

@@ -18,8 +18,7 @@ from javascript import TESTS
 from networks import bert_ids, save_pieces
 from test_room_networks import near, spread_out
 
-from course_kit.exercises import show_javascript
-from course_kit.reading_room import bundle, source
+from course_kit.reading_room import bundle
 from course_kit.reading_room import engine as script
 from course_kit.reading_room.pack import front_coded
 from course_kit.reading_room.page.readings import reading as page_reading
@@ -414,17 +413,3 @@ def test_the_engine_is_its_parts_in_the_order_of_their_imports_and_no_name_twice
     defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
     names = sorted(defined.findall(script()))
     assert all(a != b for a, b in pairwise(names)) and len(names) > 50
-
-
-def test_a_lesson_shows_one_function_of_the_engine_folded(monkeypatch):
-    assert source("layers", "softmax").splitlines()[1].startswith("export function softmax(")
-    for part, function in (("han", "attention"), ("../han", "han"), ("worker", "load")):
-        with pytest.raises(ValueError, match=re.escape(function)):
-            source(part, function)
-    code = source("han", "attentionPooling")
-    assert code.startswith("/** ") and code.endswith("}\n") and code.count("function ") == 1
-    shown = []
-    monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
-    show_javascript("han", "attentionPooling")
-    assert shown[0].startswith("<details><summary>") and shown[0].endswith("\n\n</details>")
-    assert f"\n\n```js\n{code}```\n" in shown[0]

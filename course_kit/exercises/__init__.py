@@ -34,7 +34,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     ],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
-        "javascript": ["show_javascript"],
         "judge": ["CheckFailed"],
         "records": ["committed_record"],
         "wrong_measures": ["WRONG_MEASURES", "compare"],

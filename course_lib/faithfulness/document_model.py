@@ -9,15 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib.faithfulness.documents import (
-    BAR_AFTER,
-    WORDS_AT_ONCE,
-    Document,
-    length_batches,
-    words_of,
-)
+from course_lib.faithfulness.documents import WORDS_AT_ONCE, Document, in_batches, words_of
 from course_lib.faithfulness.interventions import Answer
-from course_lib.front_end import progress
 
 if TYPE_CHECKING:
     import datasets
@@ -84,7 +77,7 @@ class DocumentModel:
         ``ValueError`` for ``detached`` without any attention.
         """
         found = partial(self._gradients, scale=scale, detached=detached)
-        return self._in_batches("gradients", found, documents, np.asarray(classes))
+        return in_batches("gradients", found, documents, np.asarray(classes))
 
     def attention_gradients(
         self, documents: Sequence[Document], classes: np.ndarray
@@ -95,7 +88,7 @@ class DocumentModel:
         slope counts what passes through them. ``ValueError`` without any attention.
         """
         found = self._attention_gradients
-        return self._in_batches("attention gradients", found, documents, np.asarray(classes))
+        return in_batches("attention gradients", found, documents, np.asarray(classes))
 
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
         """Each of the family's reductions of attention to words, by name: an importance vector per
@@ -115,7 +108,7 @@ class DocumentModel:
             each = _named(self.system.word_attention(output, mask), mask)
             return list(zip(_probabilities(output.logits), each, strict=True))
 
-        per_document = self._in_batches("attention", found, documents)
+        per_document = in_batches("attention", found, documents)
         names = per_document[0][1] if per_document else ()
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
@@ -137,7 +130,7 @@ class DocumentModel:
 
         handle = self.system.see_states(seen.append)
         try:
-            return self._in_batches("states", found, documents)
+            return in_batches("states", found, documents)
         finally:
             handle.remove()
 
@@ -189,25 +182,6 @@ class DocumentModel:
         if weights is None:
             raise ValueError("this network has no attention")
         return weights, output
-
-    def _in_batches(
-        self,
-        what: str,
-        found: Callable[..., list[Any]],
-        documents: Sequence[Document],
-        *classes: np.ndarray,
-    ) -> list[Any]:
-        """``found`` of each batch of documents, and their classes, in the order of the documents;
-        a bar says ``what``."""
-        lengths = np.array([len(words_of(document)) for document in documents])
-        results: list[Any] = [None] * len(documents)
-        with progress(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
-            for places in length_batches(lengths):
-                some = found([documents[place] for place in places], *(j[places] for j in classes))
-                for place, result in zip(places, some, strict=True):
-                    results[place] = result
-                bar.update(len(places))
-        return results
 
     def _gradients(
         self, documents: list[Document], classes: np.ndarray, scale: float, detached: bool

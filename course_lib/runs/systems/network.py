@@ -244,8 +244,10 @@ class Network:
 
     @property
     def has_figures(self) -> bool:
-        """Whether this network has attention that can be measured."""
-        return type(self).figures is not Network.figures
+        """Whether this network has attention that can be measured; steps, if two to compare."""
+        model = self.settings.model
+        found = getattr(model, "attention", True) and getattr(model, "steps", 2) > 1
+        return bool(found) and type(self).figures is not Network.figures
 
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
