@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.backends import cudnn
 
 from course_lib.faithfulness.documents import WORDS_AT_ONCE, Document, in_batches, words_of
 from course_lib.faithfulness.interventions import Answer
@@ -76,7 +76,20 @@ class DocumentModel:
         IRAM's vectors are what its LSTM reads before the highway, so n-grams belong to them.
         ``ValueError`` for ``detached`` without any attention.
         """
-        found = partial(self._gradients, scale=scale, detached=detached)
+
+        def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            model, (tokens, mask) = self._model(), self._batch(some)
+            options = {}
+            # cuDNN's recurrent layers refuse a backward pass in evaluation mode
+            with scaled_vectors(self.system, scale) as seen, cudnn.flags(enabled=False):
+                if detached:
+                    with torch.no_grad():
+                        options["attention"] = self.system.given(*self._attention(tokens, mask))
+                scores = log_odds(model(tokens, mask, **options).logits, their)
+                vectors, at = seen[-1]
+                (slopes,) = torch.autograd.grad(scores.sum(), at)
+            return list(zip(*(_of_words(each, mask) for each in (vectors, slopes)), strict=True))
+
         return in_batches("gradients", found, documents, np.asarray(classes))
 
     def attention_gradients(
@@ -87,7 +100,19 @@ class DocumentModel:
         They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
         slope counts what passes through them. ``ValueError`` without any attention.
         """
-        found = self._attention_gradients
+
+        def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            model, (tokens, mask) = self._model(), self._batch(some)
+            with torch.no_grad():
+                weights, output = self._attention(tokens, mask)
+            attention = self.system.given(weights.requires_grad_(), output)
+            with cudnn.flags(enabled=False):
+                scores = log_odds(model(tokens, mask, attention=attention).logits, their)
+                (slopes,) = torch.autograd.grad(scores.sum(), weights)
+            real = _array(mask.flatten(1)).astype(bool)
+            pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
+            return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
+
         return in_batches("attention gradients", found, documents, np.asarray(classes))
 
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
@@ -183,35 +208,6 @@ class DocumentModel:
             raise ValueError("this network has no attention")
         return weights, output
 
-    def _gradients(
-        self, documents: list[Document], classes: np.ndarray, scale: float, detached: bool
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        model, (tokens, mask) = self._model(), self._batch(documents)
-        options = {}
-        # cuDNN's recurrent layers refuse a backward pass in evaluation mode
-        with scaled_vectors(self.system, scale) as seen, torch.backends.cudnn.flags(enabled=False):
-            if detached:
-                with torch.no_grad():
-                    options["attention"] = self.system.given(*self._attention(tokens, mask))
-            scores = log_odds(model(tokens, mask, **options).logits, classes)
-            vectors, at = seen[-1]
-            (slopes,) = torch.autograd.grad(scores.sum(), at)
-        return list(zip(*(_of_words(tensor, mask) for tensor in (vectors, slopes)), strict=True))
-
-    def _attention_gradients(
-        self, documents: list[Document], classes: np.ndarray
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        model, (tokens, mask) = self._model(), self._batch(documents)
-        with torch.no_grad():
-            weights, output = self._attention(tokens, mask)
-        attention = self.system.given(weights.requires_grad_(), output)
-        with torch.backends.cudnn.flags(enabled=False):
-            scores = log_odds(model(tokens, mask, attention=attention).logits, classes)
-            (slopes,) = torch.autograd.grad(scores.sum(), weights)
-        real = _array(mask.flatten(1)).astype(bool)
-        pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
-        return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
-
 
 @contextmanager
 def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[Tensor, Tensor]]]:
@@ -276,14 +272,8 @@ def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:
 
 def _named(by_name: dict[str, Tensor], mask: Tensor) -> list[dict[str, np.ndarray]]:
     """Importances by name, ``(batch, length)`` each, as those of the words of each document."""
-    parts = {name: _by_document(words, mask) for name, words in by_name.items()}
-    return [{name: part[n] for name, part in parts.items()} for n in range(len(mask))]
-
-
-def _by_document(words: Tensor, mask: Tensor) -> list[np.ndarray]:
-    """The values of real words, document by document."""
-    values = zip(_array(words), _array(mask).astype(bool), strict=True)
-    return [row[real] for row, real in values]
+    arrays, real = {name: _array(words) for name, words in by_name.items()}, _array(mask) > 0
+    return [{name: each[n][real[n]] for name, each in arrays.items()} for n in range(len(mask))]
 
 
 def _probabilities(logits: Tensor) -> np.ndarray:

@@ -39,12 +39,9 @@ class RunModel(DocumentModel):
 
     def document(self, text: Any) -> Document:
         """The words of a text, or of a row of a corpus, that the network reads."""
-        kept = self.system.cut(text)
-        return kept if self.system.reads_sentences else words_of(kept)
+        return self.documents([text])[0]
 
-    def probabilities(self, documents: Sequence[Document]) -> np.ndarray:
-        """As a call."""
-        return self(documents)
+    probabilities = DocumentModel.__call__
 
     def twin(self, seed: int) -> "RunModel | None":
         """The first recorded network that differs in its seed alone."""

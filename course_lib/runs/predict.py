@@ -67,7 +67,7 @@ def predict_file(
 def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
     """The rows of the table for some numbered texts."""
     if isinstance(system, Network):
-        probabilities, weights = _of_network(system, [system.cut(text) for _, text in chunk])
+        probabilities, weights = _of_network(system, [text for _, text in chunk])
     else:
         probabilities = np.stack([system.read(text).probabilities for _, text in chunk])
         weights = [((), ())] * len(chunk)
@@ -81,10 +81,10 @@ def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any
         yield answer
 
 
-def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
+def _of_network(system: Network, texts: list[str]) -> tuple[np.ndarray, list[tuple]]:
     """Probabilities ``(texts, classes)``, and each text's words with their weights."""
     model = DocumentModel(system)
-    documents = kept if system.reads_sentences else [words_of(each) for each in kept]
+    documents = model.documents(texts)
     probabilities, attention = model.answers(documents)
     shares = attention.get("attention", [()] * len(documents))
     pairs = zip(map(words_of, documents), shares, strict=True)
