@@ -22,8 +22,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "heads": ["changed_heads", "head_shares", "patched"],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
         "rankers": [
-            "AttentionGradients",
-            "Gradients",
             "attention_times_gradient",
             "gradient_times_input",
             "integrated_gradients",

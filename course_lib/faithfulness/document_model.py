@@ -71,10 +71,12 @@ class DocumentModel:
         scale: float = 1.0,
         detached: bool = False,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """As ``faithfulness.Gradients``: word vectors, and the slope of the log-odds there.
+        """Per document its word vectors ``(words, width)``, and in the same shape the gradient of
+        the log-odds of its class, log p_j / (1 − p_j), at ``scale`` times these vectors.
 
-        IRAM's vectors are what its LSTM reads before the highway, so n-grams belong to them.
-        ``ValueError`` for ``detached`` without any attention.
+        ``detached`` holds the attention at what it is there, so no gradient passes through it;
+        ``ValueError`` without any. IRAM's vectors are what its LSTM reads before the highway, so
+        n-grams belong to them.
         """
 
         def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -95,7 +97,9 @@ class DocumentModel:
     def attention_gradients(
         self, documents: Sequence[Document], classes: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """As ``faithfulness.AttentionGradients``: all weights on words, and the log-odds' slopes.
+        """Per document all weights on its words ``(rows, words)``, where a network has one row of
+        weights or many, and in the same shape the gradient of the log-odds of its class, through
+        the division that makes a row sum to 1.
 
         They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
         slope counts what passes through them. ``ValueError`` without any attention.

@@ -37,10 +37,11 @@ PREDICTED = 256  # documents at once without it
 class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``network_of`` is its class, ``scorers`` names what computes its attention, ``figures`` measures
-    the attention of a batch's output, ``views`` splits the attention of one document into views,
-    ``word_attention`` reduces it to words. ``reads_sentences`` says whether documents are sentences
-    of words; otherwise they are one sequence.
+    ``presets`` are its settings by name. ``network_of`` is its class, ``scorers`` names what
+    computes its attention, ``figures`` measures the attention of a batch's output, ``views`` splits
+    the attention of one document into views, ``word_attention`` reduces it to words.
+    ``reads_sentences`` says whether documents are sentences of words; otherwise they are one
+    sequence. Call ``build`` first, then ``fit``, then the others; ``load`` replaces both.
     """
 
     presets: ClassVar[dict[str, Settings]]
