@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[
         "calls",
+        "figures",
         "lesson_10",
         "own_networks",
         "readers",

@@ -4,7 +4,7 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["drawings", "figures", "plots"],
+    submodules=["drawings", "plots"],
     submod_attrs={
         "colours": ["ACCENT", "ATTENTION", "INK", "MUTED", "SECOND"],
         "heatmap": ["AttentionHeatmap", "AttentionText", "same_scale"],
