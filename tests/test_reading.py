@@ -64,12 +64,12 @@ def test_an_attention_that_is_not_there_is_named():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sentence_lengths": (2, 2)}, "sums to 4 for 3 tokens"),
-        ({"sentence_lengths": (3, 0)}, "holds at least one token"),
-        ({"classes": ("a", "b", "c")}, r"probabilities has shape \(2,\) for 3 classes"),
-        ({"probabilities": np.array([2.0, -1.0])}, "what a softmax returns"),
-        ({"probabilities": np.array([0.2, 0.2])}, "what a softmax returns"),
-        ({"probabilities": np.array([np.nan, 0.2])}, "what a softmax returns"),
+        ({"sentence_lengths": (2, 2)}, r"sentence_lengths \(2, 2\) do not cut 3 tokens"),
+        ({"sentence_lengths": (3, 0)}, "do not cut 3 tokens"),
+        ({"classes": ("a", "b", "c")}, "not what a softmax gives 3 classes"),
+        ({"probabilities": np.array([2.0, -1.0])}, "what a softmax gives"),
+        ({"probabilities": np.array([0.2, 0.2])}, "what a softmax gives"),
+        ({"probabilities": np.array([np.nan, 0.2])}, "what a softmax gives"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(changes, message):

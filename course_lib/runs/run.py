@@ -28,17 +28,7 @@ from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
 from course_lib.runs.predictions import FILE, write_predictions
-from course_lib.runs.records import (
-    StaleRun,
-    check_record,
-    describe_environment,
-    move_aside,
-    publish,
-    read_record,
-    run_folder,
-    state,
-    write_json,
-)
+from course_lib.runs.records import StaleRun, check_record, read_record, run_folder, write_json
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
@@ -114,7 +104,7 @@ def _train(
     spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], None] | None
 ) -> Run:
     threads, device = use_threads(spec.threads), choose_device(spec.device)
-    environment = describe_environment(device, threads)  # fails early, if it does
+    environment = records.describe_environment(device, threads)  # fails early, if it does
     corpus = load_corpus(spec.dataset)
     start = time.perf_counter()
     system = system_of(spec, corpus)
@@ -212,7 +202,7 @@ def train_or_load(spec: RunSpec) -> Run:
     except StaleRun as reason:
         print(f"Training again, because {reason}")
         if folder.exists():
-            move_aside(folder)
+            records.move_aside(folder)
         return train(spec, folder)
 
 
@@ -303,7 +293,7 @@ def execute(spec: RunSpec) -> Path:
     spec.validate()
     choose_device(spec.device)  # refused here, before a notebook starts
     folder = records.RUNS / spec.id
-    if state(spec).record != folder / "record.json":
+    if records.state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
         try:
             papermill.execute_notebook(
@@ -365,7 +355,7 @@ def command(options: argparse.Namespace) -> int:
         print(folder.relative_to(REPOSITORY))
         print(records.outcome(read_record(folder / "record.json")), file=sys.stderr)
     if options.publish and is_main():
-        print(publish(spec).relative_to(REPOSITORY))
+        print(records.publish(spec).relative_to(REPOSITORY))
     return 0
 
 

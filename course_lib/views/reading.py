@@ -40,20 +40,12 @@ class Reading:
     rest: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        lengths, shape = self.sentence_lengths, np.shape(self.probabilities)
-        if min(lengths, default=1) < 1:
-            raise ValueError(f"sentence_lengths is {lengths}; a sentence holds at least one token")
-        if sum(lengths) != len(self.tokens):
-            raise ValueError(
-                f"sentence_lengths sums to {sum(lengths)} for {len(self.tokens)} tokens"
-            )
-        if shape != (len(self.classes),):
-            raise ValueError(f"probabilities has shape {shape} for {len(self.classes)} classes")
-        if np.min(self.probabilities) < 0 or not abs(np.sum(self.probabilities) - 1) <= 1e-3:
-            raise ValueError(
-                f"probabilities is {self.probabilities}; give what a softmax returns, "
-                "at least 0 and 1 in sum"
-            )
+        lengths, shares = self.sentence_lengths, np.asarray(self.probabilities)
+        if sum(lengths) != len(self.tokens) or min(lengths, default=1) < 1:
+            raise ValueError(f"sentence_lengths {lengths} do not cut {len(self.tokens)} tokens")
+        count, right = len(self.classes), (shares >= 0).all() and abs(shares.sum() - 1) <= 1e-3
+        if shares.shape != (count,) or not right:
+            raise ValueError(f"probabilities {shares} are not what a softmax gives {count} classes")
 
     @property
     def sentences(self) -> list[list[str]]:
