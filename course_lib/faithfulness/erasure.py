@@ -35,12 +35,10 @@ def orders(
     found = []
     for place, (document, importance) in enumerate(zip(documents, importances)):
         values, words = np.asarray(importance, dtype=np.float64), len(words_of(document))
-        if not words:
-            raise ValueError(f"documents: document {place} has no words to rank; leave it out")
-        if values.shape != (words,) or not np.isfinite(values).all():
+        if not words or values.shape != (words,) or not np.isfinite(values).all():
             raise ValueError(
-                f"importances: document {place} takes {words} finite numbers, one a word, "
-                f"got {values.shape} of which {int(np.isfinite(values).sum())} are finite"
+                f"importances: document {place} takes {words} finite numbers, one a word and at "
+                f"least one, got {values.shape} with {np.isfinite(values).sum()} finite"
             )
         found.append(np.lexsort((lottery(document, seed).random(words), -values)))
     return found

@@ -318,11 +318,7 @@ class Network:
 
 def see_input(module: nn.Module, see: Callable[[Tensor], None]) -> RemovableHandle:
     """Show a module's first input, pass by pass, until the handle is removed."""
-
-    def shown(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        see(inputs[0])
-
-    return module.register_forward_pre_hook(shown)
+    return module.register_forward_pre_hook(lambda _, inputs: see(inputs[0]))
 
 
 def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:
