@@ -94,7 +94,7 @@ class PieceModel(RunModel):
 
     def _pieces(self, documents: Sequence[list[str]]) -> list[list[str]]:
         words = [*{*chain.from_iterable(documents)}]
-        known = dict(zip(words, self.system.split(words))) | {self.unknown: [self.unknown]}
+        known = dict(zip(words, self.system.pieces.split(words))) | {self.unknown: [self.unknown]}
         return [[piece for word in document for piece in known[word]] for document in documents]
 
 

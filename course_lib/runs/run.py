@@ -34,14 +34,10 @@ from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.runs.text_arguments import add_column_arguments, prepared_texts
-from course_lib.training.config import CheckpointError
+from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
 from course_lib.training.parallel import is_main, processes
-
-
-class KernelError(RuntimeError):
-    """The kernel that runs a notebook did not start, or died."""
 
 
 @dataclass
@@ -285,7 +281,7 @@ def recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
 def execute(spec: RunSpec) -> Path:
     """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder.
 
-    ``KernelError`` if no kernel starts, or if it dies.
+    ``TrainingError`` if no kernel starts, or if it dies.
     """
     import papermill  # only needed here, and slow to import
     from jupyter_client.kernelspec import NoSuchKernel
@@ -304,7 +300,7 @@ def execute(spec: RunSpec) -> Path:
                 kernel_name="python3",
             )
         except (RuntimeError, NoSuchKernel) as error:  # of jupyter_client, not of a cell
-            raise KernelError(
+            raise TrainingError(
                 f"the notebook's kernel does not run ({error}). If it never did, pip install "
                 '--editable ".[course]" brings it; if it died, memory may have run out, and the '
                 "same command goes on where it stopped."
