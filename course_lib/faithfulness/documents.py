@@ -87,11 +87,8 @@ def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.nd
     def found(some: list[Variant]) -> np.ndarray:
         return checked(model(list(map(build, some))), len(some))
 
-    return np.array(in_batches(what, found, variants, size=_words_left))
-
-
-def _words_left(variant: Variant) -> int:
-    return len(variant.keep) if variant.mask else int(variant.keep.sum())
+    words_left = lambda variant: (variant.keep | bool(variant.mask)).sum()  # noqa: E731
+    return np.array(in_batches(what, found, variants, size=words_left))
 
 
 def in_batches(

@@ -19,7 +19,7 @@ from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.files import DataError, atomic_path
+from course_lib.files import atomic_path
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
@@ -114,8 +114,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Predict all texts of a file, and say where they are."""
-    if not options.file.is_file():
-        raise DataError(f"{options.file}: no such file of texts")
     run = any_run(options.run)
     if isinstance(run.system, Network):
         run.model.to(choose_device("auto"))
