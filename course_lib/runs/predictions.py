@@ -8,7 +8,8 @@ import datasets
 import numpy as np
 
 from course_lib.data.corpus import content_digest
-from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.data.sources import verify
+from course_lib.files import atomic_path, file_digest
 from course_lib.metrics.classification import THRESHOLD, Predictions
 
 FILE = "predictions.npz"  # beside a run's record
@@ -63,15 +64,7 @@ def write_predictions(path: Path, predictions: Predictions, rows: datasets.Datas
 
 def read_predictions(path: Path, digest: str) -> ItemPredictions:
     """The predictions in a file; ``DataError`` naming it unless it is whole and has ``digest``."""
-    try:
-        found = f"sha256:{file_digest(path)}"
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    if found != digest:
-        raise DataError(
-            f"{path} does not hold this run's predictions. Restore the file, or move the record "
-            "aside and make the run again."
-        )
+    verify(path, digest, "Restore the file, or move the record aside and make the run again.")
     with np.load(path, allow_pickle=False) as file:
         classes, labels, probabilities = (file[n] for n in ("classes", "labels", "probabilities"))
         items = str(file["items"])

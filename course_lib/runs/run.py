@@ -23,6 +23,7 @@ from torch import nn
 
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.sources import verify
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
@@ -250,9 +251,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     check_record(record, spec, folder)
     weights = folder / "model.safetensors"
     try:
-        digest = f"sha256:{file_digest(weights)}"
-        if digest != record.get("weights", digest):
-            raise ValueError(f"{weights} is not the file that the record names")
+        verify(weights, record.get("weights"), "Delete the run's folder and train again.")
         corpus = load_corpus(spec.dataset)
         check_record(record, spec, folder)  # the data may have been prepared just now
         system = system_of(spec, corpus)
