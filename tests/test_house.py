@@ -96,11 +96,11 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/faithfulness": (2_375, 1_550),
     "course_lib/runs": (2_930, 2_650),
     "course_kit/exercises": (6_927, 6_600),
-    "course_kit/research": (7_594, 3_700),
+    "course_kit/research": (6_580, 3_700),
     "course_kit/publishing": (2_395, 1_000),
     "course_kit/reading_room": (744, 600),
     "benchmarks": (2_204, 2_200),
-    "tests": (23_560, 16_600),
+    "tests": (23_355, 16_600),
 }
 LONGEST = 450
 

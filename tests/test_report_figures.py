@@ -65,8 +65,9 @@ def test_losses_of_runs_stand_side_by_side():
     training, validation = figure.axes[1].lines
     assert list(training.get_ydata()) == [3, 2, 1] and list(validation.get_ydata()) == [3, 2, 2.5]
     assert list(training.get_xdata()) == [1, 2, 3]
-    limits = [axis.get_ylim()[1] for axis in report.losses_figure(runs, same_scale=True).axes]
-    assert limits[0] == limits[1] > 3
+    assert [axis.get_ylim() for axis in figure.axes] == [
+        (0, pytest.approx(1.08 * top)) for top in (1, 3)
+    ]
 
 
 def test_simulated_experiments_find_as_often_as_the_power_says():
