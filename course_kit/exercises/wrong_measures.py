@@ -97,33 +97,42 @@ def area_over_the_curve(
 
 
 def never_the_top_word(
-    model: Model, documents: Sequence[Document], importances: Importances
+    model: Model,
+    documents: Sequence[Document],
+    importances: Importances,
+    shares: Sequence[float] = SHARES,
 ) -> np.ndarray:
     """Wrong: ranks from 1 to k are taken out of an order that counts from 0."""
     areas = []
     for document, order in zip(documents, orders(documents, importances)):
-        removed = [order[1 : count + 1] for count in counts(len(order), SHARES)]
+        removed = [order[1 : count + 1] for count in counts(len(order), shares)]
         areas.append(_mean_loss(model, document, removed))
     return np.array(areas)
 
 
 def distinct_thresholds(
-    model: Model, documents: Sequence[Document], importances: Importances
+    model: Model,
+    documents: Sequence[Document],
+    importances: Importances,
+    shares: Sequence[float] = SHARES,
 ) -> np.ndarray:
     """Wrong: thresholds that remove the same words count once."""
     areas = []
     for document, order in zip(documents, orders(documents, importances)):
-        removed = [order[:count] for count in np.unique(counts(len(order), SHARES))]
+        removed = [order[:count] for count in np.unique(counts(len(order), shares))]
         areas.append(_mean_loss(model, document, removed))
     return np.array(areas)
 
 
 def area_under_the_curve(
-    model: Model, documents: Sequence[Document], importances: Importances
+    model: Model,
+    documents: Sequence[Document],
+    importances: Importances,
+    shares: Sequence[float] = SHARES,
 ) -> np.ndarray:
     """Wrong: the mean of the probability that is left, reported as what was lost."""
     _, full = predicted(model, documents)
-    left = full[:, None] - comprehensiveness(model, documents, importances)
+    left = full[:, None] - comprehensiveness(model, documents, importances, shares)
     return left.mean(1)
 
 
