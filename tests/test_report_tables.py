@@ -53,6 +53,7 @@ OTHERS = {
     "levels": report.levels_table,
     "lexicon": report.lexicon_table,
     "minilm beside others": minilm.beside_others,
+    "minilm rankings": minilm.battery_table,
     "sanity checks": report.sanity_table,
     "shuffles": report.shuffles_table,
     "vectors": report.vectors_table,

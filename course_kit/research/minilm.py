@@ -43,7 +43,6 @@ BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on t
         "tfidf-imdb-default",
     ),
 }
-CUT = 256  # pieces of a review that MiniLM reads
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-",
     "IRAM": "iram-sst2-compact-",
@@ -67,6 +66,10 @@ RANKINGS = (
     "random",
     "gradient × input",
 )
+DRAWN = (  # those that lesson 11 compares
+    "leave-one-out", "α · ∇α", "gradient × input, attention detached", "attention",
+    "attention × sign of the gradient", "attention, rollout", "random",
+)  # fmt: skip
 
 
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
@@ -134,7 +137,8 @@ def record_cut() -> dict[str, Any]:
     watch = Stopwatch()
     corpus = load_corpus("imdb")
     pieces = load_pieces(prepared_folder("minilm")).split(corpus.splits["test"]["text"])
-    longer = np.array([len(of) for of in pieces]) > CUT
+    most = seeds_of(BESIDE["IMDb"][0])[0]["settings"]["text"]["max_tokens"]
+    longer = np.array([len(of) for of in pieces]) > most
     accuracy = {}
     for name in BESIDE["IMDb"]:
         right = np.array([runs.predictions_of(record).right for record in seeds_of(name)])
@@ -159,6 +163,16 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
         }
         found[network] = {r: (each.value, *each.interval) for r, each in estimates.items()}
     return found
+
+
+def battery_table() -> str:
+    """``battery`` as a markdown table, a row a ranking."""
+    cell, found = "{:.2f} [{:.2f}, {:.2f}]", battery().values()
+    rows = [
+        [ranking, *(cell.format(*of[ranking]) if ranking in of else None for of in found)]
+        for ranking in RANKINGS
+    ]
+    return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
 
 
 def paired(first: str, second: str, network: str = "MiniLM") -> Estimate:
