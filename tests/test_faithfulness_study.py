@@ -20,7 +20,6 @@ from course_kit.research.faithfulness.changed_attention import (
 from course_kit.research.faithfulness.erasure_record import (
     AGREEMENT,
     ALL,
-    DELETION,
     INTERVENTIONS,
     by_limit,
     record_agreement,
@@ -224,20 +223,6 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
     for make in (record_faithfulness, record_agreement, record_interventions):
         with pytest.raises(SpecError, match="has no attention"):
             make(choose_run(name, 2))
-
-
-def test_deletion_alone_is_that_of_the_whole_record_without_the_slow_rankings(made, name):
-    found = recorded(name, DELETION, "--only", "deletion")
-    assert found["sample"] == made["sample"] and found["removals"].keys() == {"deletion"}
-    rankings = found["removals"]["deletion"]["comprehensiveness"]["rankings"]
-    whole = made["removals"]["deletion"]["comprehensiveness"]["rankings"]
-    slow = {"integrated gradients", "leave-one-out", "attention × sign of the gradient"}
-    assert rankings.keys() == {n for n in whole if n not in slow and not n.startswith("|")}
-    assert all(figures["aopc"] == whole[n]["aopc"] for n, figures in rankings.items())
-    with np.load(study_path(name, DELETION).with_suffix(".npz")) as areas:
-        each = areas["comprehensiveness"]
-    for ranking, area in zip(rankings, each, strict=True):
-        assert area.mean() == pytest.approx(rankings[ranking]["aopc"]["mean"], abs=1e-4)
 
 
 def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):
