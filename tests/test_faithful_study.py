@@ -11,10 +11,9 @@ import torch
 
 from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
 from course_kit.research.faithful.command import chosen
-from course_kit.research.faithful.network import MEAN, Pooled, Reader
+from course_kit.research.faithful.network import Pooled, Reader
 from course_kit.research.faithful.sparse import entmax15, sparsemax
-from course_kit.research.faithful.states import States
-from course_kit.research.faithful.word_states import UNUSED, WordStates
+from course_kit.research.faithful.states import MEAN, States, WordStates
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
@@ -126,7 +125,7 @@ def test_kept_states_are_computed_once(monkeypatch, tmp_path):
 def test_states_of_the_real_network(monkeypatch):
     """Neighbours in a batch change no state; other words in the text do; a rare word has pieces."""
     monkeypatch.setenv("COURSE_DATA_DIR", str(DATA))
-    states = WordStates({"⟨mean⟩": UNUSED})
+    states = WordStates()
     texts = [["a", "tender", "film"], ["unwatchableness"], [], ["a", "tender", "⟨mean⟩", "story"]]
     together = states(texts)
     assert [len(each) for each in together] == [3, 1, 0, 4]

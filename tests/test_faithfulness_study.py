@@ -14,7 +14,7 @@ from course_kit.publishing.recorded_weights import publish_weights
 from course_kit.research import report
 from course_kit.research.faithfulness import changed_attention, erasure_record
 from course_kit.research.faithfulness.changed_attention import QUANTILES, TOLERANCES
-from course_kit.research.faithfulness.erasure_record import AGREEMENT, ALL, DELETION, INTERVENTIONS
+from course_kit.research.faithfulness.erasure_record import AGREEMENT, ALL, INTERVENTIONS
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
 from course_kit.research.recording import Stopwatch
 from course_lib import cli, faithfulness
@@ -211,16 +211,6 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
     for make in (*makers, changed_attention.record_interventions):
         with pytest.raises(SpecError, match="has no attention"):
             make(choose_run(name, 2))
-
-
-def test_deletion_alone_is_that_of_the_whole_record_without_the_slow_rankings(made, name):
-    found = recorded(name, DELETION, "--only", "deletion")
-    assert found["sample"] == made["sample"] and found["removals"].keys() == {"deletion"}
-    rankings = found["removals"]["deletion"]["comprehensiveness"]["rankings"]
-    whole = made["removals"]["deletion"]["comprehensiveness"]["rankings"]
-    slow = {"integrated gradients", "leave-one-out", "attention × sign of the gradient"}
-    assert rankings.keys() == {n for n in whole if n not in slow and not n.startswith("|")}
-    assert all(figures["aopc"] == whole[n]["aopc"] for n, figures in rankings.items())
 
 
 def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):

@@ -72,14 +72,10 @@ def test_accuracy_is_that_with_the_attention_that_is_kept(documents):
         yours, alone = learner(seed), learner(seed)
         alone.block = OnItself(5)
         alone.block.load_state_dict(yours.block.state_dict())
-        found = [
-            own_networks.accuracy_if_kept(yours, batch, kept)
-            for kept in (torch.ones(5, 5), torch.eye(5))
-        ]
-        expected = [
-            (network(batch.tokens, batch.mask)[0].argmax(1) == batch.labels).float().mean().item()
-            for network in (yours, alone)
-        ]
+        masks = torch.ones(5, 5), torch.eye(5)
+        found = [own_networks.accuracy_if_kept(yours, batch, kept) for kept in masks]
+        answers = [each(batch.tokens, batch.mask)[0].argmax(1) for each in (yours, alone)]
+        expected = [(answer == batch.labels).float().mean().item() for answer in answers]
         assert found == expected
         differ.append(found[0] != found[1])
     assert any(differ)
