@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_kit.research.extensions.finished import FinishedSystem
+from course_kit.research.extensions import FinishedSystem
 from course_kit.research.grid.groups import read_grid
 from course_lib.runs.records import state
 from course_lib.runs.run import train

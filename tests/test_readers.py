@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from course_lib.data import readers
 from course_lib.data.catalog import CARDS
-from course_lib.data.readers import READERS, ZHANG_SETS, clean, read_sst, read_tree, unescape
+from course_lib.data.readers import READERS, ZHANG_SETS, clean, read_tree, unescape
 from course_lib.files import DataError
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
@@ -158,9 +158,8 @@ def test_links_in_an_archive_are_never_followed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["", "  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", ")",
-             "(3 good) bad", "good", "(5 good)", "(-1 good)", "(good)", "((3 good))", "()", "(",
-             "(3 )", "(3 (2 It) (4))", "(٣ good)", "(12 good)"],
+    "line", ["  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", "()",
+             "(3 good) bad", "(5 good)", "(good)", "((3 good))", "(3 (2 It) (4))", "(٣ good)"],
 )  # fmt: skip
 def test_what_is_not_one_tree_is_refused(line):
     with pytest.raises((ValueError, LookupError)):
@@ -193,14 +192,11 @@ def test_a_split_of_ours_depends_on_the_text_alone(read, reader, made, shares):
 ITEM = b'{"category": "TECH", "headline": "a", "short_description": "b"}'
 BAD = [
     *(("amazon_full", zhang("amazon_full", b'"1","a\nb","b"\n' + row + b'"1","a","b"\n' * 3))
-      for row in [b'"3"\n', b'"3","only a title"\n', b'"3","a","b","c"\n', b"\n",
-                  b'"0","a","b"\n', b'"6","a","b"\n', b'"-1","a","b"\n', b'" 2","a","b"\n',
-                  '"٣","a","b"\n'.encode(), '"3","a","b"\n'.encode("utf-16-le"),
-                  '"3","a","café"\n'.encode("latin-1"), b'"3","a" b,"c"\n',
-                  b'"3","a","never closed\n']),
+      for row in [b'"3","only a title"\n', b"\n", b'"0","a","b"\n', b'"6","a","b"\n',
+                  '"٣","a","b"\n'.encode(), '"3","a","café"\n'.encode("latin-1"),
+                  b'"3","a" b,"c"\n', b'"3","a","never closed\n']),
     *(("imdb_carriers", carriers((), b"review,sentiment\r\nfine,positive\r\n" + row))
-      for row in [b"fine\r\n", b"fine,great\r\n", b"fine,\r\n", b"fine,Positive\r\n",
-                  b'"fine"x,positive\r\n', b'"never closed,positive\r\n', b"\xe9,negative\r\n"]),
+      for row in [b"fine\r\n", b"fine,Positive\r\n", b'"never closed,positive\r\n']),
     *(("huffpost", news(ITEM, ITEM, line, ITEM)) for line in
       [b"{", b"[]", b"7", b'{"category": "TECH"}', b"caf\xe9",
        b'{"category": "TECH", "headline": null, "short_description": ""}',
@@ -310,23 +306,3 @@ def test_real_files_have_the_counts_and_the_content_of_the_catalog(real_file, na
         assert len(texts["train"] & texts["test"]) == 123
     if name in ("huffpost", "movies2", "movies5"):
         assert len(set.union(*texts.values())) == len(rows)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("shortest", "classes", "rows", "distinct"),
-    [
-        (1000, 5, 8_544, 8_534), (1000, 2, 6_920, 6_911),
-        (5, 5, 79_239, 79_111), (5, 2, 49_982, 49_933),
-        (4, 5, 93_703, 93_296), (4, 2, 56_405, 56_283),
-        (3, 5, 116_688, 114_443), (3, 2, 64_910, 64_446),
-        (2, 5, 155_019, 140_994), (2, 2, 75_646, 72_904),
-        (1, 5, 318_582, 159_274), (1, 2, 98_794, 77_616),
-    ],
-)  # fmt: skip
-def test_training_rows_by_their_shortest_phrase_are_those_of_the_data_card(
-    real_file, shortest, classes, rows, distinct
-):
-    path = real_file(CARDS["sst2"].sources[0].downloads[0].filename)
-    train = [row for row in read_sst(path, classes, shortest) if row.split == "train"]
-    assert (len(train), len(set(train))) == (rows, distinct)

@@ -1,24 +1,19 @@
-"""Sanity checks: on texts of which we know what decides, the instruments see it, or cannot.
+"""Sanity checks: the texts of which we know what decides, and the networks that read them.
 
-Each network is small and trained for seconds; ``results/sanity_checks`` holds longer trainings of
-three seeds, which the lessons' claims hold to the same findings, SANet's band and IRAM's steps
-among them.
+The lessons train on them; ``results/sanity_checks`` holds longer trainings of three seeds, which
+the lessons' claims hold to the same findings.
 """
 
-import json
 from collections import Counter
-from dataclasses import replace
-from functools import cache, partial
 
+import numpy as np
 import pytest
 import torch
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from course_kit.research.report import sanity_figures, sanity_table, study_records
-from course_kit.research.sanity_checks import ControlSpec, sanity_record, train_check, word_by_word
-from course_kit.research.sanity_checks import instruments as shows
-from course_kit.research.sanity_checks.sanity_record import PLANTED
+from course_kit.research import sanity_checks
+from course_kit.research.report import study_records
 from course_kit.research.sanity_checks.synthetic import (
     FAR,
     FILLERS,
@@ -28,26 +23,9 @@ from course_kit.research.sanity_checks.synthetic import (
     vocabulary_of,
     write_texts,
 )
-from course_lib.cli import main
 from course_lib.files import DataError
-from course_lib.metrics.invariants import check_order_blindness, check_padding
-from course_lib.models.han import HANConfig
-from course_lib.models.iram import IRAMConfig
-
-WORD_BY_WORD = "IRAM word by word"
-SIZES = {"phrase": (1500, 6), "order": (400, 2), "planted word": (1000, 6)}
-
-
-@cache
-def trained(control, network):
-    rows, epochs = SIZES[control]
-    return train_check(control, network, ControlSpec(rows=rows, epochs=epochs))
-
-
-def three(control, instrument, **options):
-    """What an instrument shows of the trained network, its untrained twin and uniform attention."""
-    return control.show(partial(instrument, **options)).values()
-
+from course_lib.metrics.invariants import check_padding
+from course_lib.models.iram import IRAM, IRAMConfig
 
 # The texts
 
@@ -97,185 +75,53 @@ def test_what_is_no_task_or_no_number_of_twins():
             write_texts("phrase", rows)
 
 
-def test_texts_are_encoded_with_their_labels_and_sentences():
+def test_texts_are_encoded_with_their_labels():
     texts = write_texts("planted", 4)
     vocabulary = vocabulary_of(Splits(texts, [], []))
-    flat, in_sentences = (encode_texts(texts, vocabulary, form) for form in (False, True))
-    assert flat.labels.tolist() == in_sentences.labels.tolist() == [0, 1, 0, 1]
-    assert tuple(vocabulary.decode(flat.words[:18])) == texts[0].words
-    assert in_sentences.batch(torch.arange(4).numpy()).tokens.shape == (4, 3, 6)
+    encoded = encode_texts(texts, vocabulary)
+    assert encoded.labels.tolist() == [0, 1, 0, 1]
+    assert tuple(vocabulary.decode(encoded.words[:18])) == texts[0].words
+    assert encoded.batch(np.arange(4)).tokens.shape == (4, 18)
 
 
-# What an instrument changes in a network
+# Networks for the checks
 
 
-def test_weights_at_a_distance_are_left_out_and_the_others_fill_their_rows(monkeypatch):
-    """Seen through what an intervention hands to the network."""
-    spec = ControlSpec(rows=32, epochs=1)
-    one, given = train_check("sharp band", "SANet, adjacent pairs", spec), []
-    see = type(one).see
-    monkeypatch.setattr(
-        type(one), "see", lambda self, *given_: given.append(given_[1:]) or see(self, *given_)
-    )
-    assert list(shows.at_distances(one)) == [
-        "accuracy, no weight on the words beside it",
-        "accuracy, weight on itself and the words beside it alone",
-        f"accuracy, no weight {FAR} positions away",
-    ]
-    beside, alone, away = (some[0][0, 0] for some in given if some)
-    weights = one.seen.output.attention[0, 0]
-    assert not beside.diagonal(1).any() and torch.equal(beside.diagonal(2), weights.diagonal(2))
-    assert torch.equal(alone.diagonal(-1), weights.diagonal(-1)) and not alone.diagonal(2).any()
-    assert not away.diagonal(-FAR).any() and torch.equal(away.diagonal(), weights.diagonal())
-
-
-def test_a_held_query_asks_the_same_again_and_a_masked_summary_gets_no_weight():
+def test_a_held_query_asks_the_same_again():
     torch.manual_seed(0)
-    config = IRAMConfig(embedding=4, hidden=4, steps=2, initial_std=1.0)
-    iram = word_by_word.word_by_word_iram(config, 9, 2).eval()
+    iram = IRAM(IRAMConfig(embedding=4, hidden=4, steps=2, initial_std=1.0), 9, 2).eval()
     given = torch.tensor([[3, 4, 5]]), torch.ones(1, 3).bool()
-    first, second = word_by_word.with_held_query(iram)(*given).attention[0, :, :3]
+    first, second = sanity_checks.with_held_query(iram)(*given).attention[0, :, :3]
     torch.testing.assert_close(second / second.sum(), first)
-    output = iram(*given)
-    words = output.attention * torch.tensor([1.0, 1, 1, 0])
-    masked = iram(*given, words / words.sum(2, keepdim=True)).logits
-    torch.testing.assert_close(word_by_word.without_summary(iram, *given), masked)
-    assert not torch.allclose(masked, output.logits, atol=1e-3)
-    iram.config = replace(iram.config, steps=3)
-    with pytest.raises(ValueError, match="takes an IRAM of 2 steps, got 3"):
-        word_by_word.without_summary(iram, *given)
+    first, second = iram(*given).attention[0, :, :3]
+    assert not torch.allclose(second / second.sum(), first, atol=1e-3)
 
 
-# AGT: a pair of words, which it can learn, and their order, which it cannot
-
-
-def test_agt_learns_a_pair_that_no_sum_of_words_decides():
-    agt = trained("phrase", "AGT")
-    assert shows.accuracy(agt.seen) > 0.95
-    weight, untrained, uniform = three(agt, shows.on_pair)
-    assert weight > 2.5 * untrained and weight > 2.5 * uniform
-    selected, untrained, _ = three(agt, shows.of_pair)
-    assert selected > 0.7 and selected > 2 * untrained
-
-
-def test_its_phrases_come_from_the_text_and_not_from_the_network():
-    """The layers together select negator and adjective. Side by side they make a phrase, apart they
-    do not; the network's output is the same."""
-    agt, over_layers = trained("phrase", "AGT"), partial(shows.phrase_length, over_layers=True)
-    together = over_layers(agt.seen)
-    assert together > over_layers(agt.seen, by_chance=True) + 0.2
-    order = torch.arange(agt.batch.tokens.shape[1]).roll(-1).view(2, -1).T.flatten()  # a riffle
-    with torch.inference_mode():
-        apart = agt.model(agt.batch.tokens[:, order], agt.batch.mask)
-    torch.testing.assert_close(apart.logits, agt.seen.output.logits, rtol=0, atol=1e-4)
-    assert over_layers(agt.seen._replace(output=apart)) < together - 0.2
-
-
-def test_agt_fails_at_order_provably():
-    """Its logits are the same for twins with the same words, so it gets exactly one of them."""
-    agt = trained("order", "AGT")
-    check_order_blindness(agt.model, agt.batch.tokens, agt.batch.mask)
-    assert shows.between_twins(agt.seen) < 1e-6
-    right = agt.seen.output.logits.argmax(1) == agt.seen.labels
-    assert right[::2].logical_xor(right[1::2]).float().mean() > 0.98  # ties fall by rounding
-    assert abs(shows.accuracy(agt.seen) - 0.5) < 0.01
-
-
-# One planted word
-
-
-@pytest.mark.parametrize(
-    ("network", "named"),
-    [("AGT", 0.3), ("HAN word by word", 0.3), ("HAN with its GRU", 0.4), (WORD_BY_WORD, 0.4),
-     ("IRAM with its LSTM", 0.4)],
-)  # fmt: skip
-def test_attention_finds_the_planted_word_and_only_recurrent_neighbours_carry_it(network, named):
-    one = trained("planted word", network)
-    assert shows.accuracy(one.seen) > 0.95
-    share, untrained, uniform = three(one, shows.on_planted)
-    assert share > named and untrained < 0.1 and uniform == pytest.approx(1 / 18, abs=1e-3)
-    beside, *others = three(one, shows.on_neighbours)
-    assert beside < min(others)
-    accuracy = shows.reweighting(one)
-    assert accuracy["accuracy, no weight on it"] < 0.65
-    # all weight on the word beside it: chance word by word, better where an encoder reads on
-    neighbour = accuracy["accuracy, all weight on a neighbour"]
-    assert neighbour > 0.56 if "with its" in network else abs(neighbour - 0.5) < 0.03
-
-
-def test_sanets_pool_names_the_planted_word_without_attention():
-    """``pooled_from`` rises above chance as much without attention as with it."""
-    for network in ("SANet", "SANet without attention"):
-        one = trained("planted word", network)
-        assert shows.accuracy(one.seen) > 0.95
-        share, untrained, _ = three(one, shows.on_planted)
-        assert share > 1.7 / 18 and share > 1.4 * untrained
-        assert shows.largest(one.seen) > 3 * shows.largest(one.see(one.untrained))
-    assert shows.reweighting(one) == {}  # nothing to reweight
-    assert len(PLANTED) == 7
-
-
-# The encoders that read word by word
-
-
-@pytest.mark.parametrize("shape", [(3, 5), (3, 2, 4)])
-def test_word_by_word_encoders_know_no_neighbours(shape):
+def test_a_word_by_word_encoder_knows_no_neighbours():
     torch.manual_seed(0)
-    tokens, mask = torch.randint(1, 9, shape), torch.ones(shape, dtype=torch.bool)
-    mask[0, ..., -1] = False
-    if len(shape) == 3:
-        model = word_by_word.word_by_word_han(HANConfig(embedding=4, hidden=4, attention=4), 9, 2)
-        states, x = model.words.gru, model.embedding(tokens).flatten(0, 1)
-    else:
-        model = word_by_word.word_by_word_iram(IRAMConfig(embedding=4, hidden=4), 9, 2)
-        states, x = model.encoder.words, model.embedding(tokens)
+    tokens, mask = torch.randint(1, 9, (3, 5)), torch.ones(3, 5, dtype=torch.bool)
+    mask[0, -1] = False
+    model = IRAM(IRAMConfig(embedding=4, hidden=4), 9, 2)
+    model.encoder = sanity_checks.WordByWordEncoder(4, 4)
     check_padding(model, tokens, mask)
-    real = mask.view(x.shape[:2])
+    x = model.embedding(tokens)
     changed = x.clone()
     changed[:, 0] += 1
-    before, after = states(x, real), states(changed, real)
-    assert not before[~real].any() and not torch.equal(before[:, 0], after[:, 0])
-    assert torch.equal(before[:, 1:], after[:, 1:])
+    (before, query, _), (after, other, _) = (model.encoder(each, mask) for each in (x, changed))
+    assert not before[~mask].any() and not torch.equal(before[:, 0], after[:, 0])
+    assert torch.equal(before[:, 1:], after[:, 1:]) and torch.equal(query, other)
 
 
 def test_the_sum_of_words_adds_nothing_for_padding():
-    check_padding(word_by_word.SumOfWords(9, 2), torch.tensor([[3, 4]]), torch.ones(1, 2).bool())
+    check_padding(sanity_checks.SumOfWords(9, 2), torch.tensor([[3, 4]]), torch.ones(1, 2).bool())
 
 
 # The record and its table
-
-
-def test_the_command_records_every_figure(tmp_path, capsys):
-    path = tmp_path / "s1.json"
-    arguments = ["--rows", "32", "--epochs", "1", "--seed", "1"]
-    assert main(["sanity-checks", *arguments, "--output", str(path)]) == 0
-    made = json.loads(path.read_text(encoding="utf-8"))
-    assert made["command"] == f"attention-course author sanity-checks {' '.join(arguments)}"
-    assert {"commit", "device", "threads", "versions"} <= set(made["environment"])
-    assert made["spec"]["seed"] == 1 and set(made["tasks"]) == set(SYNTHETIC_TASKS)
-    finished = {key for key in sanity_figures() if key[0].startswith("halting")}
-    assert sanity_figures({"made": made}).keys() == sanity_figures().keys() - finished
-    assert "step cosine" in capsys.readouterr().out
-    assert (
-        sanity_table("order", {"made": made})
-        .splitlines()[2]
-        .startswith("| order | AGT | accuracy |")
-    )
-
-
-def test_one_control_is_recorded_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(sanity_record, "RECORDS", tmp_path)
-    assert main(["sanity-checks", "--control", "order", "--rows", "32", "--epochs", "1"]) == 0
-    made = json.loads((tmp_path / "order-s0.json").read_text(encoding="utf-8"))
-    assert made["command"].startswith(
-        'attention-course author sanity-checks --control "order" --rows 32'
-    )
-    assert {line["control"] for line in made["lines"]} == {"order"}
 
 
 def test_the_committed_records_are_of_three_seeds_and_clean_commits():
     records = study_records("sanity_checks")
     assert records.keys() == {f"{of}s{seed}" for of in ("", "sharp-band-") for seed in range(3)}
     for name, made in records.items():
-        assert made["spec"] == vars(ControlSpec(seed=int(name[-1])))
+        assert made["spec"]["seed"] == int(name[-1])
         assert "dirty" not in made["environment"]["commit"]

@@ -1,87 +1,28 @@
 """The small Transformer of lesson 10: PyTorch's layers under the invariants of this course."""
 
-from copy import deepcopy
 from itertools import product
 
 import numpy as np
 import pytest
-import torch
-from sweeping import sweep
 
 from course_kit.exercises.records import committed_record
-from course_kit.research.small_transformer import transformer_record
+from course_kit.research import small_transformer
 from course_lib.data.corpus import load_corpus
-from course_lib.explore import explore_erasing, read_text
 from course_lib.faithfulness import DocumentModel
 from course_lib.runs import split_rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
-OURS = "A tender film. The acting is wonderful!"
 
-
-@pytest.fixture(scope="module")
-def rows():
-    return split_rows(load_corpus("toy"))
-
-
-@pytest.fixture(scope="module")
-def trained(rows):
-    classes = load_corpus("toy").card.classes
-    return transformer_record.train_variant("whole", rows, classes, preset="small")
-
-
-def test_it_learns_made_up_reviews_and_is_read_like_every_network(trained, rows):
+def test_it_learns_made_up_reviews():
+    corpus = load_corpus("toy")
+    rows = split_rows(corpus)
+    trained = small_transformer.train_variant("whole", rows, corpus.card.classes, preset="small")
     model = DocumentModel(trained)
     texts, labels = model.documents(rows["validation"]), rows["validation"]["label"]
-    assert transformer_record.hits(trained, texts, labels).mean() > 0.85
-    reading = read_text(trained, OURS)
-    assert list(reading.attention) == ["rollout", "layer 1", "layer 2"]
-    assert all(a.weights.shape == (9, 9) for a in reading.attention.values())
-    mean = trained.heads(reading.tokens).mean(1)
-    assert np.allclose(reading.attention["layer 2"].weights, mean[1], atol=1e-6)
-    eye = torch.eye(9)
-    assert np.allclose(
-        reading.attention["rollout"].weights, (mean[1] + eye) / 2 @ (mean[0] + eye) / 2, atol=1e-6
-    )
-    flat = transformer_record.changed(
-        trained, transformer_record.without_scores
-    )  # another network, and the first stays
-    assert np.allclose(flat.heads(["A", "tender", "film"]), 1 / 3, atol=1e-6)
-    assert np.array_equal(read_text(trained, OURS).probabilities, reading.probabilities)
-    plain_mean = transformer_record.plain_mean_hits(trained, rows)
+    assert small_transformer.hits(trained, texts, labels).mean() > 0.85
+    plain_mean = small_transformer.plain_mean_hits(trained, rows)
     assert plain_mean.shape == (len(labels),) and set(plain_mean) == {0.0, 1.0}
     assert plain_mean.mean() > 0.7
-
-
-def test_the_view_of_lesson_07_serves_it(trained):
-    assert sweep(explore_erasing(trained, "A tender film.")) > 4
-
-
-def test_shuffled_texts_keep_their_words():
-    texts = [["a", "tender", "film", "with", "good", "songs"], ["dull"]]
-    mixed = transformer_record.shuffled(texts, 1)
-    assert [sorted(text) for text in mixed] == [sorted(text) for text in texts] and mixed != texts
-
-
-def test_measures_of_a_network(trained, rows, monkeypatch):
-    monkeypatch.setattr(transformer_record, "RANKED", 10)
-    some = rows["validation"].select(range(60))
-    found = transformer_record.measure(trained, some, seed=0)
-    assert np.shape(found["without a head"]) == (2, 4)
-    assert abs(found["tau"]["random"]) < found["tau"]["gradient × input"] <= 1
-    area = found["aopc"]
-    assert set(area) == {*found["tau"], "leave-one-out"}
-    assert area["random"] < area["|gradient × input|"] < area["leave-one-out"]
-    texts, labels = DocumentModel(trained).documents(some), some["label"]
-    ranked = transformer_record.rankings(trained, texts[:3])
-    for text, mean, top in zip(texts, ranked["mean of the layers"], ranked["top-layer attention"]):
-        first, last = trained.heads(text).mean((1, 2)).numpy()  # of each layer, what words receive
-        assert np.allclose(mean, (first + last) / 2) and np.allclose(top, last, atol=1e-6)
-    head = deepcopy(trained)
-    with torch.no_grad():
-        head.model.blocks[1].attention.output.weight.unflatten(1, (4, -1))[:, 3] = 0
-    expected = transformer_record.hits(head, texts, labels).mean()
-    assert found["without a head"][1][3] == pytest.approx(expected)
 
 
 def test_the_record_is_of_todays_settings():
@@ -93,16 +34,16 @@ def test_the_record_is_of_todays_settings():
     assert model.items() <= vars(preset.model).items()
     assert preset.model.attention_dropout == model["dropout"]
     assert record["settings"]["training"].items() <= vars(preset.training).items()
-    planned = list(product(transformer_record.VARIANTS, transformer_record.SEEDS))
+    planned = list(product(small_transformer.VARIANTS, range(5)))
     assert [(run["variant"], run["seed"]) for run in record["runs"]] == planned
-    assert record["variants"].keys() == transformer_record.VARIANTS.keys()
+    assert record["variants"].keys() == small_transformer.VARIANTS.keys()
 
 
 def test_numbers_of_the_record_by_seed_and_their_interval():
-    assert transformer_record.over_seeds("whole", "accuracy").shape == (5,)
-    assert transformer_record.over_seeds("whole", "without a head").shape == (5, 2, 4)
+    assert small_transformer.over_seeds("whole", "accuracy").shape == (5,)
+    assert small_transformer.over_seeds("whole", "without a head").shape == (5, 2, 4)
     run = committed_record("results/encoder/movies2.json")["runs"][1]
-    found = transformer_record.over_seeds(run["variant"], "tau", "rollout")
+    found = small_transformer.over_seeds(run["variant"], "tau", "rollout")
     assert found[run["seed"]] == run["tau"]["rollout"]
-    mean, half = transformer_record.seed_interval(np.array([1.0, 2.0, 3.0]))
+    mean, half = small_transformer.seed_interval(np.array([1.0, 2.0, 3.0]))
     assert mean == 2 and half == pytest.approx(4.303 / 3**0.5, abs=1e-3)

@@ -23,11 +23,6 @@ COMMANDS = {
         "trained-tests roar --on planted --seeds 0 1 2", "course",
         *command_of("course_kit.research.trained_tests.trained_record"),
     ),
-    "sanity-checks": Command(
-        "train the positive controls on synthetic texts and record what the instruments show",
-        "sanity-checks --seed 1", "course",
-        *command_of("course_kit.research.sanity_checks.sanity_record"),
-    ),
     "faithful": Command(
         "run the study of when attention is faithful: what is missing, a cell, what is published",
         "faithful run --only imdb-bilstm-sparsemax-s0", "course",

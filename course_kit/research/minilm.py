@@ -1,19 +1,11 @@
 """What the pre-trained Transformer's records say."""
 
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 
 from course_kit.research import report
-from course_kit.research.recording import Stopwatch
 from course_kit.research.report.frames import SYSTEM_NAMES, Group, shown
 from course_lib import metrics, runs
-from course_lib.data.corpus import load_corpus
-from course_lib.data.pieces import load_pieces
-from course_lib.files import prepared_folder
 from course_lib.metrics import Estimate
-from course_lib.runs.records import RESULTS, write_json
 
 PHRASES = "all, on phrases and sentences"
 TITLES = {  # what learns from whole sentences, by preset and attention
@@ -43,7 +35,6 @@ BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on t
         "tfidf-imdb-default",
     ),
 }
-CUT = 256  # pieces of a review that MiniLM reads
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-",
     "IRAM": "iram-sst2-compact-",
@@ -128,26 +119,6 @@ def _shown(group: Group) -> list[str]:
     return [shown(group), f"{group[0]['sizes']['train']:,}"]
 
 
-def record_cut() -> dict[str, Any]:
-    """Each of ``BESIDE``'s accuracies on the test reviews that MiniLM reads whole, and on those of
-    which it reads the beginning."""
-    watch = Stopwatch()
-    corpus = load_corpus("imdb")
-    pieces = load_pieces(prepared_folder("minilm")).split(corpus.splits["test"]["text"])
-    longer = np.array([len(of) for of in pieces]) > CUT
-    accuracy = {}
-    for name in BESIDE["IMDb"]:
-        right = np.array([runs.predictions_of(record).right for record in seeds_of(name)])
-        parts = {"whole": right[:, ~longer], "cut": right[:, longer]}
-        accuracy[name] = {part: of.mean(1).round(5).tolist() for part, of in parts.items()}
-    return {
-        "command": "python -m course_kit.research.minilm",
-        "data": asdict(corpus.provenance),
-        "texts": {"whole": int((~longer).sum()), "cut": int(longer.sum())},
-        "accuracy": accuracy,
-    } | watch.about()
-
-
 def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     """By network and ranking, the mean comprehensiveness and the ends of its 95 % interval over
     trainings and texts."""
@@ -173,17 +144,12 @@ def _of_texts(network: str, ranking: str) -> np.ndarray:
     """The comprehensiveness (AOPC by deletion) of each text in each training, ``(trainings,
     texts)``, from the first of ``STUDIES`` that has the ranking; without any, ``(0, 0)``."""
     for study in STUDIES:
-        trainings = []
-        for stem, record in sorted(report.study_records(study).items()):
-            if stem.startswith(NETWORKS[network]) and "removals" in record:
-                order = list(record["removals"]["deletion"]["comprehensiveness"]["rankings"])
-                if ranking in order:
-                    with np.load(RESULTS / study / f"{stem}.npz") as file:
-                        trainings.append(file["comprehensiveness"][order.index(ranking)])
-        if trainings:
-            return np.stack(trainings).astype(float)
+        some = {
+            stem: record
+            for stem, record in report.study_records(study).items()
+            if stem.startswith(NETWORKS[network])
+            and ranking in record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+        }
+        if some:
+            return report.areas(some, "comprehensiveness", study)[ranking].astype(float)
     return np.zeros((0, 0))
-
-
-if __name__ == "__main__":
-    write_json(RESULTS / "lengths" / "minilm-imdb.json", record_cut())

@@ -18,9 +18,9 @@ from accelerate.utils import set_seed
 from course_kit.research.faithful import corpora, measures
 from course_kit.research.faithful.corpora import FOLDER, LEAST_WORDS, Split
 from course_kit.research.faithful.design import PLAN, Cell
-from course_kit.research.faithful.network import DROPOUT, MEAN, Pooled, Reader
-from course_kit.research.faithful.states import States
-from course_kit.research.recording import Stopwatch
+from course_kit.research.faithful.network import DROPOUT, Pooled, Reader
+from course_kit.research.faithful.states import MEAN, States
+from course_kit.research.recording import DIGITS, Stopwatch
 from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
@@ -35,7 +35,6 @@ TRAINING = TrainingConfig(
 )
 LEAST_COUNT = 2  # of a word in the training texts; rarer ones are unknown
 CLASSES = {"ag_news": 4}
-DIGITS = 5
 
 
 @cache

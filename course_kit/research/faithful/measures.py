@@ -10,17 +10,15 @@ import numpy as np
 from scipy.stats import rankdata
 
 from course_kit.research.faithful.corpora import Split
-from course_kit.research.faithful.network import MEAN, UNKNOWN, Reader
+from course_kit.research.faithful.network import Reader
+from course_kit.research.faithful.states import MEAN, UNKNOWN
+from course_kit.research.faithfulness.erasure_record import MEASURES
 from course_lib import faithfulness
 
 SHARES = (0.1, 0.2, 0.5)  # of the words, which are removed or kept
 SAMPLES = 12  # random rankings among those that bound an area
 REMOVALS = {"masking": UNKNOWN, "mean vector": MEAN}
 ALSO_BY = ("sst2_sentences", "planted")  # corpora on which the removals are compared
-AREAS = {
-    "comprehensiveness": faithfulness.comprehensiveness,
-    "sufficiency": faithfulness.sufficiency,
-}
 
 
 def measure(reader: Reader, split: Split, seed: int, corpus: str) -> dict[str, np.ndarray]:
@@ -39,7 +37,7 @@ def measure(reader: Reader, split: Split, seed: int, corpus: str) -> dict[str, n
     support = [int((a > 0).sum()) for a in alpha]
     options = {"shares": SHARES, "seed": seed, "most": support}
     found: dict[str, np.ndarray] = {}
-    for name, area in AREAS.items():
+    for name, area in MEASURES.items():
         for suffix, share in _normalised(reader, texts, name, rankings, options, None).items():
             found[name + suffix] = share if name == "comprehensiveness" else 1 - share
         found[f"{name}, raw"] = area(reader, texts, alpha, **options).mean(1)
@@ -76,7 +74,7 @@ def _normalised(
     )  # fmt: skip
     return {
         suffix: faithfulness.normalised_aopc(
-            AREAS[measure](reader, texts, ranking, mask=mask, **options).mean(1), limits
+            MEASURES[measure](reader, texts, ranking, mask=mask, **options).mean(1), limits
         )
         for suffix, ranking in rankings.items()
     }

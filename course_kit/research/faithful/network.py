@@ -22,7 +22,6 @@ from course_lib.models.layers import (
 from course_lib.models.transformer import Block, TransformerConfig
 
 DROPOUT = 0.2
-UNKNOWN, MEAN = "⟨unknown⟩", "⟨mean⟩"  # what stands for a word that is masked, or averaged away
 BLOCKS = TransformerConfig(layers=2, heads=4, feed_forward=200, dropout=0.1, attention_dropout=0.1)
 
 

@@ -8,11 +8,22 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import nn
 
 from course_kit.research.faithful import corpora
-from course_kit.research.faithful.word_states import UNUSED, WordStates, principal
+from course_lib.data.pieces import load_pieces
+from course_lib.data.pretrained import fetch_network
+from course_lib.faithfulness.documents import length_batches
 from course_lib.files import atomic_path, prepared_folder
+from course_lib.front_end import progress
+from course_lib.models.bert import Bert, BertConfig, from_bert
 
+UNKNOWN, MEAN = "⟨unknown⟩", "⟨mean⟩"  # what stands for a word that is masked, or averaged away
+UNUSED = "[unused1]"  # a piece of the network, which has the mean of all pieces' vectors here
+PIECES = {UNKNOWN: "[MASK]", MEAN: UNUSED}
+AT_ONCE = 2048  # pieces
 WIDTH = 100
 AXES_FROM = 20_000  # states of training texts that decide the directions
 
@@ -24,9 +35,9 @@ class States:
         self.corpus, self.known = corpus, {}
 
     @cached_property
-    def network(self) -> WordStates:
-        """Masked words are its [MASK]; averaged ones have the mean vector of all pieces."""
-        return WordStates({"⟨unknown⟩": "[MASK]", "⟨mean⟩": UNUSED})
+    def network(self) -> "WordStates":
+        """Read when the first state is asked for that is not kept."""
+        return WordStates()
 
     def kept(self, split: str) -> np.ndarray:
         """The states of all words of a split, text after text: ``(words, 384)`` float16."""
@@ -40,8 +51,13 @@ class States:
 
     @cached_property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of the training texts' states, and their ``principal`` directions."""
-        return principal(np.asarray(self.kept("train")[:AXES_FROM]), WIDTH)
+        """The mean of the training texts' states ``(384,)``, and the ``WIDTH`` directions in which
+        they vary most, ``(384, WIDTH)``, scaled alike so that the mean square along them is 1."""
+        states = np.asarray(self.kept("train")[:AXES_FROM]).astype(np.float64)
+        values, vectors = np.linalg.eigh(np.cov((states - states.mean(0)).T))
+        vectors = vectors[:, ::-1][:, :WIDTH]
+        signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(WIDTH)])
+        return states.mean(0), vectors * signs / np.sqrt(values[::-1][:WIDTH].mean())
 
     def reduced(self, states: np.ndarray) -> np.ndarray:
         """``(words, 384)`` → ``(words, WIDTH)`` float16."""
@@ -54,3 +70,56 @@ class States:
         for text, states in zip(new, self.network(new), strict=True):
             self.known[text] = self.reduced(states)
         return [self.known[tuple(text)] for text in texts]
+
+
+class WordStates:
+    """MiniLM in bfloat16; a word's state is the mean of its pieces' states after the last block.
+
+    Example: ``WordStates()([["a", "fine", "film"]])``.
+    """
+
+    def __init__(self) -> None:
+        folder = fetch_network()
+        self.splitter, self._known = load_pieces(folder), {}
+        self.network = Bert(BertConfig(), len(self.splitter.vocabulary), 2)
+        weights = from_bert(load_file(folder / "model.safetensors"))
+        table = weights["embedding.weight"]
+        table[self.splitter.vocabulary.encode([UNUSED])[0]] = table.mean(0)
+        self.network.load_state_dict(self.network.state_dict() | weights)
+        self.network.to(torch.bfloat16).eval()
+
+    @torch.inference_mode()
+    def __call__(self, texts: Sequence[Sequence[str]], what: str = "") -> list[np.ndarray]:
+        """``(words, 384)`` float16 of each text; with ``what`` a bar shows how far it is."""
+        pieces = [[self._ids(word) for word in text] for text in texts]
+        lengths = np.array([sum(map(len, words)) for words in pieces])
+        found = [np.empty((0, self.network.config.width), np.float16)] * len(texts)
+        with progress(total=len(texts), desc=what, disable=not what) as bar:
+            for places in length_batches(lengths, AT_ONCE):
+                filled = [n for n in places if lengths[n]]
+                for place, states in zip(filled, self._states([pieces[n] for n in filled])):
+                    found[place] = states
+                bar.update(len(places))
+        return found
+
+    def _states(self, texts: list[list[list[int]]]) -> list[np.ndarray]:
+        if not texts:
+            return []
+        ids = [torch.tensor([i for word in text for i in word]) for text in texts]
+        tokens = nn.utils.rnn.pad_sequence(ids, batch_first=True)
+        mask = torch.arange(tokens.shape[1]) < torch.tensor([len(i) for i in ids])[:, None]
+        last = self.network(tokens, mask, return_states=True).states[:, -1].float().numpy()
+        found = []
+        for text, states in zip(texts, last, strict=True):
+            counts = np.array([len(word) for word in text])
+            sums = np.add.reduceat(states[: counts.sum()], counts.cumsum() - counts)
+            found.append((sums / counts[:, None]).astype(np.float16))
+        return found
+
+    def _ids(self, word: str) -> list[int]:
+        """The ids of a word's pieces, at least one."""
+        if word not in self._known:
+            piece = PIECES.get(word)
+            pieces = [piece] if piece else self.splitter.split([word])[0] or ["[UNK]"]
+            self._known[word] = self.splitter.vocabulary.encode(pieces).tolist()
+        return self._known[word]

@@ -1,14 +1,19 @@
 """A recorded network whose texts stay as they are while its attention changes: what a shuffle
 changes, how far an adversary gets, and how far another seed's attention is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION, FaithfulnessRun
+from course_kit.research.faithfulness.faithfulness_run import (
+    ATTENTION,
+    FaithfulnessRun,
+    only_classes,
+    say,
+)
 from course_kit.research.recording import DIGITS, Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
 from course_lib.faithfulness.document_model import DocumentModel
@@ -25,9 +30,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SHARPNESS = (0.0, 0.25, 0.5, 0.75)  # of a text's largest weight, the bins of their figures
 
 
-def record_interventions(
-    tested: FaithfulnessRun, say: Callable[[str], None] = lambda _: None, beside: Sequence[str] = ()
-) -> dict[str, Any]:
+def record_interventions(tested: FaithfulnessRun, beside: Sequence[str] = ()) -> dict[str, Any]:
     """Shuffled and adversarial attention (Jain and Wallace 2019) text by text, the conicity of the
     states, and how far the attention and the output of networks ``beside`` it are: those of other
     seeds, by their ids or the folders of their runs.
@@ -40,7 +43,7 @@ def record_interventions(
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     tested.attention()
     others = [_other_seed(tested, name) for name in beside]
-    say("shuffles and adversaries")
+    say("  shuffles and adversaries")
     shuffled, largest = np.zeros(len(documents)), np.zeros(len(documents))
     divergence, change = ({name: np.zeros(len(documents)) for name in TOLERANCES} for _ in range(2))
     for place, document in enumerate(tqdm(documents, desc="texts", leave=False)):
@@ -56,7 +59,7 @@ def record_interventions(
         float(faithfulness.conicity(one, torch.ones(one.shape[:2], dtype=torch.bool)))
         for one in states
     ]
-    say("other seeds")
+    say("  other seeds")
     _, certainty = predicted(model, documents)
     certain = certainty > np.median(certainty)
 
@@ -108,7 +111,7 @@ def by_largest_weight(values: np.ndarray, largest: np.ndarray) -> dict[str, dict
 
 def _other_seed(tested: FaithfulnessRun, name: str) -> Run:
     """A network that differs from the tested one in its seed alone."""
-    run, own = tested.with_its_classes(any_run(name)), tested.run.record
+    run, own = only_classes(any_run(name), tested.classes), tested.run.record
     alike = [record["spec"] | {"seed": None, "threads": None} for record in (run.record, own)]
     if alike[0] != alike[1] or run.record["id"] == own["id"]:
         raise SpecError(f"{name} differs from {own['id']} in more than its seed, so take another")

@@ -4,9 +4,8 @@
 ``results/faithfulness/NAME.json``: means over test texts with their bootstrap intervals, and no
 text; and beside it, ``NAME.npz``, the AOPC of every text by deletion. The folder of a finished
 run may stand for a name. ``--only agreement`` measures Jain and Wallace's rank correlations
-alone and writes ``results/agreement/NAME.json``; ``--only deletion`` comprehensiveness by
-deletion alone, into ``results/deletion/``; ``--only interventions`` leaves the texts as they are,
-changes the attention, and writes ``results/interventions/NAME.json``.
+alone and writes ``results/agreement/NAME.json``; ``--only interventions`` leaves the texts as they
+are, changes the attention, and writes ``results/interventions/NAME.json``.
 """
 
 import argparse
@@ -33,6 +32,7 @@ from course_kit.research.faithfulness.faithfulness_run import (
     FaithfulnessRun,
     choose_run,
     is_run,
+    say,
     study_path,
     unsigned,
 )
@@ -49,18 +49,16 @@ SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the squar
 REMOVALS = {"deletion": None, "masking": MASK}
 # kinds of record, and the folders they are kept in
 ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
-DELETION = "deletion"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
 }
 AREAS = "areas"  # of every text: in a file beside the record
 Rankings = dict[str, list[np.ndarray]]
-Say = Callable[[str], None]
 
 
-def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
-    """Every ranking and every measure; ``say`` is told what comes next.
+def record_faithfulness(tested: FaithfulnessRun) -> dict[str, Any]:
+    """Every ranking and every measure.
 
     Limits and words to flip are of the first ``SLOW_TEXTS`` texts. Each mean has its interval and
     the number of texts behind it; it is None where no text has a value. ``AREAS`` holds each
@@ -68,11 +66,11 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     """
     watch, model, documents, seed = Stopwatch(), tested.model, tested.documents, tested.seed
     first = documents[:SLOW_TEXTS]
-    say("rankings")
+    say("  rankings")
     rankings = all_rankings(tested)
     left_out, removals, areas = {}, {}, {}
     for removal, mask in REMOVALS.items():
-        say(f"by {removal}: leave-one-out")
+        say(f"  by {removal}: leave-one-out")
         left_out[removal] = faithfulness.leave_one_out(model, documents, mask)
         ranked = rankings | {
             LEFT_OUT: left_out[removal],
@@ -80,9 +78,9 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
         }
         found = removals[removal] = {}
         for measure in MEASURES:
-            say(f"by {removal}: {measure}")
+            say(f"  by {removal}: {measure}")
             found[measure], areas[removal, measure] = _erasure(tested, ranked, measure, mask)
-        say(f"by {removal}: words to flip")
+        say(f"  by {removal}: words to flip")
         found["words_to_flip"] = {
             name: mean_of(
                 faithfulness.words_to_flip(model, first, r[:SLOW_TEXTS], mask, seed), seed
@@ -98,24 +96,7 @@ def record_faithfulness(tested: FaithfulnessRun, say: Say = lambda _: None) -> d
     }
 
 
-def record_deletion(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
-    """Comprehensiveness by deletion alone, of the rankings that ask a network a few times only:
-    those of ``record_faithfulness`` without integrated gradients and leave-one-out."""
-    watch = Stopwatch()
-    say("rankings")
-    rankings = compared_rankings(tested) | further_rankings(tested)
-    say("comprehensiveness")
-    losses = erased(tested, rankings, "comprehensiveness")
-    areas = {name: faithfulness.aopc(loss) for name, loss in losses.items()}
-    found = {name: {"aopc": mean_of(area, tested.seed)} for name, area in areas.items()}
-    return tested.about(watch) | {
-        "shares": list(faithfulness.SHARES),
-        "removals": {"deletion": {"comprehensiveness": {"rankings": found}}},
-        AREAS: {"comprehensiveness": np.array(list(areas.values()))},
-    }
-
-
-def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict[str, Any]:
+def record_agreement(tested: FaithfulnessRun) -> dict[str, Any]:
     """Kendall's τ between attention, gradient × input and leave-one-out by deletion, text by text,
     as Jain and Wallace (2019) measure it, beside the τ of attention and random numbers.
 
@@ -124,9 +105,9 @@ def record_agreement(tested: FaithfulnessRun, say: Say = lambda _: None) -> dict
     of the predicted class.
     """
     watch = Stopwatch()
-    say("attention and gradients")
+    say("  attention and gradients")
     rankings = compared_rankings(tested)
-    say("leave-one-out")
+    say("  leave-one-out")
     left_out = {"deletion": faithfulness.leave_one_out(tested.model, tested.documents)}
     return tested.about(watch) | {"kendall": _agreement(rankings, left_out, tested.seed)}
 
@@ -148,33 +129,14 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
     }
 
 
-def further_rankings(tested: FaithfulnessRun) -> Rankings:
-    """What a Transformer adds of its own."""
-    model, documents = tested.model, tested.documents
-    if not isinstance(model.system, TransformerSystem):
-        return {}
-    return transformer_rankings(model.system, documents, predicted(model, documents)[0])
-
-
-def erased(
-    tested: FaithfulnessRun, rankings: Rankings, measure: str, mask: str | None = None
-) -> Rankings:
-    """A measure of all rankings at each share of the words, ``(texts, shares)``."""
-    return {
-        name: MEASURES[measure](
-            tested.model, tested.documents, importances, mask=mask, seed=tested.seed
-        )
-        for name, importances in rankings.items()
-    }
-
-
 def all_rankings(tested: FaithfulnessRun) -> Rankings:
-    """Those that do not depend on how words are removed, with and without signs."""
-    model = tested.model
-    rankings = compared_rankings(tested) | further_rankings(tested)
-    rankings[INTEGRATED] = faithfulness.integrated_gradients(
-        model.gradients, model, tested.documents
-    )
+    """Those that do not depend on how words are removed, with and without signs; and what a
+    Transformer adds of its own."""
+    model, documents = tested.model, tested.documents
+    rankings = compared_rankings(tested)
+    if isinstance(model.system, TransformerSystem):
+        rankings |= transformer_rankings(model.system, documents, predicted(model, documents)[0])
+    rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
     for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
         rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])
     rankings[SIGNED_ATTENTION] = faithfulness.with_sign(rankings[ATTENTION], rankings[DETACHED])
@@ -189,7 +151,10 @@ def _erasure(
     and the AOPC of every text, ``(rankings, texts)``.
     """
     mean, options = partial(mean_of, seed=tested.seed), {"mask": mask, "seed": tested.seed}
-    losses = erased(tested, rankings, measure, mask)
+    losses = {
+        name: MEASURES[measure](tested.model, tested.documents, importances, **options)
+        for name, importances in rankings.items()
+    }
     some = [importances[:SLOW_TEXTS] for importances in rankings.values()]
     first = tested.documents[:SLOW_TEXTS]
     limits = faithfulness.limits(tested.model, first, measure, rankings=some, **options)
@@ -248,9 +213,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, DELETION, INTERVENTIONS), dest="kind", default=ALL,
-        help="measure Jain and Wallace's rank correlations alone; or comprehensiveness by deletion "
-        "alone, of the rankings that take little time; or leave the texts and change "
+        "--only", choices=(AGREEMENT, INTERVENTIONS), dest="kind", default=ALL,
+        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
         "the attention: shuffled, by an adversary, of another seed",
     )  # fmt: skip
     parser.add_argument(
@@ -267,7 +231,6 @@ def command(options: argparse.Namespace) -> int:
     make: Callable[..., dict[str, Any]] = {
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
-        DELETION: record_deletion,
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
     }[options.kind]
     chosen = {
@@ -275,8 +238,8 @@ def command(options: argparse.Namespace) -> int:
         for name in options.names
     }
     for name, tested in chosen.items():
-        print(f"{name}: {len(tested.documents)} test texts", flush=True)
-        record = make(tested, lambda what: print(f"  {what}", flush=True))
+        say(f"{name}: {len(tested.documents)} test texts")
+        record = make(tested)
         words = f"{_called(name)} --texts {options.texts} --seed {options.seed}"
         if options.classes:
             words += f" --classes {' '.join(options.classes)}"

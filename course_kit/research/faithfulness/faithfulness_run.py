@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
 )
 SIGNED_ATTENTION = "attention × sign of the gradient"  # which is DETACHED, Jain and Wallace's
 TEXTS = 100
+say = partial(print, flush=True)  # what comes next
 
 
 def unsigned(ranking: str) -> str:
@@ -60,10 +62,6 @@ class FaithfulnessRun:
         """A digest of the documents, which tells whether two records are of the same texts."""
         words = json.dumps(self.documents, ensure_ascii=False)
         return f"sha256:{hashlib.sha256(words.encode()).hexdigest()}"
-
-    def with_its_classes(self, run: Run) -> Run:
-        """Another run that decides between the same classes from now on."""
-        return only_classes(run, self.classes)
 
     def attention(self) -> dict[str, list[np.ndarray]]:
         """The network's reductions of its attention to words; ``SpecError`` if it has none."""

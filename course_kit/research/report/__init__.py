@@ -7,27 +7,22 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "claims": ["claims_table", "estimates"],
         "debate": [
-            "adversaries_table", "four_tests_table", "graded_phrases_table", "levels_table",
-            "lexicon_table", "shuffles_table",
+            "adversaries_table", "four_tests_table", "replica_changes_table", "replica_order",
+            "replica_table", "shuffles_table",
         ],
         "differences": [
-            "CONTRASTS", "ablation_table", "compact_table", "contrasts_table", "difference",
+            "ablation_table", "compact_table", "contrasts_table", "difference",
             "extensions_table", "gaps_table", "papers_table",
         ],
         "erasure": [
             "RIVALS", "agreement_table", "areas", "best_gaps", "best_table", "by_network",
             "rankings_table", "sign_gaps", "signs_in_words", "signs_table",
         ],
-        "faithfulness": [
-            "interventions_table", "replica_changes_table", "replica_order", "replica_table",
-            "sanity_figures", "sanity_table", "trained_table",
-        ],
         "figures": [
             "band_by_size", "band_curve", "baselines", "baselines_table", "composition_figure",
-            "curve",
-            "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
-            "losses_figure", "phrase_lengths", "pooled_deviation", "sizes_of_training",
-            "steps_panels", "two_errors", "waterfall_figure",
+            "curve", "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
+            "losses_figure", "phrase_lengths", "pooled_deviation", "steps_panels", "two_errors",
+            "waterfall_figure",
         ],
         "frames": [
             "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "interval", "mean_std",
@@ -35,15 +30,16 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "with_other_vectors", "without_film_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
-        "study_figures": [
-            "adversary_figure", "erasure_figure", "roar_figure",
+        "studies": [
+            "adversary_figure", "erasure_figure", "graded_phrases_table", "interventions_table",
+            "levels_table", "lexicon_table", "roar_figure", "sanity_figures", "sanity_table",
+            "trained_table",
         ],
         "tables": [
-            "AGT_MODELS", "IRAM_MODELS", "changes_table", "imdb_table",
-            "mean_figures", "optimiser_table",
-            "own_table", "planned_values", "runs_table", "sanet_attention_table",
-            "sanet_error_table", "sst_table", "steps_sweep", "sweep", "sweep_table",
-            "throughputs", "vectors_table", "zhang_costs_table",
+            "changes_table", "imdb_table", "mean_figures", "optimiser_table", "own_table",
+            "planned_values", "runs_table", "sanet_attention_table", "sanet_error_table",
+            "sst_table", "steps_sweep", "sweep", "sweep_table", "vectors_table",
+            "zhang_costs_table",
         ],
     },
 )  # fmt: skip

@@ -7,6 +7,8 @@ its interval and its tests are over trainings, on the texts that they share. Exa
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,33 +162,27 @@ def _contrast(
     return one, other
 
 
-def _kept_epoch(frame: pd.DataFrame, model: str, dataset: str) -> Sides:
-    return [run["best_epoch"] for run in frames.runs_of(frame, model, dataset)], 0.0
+def _at(
+    records: Group, at: Sequence[str | int], minus: Sequence[str | int] | None = None
+) -> list[float]:
+    """What stands at a place in each record, of several layers the mean, minus what stands at
+    another place in it."""
+    values = np.array([np.mean(reduce(getitem, at, record)) for record in records])
+    return list(values - _at(records, minus) if minus else values)
 
 
-def _attention(
+def _of_runs(
     frame: pd.DataFrame,
     model: str,
     dataset: str,
-    name: str,
-    minus: str | None = None,
+    at: Sequence[str | int],
+    minus: Sequence[str | int] | None = None,
+    other: str | None = None,
     film: str | None = None,
 ) -> Sides:
-    """A figure of the attention on the test texts, minus another of the same network; of a figure
-    by layer the mean over layers."""
-    found = [run["attention"]["trained"] for run in _runs(frame, model, dataset, film)]
-    return [np.mean(one[name]) - (np.mean(one[minus]) if minus else 0) for one in found], 0.0
-
-
-def _between_datasets(frame: pd.DataFrame, model: str, datasets: list[str], name: str) -> Sides:
-    one, other = (_attention(frame, model, dataset, name)[0] for dataset in datasets)
-    return one, other
-
-
-def _deepest(frame: pd.DataFrame, model: str, dataset: str, name: str, film: str) -> Sides:
-    """A figure of the last layer minus that of the first."""
-    found = [run["attention"]["trained"][name] for run in _runs(frame, model, dataset, film)]
-    return [layers[-1] - layers[0] for layers in found], 0.0
+    """``_at`` of a model's runs, beside that of its runs on an ``other`` dataset, if any."""
+    ours = _at(_runs(frame, model, dataset, film), at, minus)
+    return ours, _at(_runs(frame, model, other, film), at, minus) if other else 0.0
 
 
 def _penalty(frame: pd.DataFrame, penalty: float, name: str, minus: float | None = None) -> Sides:
@@ -202,71 +198,39 @@ def _penalty(frame: pd.DataFrame, penalty: float, name: str, minus: float | None
     return list(found.dropna().astype(float)), 0.0
 
 
-def _agreement(
-    frame: pd.DataFrame, networks: list[str], of: str, minus: str | float = 0.0
+def _of_study(
+    frame: pd.DataFrame,
+    study: str,
+    network: str,
+    at: Sequence[str],
+    minus: Sequence[str] | float = 0.0,
+    other: str | None = None,
 ) -> Sides:
-    """Mean Kendall's τ of two rankings by seed, minus a number, the τ of two others, or, where two
-    ``networks`` are named, the τ of the second one's."""
-    records = frames.study_records("agreement").items()
-    groups = [
-        [record["kendall"] for name, record in records if name.startswith(f"{network}-s")]
-        for network in networks
-    ]
-    taus, *others = [[one[of]["mean"] for one in group] for group in groups]
-    if isinstance(minus, str):
-        pairs = zip(taus, groups[0], strict=True)
-        return [tau - one[minus]["mean"] for tau, one in pairs], 0.0
-    return taus, others[0] if others else minus
-
-
-def _adversary(frame: pd.DataFrame, networks: str, search: str) -> Sides:
-    """The mean divergence that a search for other attention finds, by seed."""
-    found = frames.study_records("interventions").items()
-    records = [record for name, record in found if name.startswith(f"{networks}-s")]
-    return [record[search]["divergence"]["all"]["mean"] for record in records], 0.0
-
-
-def _shuffle(frame: pd.DataFrame, networks: str) -> Sides:
-    """The median over texts of what shuffled attention changes in the output (TVD), by seed."""
-    found = frames.study_records("interventions").items()
-    records = [record for name, record in found if name.startswith(f"{networks}-s")]
-    return [record["permutation"]["quantiles"]["change"]["0.5"] for record in records], 0.0
-
-
-def _erasure(frame: pd.DataFrame, network: str, ranking: str) -> Sides:
-    """Comprehensiveness by deletion of a ranking minus that of a random one, by seed."""
-    found = [
-        record["removals"]["deletion"]["comprehensiveness"]["rankings"][ranking]
-        for name, record in frames.study_records("faithfulness").items()
-        if name.startswith(f"{network}-s")
-    ]
-    return [one["minus_random"]["mean"] for one in found], 0.0
+    """``_at`` of a study's records of a network, minus a number or what stands elsewhere in them,
+    or beside that of an ``other`` network."""
+    found = frames.study_records(study).items()
+    ours, others = (
+        [record for name, record in found if name.startswith(f"{of}-s")] for of in (network, other)
+    )
+    if isinstance(minus, float):
+        return _at(ours, at), _at(others, at) if other else minus
+    return _at(ours, at, minus), 0.0
 
 
 def _trained(
-    frame: pd.DataFrame, test: str, line: str, name: str, minus: str | None = None
+    frame: pd.DataFrame, test: str, at: Sequence[str], minus: Sequence[str] | None = None
 ) -> Sides:
-    """A figure of a test that trains networks, minus that of another line of the same seeds."""
+    """What stands by seed at a place in the record of a test that trains networks."""
     record = frames.study_records("faithfulness/trained")[f"{test}-sst2_sentences"]
-
-    def by_seed(line: str) -> np.ndarray:
-        lines = record["f1_by_seed"] if name == "F1" else record["lines"]
-        return np.array(lines[line] if name == "F1" else lines[line][name]["by_seed"])
-
-    return list(by_seed(line) - (by_seed(minus) if minus else 0)), 0.0
+    values = np.array(reduce(getitem, at, record))
+    return list(values - reduce(getitem, minus, record) if minus else values), 0.0
 
 
 FIGURES: dict[str, Callable[..., Sides]] = {
     "accuracy": _accuracy,
     "contrast": _contrast,
-    "kept epoch": _kept_epoch,
-    "attention": _attention,
-    "between datasets": _between_datasets,
-    "last layer minus first": _deepest,
+    "runs": _of_runs,
     "penalty": _penalty,
-    "agreement": _agreement,
-    "adversary": _adversary,
-    "shuffle": _shuffle,
-    "erasure": _erasure,
+    "study": _of_study,
     "trained test": _trained,
 }

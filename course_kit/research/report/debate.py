@@ -1,47 +1,175 @@
-"""Tables of both sides of the debate: the changed attention of Jain and Wallace, on their networks
-trained again, the four tests of Wiegreffe and Pinter, and agreement with a human lexicon."""
+"""Tables of both sides of the debate: the rankings and the changed attention of Jain and Wallace,
+on their networks trained again, and the four tests of Wiegreffe and Pinter."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERANCES
+from course_kit.research.faithfulness.erasure_record import AGREEMENT
+from course_kit.research.grid.groups import read_grid
 from course_kit.research.report import frames
-from course_kit.research.report.faithfulness import variants
-from course_kit.research.report.frames import Group, mean_std, study_records, to_markdown
-from course_kit.research.trained_tests.protocols import DIVERGENCE, VARIATION
+from course_kit.research.report.frames import (
+    ByName,
+    Group,
+    Records,
+    mean_std,
+    shown,
+    study_records,
+    to_markdown,
+)
+from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION
+from course_lib.runs.spec import RunSpec
 
-THEIRS = frames.PAPERS["interventions"]
-LEVEL_FIGURES = ("comprehensiveness", "comprehensiveness per tenth", "sufficiency",
-                 "sufficiency per tenth", "tenths of the words")  # fmt: skip
-ENDS = ("0.05", "0.95")  # of the quantiles over texts
-SHOWN = {  # the lines of the four tests, in the order of the paper, and what they are called
-    "guided": {
-        "BiLSTM": "the base network",
-        "BiLSTM, uniform attention": "1 · uniform attention",
-    },
-    "adversary": {
-        "the base, another seed": "2 · another seed",
-    },
-    "guided ": {
-        "MLP, uniform attention": "3 · words alone, uniform guide",
-        "MLP, its own attention": "3 · words alone, attention of its own",
-        "MLP, the BiLSTM's attention": "3 · words alone, guide: the base network",
-        "MLP, an untrained BiLSTM's attention": "3 · words alone, guide: untrained",
-        "MLP, the attention of its adversary, λ = 0.1": "3 · words alone, guide: the adversary",
-    },
-    "adversary ": {
-        f"adversary, λ = {weight}": f"4 · adversary, λ = {weight}"
-        for weight in ("0.001", "0.002", "0.005", "0.01")
-    },
+PUBLISHED, THEIRS = frames.PAPERS["rank_correlations"], frames.PAPERS["interventions"]
+GRADIENT = "attention–gradient"
+RANDOM_PAIR = "attention–random"
+PAIRS = {  # by their titles; Jain and Wallace have figures of these three
+    GRADIENT: GRADIENT,
+    "attention–leave-one-out": "attention–leave-one-out, deletion",
+    "gradient–leave-one-out": "gradient–leave-one-out, deletion",
 }
+AVERAGE, TANH, DOT = PUBLISHED["sst2"]  # in the order of their attention–gradient
+CHANGED = {  # what the group ``replica_changes`` changes, in words
+    "text.vectors": "350-d vectors",
+    "training.embedding_rate": "vectors that learn",
+    "training.epochs": "{} epochs",
+    "model.hidden": "states {} wide",
+}
+ENDS = ("0.05", "0.95")  # of the quantiles over texts
+GUIDED = "3 · words alone, "
+SHOWN = [  # the lines of the four tests, in the order of the paper, and what they are called
+    ("guided", "BiLSTM", "the base network"),
+    ("guided", "BiLSTM, uniform attention", "1 · uniform attention"),
+    ("adversary", "the base, another seed", "2 · another seed"),
+    ("guided", "MLP, uniform attention", f"{GUIDED}uniform guide"),
+    ("guided", "MLP, its own attention", f"{GUIDED}attention of its own"),
+    ("guided", "MLP, the BiLSTM's attention", f"{GUIDED}guide: the base network"),
+    ("guided", "MLP, an untrained BiLSTM's attention", f"{GUIDED}guide: untrained"),
+    ("guided", "MLP, the attention of its adversary, λ = 0.1", f"{GUIDED}guide: the adversary"),
+    *(("adversary", f"adversary, λ = {weight}", f"4 · adversary, λ = {weight}")
+      for weight in ("0.001", "0.002", "0.005", "0.01")),
+]  # fmt: skip
 
 
-def _over_seeds(records: Group, key: str, name: str) -> str | None:
+class Replica(NamedTuple):
+    """The recorded ``runs`` of one variant on one dataset, one per seed, and a study's records of
+    those of them that it ``measured``."""
+
+    runs: Group
+    measured: Group
+
+    def tau(self, pair: str) -> dict[str, float] | None:
+        """The mean of the seeds' means and of their deviations over documents, and the widest ends
+        of their 95 % intervals; None without any."""
+        if not self.measured:
+            return None
+        found = pd.DataFrame([record["kendall"][pair] for record in self.measured])
+        over = {"mean": "mean", "deviation": "mean", "low": "min", "high": "max"}
+        return found.agg(over).to_dict()
+
+    def cell(self, pair: str) -> str | None:
+        """``tau`` in words."""
+        tau = self.tau(pair)
+        return tau and "{mean:.2f} ± {deviation:.2f} [{low:.2f}, {high:.2f}]".format(**tau)
+
+
+def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
+    """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
+    agreements = study_records(AGREEMENT) if agreements is None else agreements
+    specs, found = read_grid()[group], {}
+    for spec, run in zip(specs, frames.planned(frames.tidy(records), specs), strict=True):
+        key = (spec.dataset, _variant(spec)) if group == "replica" else _changes(spec)
+        replica = found.setdefault(key, Replica([], []))
+        replica.runs.extend([run] if run else [])
+        name = run["id"] if run else spec.id
+        replica.measured.extend([agreements[name]] if name in agreements else [])
+    return found
+
+
+def _variant(spec: RunSpec) -> str:
+    model = spec.settings().model
+    if model.encoder == "average":
+        return AVERAGE
+    return TANH if model.attention == "tanh" else DOT
+
+
+def _changes(spec: RunSpec) -> str:
+    others = [CHANGED[name].format(to) for name, to in spec.overrides.items() if name in CHANGED]
+    return ", ".join(["sentences alone"] * (spec.dataset == "sst2_sentences") + others)
+
+
+def replica_table(records: Records = None) -> str:
+    """Kendall's τ of attention, gradient × input and leave-one-out as a markdown table, a row for
+    each dataset and variant of the grid's group ``replica``, beside Jain and Wallace's figures.
+
+    Ours are the mean over seeds ± the deviation over documents, which theirs have too, and in
+    brackets the widest ends of the seeds' 95 % intervals of the mean; "–" where a run is missing.
+    An entropy of 1 is that of uniform attention, whose order of words means little.
+    """
+    found, rows = _replicas("replica", records), []
+    for dataset, name in ((data, name) for data in PUBLISHED for name in PUBLISHED[data]):
+        ours, paper = found[dataset, name], PUBLISHED[dataset][name]
+        theirs = _theirs(paper)
+        theirs[0] += f" (paper: {paper['in_print']})" if "in_print" in paper else ""
+        cells = [cell for both in zip(map(ours.cell, PAIRS.values()), theirs) for cell in both]
+        entropies = [record["attention"]["trained"]["entropy"] for record in ours.runs]
+        cells += [ours.cell(RANDOM_PAIR), mean_std(entropies, digits=3)]
+        cells.append(shown(ours.runs))
+        rows.append([frames.NAMES[dataset], name, *cells, f"{100 * paper['accuracy']:.1f}"])
+    heads = ["dataset", "network", *(title for pair in PAIRS for title in (pair, "theirs"))]
+    heads += [RANDOM_PAIR, "entropy of attention ÷ log n", "accuracy in %", "theirs"]
+    return to_markdown(heads, rows, "llr")
+
+
+def _theirs(paper: dict[str, Any]) -> list[str]:
+    return [f"{tau:.2f} ± {deviation:.2f}" for tau, deviation in paper["taus"]]
+
+
+def replica_changes_table(records: Records = None) -> str:
+    """The rank correlations of the BiLSTM with tanh attention on SST-2 with what was changed in the
+    grid's group ``replica_changes``, between those of our base and of Jain and Wallace's, as a
+    markdown table; "–" where a run is missing."""
+    base = _replicas("replica", records)["sst2", TANH]
+    changed = {"nothing": base, **_replicas("replica_changes", records)}
+    rows: list[list[Any]] = [
+        [name, *map(ours.cell, PAIRS.values()), shown(ours.runs)] for name, ours in changed.items()
+    ]
+    paper = PUBLISHED["sst2"][TANH]
+    rows.append(["Jain and Wallace's", *_theirs(paper), f"{100 * paper['accuracy']:.1f}"])
+    return to_markdown(["changed", *PAIRS, "accuracy in %"], rows, "lr")
+
+
+def replica_order(records: Records = None, agreements: ByName | None = None) -> str:
+    """Whether attention agrees with gradients in the order that Jain and Wallace's figures have, a
+    line a dataset: averaging encoder above BiLSTM with tanh attention above that with dot product.
+
+    One variant counts as above another only if every seed's interval lies above every interval of
+    the other's.
+    """
+    found, lines = _replicas("replica", records, agreements), []
+    for data, networks in PUBLISHED.items():
+        taus, words = {name: found[data, name].tau(GRADIENT) for name in networks}, []
+        if None in taus.values():
+            lines.append(f"- **{frames.NAMES[data]}**: not all three were run.")
+            continue
+        for (first, one), (second, other) in pairwise(taus.items()):
+            above, below = one["low"] > other["high"], one["high"] < other["low"]
+            relation = (
+                "is above" if above else "is below" if below else "cannot be distinguished from"
+            )
+            words.append(f"{first} ({one['mean']:.2f}) {relation} {second} ({other['mean']:.2f})")
+        as_theirs = all("is above" in each for each in words)
+        end = "As theirs." if as_theirs else "Theirs: all above."
+        lines.append(f"- **{frames.NAMES[data]}**: {'; '.join(words)}. {end}")
+    return "\n".join(lines)
+
+
+def _over_seeds(records: Group, key: str, name: str) -> str:
     """The mean ± the deviation over seeds, and the seeds' mean 5 and 95 % quantile over texts."""
-    if not records:
-        return None
     parts = [record[key] for record in records]
     means = [(part[name].get("all") or part[name])["mean"] for part in parts]
     ends = np.mean([[part["quantiles"][name][end] for end in ENDS] for part in parts], axis=0)
@@ -50,9 +178,9 @@ def _over_seeds(records: Group, key: str, name: str) -> str | None:
 
 def _networks() -> list[tuple[str, str, Group, dict[str, Any]]]:
     """Dataset, variant, our records of all seeds and their figures, in the paper's order."""
-    records = study_records("interventions")
+    found = _replicas("replica", [], study_records("interventions"))
     return [
-        (data, name, [records[run] for run in variants(data, name) if run in records], theirs)
+        (data, name, found[data, name].measured, theirs)
         for data, networks in THEIRS.items()
         for name, theirs in networks.items()
     ]
@@ -81,7 +209,7 @@ def shuffles_table() -> str:
     rows = []
     for data, name, ours, theirs in _networks():
         medians = [one["permutation"]["quantiles"]["change"]["0.5"] for one in ours]
-        cells = [mean_std(medians, digits=3) if medians else None]
+        cells = [mean_std(medians, digits=3)]
         for low in map(str, SHARPNESS):
             bins = [one["permutation"]["by_largest_weight"].get(low) for one in ours]
             cells += [_binned([found for found in bins if found])]
@@ -101,55 +229,13 @@ def four_tests_table() -> str:
     """Wiegreffe and Pinter's four tests on SST-2's sentences: F1, and how far attention (JSD) and
     predictions (TVD) are from the base network's, mean ± deviation over seeds, beside their F1."""
     records, rows = study_records("faithfulness/trained"), []
-    for test, names in SHOWN.items():
-        record = records[f"{test.strip()}-sst2_sentences"]
-        for line, title in names.items():
-            if line not in record["lines"]:
-                continue
-            figures, f1 = record["lines"][line], record.get("f1_by_seed", {}).get(line)
-            score = mean_std(f1, digits=3) if f1 else None
-            accuracy = mean_std(figures["accuracy"]["by_seed"], digits=3)
-            far = [mean_std(figures[name]["by_seed"], digits=3) if name in figures else None
-                   for name in (DIVERGENCE, VARIATION)]  # fmt: skip
-            theirs = frames.PAPERS["guided_f1"].get(line)
-            rows.append([title, score, theirs and f"{theirs:.3f}", accuracy, *far])
+    for test, line, title in SHOWN:
+        record = records[f"{test}-sst2_sentences"]
+        scores = [record["f1_by_seed"][line]]
+        for name in (ACCURACY, DIVERGENCE, VARIATION):
+            scores.append(record["lines"][line].get(name, {}).get("by_seed", []))
+        f1, *others = (mean_std(of, digits=3) for of in scores)
+        theirs = frames.PAPERS["guided_f1"].get(line)
+        rows.append([title, f1, theirs and f"{theirs:.3f}", *others])
     heads = ["test", "F1", "their F1", "accuracy", "JSD to the base", "TVD to the base"]
     return to_markdown(heads, rows, "lr")
-
-
-def levels_table() -> str:
-    """What HAN loses without the sentence with most attention, or with it alone, beside as many
-    words with most attention and random ones: mean ± deviation over the networks' means."""
-    records, rows = study_records("levels"), []
-    for level in ("sentence", "words", "random sentence", "random words"):
-        lines = [record["lines"][level] for record in records.values()]
-        rows.append([level, *(mean_std([line[n]["mean"] for line in lines], digits=3)
-                              for n in LEVEL_FIGURES)])  # fmt: skip
-    return to_markdown(["taken by attention, or at random", *LEVEL_FIGURES], rows, "lr")
-
-
-def lexicon_table(figure: str = "AUPRC") -> str:
-    """A figure of the rankings that all networks have, with 95 % intervals over texts, a column a
-    network, the best first: ``"AUPRC"``, ``"token F1"``, ``"Kendall's τ"``, or what attention's is
-    above a ranking's, ``"attention − it: AUPRC"``."""
-    records = study_records("lexicon")
-    lines = [record["lines"] for record in records.values()]
-    shared = set.intersection(*map(set, lines))
-    side = 1 if figure.startswith("attention") else -1
-    order = sorted(
-        shared, key=lambda n: (side * np.mean([of[n][figure]["mean"] for of in lines]), n)
-    )
-    rows = [[name, *(frames.interval(of[name][figure]) for of in lines)] for name in order]
-    return to_markdown(["ranking", *map(frames.network_title, records)], rows, "lr")
-
-
-def graded_phrases_table() -> str:
-    """Of the runs of words that a layer or step selects, the share that are phrases with a graded
-    sentiment, beside runs as long anywhere in the sentence, with 95 % intervals over texts."""
-    records = study_records("lexicon")
-    columns = ("graded", "by chance", "difference")
-    rows = [
-        [frames.network_title(network), layer, *(frames.interval(line[n]) for n in columns)]
-        for network, record in records.items() for layer, line in record["phrases"].items()
-    ]  # fmt: skip
-    return to_markdown(["network", "selected by", *columns], rows, "llr")

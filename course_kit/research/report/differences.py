@@ -5,7 +5,7 @@ import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +37,6 @@ PAPER_ACCURACIES: dict[str, dict[str, float]] = {
         if model in frames.MODELS
     },
 }
-CONTRASTS, FILM_CONTRASTS = (frames.COMPARISONS[k] for k in ("contrasts", "film_contrasts"))
 EXTENSIONS = frames.COMPARISONS["extensions"]
 UNDETECTED = "no difference detected"
 GLOVE = ", GloVe's vectors alone"  # ends the name of a network compared with itself on film vectors
@@ -75,14 +74,16 @@ class Difference(NamedTuple):
         return ("better" if self.value > 0 else "worse") + ", of one seed" * self.one_seed
 
 
-def difference(ours: Group, other: Group | tuple[float, int], paired: bool = True) -> Difference:
-    """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents).
+def difference(ours: Group, other: Group | tuple[float, int] | None) -> Difference | None:
+    """Mean test accuracy of runs minus that of others, or of a paper's (share, test documents);
+    None where either is missing.
 
-    Runs that all kept their predictions of the same test texts are compared text by text, if
-    ``paired``. Otherwise the error assumes independent test sets. Ours share one test set, where
-    models tend to fail on the same texts, so the true error is smaller and some differences
-    that exist are not detected.
+    Runs that all kept their predictions of the same test texts are compared text by text. Otherwise
+    the error assumes independent test sets. Ours share one test set, where models tend to fail on
+    the same texts, so the true error is smaller and some differences that exist are not detected.
     """
+    if not (ours and other):
+        return None
     value, one_seed = statistics.mean(map(frames.accuracy_of, ours)), _lacks_seeds(ours)
     if isinstance(other, tuple):
         return _unpaired(value - other[0], [ours], sampling_error(*other) ** 2, one_seed)
@@ -90,7 +91,7 @@ def difference(ours: Group, other: Group | tuple[float, int], paired: bool = Tru
     one_seed = one_seed or _lacks_seeds(other)
     kept = [predictions_of(record) for record in (*ours, *other)]
     found = [run for run in kept if isinstance(run, ItemPredictions)]
-    if not paired or len(found) < len(kept) or len({run.items for run in found}) > 1:
+    if len(found) < len(kept) or len({run.items for run in found}) > 1:
         return _unpaired(value, [ours, other], 0.0, one_seed)
     right = np.stack([run.right for run in found])
     first, second = right[: len(ours)], right[len(ours) :]
@@ -155,9 +156,7 @@ def paper_cell(model: str, dataset: str) -> str | None:
 def _gap_to_paper(group: Group, model: str, dataset: str) -> Difference | None:
     """The runs' mean accuracy minus the paper's of a model; None without the one or the other."""
     paper = PAPER_ACCURACIES.get(model, {}).get(dataset)
-    if not group or paper is None:
-        return None
-    return difference(group, (paper / 100, sum(CARDS[dataset].sizes["test"])))
+    return difference(group, paper and (paper / 100, sum(CARDS[dataset].sizes["test"])))
 
 
 def papers_table(records: Records = None) -> str:
@@ -179,9 +178,8 @@ def recorded_chains(records: Records = None) -> dict[str, dict[str, float]]:
     frame, chains = tidy(records), {}
     for title, steps in frames.COMPARISONS["chains"].items():
         found = frames.planned(frame, (RunSpec(**step) for step in steps.values()))
-        done = found.index(None) if None in found else len(found)
-        if done:
-            chains[title] = dict(zip(steps, map(kept_accuracy, found[:done]), strict=False))
+        values = dict(zip(steps, map(kept_accuracy, takewhile(bool, found)), strict=False))
+        chains |= {title: values} if values else {}
     return chains
 
 
@@ -194,14 +192,13 @@ def gaps_table(records: Records = None) -> str:
     for model, dataset, preset, chain in frames.COMPARISONS["gaps"]:
         before = frames.runs_of(frame, model, dataset)
         now = frames.film_runs(frame, model, preset, dataset)
-        gap = difference(now, before) if now and before else None
         steps = pairwise(chains.get(chain, {}).items())
         gains = {words: 100 * (after - first) for (_, first), (words, after) in steps}
         best = max(gains, key=gains.__getitem__, default=None)
         step = best and f"{best}: {gains[best]:+.1f}"
         accuracies = [paper_cell(model, dataset), shown(before), shown(now)]
-        to_paper = _gap_to_paper(now, model, dataset)
-        rows.append([model, frames.NAMES[dataset], *accuracies, gap, to_paper, step])
+        gaps = difference(now, before), _gap_to_paper(now, model, dataset)
+        rows.append([model, frames.NAMES[dataset], *accuracies, *gaps, step])
     heads = ["network", "dataset", "paper", "first record", "now", "now − first", "now − paper",
              "the step that brought most, on validation"]  # fmt: skip
     return to_markdown(heads, rows, "llrrrrrl")
@@ -210,21 +207,16 @@ def gaps_table(records: Records = None) -> str:
 # Ours beside ours
 
 
-def contrasts_table(
-    records: Records = None,
-    contrasts: Iterable[tuple[str, str, str]] | None = None,
-    film: bool = False,
-) -> str:
+def contrasts_table(records: Records = None, film: bool = False) -> str:
     """Differences in test accuracy between two models of ours, in points with their intervals, and
     which test each reading rests on; with ``film``, of networks that read film vectors, and last a
     mean of film vectors against the same with GloVe's alone, all else being equal."""
     frame, rows = tidy(records), []
-    for dataset, *models in contrasts or (FILM_CONTRASTS if film else CONTRASTS):
+    for dataset, *models in frames.COMPARISONS["film_contrasts" if film else "contrasts"]:
         groups = [_runs(frame, model, dataset, film) for model in models]
         names = [f"{model} {frames.made_from(group)}" if group else model
                  for model, group in zip(models, groups, strict=True)]  # fmt: skip
-        gap = difference(*groups) if all(groups) else None
-        rows.append([frames.NAMES[dataset], *names, *_judged(gap)])
+        rows.append([frames.NAMES[dataset], *names, *_judged(difference(*groups))])
     first = "first, with film vectors" if film else "first"
     heads = ["dataset", first, "second", "first − second", "test", "reading"]
     return to_markdown(heads, rows, "lllrll")
@@ -245,11 +237,8 @@ def compact_table(records: Records = None) -> str:
     frame, specs, rows = tidy(records), read_grid()["compact"], []
     found = frames.planned(frame, specs)
     for spec, record in zip(specs, found, strict=True):
-        group, simple = (
-            [record] if record else [],
-            frames.runs_of(frame, frames.PAIRS, spec.dataset),
-        )
-        gap = _judged(difference(group, simple) if group and simple else None)
+        group = [record] if record else []
+        gap = _judged(difference(group, frames.runs_of(frame, frames.PAIRS, spec.dataset)))
         network = [frames.SYSTEM_NAMES[spec.system], frames.title_of(spec.dataset)]
         rows.append([*network, frames.percent(group, kept_accuracy), shown(group), *gap])
     heads = ["network", "dataset", "validation, kept epoch", "test", "− TF-IDF",
@@ -351,8 +340,7 @@ def _ablation(
         runs = frames.by_seed(frame, _with_weights(spec, name))
         runs = {s: run for s, run in runs.items() if _content(learned.get(s, run)) == _content(run)}
         accuracies.append(shown(list(runs.values())))
-        full, ablated = _of_the_same_seeds(learned, runs)
-        gaps[name] = difference(full, ablated) if full else None
+        gaps[name] = difference(*_of_the_same_seeds(learned, runs))
     others = [
         in_words(name, value) for name, value in spec.overrides.items() if name != frames.WEIGHTS
     ]

@@ -1,8 +1,5 @@
 """What deleting words says of attention, over the trainings and the texts of each network."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from course_kit.research.faithfulness.erasure_record import ALL, MEASURES
@@ -57,13 +54,13 @@ def kind_of(network: str) -> str:
     return "news" if network.endswith(frames.NAMES["ag_news"]) else "film texts"
 
 
-def areas(records: ByName, measure: str) -> dict[str, np.ndarray]:
+def areas(records: ByName, measure: str, study: str = ALL) -> dict[str, np.ndarray]:
     """The AOPC by deletion, ``(trainings, texts)``, by ranking, of a network's trainings on the
     texts that all were tested on: a smaller sample is the beginning of a larger one."""
     texts, trainings = min(record["texts"] for record in records.values()), []
     for name, record in records.items():
         rankings = record["removals"]["deletion"][measure]["rankings"]
-        with np.load((run_records.RESULTS / ALL / name).with_suffix(".npz")) as stored:
+        with np.load((run_records.RESULTS / study / name).with_suffix(".npz")) as stored:
             trainings.append(dict(zip(rankings, stored[measure][:, :texts], strict=True)))
     return {name: np.stack([one[name] for one in trainings]) for name in trainings[0]}
 
@@ -84,7 +81,7 @@ def signs_table(records: ByName | None = None) -> str:
     return _gaps_table(sign_gaps(records))
 
 
-def signs_in_words(records: ByName | None = None, trained: ByName | None = None) -> str:
+def signs_in_words(records: ByName | None = None) -> str:
     """How much of the distance between attention and the gradient is sign, on film texts and on
     news, beside what ROAR finds."""
     gaps, lines = sign_gaps(records), []
@@ -104,8 +101,7 @@ def signs_in_words(records: ByName | None = None, trained: ByName | None = None)
             f"neither has a sign, {as_often} where the gradient alone has one, and {both} where "
             "both have it."
         )
-    trained = study_records("faithfulness/trained") if trained is None else trained
-    found, gains = trained["roar-sst2_sentences"]["lines"], []
+    found, gains = study_records("faithfulness/trained")["roar-sst2_sentences"]["lines"], []
     for share in (protocols.SHARES[0], protocols.SHARES[-1]):
         attention, gradient = (
             100 * np.array(found[protocols.roar_line(ranker, share)][protocols.ACCURACY]["by_seed"])
@@ -190,11 +186,8 @@ def agreement_table(records: ByName | None = None) -> str:
     found = by_network(records)
     pairs, rows = next(iter(next(iter(found.values())).values()))["kendall"], []
     for network, of in found.items():
-        taus = ([one["kendall"][pair] for one in of.values()] for pair in pairs)
-        rows.append([network, *map(_over_trainings, taus)])
+        taus = ([one["kendall"][pair]["mean"] for one in of.values()] for pair in pairs)
+        rows.append(
+            [network, *(mean_std([t for t in of if t is not None], digits=2) for of in taus)]
+        )
     return to_markdown(["network", *pairs], rows, "lr")
-
-
-def _over_trainings(means: Sequence[dict[str, Any]]) -> str | None:
-    values = [mean["mean"] for mean in means if mean["mean"] is not None]
-    return mean_std(values, digits=2) if values else None

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
@@ -38,27 +38,21 @@ def curve(record: Record, figure: str) -> list[float]:
     return [epoch[figure] for epoch in record["epochs"]]
 
 
-def losses_figure(runs: Mapping[str, Record], same_scale: bool = False) -> Figure:
-    """Training and validation loss over the epochs, a panel a run under its name.
-
-    The panels' loss begins at 0, unless they share a scale.
-    """
-    figure, axes = grid(list(runs), len(runs), (10 / len(runs), 2.9), sharey=same_scale)
+def losses_figure(runs: Mapping[str, Record]) -> Figure:
+    """Training and validation loss over the epochs, a panel a run under its name."""
+    figure, axes = grid(list(runs), len(runs), (10 / len(runs), 2.9))
     for axis, record in zip(axes, runs.values(), strict=True):
         training, validation = (curve(record, f"{part}_loss") for part in ("train", "validation"))
-        _over_epochs(axis, training, "o-", color=ACCENT, label="training")
-        _over_epochs(axis, validation, "s--", color=SECOND, label="validation")
-        if not same_scale:
-            axis.set_ylim(0, 1.08 * max(training + validation))
+        for values, look, colour, name in (
+            (training, "o-", ACCENT, "training"), (validation, "s--", SECOND, "validation"),
+        ):  # fmt: skip
+            at = range(1, len(values) + 1)
+            axis.plot(at, values, look, markersize=4, color=colour, label=name)
+        axis.locator_params(axis="x", integer=True, nbins=6)
+        axis.set(xlabel="epoch", ylim=(0, 1.08 * max(training + validation)))
     axes[0].set_ylabel("loss")
     legend(figure, "right center")
     return figure
-
-
-def _over_epochs(axis: Axes, values: Sequence[float], look: str, **style: Any) -> None:
-    axis.plot(range(1, len(values) + 1), values, look, markersize=4, **style)
-    axis.locator_params(axis="x", integer=True, nbins=6)
-    axis.set_xlabel("epoch")
 
 
 # What an accuracy is compared with, and its two errors

@@ -216,19 +216,13 @@ def study_records(study: str) -> ByName:
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def recorded(records: ByName, name: str, of: str) -> Record:
-    """The record of that name; ``ValueError`` lists what there is."""
-    if name not in records:
-        there = ", ".join(records) or "none yet"
-        raise ValueError(f"{name!r} has no record of {of}; there are: {there}")
-    return records[name]
-
-
 # In words
 
 
-def mean_std(values: Sequence[float], scale: float = 1.0, digits: int = 1) -> str:
-    """Mean ± standard deviation over seeds; the mean alone for one seed."""
+def mean_std(values: Sequence[float], scale: float = 1.0, digits: int = 1) -> str | None:
+    """Mean ± standard deviation over seeds; the mean alone for one seed, None for none."""
+    if not values:
+        return None
     mean = f"{scale * statistics.mean(values):.{digits}f}"
     if len(values) < 2:
         return mean
@@ -249,7 +243,7 @@ def interval(mean: Mean | None, digits: int = 2) -> str | None:
 
 def percent(group: Group, figure: Callable[[Record], float] = accuracy_of) -> str | None:
     """A share of each run in %, such as ``"90.7 ± 0.1"``; None without runs."""
-    return mean_std(list(map(figure, group)), 100) if group else None
+    return mean_std(list(map(figure, group)), 100)
 
 
 def shown(group: Group, figure: Callable[[Record], float] = accuracy_of) -> str | None:

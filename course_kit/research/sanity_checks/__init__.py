@@ -7,9 +7,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "sanity_record": ["train_check", "train_pointer"],
         "synthetic": ["encode_texts", "vocabulary_of", "write_splits", "write_texts"],
-        "trained_control": ["ControlSpec"],
         "word_by_word": ["SumOfWords", "WordByWordEncoder", "with_held_query"],
     },
 )

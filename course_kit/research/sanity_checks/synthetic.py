@@ -29,7 +29,6 @@ BAD, GOOD = ("awful", "dull", "clumsy", "tedious"), ("superb", "tender", "grippi
 PAIRS, PAIR_LENGTH = 6, 18
 FAR = 9  # positions between the words of a distant pair
 POINTER_LENGTH, PHRASE_LENGTH, PLANTED_LENGTH = 10, 10, 18
-SENTENCE = 6  # words of each sentence, for networks that read sentences
 HELD_OUT = 400  # texts to measure on, and as many to choose the epoch by
 
 
@@ -51,13 +50,6 @@ class Splits(NamedTuple):
 
 
 Twins = tuple[Text, Text]
-
-
-class Task(NamedTuple):
-    """A synthetic corpus: ``title`` says what decides, ``write`` makes a text of either label."""
-
-    title: str
-    write: Callable[[random.Random], Twins]
 
 
 def write_pairs(source: random.Random, distance: int) -> Twins:
@@ -140,12 +132,14 @@ def write_planted(source: random.Random) -> Twins:
     return twins[0], twins[1]
 
 
-SYNTHETIC_TASKS = {
-    "adjacent": Task("neighbouring pairs decide", partial(write_pairs, distance=1)),
-    "distant": Task(f"pairs {FAR} places apart decide", partial(write_pairs, distance=FAR)),
-    "pointer": Task("a word names the fact that decides", write_pointer),
-    "phrase": Task("a negator turns an adjective", write_phrase),
-    "planted": Task("one word decides", write_planted),
+SYNTHETIC_TASKS: dict[
+    str, Callable[[random.Random], Twins]
+] = {  # each writes a text of either label
+    "adjacent": partial(write_pairs, distance=1),
+    "distant": partial(write_pairs, distance=FAR),
+    "pointer": write_pointer,
+    "phrase": write_phrase,
+    "planted": write_planted,
 }
 
 
@@ -157,7 +151,7 @@ def write_texts(name: str, rows: int, seed: int = 0) -> list[Text]:
     if rows < 2 or rows % 2:
         raise DataError(f"{name}: texts come in twins, so rows is an even number, not {rows}")
     source = random.Random(f"{name} {seed}")
-    return [text for _ in range(rows // 2) for text in SYNTHETIC_TASKS[name].write(source)]
+    return [text for _ in range(rows // 2) for text in SYNTHETIC_TASKS[name](source)]
 
 
 def write_splits(name: str, rows: int, seed: int = 0) -> Splits:
@@ -171,13 +165,7 @@ def vocabulary_of(splits: Splits) -> Vocabulary:
     return Vocabulary(tuple(sorted({w for texts in splits for text in texts for w in text.words})))
 
 
-def encode_texts(
-    texts: Sequence[Text], vocabulary: Vocabulary, in_sentences: bool = False
-) -> Documents:
-    """Texts as input of a network: one sequence each, or sentences of ``SENTENCE`` words."""
-    sentences = [
-        [text.words[start : start + SENTENCE] for start in range(0, len(text.words), SENTENCE)]
-        if in_sentences else [text.words] for text in texts
-    ]  # fmt: skip
-    documents = encode_sentences(sentences, vocabulary, flat=not in_sentences)
+def encode_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Documents:
+    """Texts as input of a network, one sequence each."""
+    documents = encode_sentences([[text.words] for text in texts], vocabulary, flat=True)
     return replace(documents, labels=np.array([text.label for text in texts], dtype=np.int64))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import datasets
 import numpy as np
 
+from course_kit.research.report.frames import to_markdown
 from course_lib.views.reading import Reading
 
 NEGATORS = frozenset(
@@ -117,13 +118,11 @@ def behaviour_rates(
 
 def rates_table(rates: Mapping[str, Mapping[str, Rate]]) -> str:
     """``behaviour_rates`` of several networks, by their names, as a markdown table in %."""
-    rows = [f"| behaviour | sentences asked | {' | '.join(rates)} |"]
-    rows.append("|---|" + "---:|" * (len(rates) + 1))
-    some = next(iter(rates.values()))
-    for name, rate in some.items():
-        cells = " | ".join(f"{100 * of[name].share:.1f}" for of in rates.values())
-        rows.append(f"| {name}, % | {rate.asked} | {cells} |")
-    return "\n".join(rows)
+    rows = [
+        [f"{name}, %", rate.asked, *(f"{100 * of[name].share:.1f}" for of in rates.values())]
+        for name, rate in next(iter(rates.values())).items()
+    ]
+    return to_markdown(["behaviour", "sentences asked", *rates], rows, "lr")
 
 
 def _steps(reading: Reading) -> np.ndarray:

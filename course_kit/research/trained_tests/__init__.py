@@ -6,5 +6,9 @@ attention would do as well, and whether the words that a ranking names are neede
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submodules=["protocols", "training_setup", "word_mlp"]
+    __name__,
+    submod_attrs={
+        "protocols": ["taught_adversary"],
+        "training_setup": ["attention_of", "setup_of", "uniform"],
+    },
 )

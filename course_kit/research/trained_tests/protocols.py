@@ -7,7 +7,6 @@ read texts with holes.
 """
 
 from collections.abc import Sequence
-from copy import copy
 
 import numpy as np
 import torch
@@ -15,14 +14,17 @@ from torch import Tensor, nn
 
 from course_kit.research.faithfulness.faithfulness_run import ATTACHED, ATTENTION, RANDOM
 from course_kit.research.sanity_checks.synthetic import Splits, Text
-from course_kit.research.trained_tests.objectives import adversary_loss, remove_further
-from course_kit.research.trained_tests.training_setup import TrainingSetup, masked
-from course_kit.research.trained_tests.word_mlp import Guide, attention_of, uniform
+from course_kit.research.trained_tests.training_setup import (
+    Guide,
+    TrainingSetup,
+    attention_of,
+    masked,
+    uniform,
+)
 from course_lib import faithfulness
 from course_lib.data.batches import Batch
 from course_lib.faithfulness import Document
-from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.runs.systems import Network
+from course_lib.faithfulness.erasure import counts, orders
 
 Lines = dict[str, dict[str, np.ndarray]]  # by line and figure: one number a test text
 ACCURACY = "accuracy"
@@ -32,6 +34,7 @@ LOSS = "accuracy minus that of random"
 ADVERSARIES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.1)  # λ
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7)  # of each text's words
 RANKERS = (ATTENTION, f"|{ATTACHED}|", RANDOM)
+LEAST = 1e-8  # a weight below counts as this much, so that no logarithm is infinite
 
 
 def guided(setup: TrainingSetup, seed: int) -> Lines:
@@ -59,7 +62,7 @@ def guided(setup: TrainingSetup, seed: int) -> Lines:
     }
 
 
-def adversary(setup: TrainingSetup, seed: int, weights: Sequence[float] = ADVERSARIES) -> Lines:
+def adversary(setup: TrainingSetup, seed: int) -> Lines:
     """For the base network, an adversary for each λ, another seed of the base and one with uniform
     attention: accuracy, and how far predictions and attention are from the base's."""
     base = setup.fit(setup.untrained(seed), seed)
@@ -68,15 +71,10 @@ def adversary(setup: TrainingSetup, seed: int, weights: Sequence[float] = ADVERS
         "the base, another seed": setup.fit(setup.untrained(seed + 1), seed + 1),
         "uniform attention": setup.fit(setup.untrained(seed, "uniform"), seed),
     }
-    for weight in weights:
-        start = setup.untrained(seed + 1)
-        models[adversary_line(weight)] = taught_adversary(setup, base, start, weight, seed)
+    for weight in ADVERSARIES:
+        taught = taught_adversary(setup, base, setup.untrained(seed + 1), weight, seed)
+        models[f"adversary, λ = {weight:g}"] = taught
     return {name: distance(setup, model, base) for name, model in models.items()}
-
-
-def adversary_line(weight: float) -> str:
-    """What an adversary's line is called."""
-    return f"adversary, λ = {weight:g}"
 
 
 def taught_adversary(
@@ -90,7 +88,21 @@ def taught_adversary(
         mine, theirs = (each.logits.softmax(1) for each in (output, wanted))
         return adversary_loss(mine, theirs, output.attention, wanted.attention, weight)
 
-    return setup.teach(model, loss, seed, adversary_line(weight))
+    return setup.teach(model, loss, seed, f"adversary, λ = {weight:g}")
+
+
+def adversary_loss(
+    probabilities: Tensor, base: Tensor, attention: Tensor, base_attention: Tensor, weight: float
+) -> Tensor:
+    """TVD(ŷ, ŷ_base) − λ KL(α ‖ α_base) with λ = ``weight`` (Wiegreffe and Pinter 2019, §4).
+
+    ``probabilities`` and ``base`` are ``(batch, classes)``, attention ``(batch, length)`` is 0 on
+    padding; the loss is ``(batch,)``. Low where a network predicts what the base predicts, and
+    attends to something else.
+    """
+    variation = (probabilities - base).abs().sum(1) / 2
+    ours, theirs = (each.clamp(min=LEAST).log() for each in (attention, base_attention))
+    return variation - weight * (attention * (ours - theirs)).sum(1)
 
 
 def distance(setup: TrainingSetup, model: nn.Module, base: nn.Module) -> dict[str, np.ndarray]:
@@ -136,19 +148,36 @@ def further(
     """Which words are gone next: those that the model, trained on texts without the words that are
     ``gone`` now, ranks first in such texts."""
     documents: list[Document] = [list(text.words) for text in masked(texts, gone)]
-    function = DocumentModel(with_model(setup.system, model))
+    function = setup.seen(model)
     if ranker == ATTENTION:
         importances = function.attention(documents)[ATTENTION]
     elif ranker == RANDOM:
         importances = faithfulness.random_importance([text.words for text in texts], seed)
     else:
         signed = faithfulness.gradient_times_input(function.gradients, function, documents)
-        importances = [np.abs(values) for values in signed]
+        importances = faithfulness.magnitude(signed)
     return remove_further(documents, importances, gone, share, seed)
 
 
-def with_model(system: Network, model: nn.Module) -> Network:
-    """The system with another network of its kind."""
-    other = copy(system)
-    other.model = model
-    return other
+def remove_further(
+    documents: Sequence[Document],
+    importances: Sequence[np.ndarray],
+    gone: Sequence[np.ndarray],
+    share: float,
+    seed: int = 0,
+) -> list[np.ndarray]:
+    """Which words are gone, ``(words,)`` a document, once ``share`` of each document's words are.
+
+    Those that are ``gone`` stay so, whatever their importance is now; the most important of the
+    others follow. If a network is trained after each removal and decides the next one, this is
+    recursive ROAR (Madsen et al. 2022, after Hooker et al. 2019): a word that was not needed beside
+    another one is ranked again once that one is gone. ``ValueError`` as ``erasure.orders``, or for
+    a share outside (0, 1].
+    """
+    found = []
+    for order, before in zip(orders(documents, importances, seed), gone, strict=True):
+        further = order[~before[order]][: max(0, counts(len(order), [share])[0] - before.sum())]
+        after = before.copy()
+        after[further] = True
+        found.append(after)
+    return found

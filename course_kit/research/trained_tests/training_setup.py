@@ -13,7 +13,7 @@ from accelerate.utils import set_seed
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from course_kit.research.faithfulness.faithfulness_run import MASK
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, MASK
 from course_kit.research.recording import CPU
 from course_kit.research.sanity_checks.synthetic import (
     VALUES,
@@ -23,10 +23,10 @@ from course_kit.research.sanity_checks.synthetic import (
     vocabulary_of,
     write_splits,
 )
-from course_kit.research.trained_tests.word_mlp import Guide, WordMLP
 from course_lib.data.batches import Batch, Batches
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import load_corpus
+from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.metrics.classification import Predictions
 from course_lib.models.bilstm import BiLSTMConfig
 from course_lib.runs.settings import ControlConfig, Settings
@@ -39,6 +39,7 @@ from course_lib.training.loop import fit, predict
 AT_ONCE = 256  # texts that are read together
 ROWS = 1000  # synthetic texts to train on
 Loss = Callable[[Any, Batch], Tensor]  # of a network's output and its batch
+Guide = Callable[[Tensor, Tensor], Tensor]  # ids and mask (batch, length) → attention, as these
 
 # A small BiLSTM that trains in seconds, over the committed vectors; no preset, so that the records
 # keep their settings whatever becomes of the presets.
@@ -63,18 +64,27 @@ class TrainingSetup:
     texts: Splits
     data: str
 
-    def untrained(self, seed: int, attention_weights: str = "learned") -> nn.Module:
+    def untrained(
+        self, seed: int, attention_weights: str = "learned", encoder: str = "lstm"
+    ) -> nn.Module:
         """A BiLSTM before training, its attention free or held as ``ControlConfig`` says."""
-        system = copy(self.system)
-        system.settings = replace(system.settings, control=ControlConfig(attention_weights))
+        settings, system = self.system.settings, copy(self.system)
+        control, model = ControlConfig(attention_weights), replace(settings.model, encoder=encoder)
+        system.settings = replace(settings, control=control, model=model)
         return system.untrained(seed)
 
-    def word_mlp(self, seed: int, guide: Guide | None = None) -> WordMLP:
-        """A ``WordMLP`` before training, over the word vectors that the BiLSTM has."""
-        model = self.system.settings.model
-        embedding = self.untrained(seed).embedding
-        set_seed(seed)
-        return WordMLP(embedding, model.hidden, len(self.system.classes), model.dropout, guide)
+    def word_mlp(self, seed: int, guide: Guide | None = None) -> nn.Module:
+        """An MLP of each word alone before training, over the word vectors that the BiLSTM has.
+
+        With a ``guide`` its attention is the guide's, which is not trained (Wiegreffe and Pinter
+        2019, §3.3); without one it learns its own. No word knows its neighbours, so what a guide
+        that was trained in another network adds must be what it says of single words.
+        """
+        model = self.untrained(seed, encoder="average")
+        model.word_dropout = nn.Identity()
+        if guide:
+            model.register_forward_pre_hook(lambda _, given: (*given, guide(*given)))
+        return model
 
     def fit(self, model: nn.Module, seed: int, texts: Splits | None = None) -> nn.Module:
         """The model, trained as usual on these texts, or else on the setup's own."""
@@ -96,11 +106,11 @@ class TrainingSetup:
         optimizer = make_optimizer(model, config, CPU)
         set_seed(seed)
         model.train()
-        steps = config.epochs * len(batches)
         every = chain.from_iterable(map(batches.epoch, range(config.epochs)))
+        steps = config.epochs * len(batches)
         for step, batch in enumerate(tqdm(every, what, steps, leave=False)):
+            share = 1 - step / steps if config.decay else 1.0
             for group in optimizer.param_groups:
-                share = 1 - step / steps if config.decay else 1.0
                 group["lr"] = config.learning_rate * share * group["rate"]
             value = loss(model(batch.tokens, batch.mask), batch).mean()
             if not torch.isfinite(value):
@@ -122,16 +132,31 @@ class TrainingSetup:
         predictions = self.predictions(model, texts)
         return (predictions.probabilities.argmax(1) == predictions.labels).double().numpy()
 
-    @torch.inference_mode()
+    def seen(self, model: nn.Module) -> DocumentModel:
+        """A model as the tests of faithfulness ask it."""
+        system = copy(self.system)
+        system.model = model
+        return DocumentModel(system)
+
     def attention(self, model: nn.Module) -> list[np.ndarray]:
         """A model's attention to the words of each test text."""
-        documents = encode_texts(self.texts.test, self.system.vocabulary)
-        found: list[np.ndarray] = [np.empty(0)] * len(documents)
-        for batch in Batches(documents, AT_ONCE).epoch():
-            alpha = model(batch.tokens, batch.mask).attention
-            for place, row, real in zip(batch.index.tolist(), alpha, batch.mask, strict=True):
-                found[place] = row[real].double().numpy()
-        return found
+        return self.seen(model).attention([list(t.words) for t in self.texts.test])[ATTENTION]
+
+
+def uniform(tokens: Tensor, mask: Tensor) -> Tensor:
+    """A guide that weighs all words alike."""
+    return mask.float()
+
+
+def attention_of(model: nn.Module) -> Guide:
+    """The attention of a trained network as a guide; the network does not become a part of what it
+    guides, so it stays as it is."""
+
+    @torch.no_grad()
+    def guide(tokens: Tensor, mask: Tensor) -> Tensor:
+        return model(tokens, mask).attention
+
+    return guide
 
 
 def masked(texts: Sequence[Text], gone: Sequence[np.ndarray]) -> list[Text]:

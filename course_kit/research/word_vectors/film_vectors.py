@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import datasets
 import numpy as np
 
-from course_kit.research.recording import Stopwatch, add_options, chosen
+from course_kit.research.recording import Stopwatch
 from course_lib.checking import check_choice, check_number, check_whole
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import NotObtained
@@ -24,6 +24,7 @@ from course_lib.files import atomic_path, data_root, file_digest
 from course_lib.front_end import progress
 from course_lib.runs.records import write_json
 from course_lib.runs.run import split_rows
+from course_lib.runs.settings import SpecError
 
 METHODS = ("cbow", "skipgram", "fasttext")
 HELD_OUT = 0.2  # the largest share of the training half that a system holds out (SANet)
@@ -152,19 +153,26 @@ def make_vectors(config: VectorsConfig, path: Path) -> dict[str, Any]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The settings as options, with their defaults."""
-    add_options(
-        parser, VectorsConfig(), method=" or ".join(METHODS), width="numbers in a vector",
-        window="words on each side", negative="wrong words beside each right one",
-        least="how often a word must occur", epochs="times through the texts",
-        sample="above this share frequent words are thinned out", seed="of all that is random",
-        threads="on a CPU; only with one are two trainings the same",
-    )  # fmt: skip
+    about = {
+        "method": " or ".join(METHODS), "width": "numbers in a vector",
+        "window": "words on each side", "negative": "wrong words beside each right one",
+        "least": "how often a word must occur", "epochs": "times through the texts",
+        "sample": "above this share frequent words are thinned out",
+        "seed": "of all that is random",
+        "threads": "on a CPU; only with one are two trainings the same",
+    }  # fmt: skip
+    for name, value in asdict(VectorsConfig()).items():
+        says = f"{about[name]} (default: {value})"
+        parser.add_argument(f"--{name}", type=type(value), default=value, help=says)
     parser.add_argument("--out", type=Path, help="the .npz to write (data/vectors/…)")
 
 
 def command(options: argparse.Namespace) -> int:
-    """Train, write, and say how to use the result."""
-    config = chosen(options, VectorsConfig)
+    """Train, write, and say how to use the result; ``SpecError`` names a wrong option."""
+    try:
+        config = VectorsConfig(**{name: getattr(options, name) for name in asdict(VectorsConfig())})
+    except ValueError as error:
+        raise SpecError(f"--{error}") from error
     name = f"imdb-{config.method}-{config.width}d-s{config.seed}.npz"
     path = options.out or data_root() / "vectors" / name
     record = make_vectors(config, path)

@@ -1,6 +1,7 @@
-"""Systems of finished studies, of which the records are left: a record is found by its settings.
+"""Extensions: what the papers left open, tried once and recorded.
 
-Their networks are in the history. Each record names the commit that trained it.
+These studies are finished, and a record is found by its settings. The networks are in the history:
+each record names the commit that trained it.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +12,7 @@ from course_lib.models.han import HANConfig
 from course_lib.models.iram import IRAMConfig
 from course_lib.models.sanet import SANetConfig
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems import Network
+from course_lib.runs.systems import Network, register
 from course_lib.runs.systems.agt_system import AGTSystem
 from course_lib.runs.systems.han_system import HANSystem
 from course_lib.runs.systems.iram_system import IRAMSystem
@@ -88,3 +89,9 @@ SYSTEMS = {
     "near_sanet": finished(SANetSystem, NearSANetConfig, "base", "compact"),
     "ordered_agt": finished(AGTSystem, OrderedAGTConfig, "compact"),
 }
+
+
+def register_all() -> None:
+    """Make these systems known to ``course_lib``, which finds this through an entry point."""
+    for name, system in SYSTEMS.items():
+        register(name, system)

@@ -1,0 +1,245 @@
+"""The tables and figures of studies: changed attention, agreement with a human lexicon, networks
+trained to test attention, and sanity checks of the instruments."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, RANDOM
+from course_kit.research.report import frames
+from course_kit.research.report.frames import (
+    ByName,
+    Mean,
+    Record,
+    bounds,
+    interval,
+    mean_std,
+    study_records,
+    to_markdown,
+)
+from course_kit.research.trained_tests import protocols
+from course_lib.views.colours import ACCENT, SECOND
+from course_lib.views.panels import dot_panels, grid
+
+HALVES = ("certain", "hesitant")
+COLUMNS = ("trained", "untrained", "uniform")
+LEVEL_FIGURES = ("comprehensiveness", "comprehensiveness per tenth", "sufficiency",
+                 "sufficiency per tenth", "tenths of the words")  # fmt: skip
+SIGNS = {  # rankings by what they rest on: as they come, and towards the class that is predicted
+    "unsigned": {
+        "attention": ATTENTION,
+        "α · ∇α": "|α · ∇α|",
+        "gradient": "|gradient × input|",
+        "integrated": "|integrated gradients|",
+        "left out": "|leave-one-out|",
+        "random": RANDOM,
+    },
+    "signed": {
+        "attention": "attention × sign of the gradient",
+        "α · ∇α": "α · ∇α",
+        "gradient": "gradient × input",
+        "integrated": "integrated gradients",
+        "left out": "leave-one-out",
+    },
+}
+
+
+def interventions_table() -> str:
+    """Shuffled and adversarial attention of every network with 95 % intervals over texts, apart for
+    the half of the texts of which it is more certain and the other half, and beside another seed
+    of the same network, as a markdown table."""
+
+    def cells(name: str, record: Record) -> list[str | None]:
+        parts = record["permutation"]["change"], record["adversary"]["divergence"]
+        seed = next(iter(record["other_seeds"].values()), {})
+        means = [part[half] for part in parts for half in ("all", *HALVES)]
+        means += [seed.get("divergence"), seed.get("kendall"), record["conicity"]]
+        title = f"{frames.network_title(name)}, {record['texts']} texts"
+        return [title, *map(interval, means)]
+
+    heads = ["network", "a shuffle changes", *HALVES, "the adversary's divergence", *HALVES,
+             "another seed's divergence", "another seed's τ", "conicity"]  # fmt: skip
+    records = study_records("interventions").items()
+    rows = [cells(*one) for one in records if not one[0].startswith("bilstm")]  # see debate
+    return to_markdown(heads, rows, "lr")
+
+
+def trained_table(test: str, records: ByName | None = None) -> str:
+    """All figures of a test as a markdown table, a row for each line of each record: the mean over
+    seeds and texts with its 95 % interval over texts, and ± the standard deviation over seeds."""
+    records = study_records("faithfulness/trained") if records is None else records
+    found = [record for record in records.values() if record["test"] == test]
+    lines = [(record, *line) for record in found for line in record["lines"].items()]
+    names = list(dict.fromkeys(name for *_, figures in lines for name in figures))
+    rows = []
+    for record, line, figures in lines:
+        count = len(record["seeds"])
+        on = f"{frames.texts_title(record['on'])}, {count} seed{'s' * (count != 1)}"
+        rows.append([on, line, *(_with_seeds(figures.get(name)) for name in names)])
+    heads = ["on", "network", *names]
+    return to_markdown(heads, rows, "llr")
+
+
+def _with_seeds(mean: Mean | None) -> str | None:
+    told = interval(mean, 3)
+    seeds = [value for value in mean["by_seed"] if value is not None] if told else []
+    return f"{told} ± {statistics.stdev(seeds):.3f}" if len(seeds) > 1 else told
+
+
+def levels_table() -> str:
+    """What HAN loses without the sentence with most attention, or with it alone, beside as many
+    words with most attention and random ones: mean ± deviation over the networks' means."""
+    records, rows = study_records("levels"), []
+    for level in ("sentence", "words", "random sentence", "random words"):
+        lines = [record["lines"][level] for record in records.values()]
+        rows.append([level, *(mean_std([line[n]["mean"] for line in lines], digits=3)
+                              for n in LEVEL_FIGURES)])  # fmt: skip
+    return to_markdown(["taken by attention, or at random", *LEVEL_FIGURES], rows, "lr")
+
+
+def lexicon_table(figure: str = "AUPRC") -> str:
+    """A figure of the rankings that all networks have, with 95 % intervals over texts, a column a
+    network, the best first: ``"AUPRC"``, ``"token F1"``, ``"Kendall's τ"``, or what attention's is
+    above a ranking's, ``"attention − it: AUPRC"``."""
+    records = study_records("lexicon")
+    lines = [record["lines"] for record in records.values()]
+    shared = set.intersection(*map(set, lines))
+    side = 1 if figure.startswith("attention") else -1
+    order = sorted(
+        shared, key=lambda n: (side * np.mean([of[n][figure]["mean"] for of in lines]), n)
+    )
+    rows = [[name, *(interval(of[name][figure]) for of in lines)] for name in order]
+    return to_markdown(["ranking", *map(frames.network_title, records)], rows, "lr")
+
+
+def graded_phrases_table() -> str:
+    """Of the runs of words that a layer or step selects, the share that are phrases with a graded
+    sentiment, beside runs as long anywhere in the sentence, with 95 % intervals over texts."""
+    records = study_records("lexicon")
+    columns = ("graded", "by chance", "difference")
+    rows = [
+        [frames.network_title(network), layer, *(interval(line[n]) for n in columns)]
+        for network, record in records.items() for layer, line in record["phrases"].items()
+    ]  # fmt: skip
+    return to_markdown(["network", "selected by", *columns], rows, "llr")
+
+
+def sanity_figures() -> dict[tuple[str, str, str], dict[str, list[float]]]:
+    """The figures of all seeds by (check, network, figure), then by column; a column that a
+    figure lacks is an empty list."""
+    records = study_records("sanity_checks").values()
+    lines = pd.DataFrame([line for record in records for line in record["lines"]])
+    return {
+        key: {column: of[column].dropna().tolist() for column in COLUMNS}
+        for key, of in lines.groupby(["control", "network", "figure"], sort=False)
+    }
+
+
+def sanity_table(check: str | None = None, chosen: Sequence[str] = ()) -> str:
+    """Every figure of all sanity checks, or of one, as mean ± standard deviation over seeds: of the
+    trained network, of its untrained twin, and with uniform attention in the trained network.
+
+    With ``chosen`` only these figures are shown.
+    """
+    rows = [
+        [*key, *(_sanity_cell(columns[column]) for column in COLUMNS)]
+        for key, columns in sanity_figures().items()
+        if check in (None, key[0]) and (not chosen or key[2] in chosen)
+    ]
+    heads = ["control", "network", "figure", "trained", "untrained twin", "uniform attention"]
+    return to_markdown(heads, rows, "lllr")
+
+
+def _sanity_cell(values: list[float]) -> str | None:
+    tiny = 0 < max(values, default=0) < 1e-4  # rounding, which three digits would hide
+    return f"up to {max(values):.0e}" if tiny else mean_std(values, digits=3)
+
+
+def erasure_figure(records: ByName | None = None) -> Figure:
+    """What deleting words costs (comprehensiveness, AOPC) as small multiples, a panel for each
+    network and a dot for each of its trainings: rankings that know the sign of a word's effect
+    beside the same without it."""
+    records = study_records("faithfulness") if records is None else records
+    panels: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name, record in records.items():
+        found = record["removals"]["deletion"]["comprehensiveness"]["rankings"]
+        panel = panels.setdefault(frames.network_title(name), {sign: {} for sign in SIGNS})
+        for sign, rankings in SIGNS.items():
+            for word, ranking in rankings.items():
+                if ranking in found:
+                    panel[sign].setdefault(word, []).append(found[ranking]["aopc"]["mean"])
+    ends = {
+        title: (0.0, max(x for by in panel.values() for runs in by.values() for x in runs))
+        for title, panel in panels.items()
+    }
+    title = "What deleting words costs, with and without the sign of an effect"
+    return dot_panels(panels, title=title, limits=ends)
+
+
+def roar_figure(on: str) -> Figure:
+    """Test accuracy over the share of words that were removed before each training, a curve for
+    each ranking, with 95 % intervals over texts."""
+    lines = _trained("roar", on)
+    curves = {
+        ranker: {
+            100 * share: bounds(lines[protocols.roar_line(ranker, share)][protocols.ACCURACY])
+            for share in (0.0, *protocols.SHARES)
+        }
+        for ranker in protocols.RANKERS
+    }
+    last = 100 * protocols.SHARES[-1]
+    title = (
+        f"{frames.texts_title(on)}: trained without {last:.0f} % of the words, those that "
+        "attention\nranks first, "
+        f"networks are right in {curves[protocols.ATTENTION][last][0]:.0%}; without random ones in "
+        f"{curves[protocols.RANDOM][last][0]:.0%}"
+    )
+    figure, (axis,) = grid([""], 1, (7.5, 3.8), title)
+    for number, (name, curve) in enumerate(curves.items()):
+        means, low, high = np.array(list(curve.values())).T
+        at = np.array(list(curve)) + 0.006 * last * (number - (len(curves) - 1) / 2)  # side by side
+        look = {"fmt": ("o-", "s--", "^:", "v-.")[number % 4], "capsize": 3, "label": name}
+        axis.errorbar(at, means, np.abs([means - low, high - means]), **look)
+    axis.set(xlabel="words masked before training, % of each text", ylabel="test accuracy")
+    axis.legend()
+    return figure
+
+
+def adversary_figure(on: str) -> Figure:
+    """How far predictions (TVD) and attention (JSD) of each adversary and each other network are
+    from the base's, with 95 % intervals over texts."""
+    points = {
+        name: (bounds(figures[protocols.DIVERGENCE]), bounds(figures[protocols.VARIATION]))
+        for name, figures in _trained("adversary", on).items()
+    }
+    points.pop("the base network", None)
+    figure, (axis,) = grid([""], 1, (7.5, 3.8))
+    labels: list[tuple[str, float, float]] = []
+    for name, (across, up) in points.items():
+        weight = name.partition("λ = ")[2]
+        bars = ([[at - low], [high - at]] for at, low, high in (up, across))
+        colour = ACCENT if weight else SECOND
+        axis.errorbar(across[0], up[0], *bars, fmt="o", color=colour, capsize=3)
+        text, *before = labels[-1] if labels else ("", 0.0, 0.0)
+        if weight and "λ" in text and np.allclose(before, [across[0], up[0]], atol=0.01, rtol=0):
+            labels[-1] = (f"{text}, {weight}", across[0], up[0])
+        else:
+            labels.append((name.removeprefix("the base, "), across[0], up[0]))
+    for text, *at in labels:
+        side = "center" if "λ" not in text else "right" if at[0] > 0.5 else "left"
+        offset = {"left": (7, -5), "right": (-7, -5), "center": (0, 25)}[side]
+        look = {"textcoords": "offset points", "size": "small", "ha": side, "va": "top"}
+        axis.annotate(text, at, offset, **look)
+    label = "Jensen-Shannon divergence of the attention from the base's"
+    axis.set(xlabel=label, ylabel="TVD of the predictions")
+    axis.set_xlim(0)
+    axis.set_ylim(0)
+    return figure
+
+
+def _trained(test: str, on: str) -> dict[str, Any]:
+    return study_records("faithfulness/trained")[f"{test}-{on}"]["lines"]
