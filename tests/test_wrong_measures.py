@@ -1,7 +1,5 @@
 """Every wrong measurement is told from the right one, and its example shows what it says."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 import torch
@@ -70,25 +68,6 @@ def test_the_right_area_is_the_librarys():
     expected = aopc(comprehensiveness(model, [TEXT], importances, (0.2, 0.5)))
     found = wrong.area_over_the_curve(model, [TEXT], importances, (0.2, 0.5))
     assert np.array_equal(found, expected)
-
-
-@pytest.mark.parametrize(("copies", "alike"), [(1, False), (40, True)])
-def test_thresholds_coincide_in_short_texts_alone(copies, alike):
-    text, model = TEXT * copies, probes.summing(probes.WEIGHTS)
-    importances = probes.true_importances([text])
-    right = wrong.area_over_the_curve(model, [text], importances)
-    assert (wrong.distinct_thresholds(model, [text], importances) == pytest.approx(right)) == alike
-
-
-def test_under_the_curve_the_best_ranking_comes_out_last():
-    model, (truth,) = probes.summing(probes.WEIGHTS), probes.true_importances([TEXT])
-
-    def area(measure, importance):
-        return measure(model, [TEXT], [np.array(importance, dtype=float)])[0]
-
-    for measure, place in ((wrong.area_over_the_curve, max), (wrong.area_under_the_curve, min)):
-        others = [area(measure, ranks) for ranks in permutations(range(len(TEXT)))]
-        assert area(measure, truth) == pytest.approx(place(others))
 
 
 def test_without_dropout_importances_repeat_whatever_the_mode():

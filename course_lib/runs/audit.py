@@ -7,6 +7,7 @@ sample of its test half.
 """
 
 import argparse
+import difflib
 import runpy
 from collections.abc import Sequence
 from itertools import chain
@@ -115,6 +116,9 @@ def any_model(name: str) -> Any:
         return _made(path, function)
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
+    near = difflib.get_close_matches(name, recorded_names(), n=1, cutoff=0.8)
+    if near and not Path(name).exists():
+        raise AuditError(f"no run and no recorded network {name!r}; do you mean {near[0]!r}?")
     try:
         return HubModel(name)
     except (ImportError, OSError, ValueError) as error:
@@ -147,7 +151,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
     parser.add_argument("--view", help="which attention (default: the network's first)")
-    parser.add_argument("--to", type=Path, default=Path("audit.html"), help=".html or .json")
+    to = Path("audit.html")
+    parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
 
 
 def command(options: argparse.Namespace) -> int:

@@ -107,7 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
     )
-    parser.add_argument("--to", type=Path, metavar="FILE", help=".csv or .parquet to be written")
+    to = ".csv or .parquet to be written (default: <file>.predictions.csv beside the texts)"
+    parser.add_argument("--to", type=Path, metavar="FILE", help=to)
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
 

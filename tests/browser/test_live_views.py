@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from probes import attention, check_hostile_heatmap, check_hostile_text, check_scan, scan, words
+from probes import attention, check_scan, scan, words
 
 CELLS = [
     """import pathlib, time
 import numpy as np
 from ipywidgets import IntSlider, Label, VBox, jslink
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
-from tests.browser.probes import attention, hostile_heatmap, hostile_text, words
+from tests.browser.probes import attention, words
 weights = attention(4, 6, 6)
 heatmap = AttentionHeatmap(weights, words(6), steps=["a", "b", "c", "d"])
 heatmap""",
@@ -18,8 +18,6 @@ heatmap""",
 jslink((slider, "value"), (heatmap, "step"))
 VBox([slider])""",
     "text = AttentionText([['so', 'good']], np.array([[0.75, 0.25]]), [1.0]); text",
-    "hostile_heatmap()",
-    "hostile_text()",
     "while not pathlib.Path('enough').exists(): time.sleep(0.02)",
     """told = Label()
 def tell(_):
@@ -35,9 +33,9 @@ told""",
 @pytest.fixture(scope="module")
 def notebook(open_notebook):
     opened = open_notebook(CELLS)
-    for number in range(5):
+    for number in range(3):
         opened.run(number)
-    for number in (0, 2, 3, 4):
+    for number in (0, 2):
         opened.cell(number).locator("figure").wait_for()
     yield opened
     assert opened.watched.wrong == []
@@ -46,11 +44,6 @@ def notebook(open_notebook):
 def test_live_pixels_and_readout_are_the_array(notebook):
     weights = attention(4, 6, 6)
     check_scan(notebook.cell(0), weights[0], weights.max(), words(6), words(6))
-
-
-def test_live_hostile_tokens_are_text(notebook):
-    check_hostile_heatmap(notebook.cell(3))
-    check_hostile_text(notebook.cell(4))
 
 
 def test_live_views_keep_their_paper_on_a_dark_page(notebook):
@@ -63,8 +56,8 @@ def test_live_views_keep_their_paper_on_a_dark_page(notebook):
 
 def test_linked_sliders_need_no_kernel(notebook):
     name = notebook.cell(0).locator(".name")
-    prompt = notebook.cell(5).locator(".jp-InputArea-prompt")
-    notebook.start(5)
+    prompt = notebook.cell(3).locator(".jp-InputArea-prompt")
+    notebook.start(3)
     prompt.filter(has_text="[*]:").wait_for()
     handle = notebook.cell(1).locator(".noUi-handle")
     handle.focus()
@@ -75,11 +68,11 @@ def test_linked_sliders_need_no_kernel(notebook):
     notebook.cell(1).locator(".widget-readout").filter(has_text="2").wait_for()
     assert prompt.inner_text() == "[*]:"  # still busy
     (notebook.path.parent / "enough").touch()
-    notebook.finish(5)
+    notebook.finish(3)
 
 
 def test_live_traits_reach_the_kernel_and_come_back(notebook):
-    notebook.run(6)
+    notebook.run(4)
     plot = notebook.cell(0).locator(".plot")
     cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
     notebook.cell(0).get_by_label("Colour scale").select_option("sqrt")
@@ -87,9 +80,9 @@ def test_live_traits_reach_the_kernel_and_come_back(notebook):
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter", "+", "b", "d", "d"):
         plot.press(key)
     notebook.cell(2).locator(".word").nth(1).click()
-    notebook.says(6, "[1, 2] 2 True sqrt [0, 1]")
+    notebook.says(4, "[1, 2] 2 True sqrt [0, 1]")
     assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
-    notebook.run(7)  # the last trait that it sets is told by the legend
+    notebook.run(5)  # the last trait that it sets is told by the legend
     notebook.cell(0).locator(".legend").filter(has_text="÷ largest of its row").wait_for()
     assert notebook.cell(0).locator(".name").inner_text() == "c"
     assert "w5 [5] → w4 [4]" in notebook.cell(0).locator(".readout").inner_text()
@@ -110,7 +103,7 @@ def test_a_notebook_opened_anew_shows_its_views_and_holds_no_widget_state(notebo
     [_, output] = saved["cells"][0]["outputs"]
     assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
     frames = notebook.page.locator("iframe")
-    assert frames.count() == 4 and not any(frame.is_visible() for frame in frames.all())
+    assert frames.count() == 2 and not any(frame.is_visible() for frame in frames.all())
     notebook.end_kernel()
     page = notebook.page.context.new_page()
     page.goto(notebook.page.url.partition("?")[0] + "?reset")
