@@ -6,6 +6,7 @@ name. An attention is a list of rows, each over what its row can see.
 """
 
 import numpy as np
+from faithful import softmax
 
 
 def numbers(model):
@@ -14,11 +15,6 @@ def numbers(model):
 
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
-
-
-def softmax(scores):
-    exponents = np.exp(scores - scores.max())
-    return exponents / exponents.sum()
 
 
 def positions(length, width):
