@@ -182,7 +182,9 @@ class AttentionHeatmap(_View):
             "outline": outline,
             "transpose": transpose,
             "quantity": quantity,
-            "heading": heading(quantity),
+            "heading": "Attention heatmap"
+            if quantity == QUANTITY
+            else f"Heatmap, each cell a {quantity}",
             "colours": ATTENTION_HEX,
         }
         super().__init__(
@@ -250,11 +252,6 @@ class AttentionHeatmap(_View):
         return f"{self.spec['heading']}, {size}{title}"
 
 
-def heading(quantity: str) -> str:
-    """What a heatmap of this quantity is called."""
-    return "Attention heatmap" if quantity == QUANTITY else f"Heatmap, each cell a {quantity}"
-
-
 def same_scale(*heatmaps: AttentionHeatmap) -> None:
     """Give heatmaps that are compared one colour scale, from 0 to the largest weight among them."""
     if heatmaps:
@@ -305,6 +302,7 @@ class AttentionText(_View):
                 raise ValueError(
                     f"sentence_attention has shape {self._shares.shape} for {len(words)} sentences"
                 )
+        beyond = f"not read: {len(rest):,} word{'s' * (len(rest) != 1)} beyond the model's cut"
         spec = {
             "kind": "text",
             "theme": THEME,
@@ -320,7 +318,7 @@ class AttentionText(_View):
             "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
             "rest": encoding.as_tokens(rest, "rest") if len(rest) else [],
-            "beyond": _beyond(len(rest)),
+            "beyond": beyond if len(rest) else "",
             "clip": 4,
             "tints": TINTS_HEX,
         }
@@ -348,11 +346,6 @@ class AttentionText(_View):
         size = f"{count} {unit}" + "s" * (count != 1)
         told = "; ".join(filter(None, [self.spec["title"], self.spec["beyond"]]))
         return f"Attention over {size}" + (f": {told}" if told else "")
-
-
-def _beyond(count: int) -> str:
-    words = "1 word" if count == 1 else f"{count:,} words"
-    return f"not read: {words} beyond the model's cut" if count else ""
 
 
 def _word_weights(word_attention: Any, sentences: list[list[str]]) -> np.ndarray:
