@@ -88,7 +88,7 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (14_031, 12_700),
+    "course_lib": (13_993, 12_700),
     "course_lib/models": (1_926, 1_600),
     "course_lib/training": (706, 550),
     "course_lib/metrics": (854, 900),
@@ -99,8 +99,8 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/research": (6_594, 3_700),
     "course_kit/publishing": (2_269, 1_000),
     "course_kit/reading_room": (720, 600),
-    "benchmarks": (2_209, 2_200),
-    "tests": (21_115, 16_600),
+    "benchmarks": (2_146, 2_200),
+    "tests": (21_100, 16_600),
 }
 LONGEST = 450
 
