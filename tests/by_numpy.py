@@ -6,6 +6,7 @@ name. An attention is a list of rows, each over what its row can see.
 """
 
 import numpy as np
+from faithful import softmax
 
 
 def numbers(model):
@@ -16,9 +17,11 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def softmax(scores):
-    exponents = np.exp(scores - scores.max())
-    return exponents / exponents.sum()
+def positions(length, width):
+    """Sines and cosines, place by place and feature by feature."""
+    rates = 10000 ** (2 * (np.arange(width) // 2) / width)
+    angles = np.arange(length)[:, None] / rates
+    return np.where(np.arange(width) % 2, np.cos(angles), np.sin(angles))
 
 
 def linear(state, name, x):
@@ -115,12 +118,8 @@ def bilstm(state, config, words):
 
 def sanet(state, config, words):
     x = state["embedding.weight"][words]
-    width = x.shape[1]
     if config.positions:
-        for place in range(len(words)):
-            for i in range(width):
-                angle = place / 10000 ** (2 * (i // 2) / width)
-                x[place, i] += np.sin(angle) if i % 2 == 0 else np.cos(angle)
+        x = x + positions(*x.shape)
     x, rows = linear(state, "projection", x), []
 
     def feed_forward(x, name):

@@ -18,16 +18,8 @@ from course_lib.models.han import HAN, HANConfig
 DATA = b"a review\n" * 40_000
 WORDS = 12  # ids 1 to 11 are words, 0 is padding
 
-every_device = pytest.mark.parametrize(
-    "device",
-    [
-        "cpu",
-        pytest.param(
-            "cuda",
-            marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here"),
-        ),
-    ],
-)
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+every_device = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=cuda)])
 seeds = st.integers(0, 2**16)
 
 
@@ -115,15 +107,8 @@ def download(filename="reviews.bin", data=DATA, url=None, requirement=None):
 
 def card_of(*downloads):
     """A card with one source for each download."""
-    numbered = enumerate(downloads, start=1)
-    return Card(
-        name="made-up",
-        title="Made-up files",
-        task="none",
-        terms="ours",
-        citation="ours",
-        sources=tuple(Source(f"source {number}", (item,)) for number, item in numbered),
-    )
+    sources = tuple(Source(f"source {n}", (item,)) for n, item in enumerate(downloads, start=1))
+    return Card("made-up", "Made-up files", "none", "ours", "ours", sources)
 
 
 def files_below(folder):

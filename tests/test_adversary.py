@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from faithful import softmax
 
 from course_lib import faithfulness
 
@@ -17,9 +18,7 @@ def positions(random):
 
     def answer(attention):
         pooled = attention @ states
-        logits = (np.tanh(2 * pooled) if bend else pooled) @ readout
-        weights = np.exp(logits - logits.max(-1, keepdims=True))
-        return weights / weights.sum(-1, keepdims=True)
+        return softmax((np.tanh(2 * pooled) if bend else pooled) @ readout)
 
     return random.dirichlet(np.full(3, random.choice([0.5, 1, 3]))), answer
 
@@ -55,9 +54,7 @@ def test_rows_that_move_together_get_as_far_as_those_that_are_tried_in_turn():
 
         def answer(candidates, states=states, readout=readout):
             asked[-1] += len(candidates)
-            logits = np.tanh(np.einsum("mrp,rpd->md", candidates, states) / 10) @ readout
-            weights = np.exp(logits - logits.max(-1, keepdims=True))
-            return weights / weights.sum(-1, keepdims=True)
+            return softmax(np.tanh(np.einsum("mrp,rpd->md", candidates, states) / 10) @ readout)
 
         found = []
         for together in (True, False):

@@ -1,7 +1,5 @@
 """What an AGT's layers select: in a text, over many, in the records, and drawn."""
 
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -10,19 +8,14 @@ from sweeping import HOSTILE_TEXTS, sweep
 
 from course_kit.research import report, side_notes
 from course_kit.research.side_notes.agt_dictionaries import word_scores
-from course_lib.explore import (
-    SELECTION_RULES,
-    explore_layers,
-    layer_phrases,
-    layer_table,
-    phrases_table,
-)
+from course_lib import explore
+from course_lib.explore import layers
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.runs import load_records
 from course_lib.runs.run import split_rows, train
 from course_lib.runs.spec import RunSpec
-from course_lib.views import Attention, Reading, figures, lines_over_layers
+from course_lib.views import Attention, Reading, lines_over_layers
 
 WORDS = ("not", "a", "dull", "moment")
 BY_HAND = np.array([[0.4, 0.1, 0.4, 0.1], [0.1, 0.6, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
@@ -48,26 +41,26 @@ def reading(weights=BY_HAND, words=WORDS):
 
 
 def test_phrases_of_a_reading_by_rule():
-    strict, relaxed = layer_phrases(reading()).values()
+    strict, relaxed = explore.layer_phrases(reading()).values()
     assert strict == [["not", "dull"], ["a"], []]
     assert relaxed == [["not", "dull"], ["a dull"], []]
 
 
 def test_the_table_of_phrases_runs_nothing_of_a_text():
-    shown = phrases_table(reading(words=("<script>", "a", "dull", "moment"))).value
+    shown = layers.phrases_table(reading(words=("<script>", "a", "dull", "moment"))).value
     assert "<script>" not in shown and "&lt;script&gt; · dull" in shown
     assert shown.count("<tr>") == 1 + 3 and "above the median" in shown
-    assert layer_table(reading()).spec["title"].startswith("good 0.70; words by layer")
+    assert layers.layer_table(reading()).spec["title"].startswith("good 0.70; words by layer")
 
 
 def test_a_text_of_ones_own_can_be_typed(agt):
-    view = explore_layers(agt, "A tender film.")
+    view = explore.explore_layers(agt, "A tender film.")
     assert sweep(view) > len(HOSTILE_TEXTS)  # the button, with each of them in the box
 
 
 def test_selections_are_those_of_the_model(agt, documents):
     seen = side_notes.select_words(agt.model, documents, bins=10)
-    assert list(seen.words) == list(SELECTION_RULES)
+    assert list(seen.words) == list(explore.SELECTION_RULES)
     words = sum(int(mask.sum()) for _, mask in seen.words["above 0.95"])
     assert seen.histogram.sum(1).tolist() == [words] * 4 and seen.histogram.shape == (4, 10)
     for (strict, mask), (relaxed, _) in zip(*seen.words.values(), strict=True):
@@ -148,41 +141,28 @@ def test_gates_and_phrases_are_those_of_the_records():
 
 def test_the_figure_of_phrases_and_gates_shows_the_means_of_the_seeds():
     records = load_records()
-    group = [
-        record["attention"]
-        for record in records
-        if record["spec"]["system"] == "agt" and record["spec"]["preset"] == "paper"
-        and record["spec"]["dataset"] == "sst5"
-        and "test" in record and "imdb-cbow" in record["settings"]["text"]["vectors"]
-    ]  # fmt: skip
-    assert len(group) == 3
-    strict, relaxed, gates = report.composition_figure(records).axes
-    for axis, prefix in ((strict, ""), (relaxed, "relaxed ")):
-        for line, (state, name) in zip(
-            axis.lines,
-            [("trained", "phrases"), ("trained", "phrases by chance"), ("untrained", "phrases")],
-            strict=True,
-        ):
-            lengths = [
-                np.divide(figures[state][f"{prefix}selected"], figures[state][f"{prefix}{name}"])
-                for figures in group
-            ]
-            assert line.get_ydata() == pytest.approx(np.mean(lengths, 0), rel=1e-5)
-    for line, state in zip(gates.lines, ("trained", "untrained"), strict=True):
-        expected = np.mean([figures[state]["gate"] for figures in group], 0)
-        assert line.get_ydata() == pytest.approx(expected, rel=1e-5)
+    group = [one["attention"] for one in report.with_film_vectors(records, "agt", "paper", "sst5")]
+    drawn = [[line.get_ydata() for line in axis.lines]
+             for axis in report.composition_figure(records).axes]  # fmt: skip
+
+    def lengths(state, rule, runs):
+        return np.mean([np.divide(one[state][f"{rule}selected"], one[state][f"{rule}{runs}"])
+                        for one in group], 0)  # fmt: skip
+
+    lines = ("trained", "phrases"), ("trained", "phrases by chance"), ("untrained", "phrases")
+    for panel, rule in zip(drawn, ("", "relaxed ")):
+        expected = [lengths(state, rule, runs) for state, runs in lines]
+        np.testing.assert_allclose(panel, expected, rtol=1e-5)
+    gates = [np.mean([one[s]["gate"] for one in group], 0) for s in ("trained", "untrained")]
+    np.testing.assert_allclose(drawn[2], gates, rtol=1e-5)
     # what the report says of it
-    words = np.mean([figures["trained"]["selected"] for figures in group])
-    assert words < 1.1
-    trained, shuffled, _ = (np.array(line.get_ydata()) for line in relaxed.lines)
-    assert (
-        trained.argmax() == 5 and round(trained[5], 1) == 1.9 and (shuffled.round(1) == 1.8).all()
-    )
+    assert len(group) == 3 and np.mean([one["trained"]["selected"] for one in group]) < 1.1
+    trained, shuffled, _ = map(np.array, drawn[1])
+    assert trained.argmax() == 5 and round(trained[5], 1) == 1.9
     assert (trained.round(1) == 1.7).mean() > 0.5 and (trained > shuffled).sum() == 4
-    after, before = (line.get_ydata() for line in gates.lines)
-    assert (
-        round(after[0], 2) == 0.56 and round(after[-1], 2) == 0.37 and round(before[0], 2) == 0.73
-    )
+    assert (shuffled.round(1) == 1.8).all()
+    after, before = gates
+    assert [round(each, 2) for each in (after[0], after[-1], before[0])] == [0.56, 0.37, 0.73]
 
 
 # The figures
@@ -227,10 +207,3 @@ def test_dictionaries_stand_as_bars_and_as_matrices():
         *follows["trained"],
     ]
     assert figure.axes[1].images[0].get_clim() == (-1, 1)
-
-
-def test_distances_are_drawn_on_logarithmic_axes():
-    figure = figures.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
-    (axis,) = figure.axes
-    assert axis.get_xscale() == axis.get_yscale() == "log"
-    assert axis.texts[0].get_text() == "an epoch" and not math.isnan(axis.get_ylim()[0])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from networks import attentions, places
 
 from course_lib.data.corpus import load_corpus
 from course_lib.metrics.invariants import check_attention, check_padding
-from course_lib.models.iram import visible
 from course_lib.models.layers import renormalised
 from course_lib.runs.run import split_rows, system_of
 from course_lib.runs.spec import RunSpec
@@ -51,34 +51,18 @@ def scores_of(name):
     return tuple(f"{module}." for module in SCORERS[name])
 
 
-def attentions(name, output, mask):
-    """What a network shows of its attention, each beside where it may go."""
-    if name == "han":
-        return [(output.word_attention, mask), (output.sentence_attention, mask.any(2))]
-    if name == "sanet":
-        pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-        return [(output.attention, pairs.expand_as(output.attention))]
-    if name == "iram":
-        return [(output.attention, visible(mask, output.attention.shape[1]))]
-    there = mask if name == "bilstm" else mask.unsqueeze(1).expand_as(output.attention)
-    return [(output.attention, there)]
-
-
 @systems
 def test_scorers_are_what_no_longer_matters_once_attention_is_given(name):
     """They compute the attention and nothing else; all other parameters do something else."""
     system, rows = built(name)
     model, (tokens, mask) = system.model.eval(), some_texts(system, rows)
-    there = [torch.ones_like(a) for a, _ in attentions(name, system.forward(tokens, mask), mask)]
+    there = [torch.ones_like(a) for a in attentions(system.forward(tokens, mask))]
     given = tuple(there) if name == "han" else there[0]
     model(tokens, mask, attention=given).logits.square().sum().backward()
     idle = {n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()}
     assert idle == {n for n, _ in model.named_parameters() if n.startswith(scores_of(name))}
-    modules = {n: module for n, module in model.named_modules()}
-    named = system.scorers(model)
-    assert {n for n, module in modules.items() if any(module is one for one in named)} == (
-        SCORERS[name]
-    )
+    named = set(system.scorers(model))
+    assert {n for n, module in model.named_modules() if module in named} == SCORERS[name]
 
 
 @controls
@@ -99,7 +83,7 @@ def test_scorers_stay_as_they_are_and_everything_else_learns(name, weights):
     check_padding(system.model, tokens, mask, tolerance=1e-5)
     with torch.inference_mode():
         output = system.forward(tokens, mask)
-    for attention, there in attentions(name, output, mask):
+    for attention, there in zip(attentions(output), places(system.model, mask), strict=True):
         assert there.any(-1).any() and not there.any(-1).all()  # some rows attend to nothing
         check_attention(attention, there)
         even = renormalised(torch.ones_like(attention), there)

@@ -4,20 +4,10 @@ import json
 import re
 from dataclasses import replace
 
+import audited
 import numpy as np
 import pytest
-from audited import (
-    COMMA,
-    Against,
-    AtCommas,
-    Constant,
-    Ignoring,
-    Known,
-    Planted,
-    Pooling,
-    Saturated,
-    texts,
-)
+from audited import COMMA, Known, texts
 from faithful import PLANTED
 
 from course_kit.publishing.site import AUDITS, write_audits
@@ -40,12 +30,12 @@ seeds = pytest.mark.parametrize("seed", SEEDS)
 NOTHING = dict.fromkeys(("removal", "alone", "order"), NOT_SHOWN)
 KNOWN = [
     (Known, SHOWN, {"removal": SHOWN, "alone": SHOWN, "signs": SHOWN}),
-    (Saturated, NOT_SHOWN, {}),
-    (Constant, NOT_SHOWN, NOTHING),
-    (AtCommas, NOT_SHOWN, NOTHING),
-    (Against, NOT_SHOWN, {"signs": NOT_SHOWN}),
-    (Ignoring, NOT_SHOWN, {"removal": SHOWN, "weights": NOT_SHOWN, "adversary": NOT_SHOWN}),
-    (Pooling, PARTLY, {"weights": SHOWN}),
+    (audited.Saturated, NOT_SHOWN, {}),
+    (audited.Constant, NOT_SHOWN, NOTHING),
+    (audited.AtCommas, NOT_SHOWN, NOTHING),
+    (audited.Against, NOT_SHOWN, {"signs": NOT_SHOWN}),
+    (audited.Ignoring, NOT_SHOWN, {"removal": SHOWN, "weights": NOT_SHOWN, "adversary": NOT_SHOWN}),
+    (audited.Pooling, PARTLY, {"weights": SHOWN}),
 ]
 
 
@@ -62,7 +52,8 @@ def test_what_is_known_of_a_classifier_is_found(kind, usable, grades, seed):
 @seeds
 def test_attention_at_a_planted_word_is_a_ranking(seed):
     documents = [text + [PLANTED] for text in texts(seed)]
-    report = audit(Planted(), documents, marked=[[w == PLANTED for w in d] for d in documents])
+    marked = [[word == PLANTED for word in text] for text in documents]
+    report = audit(audited.Planted(), documents, marked=marked)
     assert report.grade == SHOWN == report.grades()["people"] == report.grades()["order"]
 
 
@@ -78,11 +69,11 @@ def test_shuffled_labels_are_not_worth_an_explanation(seed):
 @seeds
 def test_training_and_another_seed_are_compared_where_they_can_be_had(seed):
     model = Known(seed)
-    model.untrained = lambda: Constant(seed)
+    model.untrained = lambda: audited.Constant(seed)
     model.twin = lambda other: Known(seed)
     grades = audit(model, texts(seed)).grades()
     assert grades["training"] == SHOWN and grades["seed"] == SHOWN
-    model.untrained, model.twin = lambda: Known(seed), lambda other: Constant(seed)
+    model.untrained, model.twin = lambda: Known(seed), lambda other: audited.Constant(seed)
     grades = audit(model, texts(seed)).grades()
     assert grades["training"] == NOT_SHOWN and grades["seed"] == NOT_SHOWN
 
@@ -155,6 +146,10 @@ def fails(documents):
     raise RuntimeError("no memory\nleft")
 
 
+def slopes(of):
+    return lambda documents, *_, **__: [(of(words),) * 2 for words in documents]
+
+
 HALF = [0.5, 0.5]
 BAD = {
     "NaN": ("probabilities", lambda d: np.full((len(d), 2), np.nan), "finite.*a row is .nan"),
@@ -168,16 +163,8 @@ BAD = {
     "NaN weight": ("attention", lambda d: {"a": [np.full(len(x), np.nan) for x in d]}, "finite"),
     "too few": ("attention", lambda d: {"a": []}, "words, and their"),
     "none": ("attention", lambda d: {}, "no attention"),
-    "NaN slopes": (
-        "gradients",
-        lambda d, *_, **__: [(np.full((len(x), 1), np.nan),) * 2 for x in d],
-        "finite",
-    ),
-    "short slopes": (
-        "gradients",
-        lambda d, *_, **__: [(np.ones((2, 1)),) * 2 for _ in d],
-        "gradient.*for each text",
-    ),
+    "NaN slopes": ("gradients", slopes(lambda x: np.full((len(x), 1), np.nan)), "finite"),
+    "short slopes": ("gradients", slopes(lambda x: np.ones((2, 1))), "gradient.*for each text"),
     "no slopes": ("gradients", lambda d, *_, **__: [None for _ in d], "gradients raised TypeError"),
     "no numbers": ("attention", lambda d: {"a": [["x"] * len(x) for x in d]}, "attention 'a' rais"),
     "more classes": ("classes", ("bad", "fair", "good"), "3 classes have 2 probabilities"),

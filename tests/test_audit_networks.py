@@ -7,16 +7,10 @@ import re
 import numpy as np
 import pytest
 import torch
+import transformers
 from audited import Known, texts
 from custom_files import ROWS, TINY, UNICODE, delimited, write
 from test_minilm import network, spec  # noqa: F401
-from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
-    BertTokenizerFast,
-    RobertaConfig,
-    RobertaForSequenceClassification,
-)
 
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
@@ -55,10 +49,8 @@ def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
     block = re.search(r"::\n\n((?: {4}.*\n|\n)+)", inspect.getdoc(auditing))[1]
     code = [line for line in inspect.cleandoc(block).split("\n") if line.strip()]
     assert len(code) <= 10
-    exec(
-        "\n".join(code),
-        {"network": own, "vocabulary": Vocabulary, "texts": TEXTS, "labels": [0, 1] * 12},
-    )
+    names = {"network": own, "vocabulary": Vocabulary, "texts": TEXTS, "labels": [0, 1] * 12}
+    exec("\n".join(code), names)
     report = json.loads((tmp_path / "audit.json").read_text("utf-8"))
     asked = {answer["question"] for answer in report["answers"]}
     assert asked >= {"removal", "order", "weights", "adversary", "labels"}
@@ -109,12 +101,12 @@ def hub(tmp_path_factory):
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "film", "was", *letters]
     pieces += [f"##{letter}" for letter in letters]
     (folder / "vocab.txt").write_text("\n".join(pieces), encoding="utf-8")
-    tokenizer = BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     names = {"id2label": {0: "bad", 1: "good"}, "label2id": {"bad": 0, "good": 1}}
-    config = BertConfig(**SIZES, vocab_size=len(pieces), **names)
-    made = BertForSequenceClassification(config)
+    config = transformers.BertConfig(**SIZES, vocab_size=len(pieces), **names)
+    made = transformers.BertForSequenceClassification(config)
     for weight in made.parameters():
         weight.data += 0.3 * torch.randn_like(weight)
     made.save_pretrained(folder)
@@ -146,9 +138,10 @@ def test_a_classifier_of_transformers_is_asked_about_words(hub):
 
 
 def test_a_document_fits_where_positions_begin_behind_the_paddings(hub, tmp_path):
-    BertTokenizerFast.from_pretrained(hub, model_max_length=10**30).save_pretrained(tmp_path)
-    config = RobertaConfig(**SIZES, vocab_size=99, pad_token_id=0)
-    RobertaForSequenceClassification(config).save_pretrained(tmp_path)
+    tokenizer = transformers.BertTokenizerFast.from_pretrained(hub, model_max_length=10**30)
+    tokenizer.save_pretrained(tmp_path)
+    config = transformers.RobertaConfig(**SIZES, vocab_size=99, pad_token_id=0)
+    transformers.RobertaForSequenceClassification(config).save_pretrained(tmp_path)
     model = faithfulness.HubModel(str(tmp_path))
     document = model.document("film " * 99)
     assert len(document) == 64 - 1 - 2 and model.probabilities([document]).shape == (1, 2)
@@ -253,5 +246,7 @@ def test_an_interrupted_command_keeps_what_is_done_and_says_so(after, status, tm
     assert isinstance(any_model(f"{tmp_path / 'mine.py'}:make"), Known)
     with pytest.raises(SystemExit):
         cli.main(["audit"])
+    with pytest.raises(faithfulness.AuditError, match="do you mean 'han-imdb-compact-s0'"):
+        any_model("han-imbd-compact-s0")
     with pytest.raises(faithfulness.AuditError, match="only a run has texts"):
         cli.main(["audit", f"{tmp_path / 'mine.py'}:make", "--debug"])

@@ -25,11 +25,9 @@ SEEDS = st.none() | st.integers(0, 5)
 def rows_of(corpus):
     """A corpus [(sentences, label)] as the tokenised rows that floor 0 makes of it."""
     features = datasets.Features(
-        {
-            "label": datasets.Value("int64"),
-            "tokens": datasets.List(datasets.Value("string")),
-            "sentence_lengths": datasets.List(datasets.Value("int32")),
-        }
+        label=datasets.Value("int64"),
+        tokens=datasets.List(datasets.Value("string")),
+        sentence_lengths=datasets.List(datasets.Value("int32")),
     )
     columns = {
         "label": [label for _, label in corpus],

@@ -6,15 +6,7 @@ import pytest
 import torch
 from strategies import WORDS, ragged_batch
 
-from course_kit.exercises.bugs import (
-    HEALTHY,
-    MUSEUM,
-    MaxPooling,
-    Pooling,
-    Specimen,
-    diagnose,
-    probe,
-)
+from course_kit.exercises.bugs import HEALTHY, MUSEUM, MaxPooling, Pooling, diagnose, probe
 from course_lib.models.han import HAN, HANConfig
 from course_lib.models.layers import AttentionPooling
 
@@ -26,7 +18,7 @@ ALL = {
 every_specimen = pytest.mark.parametrize("specimen", MUSEUM, ids=lambda specimen: specimen.wrong)
 
 
-def built(specimen: Specimen, seed=0, config=CONFIG, vocabulary=WORDS):
+def built(specimen, seed=0, config=CONFIG, vocabulary=WORDS):
     torch.manual_seed(seed)
     return specimen.build(config, vocabulary, 2)
 

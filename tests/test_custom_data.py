@@ -147,21 +147,17 @@ def test_other_languages_are_told(tmp_path):
 
 
 WITHOUT = delimited([(text, "bad") for text, _ in ROWS])
-BOM_FREE = "text,label\na,b\n".encode("utf-16-le")
 TRUTHS = [(text, {"bad": "True", "fine": "2", "good": "1"}[label]) for text, label in ROWS]
 SAID = [
     ("a.csv", delimited(ROWS, heading=("review", "label")),
      "a.csv row 1: no column 'text'; there are: 'review', 'label'. Name yours by --text"),
     ("a.csv", delimited([(*r, "x") for r in ROWS], heading=("text", "label", "text")),
      "a.csv row 1: more than one column 'text'"),
-    ("a.csv", "text;label\na;b\n", "there are: 'text;label'"),
     ("a.csv", "", "no column 'text'; there are: none"),
-    ("a.csv", BOM_FREE, "a.csv row 1: no column 'text'; there are: 't"),
     ("a.csv", "text,label\n", "a.csv: holds no rows"),
     ("a.csv", WITHOUT, "a.csv, column 'label': every label is 'bad'; a classifier needs two"),
-    ("a.csv", delimited([*ROWS, ("Fair.", "Fien")]),
-     "a.csv row 26, column 'label': 'Fien' has 1 of the 3 different texts that a split takes"),
-    ("a.csv", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]), "'zzz' has 2 of the 3"),
+    ("a.csv", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]),
+     "a.csv row 26, column 'label': 'zzz' has 2 of the 3 different texts that a split takes"),
     ("a.csv", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': ' ' is no label"),
     ("a.csv", delimited(ROWS) + "Well, I do not know,bad\n",
      "a.csv row 26: 3 columns, and the heading has 2; a text that holds the delimiter needs quot"),
@@ -173,10 +169,8 @@ SAID = [
      "a.csv after row 0: is not utf-8; say the file's own by --encoding; old Windows programs wri"),
     ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: no column 'text'; there "),
     ("a.jsonl", '{"text": "a", "label": 1}\n\n3', "a.jsonl after row 1: cannot be read ('int'"),
-    ("a.jsonl", '{"text": "a"}\n', "a.jsonl line 1: no column 'label'; there are: 'text'"),
     ("a.jsonl", '{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
     ("a.jsonl", '{"text": "a", "label": null}\n', "line 1, column 'label': None is no label"),
-    ("a.jsonl", b'\n{"text": "caf\xe9", "label": 1}\n', "a.jsonl after row 0: is not utf-8"),
     ("a.jsonl", '{"text": "a", "label": 1}\n{', "a.jsonl after row 1: cannot be read (Expecting"),
     ("a.jsonl", 100_000 * "[", "a.jsonl after row 0: cannot be read (maximum recursion depth"),
     ("a.jsonl", r'{"text": "a\ud800", "label": 1}', "line 1, column 'text': '\\ud800' is half"),
@@ -296,12 +290,8 @@ def test_the_command_tells_what_it_found(tmp_path, capsys):
 
 def test_a_dataset_of_the_hub_is_read_by_its_name(monkeypatch):
     """What the hub sends, without a network: classes by name, its split, unlabelled texts."""
-    features = datasets.Features(
-        {
-            "text": datasets.Value("string"),
-            "label": datasets.ClassLabel(names=["bad", "fine", "good"]),
-        }
-    )
+    label = datasets.ClassLabel(names=["bad", "fine", "good"])
+    features = datasets.Features(text=datasets.Value("string"), label=label)
 
     def split(rows):
         texts, labels = zip(*rows)

@@ -9,13 +9,6 @@ from trainings import CONFIG, CPU, data, fit, new_model
 
 from course_lib.training import devices
 from course_lib.training.config import TrainingError
-from course_lib.training.devices import (
-    choose_device,
-    choose_precision,
-    flushed_denormals,
-    make_accelerator,
-    use_threads,
-)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +24,7 @@ from course_lib.training.devices import (
 )
 def test_bfloat16_on_a_cpu_is_asked_for_and_native(monkeypatch, asked, processor, expected):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
-    assert choose_precision(asked, CPU) == expected
+    assert devices.choose_precision(asked, CPU) == expected
 
 
 def pretend(monkeypatch, gpus=0, mps=False):
@@ -53,12 +46,12 @@ def test_a_device_is_the_one_of_that_name_or_an_error(
     monkeypatch, gpus, mps, automatic, present, absent
 ):
     pretend(monkeypatch, gpus, mps)
-    assert choose_device() == choose_device("auto") == torch.device(automatic)
+    assert devices.choose_device() == devices.choose_device("auto") == torch.device(automatic)
     for name in present:
-        assert choose_device(name) == torch.device(name)
+        assert devices.choose_device(name) == torch.device(name)
     for name in [*absent, "nope", "abacus:1", "cuda:", "cuda:x", "meta", ""]:
         with pytest.raises(TrainingError, match=f"device '{name}' is not available here"):
-            choose_device(name)
+            devices.choose_device(name)
 
 
 def test_a_gpu_named_by_its_number_becomes_the_current_one(monkeypatch):
@@ -66,20 +59,20 @@ def test_a_gpu_named_by_its_number_becomes_the_current_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
     monkeypatch.setattr(devices, "Accelerator", lambda **settings: settings)
     for name in ("cpu", "cuda", "cuda:1"):
-        settings = make_accelerator(torch.device(name), "no")
+        settings = devices.make_accelerator(torch.device(name), "no")
         assert settings == {"cpu": name == "cpu", "mixed_precision": "no"}
     assert chosen == [torch.device("cuda:1")]
     monkeypatch.setenv("WORLD_SIZE", "2")  # under torchrun each process has its own already
-    make_accelerator(torch.device("cuda:1"), "no")
+    devices.make_accelerator(torch.device("cuda:1"), "no")
     assert len(chosen) == 1
 
 
 def test_threads_are_set_and_told():
     before = torch.get_num_threads()
     try:
-        assert use_threads(1) == torch.get_num_threads() == 1
-        assert use_threads(None) == 1
-        assert use_threads(10_000) <= os.cpu_count()
+        assert devices.use_threads(1) == torch.get_num_threads() == 1
+        assert devices.use_threads(None) == 1
+        assert devices.use_threads(10_000) <= os.cpu_count()
     finally:
         torch.set_num_threads(before)
 
@@ -92,8 +85,8 @@ def zero():
 def test_denormals_are_zeros_in_training_alone():
     if not torch.set_flush_denormal(False) or zero():
         pytest.skip("this processor does not tell them apart")
-    with flushed_denormals():
-        with flushed_denormals():
+    with devices.flushed_denormals():
+        with devices.flushed_denormals():
             assert zero()
         assert zero()
     assert not zero()

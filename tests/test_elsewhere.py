@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 import torch
 from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
+from test_faithfulness_networks import FAMILIES, untrained
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from course_lib.data.corpus import load_corpus
 from course_lib.data.encoding import encode_sentences
 from course_lib.models import fast
-from course_lib.runs.settings import with_overrides
-from course_lib.runs.systems import Network, known_systems
 
-NETWORKS = {  # MiniLM needs files of its own: test_minilm
-    name: system
-    for name, system in known_systems().items()
-    if issubclass(system, Network) and name != "minilm"
-}
 OF_A_CPU = [(fast, "packed_gru"), (fast, "bit_cut_dropout")]
 # sparse gradients cannot be wrapped; the dense ones are those of the same sums
 VARIANTS = [
@@ -40,13 +33,10 @@ VARIANTS = [
 
 def made(name, changes):
     """A system with an untrained network, and a batch with long, short and empty texts."""
-    kind = NETWORKS[name]
-    settings = with_overrides(kind.presets["small"], changes)
-    system = kind(settings, ("negative", "positive"), "untrained")
-    rows = load_corpus("toy").splits["train"].select(range(64))
-    system.build(dict.fromkeys(("train", "validation", "test"), rows), seed=0)
+    system = untrained(name, **changes)
+    system.model.float()
     texts = [[["a", "good", "film"], ["it", "was"]], [], [["dull"]], [["no", "word", "of", "it"]]]
-    documents = encode_sentences(texts, system.vocabulary, flat=not kind.reads_sentences)
+    documents = encode_sentences(texts, system.vocabulary, flat=not system.reads_sentences)
     return system, documents.batch(np.arange(len(texts)))
 
 
@@ -124,7 +114,7 @@ def test_a_batch_without_a_place_is_answered_like_one_of_padding(name, changes):
 
 
 def test_every_network_is_tried():
-    assert {name for name, _ in VARIANTS} == NETWORKS.keys()
+    assert {name for name, _ in VARIANTS} == set(FAMILIES)
 
 
 class Careless(nn.Module):

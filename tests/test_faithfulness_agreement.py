@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 
 from course_lib import faithfulness
 
-PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=15)
+PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=15)
 STATES = np.array([[2.0, 0.0], [0.0, 1.0], [-1.0, 0.5], [0.3, -0.2], [1.0, 1.0]])
 
 
@@ -34,9 +34,10 @@ def attending(attention):
 
 @given(PAIRS)
 def test_kendall_is_scipys_with_ties_and_nan_without_an_order(pairs):
-    first, second = map(np.array, zip(*pairs))
-    (found,) = faithfulness.kendall([first], [second])
-    if min(np.ptp(first), np.ptp(second)) == 0:
+    first, second = np.reshape(pairs, (-1, 2)).T
+    found, opposite = faithfulness.kendall([first, [1, 2, 3]], [second, [3, 2, 1]])
+    assert opposite == -1
+    if len(set(first)) < 2 or len(set(second)) < 2:
         assert np.isnan(found)
     else:
         assert found == pytest.approx(kendalltau(first, second).statistic)
@@ -51,13 +52,12 @@ def test_kendall_by_hand_document_by_document():
     assert np.isnan(found[3:]).all()
 
 
-def test_kendall_names_the_document_that_does_not_fit():
-    with pytest.raises(ValueError, match="document 1"):
-        faithfulness.kendall([[1, 2], [1, 2]], [[1, 2], [1, 2, 3]])
-    with pytest.raises(ValueError, match="document 0"):
-        faithfulness.kendall([[1, np.nan]], [[1, 2]])
-    with pytest.raises(ValueError, match="2 documents"):
-        faithfulness.kendall([[1], [2]], [[1]])
+@pytest.mark.parametrize(
+    ("first", "second"), [([[1, 2]], [[1, 2, 3]]), ([[1, np.nan]], [[1, 2]]), ([[1], [2]], [[1]])]
+)
+def test_kendall_refuses_what_does_not_fit(first, second):
+    with pytest.raises(ValueError):
+        faithfulness.kendall(first, second)
 
 
 @given(st.integers(1, 9), st.integers(0, 99))
@@ -154,7 +154,7 @@ def test_shuffles_stay_within_each_row_and_its_real_places():
         np.testing.assert_array_equal(np.sort(other), np.sort(attention))
         assert not other[~real].any()
     assert len(seen) == 101 and len({other.tobytes() for other in seen}) > 20
-    with pytest.raises(ValueError, match="shuffles"):
+    with pytest.raises(ValueError):
         faithfulness.permutation_change(watching, attention, real, shuffles=0)
 
 

@@ -4,6 +4,7 @@ texts stay: the records, the command, and that the report can read them."""
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,20 +12,9 @@ from recorded import spec_of, tiny_vectors
 
 from course_kit.publishing.recorded_weights import publish_weights
 from course_kit.research import report
-from course_kit.research.faithfulness import erasure_record
-from course_kit.research.faithfulness.changed_attention import (
-    QUANTILES,
-    TOLERANCES,
-    record_interventions,
-)
-from course_kit.research.faithfulness.erasure_record import (
-    AGREEMENT,
-    ALL,
-    INTERVENTIONS,
-    by_limit,
-    record_agreement,
-    record_faithfulness,
-)
+from course_kit.research.faithfulness import changed_attention, erasure_record
+from course_kit.research.faithfulness.changed_attention import QUANTILES, TOLERANCES
+from course_kit.research.faithfulness.erasure_record import AGREEMENT, ALL, INTERVENTIONS
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
 from course_kit.research.recording import Stopwatch
 from course_lib import cli, faithfulness
@@ -39,6 +29,7 @@ from course_lib.runs.spec import RunSpec
 from course_lib.runs.weights import DIGEST
 
 TEXTS, SLOW = 5, 2
+near = partial(pytest.approx, abs=1e-4)
 ALWAYS = {
     "attention", "α · ∇α", "gradient × input", "gradient × input, attention detached",
     "integrated gradients", "leave-one-out", "random", "attention × sign of the gradient",
@@ -98,9 +89,8 @@ def means(part):
 
 def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
     tested = choose_run(name, TEXTS)
-    assert (
-        made["command"] == f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
-    )
+    command = f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
+    assert made["command"] == command
     assert (made["id"], made["texts"], made["slow_texts"], made["test_texts"]) == (
         name, TEXTS, SLOW, 200,
     )  # fmt: skip
@@ -135,16 +125,13 @@ def test_its_figures_are_the_librarys_with_words_removed_as_it_says(made, name):
         for measure in ("comprehensiveness", "sufficiency"):
             losses = getattr(faithfulness, measure)(model, documents, scores, mask=mask)
             figures = found[measure]["rankings"]["leave-one-out"]
-            assert figures["aopc"]["mean"] == pytest.approx(losses.mean(), abs=1e-4)
-            shares = [mean["mean"] for mean in figures["by_share"]]
-            np.testing.assert_allclose(shares, losses.mean(0), atol=1e-4)
+            assert figures["aopc"]["mean"] == near(losses.mean())
+            assert [mean["mean"] for mean in figures["by_share"]] == near(losses.mean(0))
             other = found[measure]["rankings"]["random"]["aopc"]["mean"]
             gap = figures["aopc"]["mean"] - other
-            assert figures["minus_random"]["mean"] == pytest.approx(gap, abs=1e-4)
+            assert figures["minus_random"]["mean"] == near(gap)
         flips = faithfulness.words_to_flip(model, documents[:SLOW], scores[:SLOW], mask)
-        assert found["words_to_flip"]["leave-one-out"]["mean"] == pytest.approx(
-            flips.mean(), abs=1e-4
-        )
+        assert found["words_to_flip"]["leave-one-out"]["mean"] == near(flips.mean())
         tau = faithfulness.kendall(tested.attention()["attention"], [np.abs(s) for s in scores])
         pair = made["kendall"][f"attention–leave-one-out, {removal}"]
         assert pair["mean"] == pytest.approx(np.nanmean(tau), abs=0.03)  # near ties in float32
@@ -171,12 +158,12 @@ def test_the_areas_of_every_text_stand_beside_the_record_in_the_order_of_its_ran
 
 def test_exact_and_searched_limits_are_kept_apart_from_sampled_ones():
     how = ("exact", "sampled", "beam", "exact")
-    found = by_limit(np.array([0.0, 0.25, 0.5, np.nan]), how, seed=0)
+    found = erasure_record.by_limit(np.array([0.0, 0.25, 0.5, np.nan]), how, seed=0)
     assert found["exact or beam"] == {
         "mean": 0.25, "low": 0.0, "high": 0.5, "counted": 2, "left_out": 1,
     }  # fmt: skip
     assert found["sampled"]["mean"] == 0.25
-    assert by_limit(np.array([0.5]), ("beam",), 0).keys() == {"exact or beam"}
+    assert erasure_record.by_limit(np.array([0.5]), ("beam",), 0).keys() == {"exact or beam"}
 
 
 def test_no_word_of_a_text_is_in_the_record(made, name):
@@ -188,7 +175,7 @@ def test_no_word_of_a_text_is_in_the_record(made, name):
 
 
 def test_a_record_repeats_and_a_smaller_sample_is_the_beginning_of_a_larger_one(made, name):
-    again = record_faithfulness(choose_run(name, TEXTS))
+    again = erasure_record.record_faithfulness(choose_run(name, TEXTS))
     for key in made.keys() - {"command", "seconds"}:
         assert again[key] == made[key], key
     assert choose_run(name, 2).documents == choose_run(name, TEXTS).documents[:2]
@@ -220,7 +207,8 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
     with pytest.raises(SpecError, match="is no network, so it has no attention to test"):
         choose_run(str(tmp_path / spec.id))
     monkeypatch.setattr(DocumentModel, "attention", lambda self, documents: {})
-    for make in (record_faithfulness, record_agreement, record_interventions):
+    makers = erasure_record.record_faithfulness, erasure_record.record_agreement
+    for make in (*makers, changed_attention.record_interventions):
         with pytest.raises(SpecError, match="has no attention"):
             make(choose_run(name, 2))
 
@@ -248,8 +236,8 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     gradient = faithfulness.gradient_times_input(model.gradients, model, documents, detached=True)
     attention, sizes = tested.attention()["attention"], [np.abs(scores) for scores in gradient]
     taus, mean = faithfulness.kendall(attention, sizes), found["kendall"]["attention–gradient"]
-    assert mean["mean"] == pytest.approx(np.nanmean(taus), abs=1e-4)
-    assert mean["deviation"] == pytest.approx(np.nanstd(taus), abs=1e-4)
+    assert mean["mean"] == near(np.nanmean(taus))
+    assert mean["deviation"] == near(np.nanstd(taus))
     assert report.study_records("faithfulness") == {name: made}  # no other record was written
 
 
@@ -272,35 +260,33 @@ def test_shuffles_and_adversaries_are_those_of_the_texts_one_by_one(changed, nam
     assert np.ptp(divergence["adversary"]) > 0  # so that the halves below can differ
     _, certainty = predicted(tested.model, tested.documents)
     more = certainty > np.median(certainty)
-    assert changed["certainty"]["mean"] == pytest.approx(certainty.mean(), abs=1e-4)
-    assert changed["certainty"]["median"] == pytest.approx(np.median(certainty), abs=1e-4)
+    assert changed["certainty"]["mean"] == near(certainty.mean())
+    assert changed["certainty"]["median"] == near(np.median(certainty))
     for part, by_text in (
         (changed["permutation"]["change"], shuffled),
         *((changed[name]["divergence"], values) for name, values in divergence.items()),
     ):
         values = np.array(by_text)
-        assert part["all"]["mean"] == pytest.approx(values.mean(), abs=1e-4)
-        assert part["certain"]["mean"] == pytest.approx(values[more].mean(), abs=1e-4)
-        assert part["hesitant"]["mean"] == pytest.approx(values[~more].mean(), abs=1e-4)
+        assert part["all"]["mean"] == near(values.mean())
+        assert part["certain"]["mean"] == near(values[more].mean())
+        assert part["hesitant"]["mean"] == near(values[~more].mean())
         assert part["certain"]["counted"] + part["hesitant"]["counted"] == TEXTS
     assert [changed[name]["epsilon"] for name in TOLERANCES] == [0.05, 0.01]
     for name, found in adversaries.items():
         changes = [one.change for one in found]
-        assert changed[name]["change"]["mean"] == pytest.approx(np.mean(changes), abs=1e-4)
+        assert changed[name]["change"]["mean"] == near(np.mean(changes))
         assert changed[name]["quantiles"].keys() == {"divergence", "change"}
         levels = np.quantile(changes, QUANTILES)
-        np.testing.assert_allclose(
-            list(changed[name]["quantiles"]["change"].values()), levels, atol=1e-4
-        )
+        assert [*changed[name]["quantiles"]["change"].values()] == near(levels)
         assert max(changes) <= changed[name]["epsilon"]
     median = changed["permutation"]["quantiles"]["change"]["0.5"]
-    assert median == pytest.approx(np.median(shuffled), abs=1e-4)
-    assert changed["conicity"]["mean"] == pytest.approx(np.mean(cosines), abs=1e-4)
+    assert median == near(np.median(shuffled))
+    assert changed["conicity"]["mean"] == near(np.mean(cosines))
     counted = 0
     for low, found in changed["permutation"]["by_largest_weight"].items():
         inside = [float(low) <= weight < float(low) + 0.25 + (low == "0.75") for weight in largest]
         median = np.median(np.array(shuffled)[inside])
-        assert found == {"median": pytest.approx(median, abs=1e-4), "counted": sum(inside)}
+        assert found == {"median": near(median), "counted": sum(inside)}
         counted += found["counted"]
     assert counted == TEXTS
 
@@ -312,16 +298,16 @@ def test_another_seed_is_compared_on_the_same_texts(changed, names):
     assert changed["command"].endswith(f"--only interventions --beside runs/{beside}")
     words = [tested.model.attention(mine.documents)["attention"] for tested in (mine, theirs)]
     tau = np.nanmean(faithfulness.kendall(*words))
-    assert found["kendall"]["mean"] == pytest.approx(tau, abs=1e-4)
+    assert found["kendall"]["mean"] == near(tau)
     rows = []
     for document in mine.documents:
         attention, real, _ = mine.model.attended(document)
         other = theirs.model.attended(document).attention
         rows.append(faithfulness.jensen_shannon(attention, other)[real.any(-1)].mean())
-    assert found["divergence"]["mean"] == pytest.approx(np.mean(rows), abs=1e-4) and max(rows) > 0
+    assert found["divergence"]["mean"] == near(np.mean(rows)) and max(rows) > 0
     outputs = [tested.model(mine.documents) for tested in (mine, theirs)]
     change = faithfulness.total_variation(*outputs).mean()
-    assert found["change"]["mean"] == pytest.approx(change, abs=1e-4)
+    assert found["change"]["mean"] == near(change)
 
 
 def test_only_another_seed_of_the_same_network_may_stand_beside_it(names):
@@ -331,7 +317,7 @@ def test_only_another_seed_of_the_same_network_may_stand_beside_it(names):
     train(other, records.RUNS / other.id)
     for beside in (names[0], str(records.RUNS / other.id)):
         with pytest.raises(SpecError, match=r"differs from .* in more than its seed"):
-            record_interventions(tested, beside=[beside])
+            changed_attention.record_interventions(tested, beside=[beside])
 
 
 def test_texts_of_some_classes_are_decided_between_these(name):

@@ -11,37 +11,25 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 from ipywidgets import VBox
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from course_lib.views.colours import (
-    ATTENTION,
-    ATTENTION_HEX,
-    DARK_THEME,
-    INK,
-    PAPER,
-    SIGNED,
-    THEME,
-    TINTS,
-    TINTS_HEX,
-    contrast,
-    ink_on,
-)
+from course_lib.views import colours
+from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale, widget
-from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
+from course_lib.views.heatmap.encoding import LIVE_LEVELS
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
+NOTEBOOKS = ("JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture(autouse=True)
 def no_front_end(monkeypatch):
-    for name in ("COURSE_HEATMAP", "JPY_SESSION_NAME", "VSCODE_PID", "COLAB_RELEASE_TAG"):
+    for name in ("COURSE_HEATMAP", *NOTEBOOKS):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -70,15 +58,6 @@ def packed(page):
     return state, unpack(base64.b64decode(data), state["spec"]["shape"])
 
 
-@given(st.integers(1, 4), st.integers(1, 9), st.integers(1, 9), st.sampled_from([0, 1e-6, 1, 700]))
-def test_codes_return_every_weight(steps, rows, columns, largest):
-    weights = np.random.default_rng(rows).random((steps, rows, columns), np.float32) * largest
-    for levels in (LIVE_LEVELS, STATIC_LEVELS):
-        codes = unpack(deflate(quantise(weights, levels)), weights.shape)
-        error = np.abs(codes / levels * weights.max() - weights).max()
-        assert error <= 1e-4 * weights.max() and codes.any() == weights.any()
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_takes_any_float_with_gradients(dtype):
     weights = attention(4, 4).to(dtype).requires_grad_()
@@ -92,19 +71,14 @@ def test_takes_any_float_with_gradients(dtype):
     ("change", "says"),
     [
         ({"weights": np.array([[0.5, np.nan], [0, 1]])}, r"weights\[0, 1\] is nan"),
-        ({"weights": np.array([[0.5, 0.5], [np.inf, 1]])}, r"weights\[1, 0\] is inf"),
         ({"weights": np.array([[0.5, 0.5], [0, -1]])}, r"weights\[1, 1\] is -1"),
         ({"rows": ["a"]}, "rows has 1 tokens for the 2 rows"),
         ({"columns": ["a", "b", "c"]}, "columns has 3 tokens for the 2 columns"),
-        ({"rows": []}, "rows holds no tokens"),
         ({"rows": "ab"}, "rows is one string"),
         ({"weights": np.zeros(2)}, "weights has shape"),
-        ({"weights": np.zeros((3, 2, 2))}, "has 3 steps: name them with steps="),
-        ({"weights": np.zeros((3, 2, 2)), "steps": ["a"]}, "steps has 1 names for the 3"),
-        ({"steps": ["a"]}, "steps names 1 steps, but weights .* is one matrix"),
+        ({"weights": np.zeros((3, 2, 2))}, "weights has shape .3, 2, 2.; it takes .rows, columns"),
         ({"weights": np.zeros((2, 3)), "columns": words(3), "band": 1}, "band needs a square"),
         ({"band": 2}, "band is 2; it takes None or 0 to 1"),
-        ({"band": -1}, "band is -1"),
         ({"extra": 2}, "extra is 2"),
         ({"scale": "log"}, "scale is 'log'"),
         ({"most": 0.9}, "most is 0.9; it takes at least the largest weight, 1"),
@@ -117,20 +91,19 @@ def test_heatmap_says_what_is_wrong(change, says):
         AttentionHeatmap(**arguments)
 
 
-@pytest.mark.parametrize("shape", [(17, 1000, 1000), (1, 1, 20_000)])
+@pytest.mark.parametrize("shape", [(4001, 4000), (1, 20_000)])
 def test_more_than_a_browser_holds_is_refused_with_a_way_out(shape):
     weights, cells = np.broadcast_to(np.float32(0), shape), f"{np.prod(shape):,} cells"
     with pytest.raises(ValueError, match=rf"{cells}.* 16,384 on a side. Give a slice"):
-        AttentionHeatmap(weights, words(shape[1]), words(shape[2]), steps=words(shape[0]))
+        AttentionHeatmap(weights, words(shape[0]), words(shape[1]))
 
 
 def test_traits_refuse_what_does_not_exist_and_forgive_a_rounding_error():
-    view = AttentionHeatmap(attention(2, 3, 3), words(3), steps=["a", "b"])
-    view.step, view.band, view.scale, view.selected = 1, 2, "sqrt", [2, 0]
-    for name, value, says in (("step", 2, "takes 0 to 1"), ("band", 3, "band is 3")):
-        with pytest.raises(ValueError, match=says):
-            setattr(view, name, value)
-    assert (view.step, view.band) == (1, 2)
+    view = AttentionHeatmap(attention(3, 3), words(3))
+    view.band, view.scale, view.selected = 2, "sqrt", [2, 0]
+    with pytest.raises(ValueError, match="band is 3"):
+        view.band = 3
+    assert view.band == 2
     above = AttentionHeatmap(np.eye(2) * 1.000001, words(2), most=1)
     assert above.most == above.spec["peak"] > 1
 
@@ -185,12 +158,9 @@ LIVE = {"text/plain", WIDGET}
     ("variables", "holds"),
     [
         ({}, PAGE),
-        ({"COURSE_HEATMAP": "static"}, PAGE),
         ({"COURSE_HEATMAP": "png"}, PAGE - {"text/html"}),
         ({"COURSE_HEATMAP": "live"}, LIVE),
-        ({"JPY_SESSION_NAME": "a.ipynb"}, LIVE),
-        ({"VSCODE_PID": "1"}, LIVE),
-        ({"COLAB_RELEASE_TAG": "x"}, LIVE),
+        *(({name: "1"}, LIVE) for name in NOTEBOOKS),
         ({"JPY_SESSION_NAME": "a.ipynb", "COURSE_HEATMAP": "static"}, PAGE),
     ],
 )
@@ -212,7 +182,7 @@ def test_nothing_is_sent_before_it_is_shown_or_linked(monkeypatch):
     sent = mock.Mock(side_effect=lambda **_: mock.Mock(comm_id=f"comm {sent.call_count}"))
     monkeypatch.setattr("comm.create_comm", sent)
     view = VIEWS["heatmap"]()
-    view.step, view.scale = 0, "sqrt"
+    view.zoom, view.scale = 2, "sqrt"
     view._repr_mimebundle_()
     assert not sent.called
     box = VBox([view])  # a container sends the models of its children along with its own
@@ -233,11 +203,11 @@ def test_a_live_view_leaves_its_static_page_in_the_notebook(monkeypatch, make):
 
 
 def test_static_pages_hold_what_is_shown():
-    weights = attention(2, 6, 6)
-    view = AttentionHeatmap(weights, words(6), steps=["a", "b"], band=1)
-    view.step, view.scale, view.selected = 1, "sqrt", [2, 3]
+    weights = attention(6, 6)
+    view = AttentionHeatmap(weights, words(6), band=1)
+    view.scale, view.selected = "sqrt", [2, 3]
     state, codes = packed(view.to_html())
-    assert (state["step"], state["scale"], state["band"]) == (1, "sqrt", 1)
+    assert (state["scale"], state["band"]) == ("sqrt", 1)
     assert state["selected"] == [2, 3]
     assert state["spec"]["rows"] == words(6)
     shown = codes / state["spec"]["levels"] * state["spec"]["peak"]
@@ -245,20 +215,18 @@ def test_static_pages_hold_what_is_shown():
 
 
 def test_static_pages_are_small():
-    small = AttentionHeatmap(attention(6, 60, 60), words(60), steps=words(6))
-    assert len(small.to_html()) <= 64_000
-    large = AttentionHeatmap(attention(6, 500, 500), words(500), steps=words(6))
-    assert len(large.to_html()) <= 2_500_000
+    small = AttentionHeatmap(attention(60, 60), words(60))
+    assert len(small.to_html()) <= 35_000
+    large = AttentionHeatmap(attention(500, 500), words(500))
+    assert len(large.to_html()) <= 450_000
 
 
 def test_a_frame_begins_about_as_tall_as_it_will_be():
     def height(view):
         return int(re.search(r"height:(\d+)px", view.to_html())[1])
 
-    square, flat = (
-        AttentionHeatmap(np.eye(30), words(30)),
-        AttentionHeatmap(np.eye(3, 9), words(3), words(9)),
-    )
+    square = AttentionHeatmap(np.eye(30), words(30))
+    flat = AttentionHeatmap(np.eye(3, 9), words(3), words(9))
     assert 800 < height(square) < 1000 and 150 < height(flat) < 300
     long, short = (AttentionText([words(n)], np.ones((1, n)) / n) for n in (400, 10))
     assert height(long) > 3 * height(short) and height(short) < 150
@@ -269,23 +237,13 @@ HOSTILE = ["</iframe>", "</script>", '"]]>', "<img src=x onerror=alert(1)>", "&q
 
 @pytest.mark.parametrize("token", HOSTILE)
 def test_no_token_stands_in_a_static_page(token):
-    pages = [
-        AttentionHeatmap(np.eye(2), [token, "b"], steps=None, title=token).to_html(),
-        AttentionText([[token, "b"]], np.ones((1, 2)), title=token).to_html(),
-    ]
-    for page in pages:
-        title = re.match(
-            r'<iframe title="([^"<>]*)" sandbox="allow-scripts" srcdoc="[^"<>]*"', page
-        )
-        assert title, "a token broke out of its attribute"
-        assert page.count("<") == 2  # the frame's own tag and its end
-
-
-def test_the_module_can_stand_in_a_script():
-    source = module()
-    assert "</script" not in source.lower() and "<!--" not in source
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", source)
-    assert not re.search(r"\bfetch\b|XMLHttpRequest|import\s*\(|https?:", source)
+    frame = re.compile(r'<iframe title="[^"<>]*" sandbox="allow-scripts" srcdoc="[^"<>]*"')
+    for view in (
+        AttentionHeatmap(np.eye(2), [token, "b"], title=token),
+        AttentionText([[token, "b"]], np.ones((1, 2)), title=token),
+    ):
+        assert frame.match(view.to_html()), "a token broke out of its attribute"
+        assert view.to_html().count("<") == 2  # the frame's own tag and its end
 
 
 @pytest.mark.parametrize(
@@ -344,10 +302,10 @@ def test_the_order_survives_colour_blindness(kind):
     assert (np.diff(lightnesses[::8]) < -1).all()
 
 
-@pytest.mark.parametrize("shades", [ATTENTION, SIGNED, TINTS], ids=lambda shades: shades.name)
+@pytest.mark.parametrize("shades", [colours.ATTENTION, colours.SIGNED, colours.TINTS])
 def test_text_can_be_read_on_paper_and_on_every_tint(shades):
     """With luminances of the test's own; either ink alone would fail on some tint."""
-    for theme in (THEME, DARK_THEME):
+    for theme in (colours.THEME, colours.DARK_THEME):
         for name in ("ink", "accent", "muted"):
             assert contrast(theme["paper"], theme[name]) >= 4.5
     assert min(contrast(INK, tint) for tint in TINTS_HEX) >= 4.5
@@ -356,7 +314,7 @@ def test_text_can_be_read_on_paper_and_on_every_tint(shades):
         dark, light = sorted(luminance(colour) + 0.05 for colour in (ink_on(ground), ground))
         assert light / dark >= 4.5, (number, ink_on(ground))
         assert contrast(ink_on(ground), ground) == pytest.approx(light / dark, rel=1e-3)
-    assert ink_on(shades(0.5 if shades is SIGNED else 0.0)) == INK
+    assert ink_on(shades(0.5 if shades is colours.SIGNED else 0.0)) == INK
 
 
 def test_a_view_is_saved_as_a_drawing_as_dots_and_as_numbers(tmp_path):
@@ -364,21 +322,15 @@ def test_a_view_is_saved_as_a_drawing_as_dots_and_as_numbers(tmp_path):
     matrix = AttentionHeatmap(weights, ["a", "b, c"])
     text = AttentionText([["so", "good"], ["b"]], np.array([[0.25, 0.75], [1, 0]], np.float32))
     tables = (
-        [
-            "step,row,column,weight",
-            "0,a,a,0.25",
-            '0,a,"b, c",0.75',
-            '0,"b, c",a,1',
-            '0,"b, c","b, c",0',
-        ],
-        ["sentence,word,weight", "1,so,0.25", "1,good,0.75", "2,b,1.0"],
+        "row,column,weight/a,a,0.25/a,'b, c',0.75/'b, c',a,1/'b, c','b, c',0",
+        "sentence,word,weight/1,so,0.25/1,good,0.75/2,b,1.0",
     )
     for shown, table in zip((matrix, text), tables):
         for form, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
             assert shown.save(tmp_path / f"one.{form}").read_bytes().startswith(start)
         assert Image.open(tmp_path / "one.png").info["dpi"] == pytest.approx((300, 300), abs=0.1)
         saved = shown.save(str(tmp_path / "one.csv")).read_text(encoding="utf-8")
-        assert saved.splitlines() == table
+        assert "/".join(saved.splitlines()).replace('"', "'") == table
         with pytest.raises(ValueError, match=r"saved as .svg, .png or .csv, not as 'gif'"):
             shown.save(tmp_path / "one.gif")
         shown.send = mock.Mock()

@@ -1,7 +1,6 @@
 """What IRAM's steps do in sentences: readings made by hand, whose verdicts are known."""
 
 import numpy as np
-import pytest
 from datasets import Dataset
 
 from course_kit.research.side_notes import iram_behaviours as steps
@@ -31,12 +30,6 @@ def test_a_step_passes_on_from_half_of_its_attention_on():
     assert steps.passes_on(handed_on) and not steps.passes_on(almost)
 
 
-def test_a_reading_without_steps_is_refused():
-    other = Reading((), (), ("bad", "good"), np.array([0.5, 0.5]))
-    with pytest.raises(ValueError, match="this reading has no steps, only"):
-        steps.passes_on(other)
-
-
 def test_pass_through_needs_one_mood_no_negator_and_a_word_that_is_handed_on():
     text = "the warm film"
     met = reading(text, one(1), one("s1"), one("s2"))
@@ -55,12 +48,12 @@ def test_negation_is_a_step_that_joins_the_negator_to_what_an_earlier_one_found(
     assert steps.negation(reading(text, all_else, joined, one("s2")), MOODS) is True
     assert steps.negation(reading(text, all_else, one("s1"), {2: 0.4, "s2": 0.6}), MOODS) is True
     assert steps.negation(reading(text, one(2), joined, one("s2")), MOODS) is False
-    alone = reading(text, all_else, one(2), one(2))  # the summary has no part in it
-    assert steps.negation(alone, MOODS) is False
-    faint = {2: 0.1, "s1": 0.9}  # less than uniform attention gives to each of seven
-    assert steps.negation(reading(text, all_else, faint, one("s2")), MOODS) is False
-    elsewhere = {5: 0.5, "s1": 0.5}
-    assert steps.negation(reading(text, all_else, elsewhere, one("s2")), MOODS) is False
+    for second, third in (
+        (one(2), one(2)),  # the summary has no part in it
+        ({2: 0.1, "s1": 0.9}, one("s2")),  # less than uniform attention gives to each of seven
+        ({5: 0.5, "s1": 0.5}, one("s2")),  # elsewhere
+    ):
+        assert steps.negation(reading(text, all_else, second, third), MOODS) is False
     far = "not at all a very dull film"
     assert steps.negation(reading(far, all_else, joined, one("s2")), MOODS) is None
 
@@ -95,14 +88,8 @@ def test_rates_count_sentences_with_the_structure_alone():
 
 
 def test_words_of_a_mood_are_those_that_one_class_holds_more_often():
-    rows = Dataset.from_dict(
-        {
-            "tokens": [["Fine", "film"]] * 2
-            + [["warm", "Fine"]] * 7
-            + [["a", "film"], ["not"]] * 5
-            + [["dull", "film"]] * 9,
-            "label": [1] * 9 + [0, 1] * 5 + [0] * 9,
-        }
-    )
+    good, bad = [["Fine", "film"]] * 2 + [["warm", "Fine"]] * 7, [["dull", "film"]] * 9
+    tokens = [*good, *[["a", "film"], ["not"]] * 5, *bad]
+    rows = Dataset.from_dict({"tokens": tokens, "label": [1] * 9 + [0, 1] * 5 + [0] * 9})
     assert steps.mood_words(rows)["fine"] == 1 and steps.mood_words(rows)["dull"] == -1
     assert not {"a", "not", "warm"} & set(steps.mood_words(rows))  # the last in too few texts

@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import calls, readers
+from course_kit.exercises import calls, figures, readers
 from course_kit.exercises.lesson_01 import OurCell
 from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
 from course_lib.models import GRUCell
-from course_lib.views import figures
 
 TEXTS = [["the", "film", "is", "fine"], ["dull"], ["the", "end"]]
 
@@ -76,10 +75,8 @@ def test_the_plain_mean_is_fitted_to_the_end(words, part):
 
 
 def test_a_form_learns(words, part):
-    accuracies = [
-        readers.right(readers.learn("context vector", words, part, epochs, 0), part).float().mean()
-        for epochs in (0, 40)
-    ]
+    before, after = (readers.learn("context vector", words, part, n, 0) for n in (0, 40))
+    accuracies = [readers.right(each, part).float().mean() for each in (before, after)]
     assert accuracies[1] > max(accuracies[0], 0.7)
 
 
@@ -88,10 +85,8 @@ def test_the_effect_of_a_word_is_what_happens_without_it(words):
     tokens, _ = words.encode(TEXTS[:1])
     effect = readers.effect_of_each_word(reader, tokens[0])
     with torch.no_grad():
-        whole, left = (
-            reader(*words.encode([text])).logits.softmax(1)[0, 1]
-            for text in (TEXTS[0], TEXTS[0][:1] + TEXTS[0][2:])
-        )
+        texts = TEXTS[0], TEXTS[0][:1] + TEXTS[0][2:]
+        whole, left = (reader(*words.encode([text])).logits.softmax(1)[0, 1] for text in texts)
     assert effect.shape == (4,) and effect[1] == pytest.approx(abs(whole - left).item(), abs=1e-5)
 
 
@@ -160,21 +155,22 @@ def test_a_trace_says_its_setting():
     assert drawn(figure) == ["z = 0.5: 12% of “a” is left"]
 
 
+def test_distances_are_drawn_on_logarithmic_axes():
+    figure = figures.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
+    (axis,) = figure.axes
+    assert axis.get_xscale() == axis.get_yscale() == "log"
+    assert axis.texts[0].get_text() == "an epoch" and not np.isnan(axis.get_ylim()[0])
+
+
 @pytest.mark.parametrize("longest", [4, 9, 30])
 def test_one_call_is_followed_by_the_name_within_every_text(longest):
     found = calls.draw(200, longest, seed=0)
     rows = torch.arange(200)
     assert torch.equal(found.tokens[rows, found.at], calls.FIRST + found.name)
-    assert (
-        found.tokens[rows, found.at - 1].eq(calls.CALL).all() and found.mask[rows, found.at].all()
-    )
-    assert (found.tokens == calls.CALL).sum(1).eq(1).all()
-    assert torch.equal(found.tokens > 0, found.mask) and found.name.unique().tolist() == [
-        0,
-        1,
-        2,
-        3,
-    ]
+    assert (found.tokens == calls.CALL).sum(1).eq(1).all() and found.mask[rows, found.at].all()
+    assert found.tokens[rows, found.at - 1].eq(calls.CALL).all()
+    assert torch.equal(found.tokens > 0, found.mask)
+    assert found.name.unique().tolist() == [0, 1, 2, 3]
     assert all(map(torch.equal, found, calls.draw(200, longest, seed=0)))
     tokens, mask = calls.encode("rain call Tom")
     assert [calls.WORDS[word] for word in tokens[0]] == ["rain", "call", "Tom"] and mask.all()

@@ -16,7 +16,7 @@ from course_lib.explore import explore_erasing, explore_heads, explore_seeds
 from course_lib.faithfulness import DocumentModel, leave_one_out
 from course_lib.files import prepared_folder
 from course_lib.metrics import invariants
-from course_lib.models.bert import SPECIAL_IDS, Bert, with_special
+from course_lib.models.bert import SPECIAL_IDS, with_special
 from course_lib.runs.predict import answers
 from course_lib.runs.run import load_run, split_rows, system_of, train
 from course_lib.runs.settings import SpecError
@@ -44,18 +44,10 @@ def network(tmp_path_factory):
         ids = pieces_of_toy()
         save_pieces(folder / "tokenizer.json", ids)
         torch.manual_seed(0)
-        theirs = BertModel(
-            TheirConfig(
-                vocab_size=len(ids),
-                hidden_size=16,
-                num_hidden_layers=2,
-                num_attention_heads=2,
-                intermediate_size=24,
-                max_position_embeddings=40,
-                attn_implementation="eager",
-            ),
-            add_pooling_layer=False,
-        ).eval()
+        sizes = {"vocab_size": len(ids), "hidden_size": 16, "intermediate_size": 24}
+        sizes |= {"num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 40}
+        config = TheirConfig(**sizes, attn_implementation="eager")
+        theirs = BertModel(config, add_pooling_layer=False).eval()
         for weight in theirs.parameters():
             weight.data += 0.2 * torch.randn_like(weight)  # theirs start small, without biases
         save_file(theirs.state_dict(), folder / "model.safetensors")
@@ -100,27 +92,18 @@ def test_it_is_bert_between_its_special_tokens(network):
         torch.testing.assert_close(ours_alpha, alpha, atol=1e-5, rtol=0)
         logits = ours.classifier(state.mean(0))
         torch.testing.assert_close(found.logits[row], logits, atol=1e-5, rtol=0)
-
-
-def test_it_keeps_the_invariants(network):
-    model: Bert = built().model
     real = with_special(MASK)
     assert real.sum(1).tolist() == [7, 5, 0]
-    output = model(TOKENS, MASK, return_attention=True)
     pairs = (real[:, None, :] & real[:, :, None])[:, None, None]
-    invariants.check_attention(output.attention, pairs)
-    assert torch.equal(output.logits[2], model.classifier.bias)
-    invariants.check_padding(model, TOKENS, MASK, tolerance=1e-5)
-    invariants.check_neighbours(model, TOKENS, MASK, tolerance=1e-5)
-    invariants.check_stateless(model, TOKENS, MASK)
-    invariants.check_permutation(model, TOKENS, MASK, matters=True)
+    invariants.check_attention(found.attention, pairs)
+    assert torch.equal(found.logits[2], ours.classifier.bias)  # of a text without a word
 
 
 def test_it_learns_and_is_loaded_again_as_it_was(trained):
     chosen, folder, run = trained
     assert run.record["test"]["accuracy"] > 0.8
     validation = split_rows(run.corpus)["validation"]
-    found = run.system.split(validation["text"])
+    found = run.system.pieces.split(validation["text"])
     kept = sum(min(30, len(pieces)) for pieces in found) / sum(map(len, found))
     assert run.record["share_of_words_kept"] == pytest.approx(kept) and 0.5 < kept < 1
     (source,) = run.record["vectors"]

@@ -3,11 +3,9 @@
 import base64
 import gzip
 import json
-import re
 import struct
 import subprocess
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,12 +16,10 @@ from javascript import TESTS
 from networks import bert_ids, save_pieces
 from test_room_networks import near, spread_out
 
-from course_kit.exercises import show_javascript
-from course_kit.reading_room import bundle, source
+from course_kit.reading_room import bundle
 from course_kit.reading_room import engine as script
 from course_kit.reading_room.pack import front_coded
 from course_kit.reading_room.page.readings import reading as page_reading
-from course_kit.reading_room.script import FOLDER, paths
 from course_kit.research.word_vectors.compact_vectors import COMPACT
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import all_but_the_top, common_part
@@ -400,31 +396,3 @@ def test_words_fold_as_the_vocabulary_folds(engine):
 def test_what_the_engine_cannot_compute_is_refused(name, options, told):
     with pytest.raises(DataError, match=rf"^{name}: .*{told}"):
         bundle([run_of(name, **options)])
-
-
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
-
-
-def test_the_engine_is_its_parts_in_the_order_of_their_imports_and_no_name_twice():
-    parts = [path.stem for path in paths()]
-    assert sorted(parts) == sorted(path.stem for path in FOLDER.glob("*.js"))
-    for path in paths():
-        for _, other in IMPORT.findall(path.read_text(encoding="utf-8")):
-            assert parts.index(other) < parts.index(path.stem)
-    defined = re.compile(r"^(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
-    names = sorted(defined.findall(script()))
-    assert all(a != b for a, b in pairwise(names)) and len(names) > 50
-
-
-def test_a_lesson_shows_one_function_of_the_engine_folded(monkeypatch):
-    assert source("layers", "softmax").splitlines()[1].startswith("export function softmax(")
-    for part, function in (("han", "attention"), ("../han", "han"), ("worker", "load")):
-        with pytest.raises(ValueError, match=re.escape(function)):
-            source(part, function)
-    code = source("han", "attentionPooling")
-    assert code.startswith("/** ") and code.endswith("}\n") and code.count("function ") == 1
-    shown = []
-    monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
-    show_javascript("han", "attentionPooling")
-    assert shown[0].startswith("<details><summary>") and shown[0].endswith("\n\n</details>")
-    assert f"\n\n```js\n{code}```\n" in shown[0]

@@ -135,18 +135,6 @@ def test_the_policy_names_the_script_and_the_styles_by_their_digests():
     assert "unsafe" not in policy and "default-src 'none'" in policy
 
 
-def test_every_part_of_the_page_is_joined_once_and_no_name_is_defined_twice():
-    files = list((build._HERE / "js").glob("*.js"))
-    assert sorted(build.PARTS) == sorted(path.stem for path in files)
-    sources = [path.read_text(encoding="utf-8") for path in files]
-    assert not any(re.search(r"^import \{[^}]* as ", each, re.MULTILINE) for each in sources)
-    script = build._script()
-    defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
-    names = defined.findall(script)
-    assert len(names) == len(set(names)) > 100
-    assert "\nimport " not in script and "</script" not in script and "innerHTML" not in script
-
-
 def test_a_run_of_your_own_joins_the_readers_of_every_example(monkeypatch):
     monkeypatch.setattr(build, "reading", lambda run, text: text)
     runs = dict.fromkeys([*RECORDED, "mine"])

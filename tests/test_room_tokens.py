@@ -2,7 +2,6 @@
 
 import unicodedata
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,13 +10,10 @@ from networks import bert_ids, save_pieces
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from course_kit.reading_room.pack import punkt_parameters
-from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.readers import clean
-from course_lib.data.text import tokenise, trained_punkt, treebank_words, untrained_punkt
-from course_lib.files import data_root
+from course_lib.data.text import tokenise, treebank_words, untrained_punkt
 
-PREPARED = data_root() / "prepared"  # looked up before a fixture hides it
 HOSTILE = (
     "", " ", "a", ".", "...", "'", '"', "''", "``", "--", "a--b", "(a)", "[b]{c}<d>", "****",
     "I can't won't shan't; he's, she'd, we'll, they've, I'm: N'T 'S 'LL O'Neill's",
@@ -97,22 +93,6 @@ def test_a_sentence_without_a_word_is_dropped(engine):
         found = engine("sentences", "tokenise", text, taught(untrained_punkt()))
         assert [word for sentence in found for word in sentence] == tokens
         assert list(map(len, found)) == lengths
-
-
-@pytest.mark.parametrize("name", ["imdb", "ag_news", "sst2"])
-def test_tokens_of_real_texts(engine, name, monkeypatch):
-    """A few; benchmarks/reading_room.py compares whole test halves."""
-    folders = list(PREPARED.glob(f"{name}-*")) if (PREPARED / "nltk_data").is_dir() else []
-    if not folders:
-        pytest.skip(f"{name} is not prepared here")
-    monkeypatch.setenv("COURSE_DATA_DIR", str(PREPARED.parent))
-    splitter = trained_punkt(Path(PREPARED / "nltk_data"))
-    parameters = taught(splitter)
-    for text in load_corpus(name).splits["test"][:5]["text"]:
-        sentences = splitter.tokenize(text)
-        assert engine("sentences", "sentences", text, parameters) == sentences
-        for sentence in sentences:
-            assert engine("tokens", "words", sentence) == treebank_words().tokenize(sentence)
 
 
 SIGNS = set("abcdefghijklmnopqrstuvwxyz0123456789.,!?#[]'-<>/中文é")

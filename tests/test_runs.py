@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import shutil
 from dataclasses import asdict, replace
 from unittest.mock import MagicMock
@@ -98,32 +99,14 @@ def test_a_finished_run_is_only_read(finished, monkeypatch):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 2}, {"test": False}, {"limit": 100}, {"overrides": {}}, {"preset": "report"},
-     {"system": "tfidf", "preset": "default", "overrides": {}}],
-)  # fmt: skip
+    [{"seed": 2}, {"limit": 100}, {"system": "tfidf", "preset": "default", "overrides": {}}],
+)
 def test_another_spec_on_the_same_folder_is_refused(finished, change):
     folder, _ = finished
     before = (folder / "record.json").read_bytes()
     with pytest.raises(SpecError, match="holds"):
         train(replace(SPEC, **change), folder)
     assert (folder / "record.json").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("part", "name", "value", "says"),
-    [("data", "content", "0" * 64, "was made from other data than toy"),
-     ("spec", "threads", 0, "copy holds a run that cannot be made today: threads takes a")],
-)  # fmt: skip
-def test_a_run_on_other_data_or_of_no_valid_spec_is_refused(
-    finished, tmp_path, part, name, value, says
-):
-    folder, _ = finished
-    record = strict((folder / "record.json").read_text())
-    record[part][name] = value
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    (copy / "record.json").write_text(json.dumps(record))
-    with pytest.raises(StaleRun, match=says):
-        load_run(copy)
 
 
 def interrupted(folder):
@@ -318,16 +301,13 @@ def changed(**values):
     ("name", "damage"),
     [
         ("record.json", lambda data: data[: len(data) // 2]),
-        ("record.json", lambda data: b"\xff\xfe"),
-        ("record.json", changed(spec=asdict(SPEC) | {"overrides": {"model.nope": 1}})),
-        ("record.json", changed(spec=asdict(SPEC) | {"dataset": "nope"})),
         ("record.json", changed(spec=asdict(SPEC) | {"system": "nope"})),
+        ("record.json", changed(spec=asdict(SPEC) | {"threads": 0})),
+        ("record.json", lambda data: re.sub(rb'(?<="content": ")\w{8}', b"00000000", data)),
         ("record.json", None),
-        ("model.safetensors", lambda data: data[:400]),
         ("model.safetensors", lambda data: data[:-400] + 400 * b"\0"),
         ("model.safetensors", None),
         ("vocabulary.txt", lambda data: data[: len(data) // 2]),
-        ("vocabulary.txt", lambda data: b"\xff" + data),
         ("vocabulary.txt", None),
     ],
 )
@@ -340,20 +320,6 @@ def test_a_damaged_run_is_one_error_that_names_its_folder(finished, tmp_path, na
     with pytest.raises(StaleRun) as raised:
         load_run(copy)
     assert str(copy) in str(raised.value)
-
-
-def test_a_training_that_fails_is_not_tried_again(places, monkeypatch):
-    """Its loss is no longer finite: the folder is no reason, and must stay."""
-    tries = []
-
-    def diverge(*_, **__):
-        tries.append(1)
-        raise TrainingError("loss is nan in epoch 1")
-
-    monkeypatch.setattr(known_systems()["han"], "fit", diverge)
-    with pytest.raises(TrainingError, match="loss is nan"):
-        train_or_load(SHORT)
-    assert len(tries) == 1 and not list((places / "runs").glob("*.stale-*"))
 
 
 def test_a_run_needs_no_git(tmp_path, monkeypatch):
@@ -421,6 +387,7 @@ def test_what_is_not_the_record_of_the_spec_is_not_published(finished, places):
     assert not (places / "results").exists()
 
 
+TOY = ["run", "--system", "han", "--dataset", "toy", "--preset", "small"]
 TESTED = {
     "test": {"accuracy": 0.75, "confusion": [[900, 100], [300, 300]]},
     "sizes": {"test": 1600},
@@ -460,12 +427,12 @@ def test_the_command_line_makes_the_spec(executed, arguments, spec):
 @pytest.mark.usefixtures("places")
 def test_a_kernel_that_is_not_there_or_dies_is_one_sentence(monkeypatch, capsys, error):
     monkeypatch.setattr(papermill, "execute_notebook", MagicMock(side_effect=error))
-    assert cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small"]) == 2
+    assert cli.main(TOY) == 2
     assert "error: the notebook's kernel " in capsys.readouterr().err
 
 
 def test_the_command_line_tells_how_good_the_predictions_are(executed, capsys):
-    assert cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small"]) == 0
+    assert cli.main(TOY) == 0
     told = capsys.readouterr()
     assert told.out == ".\n"  # the folder, and nothing else
     assert told.err == (
@@ -483,10 +450,7 @@ def test_of_the_processes_of_one_training_the_main_one_publishes(executed, monke
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setattr(run, "train", lambda spec, folder: trained.append(spec))
-    monkeypatch.setattr(run, "publish", lambda spec: published.append(spec) or run.REPOSITORY)
-    assert (
-        cli.main(["run", "--system", "han", "--dataset", "toy", "--preset", "small", "--publish"])
-        == 0
-    )
+    monkeypatch.setattr(run.records, "publish", lambda s: published.append(s) or run.REPOSITORY)
+    assert cli.main([*TOY, "--publish"]) == 0
     assert trained == [RunSpec("han", "toy", "small")] and executed == []
     assert published == trained[: 1 - rank]

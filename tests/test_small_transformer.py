@@ -4,51 +4,25 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
-from sweeping import sweep
 
 from course_kit.exercises.records import committed_record
 from course_kit.research import small_transformer
 from course_lib.data.corpus import load_corpus
-from course_lib.explore import explore_erasing, read_text
 from course_lib.faithfulness import DocumentModel
 from course_lib.runs import split_rows
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
-OURS = "A tender film. The acting is wonderful!"
 
-
-@pytest.fixture(scope="module")
-def rows():
-    return split_rows(load_corpus("toy"))
-
-
-@pytest.fixture(scope="module")
-def trained(rows):
-    classes = load_corpus("toy").card.classes
-    return small_transformer.train_variant("whole", rows, classes, preset="small")
-
-
-def test_it_learns_made_up_reviews_and_is_read_like_every_network(trained, rows):
+def test_it_learns_made_up_reviews():
+    corpus = load_corpus("toy")
+    rows = split_rows(corpus)
+    trained = small_transformer.train_variant("whole", rows, corpus.card.classes, preset="small")
     model = DocumentModel(trained)
     texts, labels = model.documents(rows["validation"]), rows["validation"]["label"]
     assert small_transformer.hits(trained, texts, labels).mean() > 0.85
-    reading = read_text(trained, OURS)
-    assert list(reading.attention) == ["rollout", "layer 1", "layer 2"]
-    assert all(a.weights.shape == (9, 9) for a in reading.attention.values())
-    mean = trained.heads(reading.tokens).mean(1)
-    assert np.allclose(reading.attention["layer 2"].weights, mean[1], atol=1e-6)
-    eye = torch.eye(9)
-    assert np.allclose(
-        reading.attention["rollout"].weights, (mean[1] + eye) / 2 @ (mean[0] + eye) / 2, atol=1e-6
-    )
     plain_mean = small_transformer.plain_mean_hits(trained, rows)
     assert plain_mean.shape == (len(labels),) and set(plain_mean) == {0.0, 1.0}
     assert plain_mean.mean() > 0.7
-
-
-def test_the_view_of_lesson_07_serves_it(trained):
-    assert sweep(explore_erasing(trained, "A tender film.")) > 4
 
 
 def test_the_record_is_of_todays_settings():

@@ -68,7 +68,6 @@ def test_a_single_step_is_not_described():
 @pytest.mark.parametrize("metric", [summary_share, step_overlap, step_cosine])
 def test_a_mask_of_another_length_is_refused(metric):
     attention, mask = steps_of([3, 2], 3)
-    with pytest.raises(
-        ValueError, match=r"shape \(2, 3, 5\) does not fit this batch, which needs \(2, 3, 4\)"
-    ):
+    says = r"shape \(2, 3, 5\) does not fit this batch, which needs \(2, 3, 4\)"
+    with pytest.raises(ValueError, match=says):
         metric(attention, mask[:, :2])

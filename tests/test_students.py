@@ -101,15 +101,12 @@ ALONE = "cell 0: no check with grade_id 'softmax-check' follows"
     ("cells", "says"),
     [
         ([solution_cell(FUNCTION.replace(END, "")), check_cell()], NOT_A_SOLUTION),
-        ([solution_cell("x = 1"), check_cell()], NOT_A_SOLUTION),
         ([solution_cell(f"    {BEGIN}\n    \n    {END}"), check_cell()], NOT_A_SOLUTION),
         ([solution_cell(f"    {END}\n    x = 1\n    {BEGIN}"), check_cell()], NOT_A_SOLUTION),
-        ([solution_cell(f"{BEGIN}\nx = 1\n{END}"), check_cell()], NOT_A_SOLUTION),
         ([solution_cell(f"{FUNCTION}\n\n{FUNCTION}"), check_cell()], NOT_A_SOLUTION),
         ([new_code_cell(FUNCTION)], UNMARKED),
         ([new_markdown_cell(FUNCTION)], UNMARKED),
         ([solution_cell(), check_cell(), solution_cell(), check_cell()], "cell 2: grade_id 'soft"),
-        ([solution_cell(), check_cell(), check_cell()], "cell 2: no solution right before the"),
         ([check_cell(), solution_cell()], "cell 0: no solution right before the check"),
         ([solution_cell(), check_cell(grade_id="softmax")], ALONE),
         ([solution_cell(), new_markdown_cell("Hint"), check_cell()], ALONE),
@@ -123,10 +120,8 @@ def test_a_malformed_exercise_is_named(cells, says):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "# Lesson", "", "{}", "[1]", '{"nbformat": 4, "metadata": {}}',
-        '{"cells": [{"cell_type": "code"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
-    ],
+    ["# Lesson", "[1]", '{"nbformat": 4, "metadata": {}}',
+     '{"cells": [{"cell_type": "code"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}'],
 )  # fmt: skip
 def test_a_file_that_is_no_notebook_is_named(text, tmp_path):
     (tmp_path / "README.md").write_text(text)

@@ -37,12 +37,9 @@ ATTENTION = {
 
 @pytest.fixture(
     scope="module",
-    params=[  # MiniLM needs files of its own: test_minilm
-        name
-        for name, system in known_systems().items()
-        if hasattr(system, "fit") and name != "minilm"
-    ],
-)
+    params=[name for name, system in known_systems().items()
+            if hasattr(system, "fit") and name != "minilm"],  # of its own files: test_minilm
+)  # fmt: skip
 def trained(request, tmp_path_factory):
     """A run of each system on the toy corpus, and its folder."""
     preset = "default" if request.param == "tfidf" else "small"
@@ -82,9 +79,8 @@ def test_rows_are_read_together_as_each_is_alone(trained):
     _, _, done = trained
     columns = {"tokens": [[], ["Fine"]], "sentence_lengths": [[], [1]], "label": [0, 1]}
     some = done.corpus.splits["test"].select(range(30))
-    odd = Dataset.from_dict(columns | {"text": ["", "Fine"]}).cast(
-        some.select_columns([*columns, "text"]).features
-    )
+    features = some.select_columns([*columns, "text"]).features
+    odd = Dataset.from_dict(columns | {"text": ["", "Fine"]}).cast(features)
     rows = concatenate_datasets([odd, some, odd])
     together = read_rows(done, rows)
     assert len(together) == len(rows)
@@ -241,9 +237,8 @@ def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path
     system = train(spec).system
     vectors = load_vectors("reviews.100d")
     assert system.vocabulary == vectors.vocabulary
-    before, _ = vectors.embedding_for(
-        vectors.vocabulary, 0, spec.settings().text.standardise, "zero"
-    )
+    standardise = spec.settings().text.standardise
+    before, _ = vectors.embedding_for(vectors.vocabulary, 0, standardise, "zero")
     table = system.model.embedding.weight
     assert torch.equal(table, before) and not table.requires_grad
     assert not table[:2].any() and table[2:].any(1).all()

@@ -5,10 +5,9 @@ import dataclasses
 import pytest
 
 from course_lib.data import TextConfig
-from course_lib.data.catalog import CARDS
 
 REFUSED = {  # what a field takes, and values that it does not
-    "max_tokens": ("a whole number from 0", -1, 1.0, True, "7", None),
+    "max_tokens": ("a whole number from 0", -1, 1.0),
     "max_sentences": ("a whole number from 0", -1, 2.5, False),
     "max_words": ("a whole number from 0", -3, "many"),
     "vocabulary_limit": ("a whole number from 3", 2, 0, -1, 3.0, True, None),
@@ -55,10 +54,3 @@ def test_what_needs_vectors_is_refused_without_them(change):
     with pytest.raises(ValueError, match=f"^{field} takes .* where text.vectors is 'none'"):
         TextConfig(vectors="none", **change)
     assert TextConfig(**change) != TextConfig()
-
-
-def test_vectors_that_join_the_catalog_can_be_asked_for(monkeypatch):
-    with pytest.raises(ValueError, match="got 'more'"):
-        TextConfig(vectors="more")
-    monkeypatch.setitem(CARDS, "more", dataclasses.replace(CARDS["glove.6B.50d"], name="more"))
-    assert TextConfig(vectors="more").vectors == "more"

@@ -1,5 +1,5 @@
 """Trained tests where we know what must come out: a loss by hand, words that decide alone, a
-network that ignores its attention, and a guide that knows where to look; then their records."""
+network that ignores its attention; then their records."""
 
 import json
 import re
@@ -19,12 +19,7 @@ from course_kit.research.sanity_checks import synthetic
 from course_kit.research.trained_tests import protocols, training_setup
 from course_kit.research.trained_tests.protocols import adversary_loss, remove_further
 from course_kit.research.trained_tests.trained_record import TESTS, record_path
-from course_kit.research.trained_tests.training_setup import (
-    attention_of,
-    masked,
-    setup_of,
-    uniform,
-)
+from course_kit.research.trained_tests.training_setup import attention_of, masked, setup_of
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement
 from course_lib.metrics.invariants import check_order_blindness, check_padding
@@ -135,32 +130,6 @@ def test_what_is_learned_does_not_depend_on_the_progress_bar(monkeypatch):
 # Each protocol finds what was planted
 
 
-def pointing(setup):
-    """All attention on the fact that a text's question names; a word alone does not know it."""
-    words = ["", "", *setup.system.vocabulary.words]
-    person, of = (torch.tensor([_person(word, mark) for word in words]) for mark in "?=")
-
-    def guide(tokens, mask):
-        asked = person[tokens].amax(1, keepdim=True)
-        return (of[tokens] == asked).float()
-
-    return guide
-
-
-def _person(word, mark):
-    name, found, _ = word.partition(mark)
-    return sum(map(ord, name)) if found else -1
-
-
-def test_a_guide_that_knows_the_place_helps_and_uniform_attention_does_not():
-    setup = training_setup.synthetic("pointer")
-    pointed, even = (
-        mean(setup.right(setup.fit(setup.word_mlp(0, guide), 0)))
-        for guide in (pointing(setup), uniform)
-    )
-    assert pointed > 0.95 and even < 0.6
-
-
 class IgnoresAttention(torch.nn.Module):
     """Sums what its words say, and attends to them by a number each, for nothing."""
 
@@ -224,10 +193,7 @@ def recorded(test, on, *seeds):
 
 def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tiny):
     made, setup = recorded("adversary", "planted", 0, 3), setup_of("planted")
-    assert (
-        made["command"]
-        == "attention-course author trained-tests adversary --on planted --seeds 0 3"
-    )
+    assert made["command"].endswith("author trained-tests adversary --on planted --seeds 0 3")
     assert (made["test"], made["on"], made["seeds"]) == ("adversary", "planted", [0, 3])
     assert made["data"] == setup.data
     assert made["sizes"] == {"train": 40, "validation": 40, "test": 40}
@@ -248,9 +214,6 @@ def test_a_record_holds_means_over_seeds_and_texts_and_says_what_was_trained(tin
             hits = (values & positive).sum()
             assert shown == pytest.approx(2 * hits / (2 * hits + (~values).sum()), abs=1e-4)
     assert report.study_records("faithfulness/trained")["adversary-planted"] == made
-    assert report.trained_table("adversary").count("\n") == 1 + len(made["lines"])
-    labels = {each.get_text() for each in report.adversary_figure("planted").axes[0].texts}
-    assert {"another seed", "uniform attention"} < labels and "0.1" in "".join(labels)
 
 
 def test_what_a_ranking_costs_is_its_distance_to_random_removals(tiny):
@@ -273,13 +236,3 @@ def test_an_interrupted_test_keeps_the_seeds_that_are_done(tiny, monkeypatch):
     kept = json.loads(record_path("guided", "planted").read_text(encoding="utf-8"))
     assert kept["seeds"] == [0, 1] and kept["command"].endswith("--seeds 0 1")
     assert kept["lines"]["one"]["accuracy"]["by_seed"] == [0.5, 1.0]
-
-
-def test_the_committed_records_are_of_commits_and_can_be_drawn():
-    found = report.study_records("faithfulness/trained")
-    assert {record["test"] for record in found.values()} == {*TESTS, "avoidance", "randomisation"}
-    for stem, record in found.items():
-        assert stem == f"{record['test']}-{record['on']}" and record["seeds"] == [0, 1, 2]
-        assert not record["environment"]["commit"].endswith("dirty")
-        if record["test"] in ("roar", "adversary"):
-            getattr(report, f"{record['test']}_figure")(record["on"])

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import pickle
 import re
-import struct
 from functools import partial
 
 import numpy as np
@@ -140,35 +139,27 @@ SHAPES = "expected words (n,), vectors (n, width) and scale (n,), got "
 BAD = [
     (b"", "is empty"),
     (b"6 3\n", "line 1: promises 6 words, and the file holds 0"),
-    (b"0 3\n", "line 1: promises 0 words of 3 numbers"),
     (b"6 99999\nthe 1 2 3\n", "line 1: promises 6 words of 99999 numbers"),
-    (TEXT + b"\n", "line 7: 0 numbers, expected a word and 3"),
     (TEXT + b"short 1 2\n", "line 7: 2 numbers, expected a word and 3"),
     (TEXT + b"text 1 two 3\n", "line 7: could not convert string to float"),
-    (TEXT + b"x nan 2 3\n", "line 7: a number of 'x' is not finite (NaN or infinity)"),
     (TEXT + b"x 1 1e39 3\n", "line 7: a number of 'x' is not finite (NaN or infinity)"),
     (TEXT + b"film 1 2 3\n", "line 7: the word 'film' stands in the file before"),
     (TEXT + b"caf\xe9 1 2 3\n", "line 7: not UTF-8 (unexpected end of data)"),
-    (b"the 1 two 3\n" + TEXT, "line 2: 3 numbers, expected a word and 1"),
     (HEADER + TEXT + b"one 1 2 3\n", "line 1: promises 6 words, and the file holds 7"),
     (b"7 3\n" + TEXT, "line 1: promises 7 words, and the file holds 6"),
     (b"6 4\n" + TEXT, "line 2: 3 numbers, expected a word and 4"),
     (b"Dear diary,\nthe film was long\n", OTHER),
     (b"\x89HDF\r\n\x1a\n" + bytes(99), OTHER),
     (pickle.dumps({"vectors": [1.0]}), OTHER),
-    (struct.pack("<i", 793712314) + bytes(40), OTHER),
     (binary()[:-5], "word 5 of 5: the file ends within it"),
     (binary(count=6), "word 6 of 6: has no end"),
     (binary(count=4), "word 5: the file goes on, but line 1 promises 4"),
     (binary([("x", np.float32([1, np.nan, 0]))]), "word 1: a number of 'x' is not finite"),
     (binary([*PAIRS[:2], PAIRS[1]]), "word 3: the word 'film' stands in the file before"),
     (binary([("", MATRIX[0]), PAIRS[1]]), "word 1: '' is not a word"),
-    (compressed(TEXT + b"film 1 2 3\n"), "line 7: the word 'film' stands in the file before"),
     (compressed(TEXT * 50)[:-20], DAMAGED),
-    (b"PK\x03\x04 and nothing", DAMAGED),
     ({"vectors": MATRIX}, DAMAGED),
     (GOOD | {"words": np.array(WORDS[:5])}, SHAPES),
-    (GOOD | {"words": np.array(WORDS)[:, None]}, SHAPES),
     (GOOD | {"words": np.arange(6)}, SHAPES),
     (GOOD | {"vectors": MATRIX.astype(str)}, SHAPES),
     (GOOD | {"vectors": BYTES}, DAMAGED),
@@ -176,7 +167,6 @@ BAD = [
     (GOOD | {"words": np.array(WORDS, object)}, "Object arrays cannot be loaded"),
     (GOOD | {"vectors": BYTES, "scale": np.full(6, np.nan)}, "row 0: a number of 'the' is not fi"),
     (GOOD | {"words": np.array([*"abcde", "a"])}, "row 5: the word 'a' stands in the file before"),
-    (GOOD | {"words": np.array(["a", "", *"bcde"])}, "row 1: '' is not a word"),
     (GOOD | {"words": np.array(["two\nlines", *"abcde"])}, "row 0: 'two\\nlines' is not a word"),
     ({"words": np.array([], "U3"), "vectors": MATRIX[:0]}, "holds no words"),
 ]
@@ -233,11 +223,8 @@ def cut(path, size):
     [
         lambda folder: (folder / "words.txt").unlink(),
         lambda folder: (folder / "vectors.f32").unlink(),
-        lambda folder: cut(folder / "vectors.f32", 0),
         lambda folder: cut(folder / "vectors.f32", 4 * 7),
-        lambda folder: cut(folder / "vectors.f32", 13),
         lambda folder: (folder / "words.txt").write_bytes(b"\xff\xfe"),
-        lambda folder: (folder / "words.txt").write_bytes(b""),
         lambda folder: cut(folder / "words.txt", len("the\nfilm\n")),
         lambda folder: (folder / "origin.json").write_text("{"),
     ],

@@ -100,24 +100,21 @@ def test_work_stays_and_the_newer_lesson_is_offered_once(place, folder):
     assert write(folder, "a = 2") == []
 
 
+def test_a_copy_that_was_removed_or_replaced_by_its_offer_is_made_anew(worked_in):
+    write(worked_in, "a = 2")
+    (worked_in / NEW).replace(worked_in / NAME)
+    assert write(worked_in, "a = 2") == []
+    assert write(worked_in, "a = 3") == [NAME]
+    (worked_in / NAME).unlink()
+    assert write(worked_in, "a = 3") == [NAME]
+
+
 def test_an_offer_nobody_worked_in_is_replaced_and_one_with_work_stays(worked_in):
     assert write(worked_in, "a = 2") == write(worked_in, "a = 3") == [NEW]
     edit(worked_in, 1, "mine, too", NEW)
     assert write(worked_in, "a = 4") == ["02_attention.new2.ipynb"]
     run_all(worked_in, "02_attention.new2.ipynb")
     assert write(worked_in, "a = 5") == ["02_attention.new3.ipynb"]
-
-
-def test_an_offer_that_takes_the_copy_s_place_is_renewed_again(worked_in):
-    write(worked_in, "a = 2")
-    (worked_in / NEW).replace(worked_in / NAME)
-    assert write(worked_in, "a = 2") == []
-    assert write(worked_in, "a = 3") == [NAME]
-
-
-def test_a_copy_that_was_removed_is_made_again(worked_in):
-    (worked_in / NAME).unlink()
-    assert write(worked_in, "a = 1") == [NAME]
 
 
 def test_writing_some_copies_forgets_no_other(folder):
@@ -183,10 +180,8 @@ def test_a_side_note_and_its_lesson_lead_to_each_other_s_copies(tmp_path):
         stored(source / "further", "why.ipynb", new_markdown_cell(back.format("../../"))),
     ]
     copies = workspace.learner_copies(made, folder)
-    assert {name: copy.cells[0].source for name, copy in copies.items()} == {
-        "01_gru.ipynb": asked,
-        "further/why.ipynb": back.format("../../"),
-    }
+    sources_of = {name: copy.cells[0].source for name, copy in copies.items()}
+    assert sources_of == {"01_gru.ipynb": asked, "further/why.ipynb": back.format("../../")}
     assert workspace.write_copies(copies, folder) == []
     edit(folder / "further", 0, "mine", "why.ipynb")
     copies["further/why.ipynb"] = lesson("newer")

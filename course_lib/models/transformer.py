@@ -4,7 +4,9 @@ Token and position vectors → blocks of multi-head attention and a feed-forward
 real tokens, or the first one → linear classifier. Comments in the code number the equations:
 
 (1) α^h = softmax(q^h k^hᵀ / √d_h)            (3) x ← Norm(x + Dropout(MultiHead(x)))
-(2) MultiHead(x) = [α^1 v^1; …; α^H v^H] W_O   (4) x ← Norm(x + Dropout(W_2 φ(W_1 x)))
+(2) MultiHead(x) = [α^1 v^1; …; α^H v^H] W_O   (4) x ← Norm(x + Dropout(W_2 Dropout(φ(W_1 x))))
+
+The inner dropout of (4) is that of PyTorch's layer; BERT has none there.
 
 Example::
 
@@ -21,13 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, gelu, relu, scaled_dot_product_attention
 
-from course_lib.checking import (
-    check_choice,
-    check_flags,
-    check_positive,
-    check_share,
-    check_whole,
-)
+from course_lib import checking
 from course_lib.models.layers import masked_softmax, renormalised, word_embedding
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu}
@@ -90,9 +86,7 @@ class MultiHeadAttention(nn.Module):
         else:  # the same, without storing length² weights
             open_keys = mask | ~mask.any(1, keepdim=True)  # without any token all, against 0 / 0
             mixed = scaled_dot_product_attention(q, k, v, open_keys[:, None, None], rate)
-        # positions first, as in PyTorch's layer, whose dropout draws in the order of the memory
-        mixed = self.output(mixed.permute(2, 0, 1, 3).flatten(2))  # (2)
-        return mixed.transpose(0, 1), attention, v
+        return self.output(mixed.transpose(1, 2).flatten(2)), attention, v  # (2)
 
 
 class Block(nn.Module):
@@ -235,10 +229,10 @@ class TransformerConfig:
     rank: int = 0
 
     def __post_init__(self) -> None:
-        check_whole(self, "layers", "heads", "feed_forward", "width")
-        check_whole(self, "positions", "rank", least=0)
-        check_share(self, "dropout", "attention_dropout")
-        check_positive(self, "norm_epsilon")
-        check_flags(self, "normalised_input")
-        check_choice(self, "activation", tuple(ACTIVATIONS))
-        check_choice(self, "pooling", ("mean", "first"))
+        checking.check_whole(self, "layers", "heads", "feed_forward", "width")
+        checking.check_whole(self, "positions", "rank", least=0)
+        checking.check_share(self, "dropout", "attention_dropout")
+        checking.check_positive(self, "norm_epsilon")
+        checking.check_flags(self, "normalised_input")
+        checking.check_choice(self, "activation", tuple(ACTIVATIONS))
+        checking.check_choice(self, "pooling", ("mean", "first"))

@@ -7,6 +7,7 @@ sample of its test half.
 """
 
 import argparse
+import difflib
 import runpy
 from collections.abc import Sequence
 from itertools import chain
@@ -39,12 +40,9 @@ class RunModel(DocumentModel):
 
     def document(self, text: Any) -> Document:
         """The words of a text, or of a row of a corpus, that the network reads."""
-        kept = self.system.cut(text)
-        return kept if self.system.reads_sentences else words_of(kept)
+        return self.documents([text])[0]
 
-    def probabilities(self, documents: Sequence[Document]) -> np.ndarray:
-        """As a call."""
-        return self(documents)
+    probabilities = DocumentModel.__call__
 
     def twin(self, seed: int) -> "RunModel | None":
         """The first recorded network that differs in its seed alone."""
@@ -97,7 +95,7 @@ class PieceModel(RunModel):
 
     def _pieces(self, documents: Sequence[list[str]]) -> list[list[str]]:
         words = [*{*chain.from_iterable(documents)}]
-        known = dict(zip(words, self.system.split(words))) | {self.unknown: [self.unknown]}
+        known = dict(zip(words, self.system.pieces.split(words))) | {self.unknown: [self.unknown]}
         return [[piece for word in document for piece in known[word]] for document in documents]
 
 
@@ -118,6 +116,9 @@ def any_model(name: str) -> Any:
         return _made(path, function)
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
+    near = difflib.get_close_matches(name, recorded_names(), n=1, cutoff=0.8)
+    if near and not Path(name).exists():
+        raise AuditError(f"no run and no recorded network {name!r}; do you mean {near[0]!r}?")
     try:
         return HubModel(name)
     except (ImportError, OSError, ValueError) as error:
@@ -150,7 +151,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
     parser.add_argument("--view", help="which attention (default: the network's first)")
-    parser.add_argument("--to", type=Path, default=Path("audit.html"), help=".html or .json")
+    to = Path("audit.html")
+    parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
 
 
 def command(options: argparse.Namespace) -> int:

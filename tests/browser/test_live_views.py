@@ -3,54 +3,46 @@
 import json
 
 import pytest
-from probes import attention, check_hostile_heatmap, check_hostile_text, check_scan, scan, words
+from probes import attention, check_scan, scan, words
 
 CELLS = [
     """import pathlib, time
 import numpy as np
-from ipywidgets import IntSlider, Label, VBox, jslink
+from ipywidgets import FloatSlider, Label, VBox, jslink
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText
-from tests.browser.probes import attention, hostile_heatmap, hostile_text, words
-weights = attention(4, 6, 6)
-heatmap = AttentionHeatmap(weights, words(6), steps=["a", "b", "c", "d"])
+from tests.browser.probes import attention, words
+heatmap = AttentionHeatmap(attention(6, 6), words(6))
 heatmap""",
-    """slider = IntSlider(max=3, description="outside")
-jslink((slider, "value"), (heatmap, "step"))
+    """slider = FloatSlider(1, min=1, max=4, step=0.25, description="outside")
+jslink((slider, "value"), (heatmap, "zoom"))
 VBox([slider])""",
     "text = AttentionText([['so', 'good']], np.array([[0.75, 0.25]]), [1.0]); text",
-    "hostile_heatmap()",
-    "hostile_text()",
     "while not pathlib.Path('enough').exists(): time.sleep(0.02)",
     """told = Label()
 def tell(_):
-    facts = heatmap.selected, heatmap.step, heatmap.zoom > 1, heatmap.scale, text.selected
+    facts = heatmap.selected, heatmap.zoom > 1, heatmap.scale, text.selected
     told.value = " ".join(map(str, facts))
 for view in (heatmap, text):
     view.observe(tell)
 told""",
-    "heatmap.step, heatmap.selected, heatmap.zoom, heatmap.normalise = 2, [5, 4], 1.0, True",
+    "heatmap.selected, heatmap.zoom, heatmap.normalise = [5, 4], 1.0, True",
 ]
 
 
 @pytest.fixture(scope="module")
 def notebook(open_notebook):
     opened = open_notebook(CELLS)
-    for number in range(5):
+    for number in range(3):
         opened.run(number)
-    for number in (0, 2, 3, 4):
+    for number in (0, 2):
         opened.cell(number).locator("figure").wait_for()
     yield opened
     assert opened.watched.wrong == []
 
 
 def test_live_pixels_and_readout_are_the_array(notebook):
-    weights = attention(4, 6, 6)
-    check_scan(notebook.cell(0), weights[0], weights.max(), words(6), words(6))
-
-
-def test_live_hostile_tokens_are_text(notebook):
-    check_hostile_heatmap(notebook.cell(3))
-    check_hostile_text(notebook.cell(4))
+    weights = attention(6, 6)
+    check_scan(notebook.cell(0), weights, weights.max(), words(6), words(6))
 
 
 def test_live_views_keep_their_paper_on_a_dark_page(notebook):
@@ -62,24 +54,26 @@ def test_live_views_keep_their_paper_on_a_dark_page(notebook):
 
 
 def test_linked_sliders_need_no_kernel(notebook):
-    name = notebook.cell(0).locator(".name")
-    prompt = notebook.cell(5).locator(".jp-InputArea-prompt")
-    notebook.start(5)
+    prompt = notebook.cell(3).locator(".jp-InputArea-prompt")
+    notebook.start(3)
     prompt.filter(has_text="[*]:").wait_for()
     handle = notebook.cell(1).locator(".noUi-handle")
     handle.focus()
-    handle.press("ArrowRight")
-    name.filter(has_text="b").wait_for()
-    notebook.cell(0).get_by_role("slider", name="Show").press("ArrowRight")
-    name.filter(has_text="c").wait_for()
-    notebook.cell(1).locator(".widget-readout").filter(has_text="2").wait_for()
+    readout = notebook.cell(1).locator(".widget-readout")
+    for zoom in ("1.25", "1.50", "1.75"):
+        handle.press("ArrowRight")
+        readout.filter(has_text=zoom).wait_for()
+    assert len(scan(notebook.cell(0))) < 36
+    notebook.cell(0).get_by_role("button", name="Show all").click()
+    readout.filter(has_text="1.00").wait_for()
+    assert len(scan(notebook.cell(0))) == 36
     assert prompt.inner_text() == "[*]:"  # still busy
     (notebook.path.parent / "enough").touch()
-    notebook.finish(5)
+    notebook.finish(3)
 
 
 def test_live_traits_reach_the_kernel_and_come_back(notebook):
-    notebook.run(6)
+    notebook.run(4)
     plot = notebook.cell(0).locator(".plot")
     cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
     notebook.cell(0).get_by_label("Colour scale").select_option("sqrt")
@@ -87,11 +81,10 @@ def test_live_traits_reach_the_kernel_and_come_back(notebook):
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter", "+", "b", "d", "d"):
         plot.press(key)
     notebook.cell(2).locator(".word").nth(1).click()
-    notebook.says(6, "[1, 2] 2 True sqrt [0, 1]")
+    notebook.says(4, "[1, 2] True sqrt [0, 1]")
     assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
-    notebook.run(7)  # the last trait that it sets is told by the legend
+    notebook.run(5)  # the last trait that it sets is told by the legend
     notebook.cell(0).locator(".legend").filter(has_text="÷ largest of its row").wait_for()
-    assert notebook.cell(0).locator(".name").inner_text() == "c"
     assert "w5 [5] → w4 [4]" in notebook.cell(0).locator(".readout").inner_text()
     assert len(scan(notebook.cell(0))) == 36
 
@@ -110,11 +103,11 @@ def test_a_notebook_opened_anew_shows_its_views_and_holds_no_widget_state(notebo
     [_, output] = saved["cells"][0]["outputs"]
     assert set(output["data"]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
     frames = notebook.page.locator("iframe")
-    assert frames.count() == 4 and not any(frame.is_visible() for frame in frames.all())
+    assert frames.count() == 2 and not any(frame.is_visible() for frame in frames.all())
     notebook.end_kernel()
     page = notebook.page.context.new_page()
     page.goto(notebook.page.url.partition("?")[0] + "?reset")
     figure = page.locator("iframe").first.content_frame.locator("figure")
-    figure.get_by_role("slider", name="Show").wait_for()
+    figure.get_by_role("combobox", name="Colour scale").wait_for()
     cell = page.locator(".jp-Notebook .jp-Cell").first
     assert not cell.get_by_text("model not found").is_visible()

@@ -60,8 +60,6 @@ def test_text_has_one_tab_stop_and_arrows_between_words(open_static):
         keyboard.press(key)
         assert frame.evaluate(focused) == word
     keyboard.press("ArrowDown")
-    below = frame.evaluate("() => document.activeElement.getClientRects()[0].top")
-    assert below > frame.locator(".word").first.bounding_box()["y"] - 1000
     assert frame.evaluate(focused) not in ("w0", "w1", "last")
     keyboard.press("Enter")
     assert frame.locator("[aria-selected=true]").count() == 1

@@ -1,0 +1,370 @@
+"""Every lesson's solutions, and wrong answers: what is changed in a solution, and what is told."""
+
+import json
+import math
+import re
+from functools import cache
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from course_kit.publishing import lessons
+from course_lib import models
+
+NAMES = {"math": math, "torch": torch, "nn": nn, "models": models, **vars(functional)}
+CHECK = re.compile(r"exercises\.check_(\w+)\((\w+)\)")
+OR_OURS = re.compile(r"^(\w+) = exercises\.check_\w+\.or_ours\((\w+)\)", re.M)
+
+
+@cache
+def _solutions():
+    """By exercise the source of our solution, what it defines, and the lesson's names."""
+    found = {}
+    for path in lessons.lesson_paths():
+        names = dict(NAMES)
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            code = "".join(cell["source"])
+            if cell["metadata"].get("nbgrader", {}).get("solution"):
+                exec(source := code, names)
+            elif called := CHECK.fullmatch(code.strip()):
+                found[called[1]] = source, called[2], names
+            names |= {taken: names[answer] for taken, answer in OR_OURS.findall(code)}
+    return found
+
+
+def solution(exercise, before="", after=""):
+    """The function or class that solves an exercise, with the only ``before`` in its source turned
+    into ``after``."""
+    source, name, names = _solutions()[exercise]
+    if not before:
+        return names[name]
+    assert source.count(before) == 1, f"{before!r} is not once in the solution of {exercise}"
+    changed = dict(names)
+    exec(source.replace(before, after), changed)
+    return changed[name]
+
+
+WRONG = {
+    "effective_words": [
+        ("torch.exp", "", "the entropy itself"),
+        ("weights = weights[weights > 0]", "", "0 · log 0 is NaN"),
+        (".sum())", ".sum()) / 3", "between 1 and all"),
+    ],
+    "top_words": [
+        ("[words[place] for place in order[:k]]", "order[:k]", "the places of the words"),
+        ("[words[place] for", "[(words[place], weights[place]) for", "is a pair"),
+        ("[words[place] for", "[float(weights[place]) for", "these are the weights"),
+        ("-weights[place]", "(weights[place], words[place])", "the smallest weights"),
+        ("-weights[place]", "words[place]", "sorted by the alphabet"),
+    ],
+    "words_to_flip": [
+        ("return count", "return count / len(words)", "expected an int"),
+        ("return count", "return count + 9", "between 1 and all"),
+        ("(predict(left) > 0.5) != positive", "predict(left) <= 0.5", "wait for the other side"),
+        ("[words[place] for place in sorted(order[count:])]",
+         "[w for w in words if w not in [words[place] for place in order[:count]]] or words",
+         "a word that stands twice goes twice"),
+    ],
+    "gru_step": [
+        ("self.W_h(r * h)", "r * self.W_h(h)", "the reset gate acts after the product"),
+        ("(1 - z) * h + z * candidate", "z * h + (1 - z) * candidate", "z has the opposite sense"),
+        ("self.W_h(r * h)", "self.W_h(h)", "no gradient reaches U_r.weight"),
+        ("torch.tanh", "torch.sigmoid", "the candidate goes through a sigmoid"),
+    ],
+    "gru_reader": [
+        ("torch.where(mask[:, t, None], new, h)", "new", "the padding is read"),
+        ("mask[:, t, None]", "mask[:, t]", "give it an axis at the end"),
+        ("mask[:, t, None]", "~mask[:, t, None]", "mask is used the wrong way round"),
+        ("self.cell(x[:, t], h)", "self.cell(x[:, t], 0 * h)", "read from a zero state"),
+        ("self.hidden = hidden", "self.hidden, self.more = hidden, nn.GRU(width, hidden)",
+         "the library's GRU does the work"),
+    ],
+    "latch": [
+        ("-10.0", "-3.0", "it fades"),
+        ("20.0", "3.0", "it is the word after call, so z of unit 2 must open there"),
+        ("-10.0", "10.0", "this name does not follow call"),
+        ("W_z, b_z, U_h", "W_z, b_z + 20, U_h.flip(1)", "this word is call"),
+        ("return torch.zeros(2, 2)", "return b_z", "the shapes are [(2,), (2, 2), (2,), (2, 2)]"),
+    ],
+    "masked_softmax": [
+        ("return powers /", "return scores /", "the softmax is missing"),
+        ("return powers", "return ~mask * powers", "so hide ~mask"),
+        ("masked_fill(~mask, -torch.inf)", "mul(mask)", "you set padded scores to 0"),
+        ("hidden.amax(-1, keepdim=True).nan_to_num(neginf=0)", "0", "overflow"),
+        (".clamp(min=1e-30)", "", "a fully masked row gives NaN"),
+    ],
+    "attention_pooling": [
+        ("shares, h)", "shares, h.tanh())", "you pool tanh(h)"),
+        ("torch.tanh(h)", "h", "you score h itself"),
+        ("masked_softmax(matches", "masked_softmax(matches.tanh()", "a tanh around the score"),
+        ('torch.einsum("bn,bnh->bh", shares, h)', "(shares[..., None] * h).amax(1)",
+         "alpha is right, but pooled is off"),
+    ],
+    "self_attention": [
+        (" / q.shape[-1] ** 0.5", "", "not divided by √d"),
+        ("bid,bjd->bij", "bjd,bid->bij", "q and k are exchanged."),
+        ("models.masked_softmax(match, mask[:, None, :])", "match.softmax(2) * mask[:, None, :]",
+         "divide by what is left"),
+        ("mask[:, None, :]", "mask[:, :, None]", "the mask is laid over the queries"),
+    ],
+    "multi_head": [
+        ("self_attention(q, k", "self_attention(q * q.shape[2] ** 0.5, k", "division by the root"),
+        ("(self.heads, 0)", "(self.heads, 0) | True", "padding gets weight"),
+        ("mixed.transpose(1, 2).flatten(2)", "mixed.reshape(x.shape)",
+         "the heads stand side by side before their positions"),
+        ("(self.heads, -1)).transpose(1, 2)", "(-1, self.heads)).movedim(3, 1)",
+         "neighbouring features go to different heads"),
+        ("self.output(mixed", "(mixed", "no gradient reaches output.weight"),
+    ],
+    "level": [
+        ("torch.tanh", "", "the tanh is missing"),
+        ("alpha.unsqueeze(1) @ h", "alpha.unsqueeze(1) @ u", "what you average is u"),
+        ("self.gru(x, mask)", "self.gru(x, torch.ones_like(mask))", "the GRU reads padding"),
+        (".squeeze(2), mask", ".squeeze(2).tanh(), mask", "a tanh around the scores"),
+    ],
+    "sentences_in_place": [
+        ("placed[real]", "placed.flatten(0, 1)[: len(s)]", "one after the other from the first"),
+        ("return placed", "return s.reshape(*real.shape, -1)", "s has a row for each real"),
+        ("new_zeros", "new_ones", "a position without a sentence is not zero:"),
+        ("= s\n", "= s.flip(0)\n", "the order from last to first"),
+    ],
+    "han": [
+        ("mask), real)", "mask), real | True)", "positions without a sentence"),
+        ("in_position(alpha, mask)", "alpha", "goes back to its positions"),
+        ("mask[real])", "mask[real] | True)", "the words' mask is not used"),
+        ("in_position(alpha, mask)", "in_position(alpha, mask) * beta.unsqueeze(2)",
+         "a word's share of the document"),
+    ],
+    "training_step": [
+        ("optimiser.zero_grad()", "", "the gradients of earlier steps"),
+        ("loss.backward()", "loss.backward(), optimiser.zero_grad()", "the weights never change"),
+        ("batch.labels)", 'batch.labels, reduction="sum")', "the loss is the sum over the batch"),
+        ("loss.item()", "loss", "keeps its graph"),
+    ],
+    "network_defect": [
+        ('return "memory"', 'return "forgets"', "is none of the names"),
+        ('return "order" if', 'return "sound" if', 'nothing you return is "order"'),
+        ("(0, 3, 0, 2)", "(0, 3, 0, 0)", "padding of whole sentences"),
+        ("(0, 3, 0, 2)", "(0, 3, 0, 2), value=2", "what you add must not be part of a text"),
+        ("if not same(predict(tokens, mask), ", "if same(predict(tokens, mask), ",
+         "only a network with a memory"),
+    ],
+    "sanet_block": [
+        ("& mask.unsqueeze(2)", "", "rows of padding attend to words"),
+        ("models.masked_softmax(scores, pairs)", "scores.sigmoid()", "a row is a softmax over"),
+        ("self.scale * ", "", "not multiplied by self.scale"),
+        ("self.norm_1(x + A", "self.norm_1(x - A", "the attention is right, and what becomes of"),
+        (".relu()))", ".relu())) * mask[..., None]", "only rows of padding are wrong"),
+    ],
+    "sanet": [
+        ("x = x + models.positions(x.shape[1], x.shape[2])", "", "the positions are missing"),
+        ("largest.masked_fill(~mask.any(1, keepdim=True), 0)", "largest",
+         "a text without words has no maximum"),
+        ("x.masked_fill(~mask.unsqueeze(2), -torch.inf)", "(x * mask.unsqueeze(2))",
+         "padding is set to 0, which wins"),
+    ],
+    "gini": [
+        ("torch.arange(1, m + 1)", "torch.arange(m)", "the ranks start from 0"),
+        ("flatten().sort().values", "sort().values.flatten()", "each row is sorted on its own"),
+        ("return (", "return 1 / (1 - 1 / torch.tensor(1.0 * len(attention))) * (",
+         "did you divide by n − 1?"),
+        ("return (", "return 2 + (", "gini is 2, but lies in [0, 1]"),
+    ],
+    "diagonality": [
+        (".abs()", "", "i − j ≤ bandwidth takes all"),
+        ("<=", "<", "the band is one too narrow"),
+        ("(attention * inside).sum() / attention.sum()", "inside.float().mean()",
+         "whatever their weight"),
+        ("return (", "return 2 + (", "lies in [0, 1]"),
+    ],
+    "shifted_attention": [
+        ("torch.block_diag(*turns)", "torch.eye(d)", "attends to itself: with W = I"),
+        ("angles = k", "angles = -k", "your matrix turns the other way"),
+        ("30 *", "1 *", "larger scores make a softmax sharper"),
+        ("torch.arange(0, d, 2) / d", "torch.zeros(d // 2)", "is each pair turned by its own"),
+    ],
+    "steps": [
+        ("(0, columns - a.shape[1])", "(columns - a.shape[1], 0)",
+         "step 1 attends to summary 1, which is not written yet"),
+        ("torch.cat([h, s.unsqueeze(1)], 1), torch.cat([mask, real], 1)",
+         "torch.cat([s.unsqueeze(1), h], 1), torch.cat([real, mask], 1)",
+         "the weights are right, in other columns"),
+        ("self.controller(s, q)", "q + 0 * self.controller(s, q)", "the query stays the same"),
+        ("self.bilinear @", "self.bilinear.T @", "W is the wrong way round"),
+        ("self.controller(s, q)", "self.controller(s_hat, q)", "the controller gets ŝ"),
+    ],
+    "iram": [
+        ("h, _, cell", "h, cell, _", "not the last state"),
+        ("amax(1)", "mean(1)", "you take the mean of the maps"),
+        ("(4, -1)).amax(1)", "(-1, 4)).amax(2)", "the largest of neighbouring numbers"),
+    ],
+    "step_penalty": [
+        (" - same", "", "the diagonal is in it"),
+        ("gamma * ", "gamma / 2 * ", "each pair is counted once"),
+        ("gamma * ", "", "γ is missing"),
+        ("(2 * attention.shape[1])", "2 * attention.shape[1]", "divides by 2 and multiplies by T"),
+    ],
+    "shortcut": [
+        ("[0, words, words + 1]", "[0, words, words]", "it costs 0.33: two rows have weight in"),
+        ("[0, words, words + 1]", "[0, words - 1, words]", "a later step still reads"),
+        ("[0, words, words + 1]", "[words, words + 1, 0]", "not written yet"),
+        ("torch.zeros", "torch.ones", "row 1 sums to 4"),
+    ],
+    "step_price": [
+        ("nn.functional.normalize(torch.stack(read, 1), dim=2)", "torch.stack(read, 1)",
+         "Small products need not be different rows"),
+        ("row = row + attention[:, step, words + before, None] * read[before]", "pass",
+         "Which words is each summary made of"),
+        (") / 6", ") / 6 + attention[:, :, words:].sum((1, 2))", "asks the summary"),
+        ("return (", "return attention[:, 1:, words:].sum((1, 2)) + 0 * (", "and the same word"),
+        (") / 6", ").detach() / 6", "no training can lower it"),
+    ],
+    "gate": [
+        ("self.gate(s)", "self.gate(y)", "your gate reads y, as in a highway layer"),
+        ("[y, s]", "[s, y]", "[y; s] has y first"),
+        ("new * T + y * (1 - T)", "y * T + new * (1 - T)", "the gate is the wrong way round"),
+    ],
+    "agt": [
+        (".expand_as(m))", ".expand_as(m), 1)", "your softmax runs over the layers"),
+        ("s[:, 1:]", "s[:, :-1]", "gate l reads s_l"),
+        ("B @ W.T", "B @ W", "the matrices W_l are transposed"),
+    ],
+    "phrase_lengths": [
+        ("(n - k + 1)", "(n - k)", "the + 1 is missing"),
+        ("mask.sum(1, keepdim=True)", "mask.shape[1]", "you take padding for words"),
+        ("k.sum(0) / starts.sum((0, 2))", "(k / starts.sum(2)).nanmean(0)",
+         "you take the mean of each sentence first"),
+        ("starts[:, :, 1:] &= ~selected[:, :, :-1]", "", "you count selected words, not phrases"),
+    ],
+    "interaction": [
+        (" + score(no_first & no_second)", "", "the score without both words is missing"),
+        (" + score(", " - score(", "the score without both comes back with a plus"),
+        ("texts = torch.arange(len(mask))", "texts, mask = torch.arange(len(mask)), mask | True",
+         "you keep padding"),
+    ],
+    "erasure": [
+        ("(whole - without)[predicted], (whole - alone)[predicted]",
+         "without[predicted], alone[predicted]", "the probabilities that are left"),
+        ("(whole - without)[predicted], (whole - alone)[predicted]",
+         "whole.max() - without.max(), whole.max() - alone.max()", "each text has its own class"),
+        ("whole.argmax()", "1", "you look at class 1"),
+    ],
+    "areas": [
+        ("math.ceil(", "round(", "you round to the nearest whole number"),
+        ("sum(needed) / len(shares), sum(enough) / len(shares)", "sum(needed), sum(enough)",
+         "you add the losses up"),
+        ("sum(needed) / len(shares), sum(enough) / len(shares)", "max(needed), max(enough)",
+         "you take the largest loss"),
+    ],
+    "kendall": [
+        ("(a.abs().sum() * b.abs().sum()).sqrt()", "len(a)", "you divide by all pairs"),
+        ("(a.abs().sum() * b.abs().sum()).sqrt()", "(a * b).abs().sum()", "leave out every pair"),
+        ("(a.abs().sum() * b.abs().sum()).sqrt()", "a.abs().sum()", "the ties of the second"),
+    ],
+    "permutation_change": [
+        ("median()", "mean()", "that is the mean over the shuffles"),
+        ("median()", "max()", "that is the largest change"),
+        ("change.abs().sum(1) / 2", "change.norm(dim=1)", "Euclidean"),
+    ],
+    "divergence": [
+        (".sum() / 2", ".sum().div(2).sqrt()", "Jensen–Shannon distance"),
+        (".sum() / 2", ".sum() / 2 / math.log(2)", "has base 2"),
+        ("torch.xlogy(p, p) - torch.xlogy(p, middle)", "p * (p / middle).log()",
+         "your divergence is nan"),
+    ],
+    "adversary": [
+        ("change > tolerance", "change > 1", "changes too much"),
+        (".abs().sum(1) / 2", ".abs().sum(1)", "is half that sum"),
+        ("divergence = torch", "divergence = -torch", "differs least"),
+    ],
+    "guided": [
+        ("(alpha.unsqueeze(1) @ h).squeeze(1)",
+         "(alpha.unsqueeze(1) @ self.words(x)).squeeze(1).tanh()", "tanh comes after the sum"),
+        ("(alpha.unsqueeze(1) @ h).squeeze(1)", "h.mean(1)", "alpha is not used"),
+        ("torch.tanh(self.words(x))", "self.words(x)", "the tanh is missing"),
+    ],
+    "diagnosis": [
+        ("0.95 * floor:", "0.95 * floor and validation[-1] <= 1.1 * min(validation):",
+         "drift and no over-fitting"),
+        ("0.95 * floor", "0.95 * training[0]", "Compare with the floor"),
+        ("min(validation)", "validation[0]", "Compare with its smallest value"),
+        ('return "over-fitted"', 'return "overfitted"', "'overfitted' is none of the three names"),
+    ],
+    "constant_answer": [
+        ("train.bincount()", "test.bincount()", "seen the training labels alone"),
+        ("/ len(test)", "/ len(train)", "you divide by the number of training texts"),
+        (" / len(test)", "", "that is the deviation of one answer"),
+    ],
+    "power": [
+        ("t.abs()", "t", "you look on one side alone"),
+        (" / (pooled * (2 / first.shape[1]) ** 0.5)", "", "you compare the difference itself"),
+        ("(2 / first", "(1 / first", "√(1 / n) is the error"),
+    ],
+    "text_by_text": [
+        ("2 * ways", "ways", "that is one tail"),
+        ("min(1.0, 2 * ways / 2 ** sum(alone))", "2 * ways / 2 ** sum(alone)", "take 1 at most"),
+        ("min(1.0,", "max(1.5,", "between 0 and 1"),
+        ("min(1.0, 2 * ways / 2 ** sum(alone))",
+         "math.erfc(max(0, abs(alone[0] - alone[1]) - 1) / (2 * sum(alone) or 1) ** 0.5)",
+         "with its correction"),
+    ],
+    "heads": [
+        ("models.masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)",
+         "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)", "padding gets weight"),
+        (" / q.shape[-1] ** 0.5", "", "the division by the root of the head's width"),
+        ("weight.T", "weight", "belong to no head"),
+        ("(self.heads, -1)).transpose(1, 2)", "(-1, self.heads)).permute(0, 3, 1, 2)",
+         "you deal the features out one by one"),
+    ],
+    "block": [
+        ("self.norms[0](x + ", "self.norms[0](", "residual connection around attention"),
+        ("self.norms[1](x + ", "self.norms[1](", "residual connection around the feed-forward"),
+        (".relu()", "", "the feed-forward layer is linear"),
+        ("self.norms[1](x", "self.norms[0](x", "no gradient reaches norms.1"),
+    ],
+    "encoder": [
+        ("x + self.positions.weight[: x.shape[1]]", "x", "no gradient reaches positions"),
+        ("[: x.shape[1]]", "[1 : 1 + x.shape[1]]", "positions count from 0"),
+        ("x + self.positions", "x + 0 * self.positions", "does not know the order"),
+        ("self.blocks:", "self.blocks[::-1]:", "the blocks run from the top down"),
+    ],
+    "rollout": [
+        ("(alpha + eye) / 2 @ mixed", "mixed @ (alpha + eye) / 2", "in the wrong order"),
+        ("(alpha + eye) / 2", "alpha", "the residual connections are missing"),
+        ("(alpha + eye) / 2", "(alpha + eye)", "the half is missing"),
+    ],
+    "bert_attention": [
+        (".unflatten(1, (heads, -1))", ".unflatten(1, (1, -1))", "all columns are one head"),
+        (" / q.shape[2] ** 0.5", "", "not divided by the root of the head's size"),
+        ('linear(mixed, layer[f"{name}.weight"], layer[f"{name}.bias"])', "mixed",
+         "W_O is missing"),
+    ],
+    "bert_block": [
+        ("gelu(", "torch.relu(", "yours by ReLU"),
+        ("norm(x + attention_of", "norm(attention_of", "the first residual connection"),
+        ("norm(x + change", "norm(change", "the second residual connection"),
+    ],
+    "special_share": [
+        ("[..., special]", "[..., ~special]", "what goes to the other tokens"),
+        ("attention[:, ~special]", "attention", "the special tokens' own rows are in the mean"),
+        (".sum(-1).mean(-1)", ".mean((-1, -2))", "you average over"),
+    ],
+    "written_norms": [
+        ("alpha[h].unsqueeze(2) * f.unsqueeze(0)",
+         "(alpha[h].unsqueeze(2) * f.unsqueeze(0)).norm(dim=2, keepdim=True)",
+         "may cancel: add them first"),
+        ("w_o[:, h * size", "w_o.T[:, h * size", "w_o is transposed"),
+        ("alpha[h].unsqueeze(2) *", "alpha[h].unsqueeze(2) ** 0 *", "the weights are missing"),
+    ],
+    "low_rank": [
+        (" + x @ a.T @ b_up.T", "", "the adapter is missing"),
+        ("linear(x, w, b) + ", "", "W x + b is missing"),
+        ("(x, w, b)", "(x, w)", "the bias b is missing"),
+    ],
+    "restored": [
+        (" / (high - low)", "", "divide by the gap"),
+        ("low, high,", "clean, corrupted = corrupted, clean; low, high,", "you corrupt one head"),
+        ("return torch", "return 1 - torch", "what is still missing"),
+    ],
+}  # fmt: skip
