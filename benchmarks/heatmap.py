@@ -1,7 +1,7 @@
 """The heatmap in JupyterLab and from a file, beside seaborn in an Output widget.
 
-All in one headless Chromium, in turns. Times are taken inside the page: from the key press to the
-first frame with the picture, from moving the slider to the frame after the new picture.
+All in one headless Chromium, in turns. Times are taken inside the page, from the key press to the
+first frame with the picture.
 """
 
 import tempfile
@@ -16,35 +16,29 @@ from course_lib.training.devices import use_threads
 from course_lib.views.heatmap import AttentionHeatmap
 
 SIZES = (60, 200, 1000)
-STEPS = 6
 PATIENCE = 20_000  # milliseconds before a picture counts as not shown
 
 SETUP = """
 import sys, time
 import matplotlib.pyplot as plt, seaborn as sns, torch
 from IPython.display import display
-from ipywidgets import IntSlider, Output, VBox
+from ipywidgets import Output
 from course_lib.views.heatmap import AttentionHeatmap
 torch.manual_seed({seed})
 words = [f"w{{i}}" for i in range(1000)]
-weights = {{n: torch.randn({steps}, n, n).softmax(-1) for n in {sizes}}}
-names = [f"step {{i}}" for i in range({steps})]
+weights = {{n: torch.randn(n, n).softmax(-1) for n in {sizes}}}
 
 def ours(n):
-    return AttentionHeatmap(weights[n], words[:n], steps=names)
+    return AttentionHeatmap(weights[n], words[:n])
 
 def seaborn(n):
-    output, slider = Output(), IntSlider(max={steps} - 1)
-    def draw(change=None):
-        with output:
-            output.clear_output(wait=True)
-            figure, axis = plt.subplots(figsize=(7, 6))
-            labels = words[:n] if n <= 60 else "auto"
-            sns.heatmap(weights[n][slider.value], ax=axis, xticklabels=labels, yticklabels=labels)
-            plt.show()
-    slider.observe(draw, "value")
-    draw()
-    return VBox([slider, output])
+    output = Output()
+    with output:
+        figure, axis = plt.subplots(figsize=(7, 6))
+        labels = words[:n] if n <= 60 else "auto"
+        sns.heatmap(weights[n], ax=axis, xticklabels=labels, yticklabels=labels)
+        plt.show()
+    return output
 """.strip()
 
 # What counts as painted: our canvas holds a colour, a picture has loaded.
@@ -72,22 +66,6 @@ WATCH = """([index, kind]) => {
   });
 }""".replace("PATIENCE", str(PATIENCE))
 
-OUR_STEP = """async (plot) => {
-  const slider = plot.getRootNode().querySelector("input[type=range]");
-  const frame = () => new Promise(requestAnimationFrame);
-  const times = [];
-  for (const step of [1, 2, 3, 4, 5, 0]) {
-    await frame();
-    const began = performance.now();
-    slider.value = step;
-    slider.dispatchEvent(new Event("input"));
-    await frame();
-    await frame();
-    times.push(performance.now() - began);
-  }
-  return times.sort((a, b) => a - b)[3] / 1000;
-}"""
-
 HOVER = """(plot) => {
   const box = plot.getBoundingClientRect();
   const times = [];
@@ -101,29 +79,13 @@ HOVER = """(plot) => {
   return times.sort((a, b) => a - b)[Math.floor(0.95 * times.length)] / 1000;
 }"""
 
-NEW_PICTURE = """(cell) => {
-  const old = cell.querySelector("img");
-  globalThis.stepped = new Promise((resolve) => {
-    document.addEventListener("keydown", () => {
-      const began = performance.now();
-      const look = () => {
-        const now = cell.querySelector("img");
-        if (now && now !== old && now.naturalWidth > 0)
-          requestAnimationFrame(() => resolve((performance.now() - began) / 1000));
-        else requestAnimationFrame(look);
-      };
-      look();
-    }, { capture: true, once: true });
-  });
-}"""
-
 
 class Live:
     """A notebook with one cell for each way and size."""
 
     def __init__(self, browser: Any, address: str, folder: Path, seed: int) -> None:
         self.cells = [(way, n) for n in SIZES for way in ("ours", "seaborn")]
-        setup = SETUP.format(seed=seed, steps=STEPS, sizes=SIZES)
+        setup = SETUP.format(seed=seed, sizes=SIZES)
         context = browser.new_context(viewport={"width": 1400, "height": 1300})
         sources = [setup, *(f"{way}({n})" for way, n in self.cells)]
         self.notebook = lab.open_notebook(context, address, folder, sources)
@@ -144,18 +106,6 @@ class Live:
         self.notebook.finish(index)
         return seconds
 
-    def step(self, way: str, n: int) -> float:
-        """Seconds from moving the slider to the frame after the new picture."""
-        cell = self.notebook.cell(self.cell(way, n))
-        cell.scroll_into_view_if_needed()
-        if way == "ours":
-            return cell.locator(".plot").evaluate(OUR_STEP)
-        handle = cell.locator(".noUi-handle")
-        handle.focus()
-        cell.evaluate(NEW_PICTURE)
-        handle.press("ArrowRight")
-        return self.page.evaluate("stepped")
-
     def hover(self, n: int) -> float:
         """Seconds of script and layout for a move of the pointer, 95 of 100 moves."""
         cell = self.notebook.cell(self.cell("ours", n))
@@ -163,11 +113,10 @@ class Live:
         return cell.locator(".plot").evaluate(HOVER)
 
 
-def static_view(n: int, steps: int, seed: int) -> str:
+def static_view(n: int, seed: int) -> str:
     """A frame with diffuse attention: the softmax of normal scores."""
-    weights = torch.randn(steps, n, n, generator=torch.Generator().manual_seed(seed)).softmax(-1)
-    names = [f"step {i}" for i in range(steps)]
-    return AttentionHeatmap(weights, [f"w{i}" for i in range(n)], steps=names).to_html()
+    weights = torch.randn(n, n, generator=torch.Generator().manual_seed(seed)).softmax(-1)
+    return AttentionHeatmap(weights, [f"w{i}" for i in range(n)]).to_html()
 
 
 def static_paint(browser: Any, path: Path) -> float:
@@ -193,44 +142,32 @@ def static_paint(browser: Any, path: Path) -> float:
 
 
 def measure_static(browser: Any, folder: Path, rounds: int, seed: int) -> dict[str, Any]:
-    """Bytes and seconds to paint of frames with six steps and, at 60, with one."""
+    """Bytes and seconds to paint of frames."""
     found = {}
-    for n, steps in ((60, 1), *((n, STEPS) for n in SIZES)):
-        page = static_view(n, steps, seed)
-        path = folder / f"static{n}x{steps}.html"
+    for n in SIZES:
+        page, path = static_view(n, seed), folder / f"static{n}.html"
         path.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{page}", encoding="utf-8")
         seconds = [static_paint(browser, path) for _ in range(rounds)]
-        found[f"{n}, {steps} step{'s' * (steps > 1)}"] = {
-            "bytes": len(page.encode()),
-            "paint_seconds": spread(seconds),
-        }
+        found[str(n)] = {"bytes": len(page.encode()), "paint_seconds": spread(seconds)}
     return found
 
 
 def measure_live(live: Live, rounds: int) -> dict[str, Any]:
-    """First paint, slider step and hover of every way and size."""
+    """First paint and hover of every way and size."""
     both = live.cells
     for way, n in both:  # the first figure of a kernel loads fonts and modules
         live.first_paint(way, n)
     paint = interleave(
         {f"{way} {n}": lambda _, way=way, n=n: live.first_paint(way, n) for way, n in both}, rounds
     )
-    step = interleave(
-        {f"{way} {n}": lambda _, way=way, n=n: live.step(way, n) for way, n in both}, rounds
-    )
     hover = interleave({f"ours {n}": lambda _, n=n: live.hover(n) for n in SIZES}, rounds)
-    figures = {
+    return {
         "first_paint_seconds": {name: spread(values) for name, values in paint.items()},
-        "slider_step_seconds": {name: spread(values) for name, values in step.items()},
         "hover_seconds": {name: spread(values) for name, values in hover.items()},
         "first_paint_ratio_to_seaborn": {
             str(n): spread(ratio(paint[f"ours {n}"], paint[f"seaborn {n}"])) for n in SIZES
         },
-        "slider_step_ratio_to_seaborn": {
-            str(n): spread(ratio(step[f"ours {n}"], step[f"seaborn {n}"])) for n in SIZES
-        },
     }
-    return figures
 
 
 def main() -> None:
@@ -245,7 +182,7 @@ def main() -> None:
             figures = measure_live(live, chosen.rounds) | {"static": static}
     table = {
         f"{kind.removesuffix('_seconds')}, {name}": row
-        for kind in ("first_paint_seconds", "slider_step_seconds", "hover_seconds")
+        for kind in ("first_paint_seconds", "hover_seconds")
         for name, row in figures[kind].items()
     }
     table |= {f"static paint, {name}": row["paint_seconds"] for name, row in static.items()}

@@ -50,7 +50,7 @@ def reviews(count: int, seed: int) -> Iterator[str]:
 
 def write_archive(folder: Path, rows: int, seed: int) -> Path:
     """The archive of ``rows`` training reviews and a ninth as many for test."""
-    stem = ZHANG_SETS[CARD.name].folder
+    stem, _ = ZHANG_SETS[CARD.name]
     with tarfile.open(folder / f"{stem}.tgz", "w:gz", compresslevel=1) as archive:
         for split, count in (("train", rows), ("test", rows // TEST_SHARE)):
             plain = folder / f"{split}.csv"

@@ -6,7 +6,6 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 
 import argparse
 import difflib
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +13,6 @@ from importlib import import_module
 from importlib.metadata import entry_points, version
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import NoReturn
 
 from course_lib.files import DataError
 
@@ -75,20 +73,10 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-class _Parser(argparse.ArgumentParser):
-    """Names the choice that is nearest to a word which is none."""
-
-    def error(self, message: str) -> NoReturn:
-        """End with usage and message."""
-        wrong = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
-        near = wrong and difflib.get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1)
-        super().error(f"{message}; do you mean {near[0]!r}?" if near else message)
-
-
 def parse(arguments: list[str], name: str, commands: dict[str, Command]) -> argparse.Namespace:
     """What was asked of the command ``name``."""
     command = commands[name]
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog=f"attention-course {name}",
         description=f"{command.purpose[0].upper()}{command.purpose[1:]}.",
         epilog=f"example: attention-course {command.example}",

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -15,7 +15,6 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
 CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
-NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}  # what some network file systems say
 # what JSON, NumPy and ``datasets`` raise for files that are not what was written
 DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 # how safetensors and torch.save report a full disk; they raise no OSError
@@ -48,15 +47,11 @@ def atomic_path(target: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         workroom = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         yield workroom / target.name
-        if not target.is_dir():  # a folder that another process finished meanwhile is as good
-            _to_disk(workroom / target.name)
-            try:
-                (workroom / target.name).replace(target)
-            except OSError:
-                if not target.is_dir():  # or finished since we looked
-                    raise
-            with suppress(OSError):  # it is whole and in place, whatever becomes of its name
-                _sync(target.parent)
+        try:
+            (workroom / target.name).replace(target)
+        except OSError:
+            if not target.is_dir():  # a folder that another process finished meanwhile is as good
+                raise
     except Exception as error:
         if not _cannot_write(error):
             raise
@@ -98,31 +93,3 @@ def _cannot_write(error: Exception) -> bool:
     if isinstance(error, OSError):
         return error.errno in CANNOT_WRITE
     return not isinstance(error, DataError) and bool(NATIVE_DISK_FULL.search(str(error)))
-
-
-def _to_disk(path: Path) -> None:
-    """Wait until the file, or the folder with all that it holds, is on the disk.
-
-    Without that a power cut soon after the rename could leave an empty file of the final name.
-    """
-    if path.is_symlink():
-        return
-    if path.is_dir():
-        for inner in path.iterdir():
-            _to_disk(inner)
-    _sync(path)
-
-
-def _sync(path: Path) -> None:
-    """Wait for one file, or for the names in a folder; Windows and some others cannot do that."""
-    folder = path.is_dir()
-    if folder and os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if not (folder and error.errno in NO_FOLDER_SYNC):
-            raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        os.close(descriptor)

@@ -1,7 +1,5 @@
 """What an AGT's layers select: in a text, over many, in the records, and drawn."""
 
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -11,12 +9,13 @@ from sweeping import HOSTILE_TEXTS, sweep
 from course_kit.research import report, side_notes
 from course_kit.research.side_notes.agt_dictionaries import word_scores
 from course_lib import explore
+from course_lib.explore import layers
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.runs import load_records
 from course_lib.runs.run import split_rows, train
 from course_lib.runs.spec import RunSpec
-from course_lib.views import Attention, Reading, figures, lines_over_layers
+from course_lib.views import Attention, Reading, lines_over_layers
 
 WORDS = ("not", "a", "dull", "moment")
 BY_HAND = np.array([[0.4, 0.1, 0.4, 0.1], [0.1, 0.6, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
@@ -48,10 +47,10 @@ def test_phrases_of_a_reading_by_rule():
 
 
 def test_the_table_of_phrases_runs_nothing_of_a_text():
-    shown = explore.phrases_table(reading(words=("<script>", "a", "dull", "moment"))).value
+    shown = layers.phrases_table(reading(words=("<script>", "a", "dull", "moment"))).value
     assert "<script>" not in shown and "&lt;script&gt; · dull" in shown
     assert shown.count("<tr>") == 1 + 3 and "above the median" in shown
-    assert explore.layer_table(reading()).spec["title"].startswith("good 0.70; words by layer")
+    assert layers.layer_table(reading()).spec["title"].startswith("good 0.70; words by layer")
 
 
 def test_a_text_of_ones_own_can_be_typed(agt):
@@ -208,10 +207,3 @@ def test_dictionaries_stand_as_bars_and_as_matrices():
         *follows["trained"],
     ]
     assert figure.axes[1].images[0].get_clim() == (-1, 1)
-
-
-def test_distances_are_drawn_on_logarithmic_axes():
-    figure = figures.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
-    (axis,) = figure.axes
-    assert axis.get_xscale() == axis.get_yscale() == "log"
-    assert axis.texts[0].get_text() == "an epoch" and not math.isnan(axis.get_ylim()[0])

@@ -58,7 +58,7 @@ def test_a_nested_command_has_an_overview_and_brings_the_nearest_one(capsys):
     assert "one run of the grid" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         cli.main(["grid", "stats"])
-    assert "do you mean 'status'?" in capsys.readouterr().err
+    assert "invalid choice: 'stats' (choose from" in capsys.readouterr().err
     assert cli.main(["--version"]) == 0
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
 

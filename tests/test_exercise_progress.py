@@ -9,7 +9,7 @@ from test_students import check_cell, solution_cell
 
 from course_kit.exercises import CheckFailed, check_masked_softmax
 from course_kit.publishing import exercise_progress, lessons, show_progress, students, workspace
-from course_kit.publishing.exercise_progress import Exercise, as_html, exercise_states
+from course_kit.publishing.exercise_progress import Exercise, exercise_states
 from course_lib.cli import main
 from course_lib.files import DataError
 from course_lib.models.layers import masked_softmax
@@ -155,26 +155,37 @@ def test_an_offer_counts_where_the_copy_was_removed_and_other_files_never(folder
     assert read(folder) == [("01_gru.new", 1)]
 
 
-def test_the_table_in_a_notebook_has_a_row_a_lesson_and_text_never_becomes_markup(tmp_path):
+LONG = "words " * 20  # which pandas would cut
+
+
+def test_a_table_has_a_row_a_lesson_and_text_never_becomes_markup(tmp_path, monkeypatch, capsys):
     hostile = copy_of(WRONG, SOLVED, [])
-    hostile.cells[1].source = "### Exercise 1: <script>alert(1)</script> & more"
+    hostile.cells[1].source = f"### Exercise 1: <script>alert(1)</script> {LONG}& more"
     workspace.write_copies({"02_<img src=x>.ipynb": hostile}, tmp_path)
-    page = BeautifulSoup(as_html(exercise_progress.read_progress(tmp_path)), "html.parser")
-    assert "1 of 3 exercises solved" in page.p.text and not page.find_all(["script", "img"])
-    rows = [row.find_all("td") for row in page.tbody.find_all("tr")]
+    page = BeautifulSoup(shown_in(tmp_path, monkeypatch), "html.parser")
+    assert capsys.readouterr().out.startswith("1 of 3 exercises solved")
+    assert not page.find_all(["script", "img"])
+    rows = [row.find_all(["th", "td"]) for row in page.tbody.find_all("tr")]
     assert [[cell.text.strip() for cell in row] for row in rows] == [
-        ["02_<img src=x>", "1 of 3", "Exercise 1: <script>alert(1)</script> & more (wrong)"]
+        ["02_<img src=x>", "1 of 3", f"Exercise 1: <script>alert(1)</script> {LONG}& more (wrong)"]
     ]
-    assert {cell["style"] for cell in page.find_all(["td", "th"])} == {"text-align: left"}
+
+
+def shown_in(folder, monkeypatch):
+    """The table that a notebook in a folder shows, as HTML."""
+    shown = []
+    monkeypatch.setattr(
+        exercise_progress, "display", lambda table: shown.append(table._repr_html_())
+    )
+    monkeypatch.chdir(folder)
+    show_progress()
+    return shown[0]
 
 
 def test_a_notebook_shows_the_table_of_its_own_folder(folder, monkeypatch, capsys):
-    shown = []
-    monkeypatch.setattr(exercise_progress, "display", lambda data, raw: shown.append(data))
-    monkeypatch.chdir(folder)
-    show_progress()
-    assert "2 of 4" in shown[0]["text/html"] and "01_gru" in shown[0]["text/plain"]
-    assert capsys.readouterr().out == ""
+    page = shown_in(folder, monkeypatch)
+    assert "01_gru" in page
+    assert capsys.readouterr().out.startswith("2 of 4")
 
 
 def test_a_source_lesson_shows_what_its_stored_output_holds(monkeypatch, capsys):

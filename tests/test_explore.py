@@ -11,7 +11,8 @@ import torch
 from datasets import Dataset
 from sweeping import SweepError, sweep
 
-from course_lib.explore import DocumentView, explore_documents, explore_text, read_text
+from course_lib.explore import explore_documents, explore_text, read_text
+from course_lib.explore.views import DocumentView
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.run import split_rows, train
 from course_lib.runs.spec import RunSpec

@@ -43,13 +43,21 @@ def test_kendall_is_scipys_with_ties_and_nan_without_an_order(pairs):
         assert found == pytest.approx(kendalltau(first, second).statistic)
 
 
-def test_kendall_names_the_document_that_does_not_fit():
-    with pytest.raises(ValueError, match="document 1"):
-        faithfulness.kendall([[1, 2], [1, 2]], [[1, 2], [1, 2, 3]])
-    with pytest.raises(ValueError, match="document 0"):
-        faithfulness.kendall([[1, np.nan]], [[1, 2]])
-    with pytest.raises(ValueError, match="2 documents"):
-        faithfulness.kendall([[1], [2]], [[1]])
+def test_kendall_by_hand_document_by_document():
+    first = [[1, 2, 3, 4], [1, 2, 3], [1, 1, 2], [7], []]
+    second = [[1, 2, 4, 3], [3, 2, 1], [1, 2, 3], [9], []]
+    found = faithfulness.kendall(first, second)
+    # five pairs of six agree, one does not; all three disagree; τ-b of one tie: 2 / √(2 · 3)
+    np.testing.assert_allclose(found[:3], [4 / 6, -1, 2 / 6**0.5])
+    assert np.isnan(found[3:]).all()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [([[1, 2]], [[1, 2, 3]]), ([[1, np.nan]], [[1, 2]]), ([[1], [2]], [[1]])]
+)
+def test_kendall_refuses_what_does_not_fit(first, second):
+    with pytest.raises(ValueError):
+        faithfulness.kendall(first, second)
 
 
 @given(st.integers(1, 9), st.integers(0, 99))
@@ -146,7 +154,7 @@ def test_shuffles_stay_within_each_row_and_its_real_places():
         np.testing.assert_array_equal(np.sort(other), np.sort(attention))
         assert not other[~real].any()
     assert len(seen) == 101 and len({other.tobytes() for other in seen}) > 20
-    with pytest.raises(ValueError, match="shuffles"):
+    with pytest.raises(ValueError):
         faithfulness.permutation_change(watching, attention, real, shuffles=0)
 
 

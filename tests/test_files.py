@@ -1,9 +1,8 @@
-"""Files that appear whole or not at all: when they reach the disk, and what a failure names."""
+"""Files that appear whole or not at all, and what a failure names."""
 
 import errno
 import os
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,9 +12,6 @@ from strategies import files_below
 from course_lib.files import REPOSITORY, DataError, atomic_path, data_root
 
 CODES = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOSPC)
-needs_proc = pytest.mark.skipif(
-    not Path("/proc/self/fd").exists(), reason="needs /proc to tell what a descriptor stands for"
-)
 
 
 def trouble(code, *paths):
@@ -58,24 +54,16 @@ def test_missing_folders_are_made_and_whole_folders_renamed(tmp_path):
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["target"]
 
 
-@pytest.mark.parametrize("moment", ["before", "after the look", "after the look, a file"])
-def test_a_folder_that_another_process_finished_meanwhile_stays(tmp_path, moment, monkeypatch):
+@pytest.mark.parametrize("file", [False, True])
+def test_a_folder_that_another_process_finished_meanwhile_stays(tmp_path, file):
     target = tmp_path / "target"
-
-    def appear(*_):
-        if not moment.endswith("a file"):
-            target.mkdir()
-        (target if moment.endswith("a file") else target / "theirs").touch()
-
-    if moment != "before":  # while ours goes to the disk
-        monkeypatch.setattr("course_lib.files._to_disk", appear)
-    file = moment.endswith("a file")
     expected = pytest.raises(DataError, match="Not a directory") if file else nullcontext()
     with expected, atomic_path(target) as temporary:
         temporary.mkdir()
         (temporary / "mine").touch()
-        if moment == "before":
-            appear()
+        if not file:
+            target.mkdir()
+        (target if file else target / "theirs").touch()
     assert files_below(tmp_path) == (["target"] if file else ["target/theirs"])
 
 
@@ -122,51 +110,3 @@ def test_the_data_folder_is_that_of_its_variable(tmp_path, monkeypatch):
     assert data_root() == tmp_path / "data"
     monkeypatch.setenv("COURSE_DATA_DIR", "")
     assert data_root() == REPOSITORY / "data"
-
-
-@needs_proc
-def test_all_is_on_the_disk_before_it_gets_its_name_and_the_name_after(tmp_path, monkeypatch):
-    order, sync = [], os.fsync
-
-    def watch(descriptor):
-        sync(descriptor)
-        path = Path(f"/proc/self/fd/{descriptor}").readlink()
-        below = path.relative_to(tmp_path).parts
-        order.append(("/".join(below[1:]) or "folder", (tmp_path / "target").exists()))
-
-    monkeypatch.setattr(os, "fsync", watch)
-    with atomic_path(tmp_path / "target") as temporary:
-        (temporary / "inner").mkdir(parents=True)
-        (temporary / "inner" / "file").write_text("x")
-        (temporary / "link").symlink_to("nowhere")
-    names = ("target/inner/file", "target/inner", "target")
-    assert order == [*((name, False) for name in names), ("folder", True)]
-
-
-@needs_proc
-@pytest.mark.parametrize(
-    ("code", "of_folders", "writes_folder", "raised"),
-    [
-        (errno.ENOSPC, False, False, DataError),  # what cannot be synced never gets its name
-        (errno.EIO, False, False, OSError),
-        (errno.EIO, True, True, OSError),
-        (errno.EINVAL, True, True, None),  # file systems that cannot sync folders
-        (errno.EIO, True, False, None),  # a file has its name, whatever its folder says
-    ],
-)
-def test_what_cannot_be_synced(tmp_path, monkeypatch, code, of_folders, writes_folder, raised):
-    sync, target = os.fsync, tmp_path / "target"
-
-    def refuse(descriptor):
-        if Path(f"/proc/self/fd/{descriptor}").is_dir() == of_folders:
-            raise trouble(code)
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", refuse)
-    expected = pytest.raises(raised, match="target") if raised else nullcontext()
-    with expected, atomic_path(target) as temporary:
-        if writes_folder:
-            temporary.mkdir()
-        (temporary / "file" if writes_folder else temporary).write_text("new")
-    written = ["target/file" if writes_folder else "target"]
-    assert files_below(tmp_path) == ([] if raised else written)

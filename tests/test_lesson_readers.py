@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 import torch
 
-from course_kit.exercises import calls, readers
+from course_kit.exercises import calls, figures, readers
 from course_kit.exercises.lesson_01 import OurCell
 from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
 from course_lib.models import GRUCell
-from course_lib.views import figures
 
 TEXTS = [["the", "film", "is", "fine"], ["dull"], ["the", "end"]]
 
@@ -154,6 +153,13 @@ def test_a_trace_says_its_setting():
     figures.state_trace(axis, ["a", "b", "c"], np.array([1.0, 0, 0]), 0.5)
     assert np.allclose(axis.lines[0].get_ydata(), [0, 0.5, 0.25, 0.125])
     assert drawn(figure) == ["z = 0.5: 12% of “a” is left"]
+
+
+def test_distances_are_drawn_on_logarithmic_axes():
+    figure = figures.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
+    (axis,) = figure.axes
+    assert axis.get_xscale() == axis.get_yscale() == "log"
+    assert axis.texts[0].get_text() == "an epoch" and not np.isnan(axis.get_ylim()[0])
 
 
 @pytest.mark.parametrize("longest", [4, 9, 30])

@@ -103,7 +103,7 @@ def test_it_learns_and_is_loaded_again_as_it_was(trained):
     chosen, folder, run = trained
     assert run.record["test"]["accuracy"] > 0.8
     validation = split_rows(run.corpus)["validation"]
-    found = run.system.split(validation["text"])
+    found = run.system.pieces.split(validation["text"])
     kept = sum(min(30, len(pieces)) for pieces in found) / sum(map(len, found))
     assert run.record["share_of_words_kept"] == pytest.approx(kept) and 0.5 < kept < 1
     (source,) = run.record["vectors"]

@@ -26,7 +26,6 @@ class Drawn:
 
     def __init__(self, weights, *arguments, **options):
         view = AttentionHeatmap(weights, *arguments, **options)
-        view.step = view.spec["shape"][0] - 1
         with mock.patch.object(static, "picture", lambda figure: figure):
             figure = view.to_png()
         figure.set_dpi(200)
@@ -60,17 +59,16 @@ WEIGHTS = np.array([[0, 0.04, 0.16, 0.2], [0.36, 0.64, 0.25, 0.1], [0, 0, 0, 0]]
 )
 def test_every_cell_has_the_colour_of_its_share(scale, normalise, transpose, most):
     """Of the largest weight, of ``most``, or of the largest in its row; zeros are paper."""
-    steps = np.stack([WEIGHTS, WEIGHTS / 4])  # which share a scale
     drawn = Drawn(
-        steps, words(3), words(4), steps=["all", "a quarter"], title="Two", scale=scale,
-        normalise=normalise, transpose=transpose, most=most,
+        WEIGHTS, words(3), words(4), title="One", scale=scale, normalise=normalise,
+        transpose=transpose, most=most,
     )  # fmt: skip
-    shares = WEIGHTS / [[0.2], [0.64], [1]] if normalise else WEIGHTS / 4 / (most or 0.64)
+    shares = WEIGHTS / ([[0.2], [0.64], [1]] if normalise else most or 0.64)
     shares = shares**0.5 if scale == "sqrt" else shares
     shares = shares.T if transpose else shares
     for (row, column), share in np.ndenumerate(shares):
         assert near(drawn.at(column + 0.5, row + 0.5), ATTENTION_HEX[round(share * 255)])
-    assert drawn.axis.get_title(loc="left") == "Two · a quarter"
+    assert drawn.axis.get_title(loc="left") == "One"
     largest = f" ÷ largest of its {'column' if transpose else 'row'}"
     assert drawn.bar.get_ylabel() == "weight" + largest * normalise
 

@@ -138,7 +138,7 @@ def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monk
         share = float(row[f"P({row['class']})"])
         assert said.startswith(f"row {row['row']}: {row['class']} ({share:.0%}), most weight on ")
     for name, texts, says in (
-        (str(tmp_path / "run"), "no.csv", "no.csv: no such file of texts"),
+        (str(tmp_path / "run"), "no.csv", "no.csv: No such file or directory"),
         ("nothing", file, "no recorded network 'nothing'"),
         ("runs/nothing", file, "runs/nothing: no finished run; attention-course run"),
     ):

@@ -41,46 +41,46 @@ def test_looks_are_given_as_their_mean_without_extra_columns():
     steps = Attention(looks, ("1", "2"), extra=("step 1",))
     made = reading(attention={"sentences": sentences, "words": LOOK, "steps": steps})
     np.testing.assert_array_equal(made.word_weights(), [0.1, 0.2, 0.7])
-    np.testing.assert_allclose(made.word_weights("steps"), [0.3, 0.4, 0.25])
+    made = reading(attention={"sentences": sentences, "steps": steps})
+    np.testing.assert_allclose(made.word_weights(), [0.3, 0.4, 0.25])
     np.testing.assert_allclose(made.sentence_weights(), [0.25, 0.75])
 
 
-@pytest.mark.parametrize(
-    ("attention", "name", "message"),
-    [
-        ({}, None, r"without any attention over words; it has \[\]"),
-        ({"words": LOOK}, "steps", r"without an attention 'steps' over words; it has \['words'\]"),
-        (
-            {"all": LOOK._replace(over="sentences", weights=np.ones((1, 2)))},
-            "all",
-            "'all' over words",
-        ),
-    ],
-)
-def test_an_attention_that_is_not_there_is_named(attention, name, message):
-    with pytest.raises(ValueError, match=message):
-        reading(attention=attention).word_weights(name)
+def test_an_attention_that_is_not_there_is_named():
+    sentences = {"all": Attention(np.ones((1, 2)), ("",), over="sentences")}
+    with pytest.raises(ValueError, match="without any attention over words"):
+        reading(attention=sentences).word_weights()
+    with pytest.raises(ValueError, match="without any attention over sentences"):
+        reading().sentence_weights()
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sentence_lengths": (2, 2)}, "sums to 4 for 3 tokens"),
-        ({"sentence_lengths": (3, 0)}, "holds at least one token"),
-        ({"classes": ("a", "b", "c")}, r"probabilities has shape \(2,\) for 3 classes"),
-        ({"probabilities": np.array([2.0, -1.0])}, "what a softmax returns"),
-        ({"probabilities": np.array([0.2, 0.2])}, "what a softmax returns"),
-        ({"probabilities": np.array([np.nan, 0.2])}, "what a softmax returns"),
-        ({"attention": {"a": LOOK._replace(over="lines")}}, r"attention\['a'\].over is 'lines'"),
-        ({"attention": {"a": LOOK._replace(over="sentences")}}, r"2 sentences and 0 extra"),
-        ({"attention": {"a": LOOK._replace(rows=("1", "2"))}}, r"2 rows, 3 words"),
-        ({"attention": {"a": LOOK._replace(extra=("s",))}}, r"1 extra columns take \(1, 4\)"),
-        ({"attention": {"a": Attention(np.ones((0, 3)), ())}}, "at least one row"),
+        ({"sentence_lengths": (2, 2)}, r"sentence_lengths \(2, 2\) do not cut 3 tokens"),
+        ({"sentence_lengths": (3, 0)}, "do not cut 3 tokens"),
+        ({"classes": ("a", "b", "c")}, "not what a softmax gives 3 classes"),
+        ({"probabilities": np.array([2.0, -1.0])}, "what a softmax gives"),
+        ({"probabilities": np.array([0.2, 0.2])}, "what a softmax gives"),
+        ({"probabilities": np.array([np.nan, 0.2])}, "what a softmax gives"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(changes, message):
     with pytest.raises(ValueError, match=message):
         reading(**changes)
+
+
+@pytest.mark.parametrize(
+    ("looks", "message"),
+    [
+        (np.ones((1, 2)), r"word_attention has shape \(1, 2\)"),
+        (np.ones((2, 2)), "columns has 3 tokens for the 2 columns"),
+    ],
+)
+def test_weights_that_do_not_fit_the_words_are_not_shown(looks, message):
+    made = reading(attention={"a": Attention(looks, ("",) * len(looks))})
+    with pytest.raises(ValueError, match=message):
+        show_reading(made)
 
 
 def several(count, rest=(), over="words"):
@@ -128,13 +128,11 @@ def test_every_attention_of_several_rows_is_a_heatmap_below():
     assert text.spec["weights"] is None and sum(text.spec["shares"]) == pytest.approx(1)
 
 
-def test_heatmaps_of_one_reading_share_a_colour_scale_and_name_their_quantity():
-    blocks = [Attention(np.full((2, 3), top), ("1", "2")) for top in (0.2, 0.6)]
-    gates = Attention(np.full((2, 3), 0.9), ("1", "2"), quantity="gate")
-    made = reading(attention={"block 1": blocks[0], "block 2": blocks[1], "gates": gates})
+def test_heatmaps_of_one_reading_share_a_colour_scale():
+    blocks = [Attention(np.full((2, 3), top), ("1", "2")) for top in (0.2, 0.9)]
+    made = reading(attention={"block 1": blocks[0], "block 2": blocks[1]})
     _, *heatmaps = show_reading(made).children
-    assert [view.most for view in heatmaps] == pytest.approx([0.9] * 3)
-    assert [view.spec["quantity"] for view in heatmaps] == ["weight", "weight", "gate"]
+    assert [view.most for view in heatmaps] == pytest.approx([0.9] * 2)
 
 
 def test_without_attention_the_words_stand_untinted():

@@ -52,6 +52,21 @@ def test_the_readme_is_a_front_door_and_no_corridor():
     assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 90
 
 
+def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():
+    base, asked = ("sanet", "ag_news", "base"), ("sanet", "base", "ag_news")
+    whole = made_up(*base, subset=False)
+    subset = [made_up(*base, seed=seed, subset=True) for seed in range(3)]
+    others = [made_up(*base, seed=seed, changes={"model.scaled": True}) for seed in range(3)]
+    others += [made_up(*base, seed=4, test=False), made_up(*base, seed=5, limit=100)]
+    others += [made_up(*base, seed=6, changes={"control.attention_weights": "uniform"})]
+    assert report.seeds_of([*subset, *others, whole], *asked) == [whole]
+    longer = [made_up(*base, seed=seed, changes={"training.epochs": 50}) for seed in (0, 1)]
+    assert report.seeds_of([whole, *longer], *asked) == longer  # more seeds of one setting
+    assert report.seeds_of(others, *asked) == report.seeds_of([], *asked) == []
+    part = [made_up("iram", "sst2", "vanilla", test=False, limit=100)]
+    assert report.sweep("model.penalty", {}, ("iram", "vanilla"), "sst2", part) == {}
+
+
 # Differences
 
 
@@ -110,7 +125,7 @@ def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(publis
     assert report.difference(ours, [tfidf(MANY, content="other")]).test == "unpaired"
     assert report.difference([ours[0], iram()], [tfidf(MANY)]).test == "unpaired"
     records.published_predictions(ours[0]["id"]).unlink()  # gone is not silently unpaired
-    with pytest.raises(DataError, match=r"iram-sst2-vanilla-s1\.npz cannot be read"):
+    with pytest.raises(DataError, match=r"iram-sst2-vanilla-s1\.npz: cannot be read"):
         report.difference(ours, [tfidf(MANY)])
 
 
@@ -138,3 +153,14 @@ def test_attention_is_used_if_both_ablations_are_worse(uniform, untrained, readi
     gaps = {"uniform": gap(uniform), "untrained": gap(untrained)}
     assert differences._reading(gaps) == reading
     assert differences._reading(gaps | {"uniform": None}) == "not run"
+
+
+def test_an_ablation_is_compared_on_its_data_alone(monkeypatch):
+    uniform = {"control.attention_weights": "uniform"}
+    planned = {"attention_ablation": [RunSpec("han", "imdb", "report", uniform)]}
+    monkeypatch.setattr(differences, "read_grid", lambda: planned)
+    learned = made_up("han", "imdb", "report")
+    ablated = made_up("han", "imdb", "report", changes=uniform)
+    assert "not run" not in report.ablation_table([learned, ablated])
+    elsewhere = ablated | {"data": ablated["data"] | {"content": "other rows"}}
+    assert "not run" in report.ablation_table([learned, elsewhere])

@@ -66,6 +66,7 @@ OTHERS = {
     "levels": report.levels_table,
     "lexicon": report.lexicon_table,
     "minilm beside others": minilm.beside_others,
+    "minilm rankings": minilm.battery_table,
     "sanity checks": report.sanity_table,
     "shuffles": report.shuffles_table,
     "trained tests": lambda: "\n\n".join(map(report.trained_table, TRAINED)),

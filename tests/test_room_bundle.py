@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-import re
 import struct
 import subprocess
 from dataclasses import replace
@@ -17,8 +16,7 @@ from javascript import TESTS
 from networks import bert_ids, save_pieces
 from test_room_networks import near, spread_out
 
-from course_kit.exercises import show_javascript
-from course_kit.reading_room import bundle, source
+from course_kit.reading_room import bundle
 from course_kit.reading_room import engine as script
 from course_kit.reading_room.pack import front_coded
 from course_kit.reading_room.page.readings import reading as page_reading
@@ -398,17 +396,3 @@ def test_words_fold_as_the_vocabulary_folds(engine):
 def test_what_the_engine_cannot_compute_is_refused(name, options, told):
     with pytest.raises(DataError, match=rf"^{name}: .*{told}"):
         bundle([run_of(name, **options)])
-
-
-def test_a_lesson_shows_one_function_of_the_engine_folded(monkeypatch):
-    assert source("layers", "softmax").splitlines()[1].startswith("export function softmax(")
-    for part, function in (("han", "attention"), ("../han", "han"), ("worker", "load")):
-        with pytest.raises(ValueError, match=re.escape(function)):
-            source(part, function)
-    code = source("han", "attentionPooling")
-    assert code.startswith("/** ") and code.endswith("}\n") and code.count("function ") == 1
-    shown = []
-    monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
-    show_javascript("han", "attentionPooling")
-    assert shown[0].startswith("<details><summary>") and shown[0].endswith("\n\n</details>")
-    assert f"\n\n```js\n{code}```\n" in shown[0]

@@ -450,7 +450,7 @@ def test_of_the_processes_of_one_training_the_main_one_publishes(executed, monke
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setattr(run, "train", lambda spec, folder: trained.append(spec))
-    monkeypatch.setattr(run, "publish", lambda spec: published.append(spec) or run.REPOSITORY)
+    monkeypatch.setattr(run.records, "publish", lambda s: published.append(s) or run.REPOSITORY)
     assert cli.main([*TOY, "--publish"]) == 0
     assert trained == [RunSpec("han", "toy", "small")] and executed == []
     assert published == trained[: 1 - rank]

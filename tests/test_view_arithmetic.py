@@ -41,7 +41,7 @@ def test_the_arithmetic_is_right(node, part):
 def test_javascript_gives_back_what_python_packed(node, tmp_path):
     random = np.random.default_rng(0)
     views = []
-    for shape in [(1, 1, 1), (2, 5, 9), (6, 60, 60), (2, 500, 300)]:
+    for shape in [(1, 1), (5, 9), (60, 60), (1000, 300)]:
         for levels in (LIVE_LEVELS, STATIC_LEVELS):
             weights = random.random(shape, np.float32) ** 4 * np.float32(0.7)
             spec = {"shape": shape, "levels": levels, "peak": float(weights.max())}

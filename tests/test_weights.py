@@ -231,10 +231,10 @@ def with_tensors(change):
     return lambda path: save_file(change(load_file(path)), path)
 
 
-OTHER, NOT_OURS = "is not the file that its record names", "does not hold this network"
+OTHER, NOT_OURS = "the file is damaged or another version", "does not hold this network"
 DAMAGES = {  # what happens to the file, whether the record names it so, and what is said
     "a changed bit": (flipped, False, OTHER),
-    "missing": (lambda path: path.unlink(), False, "cannot be read: No such file"),
+    "missing": (lambda path: path.unlink(), False, "cannot be read .No such file"),
     "no tensors": (lambda path: path.write_bytes(b"\x80\x04N."), True, NOT_OURS),
     "another network's": (with_tensors(lambda _: {"weight": torch.ones(2)}), True, NOT_OURS),
     "wrong shape": (

@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[
         "calls",
+        "figures",
         "lesson_10",
         "own_networks",
         "readers",
@@ -34,7 +35,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     ],
     submod_attrs={
         "bugs": ["HEALTHY", "MUSEUM", "diagnose", "probe"],
-        "javascript": ["show_javascript"],
         "judge": ["CheckFailed"],
         "records": ["committed_record"],
         "wrong_measures": ["WRONG_MEASURES", "compare"],

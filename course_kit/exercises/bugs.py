@@ -237,7 +237,7 @@ MUSEUM = (
         frozenset({"attention", "gradients", "concentration"}),
         "in other attention layers: PetrochukM/PyTorch-NLP issue 2; DEEP-PolyU/KEQA_WSDM19 issue 2",
     ),
-    Specimen("specimen 4", "nothing", HAN, "none", frozenset(), ""),
+    Specimen("specimen 4", "nothing", HAN, "this one is healthy", frozenset(), ""),
     Specimen(
         "specimen 5",
         "padding and unknown words share an index, and there is no mask",

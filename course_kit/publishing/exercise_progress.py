@@ -69,34 +69,29 @@ def _solved(exercises: list[Exercise]) -> int:
 
 def as_text(course: pd.DataFrame) -> str:
     """A table for the terminal: the lessons, how much of each is solved, what comes next."""
-    return f"{_by_lesson(course, 'plain')}\n\n{_total(course)}"
+    return f"{by_lesson(course).to_markdown(tablefmt='plain')}\n\n{_total(course)}"
 
 
-def as_html(course: pd.DataFrame) -> str:
-    """The same in HTML, where every column begins at the left; text is escaped."""
-    table = _by_lesson(course, "html")
-    for cell in ("td", "th"):
-        table = table.replace(f"<{cell}>", f'<{cell} style="text-align: left">')
-    return f"<p>{_total(course)}</p>\n{table}"
-
-
-def _by_lesson(course: pd.DataFrame, form: str) -> str:
+def by_lesson(course: pd.DataFrame) -> pd.DataFrame:
+    """The lessons, how much of each is solved, and what comes next."""
     rows = []
     for lesson, exercises in course.groupby("lesson", sort=False):
         left = exercises[exercises.state != SOLVED]
         following = (f"{each.exercise} ({each.state})" for each in left.itertuples())
         rows.append((lesson, _count(exercises), next(following, "")))
-    table = pd.DataFrame(rows, columns=["lesson", "solved", "next exercise"])
-    return table.to_markdown(index=False, tablefmt=form)
+    return pd.DataFrame(rows, columns=["lesson", "solved", "next exercise"]).set_index("lesson")
 
 
 def show_progress() -> None:
-    """Display in a learner's notebook how far all copies of its folder are solved."""
+    """Display in a learner's notebook how far all copies of its folder are solved; pandas escapes
+    their texts."""
     if not Path(RECORD).exists():
         print(ELSEWHERE)
         return
     course = read_progress(Path.cwd())
-    display({"text/html": as_html(course), "text/plain": as_text(course)}, raw=True)
+    print(_total(course))
+    with pd.option_context("display.max_colwidth", None):
+        display(by_lesson(course))
 
 
 def _count(exercises: pd.DataFrame) -> str:

@@ -6,13 +6,15 @@ card beside it; ``course_lib.runs.load_recorded`` reads them.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from course_kit.publishing.model_card import Measured, model_card
+from course_kit.publishing.site import TEMPLATES
 from course_lib.data.batches import Batches, Documents
+from course_lib.data.catalog import CARDS, card
 from course_lib.data.config import OF_VECTORS
 from course_lib.files import DataError, atomic_path, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
@@ -111,8 +113,23 @@ def _write(model: nn.Module, path: Path) -> None:
         )
 
 
-def _measured(system: Network, run: Run, path: Path) -> Measured:
-    """The network in a file beside that of its run; ``DataError`` if they differ too much."""
+def model_card(record: dict[str, Any], measured: dict[str, float]) -> str:
+    """What the network was made of, how good it is and its limits, in Markdown: from a record that
+    has the file's digest, the catalog's cards and what was measured."""
+    spec, cards = RunSpec(**record["spec"]), [(CARDS[v["name"]], v) for v in record["vectors"]]
+    text = TEMPLATES.get_template("model_card.md.in").render(
+        record=record, spec=spec, data=card(spec.dataset), cards=cards, digest=record[DIGEST],
+        what="network" if cards[0][0].kind == "network" else "vectors", measured=measured,
+        path=records.published_record(spec).relative_to(records.RESULTS).as_posix(),
+        kept=records.kept_accuracy(record), kept_epoch=records.KEPT_EPOCH,
+    )  # fmt: skip
+    return f"{text}\n"
+
+
+def _measured(system: Network, run: Run, path: Path) -> dict[str, float]:
+    """The float16 form in a file beside its run, on ``texts`` validation texts: its ``accuracy``,
+    how many texts get another class (``changed``), the largest ``difference`` of a logit, and its
+    size; ``DataError`` if they differ too much."""
     fill(system.model, path, "")
     spec = recorded_spec(run.record, path)
     rows = split_rows(run.corpus, spec.limit, system.settings.text.validation_share)
@@ -126,7 +143,7 @@ def _measured(system: Network, run: Run, path: Path) -> Measured:
             f"{spec.id}: in float16 its logits differ by up to {difference:.2g}, and at most "
             f"{allowed:.2g} is allowed; nothing was kept"
         )
-    return Measured(
+    return dict(
         texts=len(logits),
         accuracy=classification_metrics(predictions)["accuracy"],
         changed=int((logits.argmax(1) != expected.argmax(1)).sum()),

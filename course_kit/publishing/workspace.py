@@ -33,33 +33,7 @@ MOVED = {  # lessons whose files have another name today
 }
 MADE, OFFERED, CARRIED = "made", "offered", "carried"  # carried: offered, with answers in it
 LINK = re.compile(r"""(?<=\]\()[^)\s]+|(?<=\bsrc=["'])[^"']+|(?<=\bhref=["'])[^"']+""")
-WELCOME = """# Your lessons
-
-Read the lessons in this order:
-
-{lessons}
-
-<details><summary>Side notes, one question each, to which the lessons link</summary>
-
-{notes}
-
-</details>
-<br>
-
-An exercise is solved when its check prints ✓. Run the next cell (Shift+Enter) to see how far you
-have come. It reads the saved copies, so save a lesson first.
-
-These are your own copies; write your answers in them. An update of the course does not replace
-what you have written.
-
-<details><summary>What an update does</summary>
-
-It puts the newer lesson, with your answers in it, beside yours, in a file
-such as `02_attention.new.ipynb`: to go on with it, rename it to `02_attention.ipynb`, after giving
-your own another name. Of the two, the file in which you have solved more exercises counts. A copy
-in which you have written nothing is replaced, without the outputs of its cells; run it again.
-
-</details>"""
+WELCOME = Path(__file__).with_name("start.md.in")  # the first page of the folder
 
 
 def learner_copies(lessons: list[Path], folder: Path) -> dict[str, NotebookNode]:
@@ -102,9 +76,10 @@ def start_notebook(lessons: list[Path], notes: Sequence[Path] = ()) -> NotebookN
         f"{int(name[:2])}. [{title.partition(' · ')[2]}]({name})" for name, title in titles
     )
     beside = notes_list(notes).replace("](", f"]({FURTHER}/")
+    page = WELCOME.read_text(encoding="utf-8").rstrip()
     code = "from course_kit import publishing\n\npublishing.show_progress()"
     cells = [
-        new_markdown_cell(WELCOME.format(lessons=listed, notes=beside), id="order"),
+        new_markdown_cell(page.format(lessons=listed, notes=beside), id="order"),
         new_code_cell(code, id="progress"),
     ]
     return new_notebook(cells=cells)

@@ -11,6 +11,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "pack": ["PRETRAINED", "ROOM", "bundle", "open_runs"],
         "page.build": ["write_page"],
         "page.examples": ["EXAMPLES"],
-        "script": ["engine", "source"],
+        "script": ["engine"],
     },
 )

@@ -23,7 +23,6 @@ PARTS = (
     "reading",  # a text as the networks read it
     "worker",  # the conversation with a page
 )
-COMMENT = r"(?:^/\*\*(?:(?!\*/)[\s\S])*\*/\n)?"  # right above a function, if there is one
 EXPORTS = re.compile(r"^export ", re.MULTILINE)
 
 
@@ -36,14 +35,3 @@ def engine() -> str:
 def paths() -> list[Path]:
     """The engine's files, each after those it imports."""
     return [FOLDER / f"{part}.js" for part in PARTS]
-
-
-def source(part: str, function: str) -> str:
-    """One function of the engine with its comment, as it stands in ``engine/PART.js``;
-    ``ValueError`` if there is none."""
-    text = (FOLDER / f"{part}.js").read_text(encoding="utf-8") if part in PARTS else ""
-    whole = rf"^(?:export )?function {re.escape(function)}\([\s\S]*?^}}\n"
-    found = re.search(COMMENT + whole, text, re.MULTILINE)
-    if found is None:
-        raise ValueError(f"the reading room's engine has no function {function!r} in {part!r}")
-    return found[0]

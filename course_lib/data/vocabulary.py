@@ -1,7 +1,6 @@
 """Words to ids: 0 is padding, 1 any unknown word, then by falling frequency."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,9 +49,9 @@ class Vocabulary:
         return [reserved[i] if i < RESERVED else self.words[i - RESERVED] for i in ids]
 
     def save(self, path: Path) -> None:
-        """One word a line (tokens hold no white space)."""
+        """One word a line (tokens hold no white space), the same bytes on every system."""
         with atomic_path(path) as temporary:
-            write_words(temporary, self.words)
+            temporary.write_bytes("\n".join(self.words).encode())
 
     @classmethod
     def load(cls, path: Path, folded: bool = False) -> "Vocabulary":
@@ -81,13 +80,8 @@ class Vocabulary:
         return cls(tuple(words[: None if size is None else max(0, size - RESERVED)]))
 
 
-def write_words(path: Path, words: Sequence[str]) -> None:
-    """One word a line, the same bytes on every system."""
-    path.write_bytes("\n".join(words).encode())
-
-
 def read_words(path: Path) -> list[str]:
-    """What ``write_words`` wrote; ``ValueError`` says which line has no word or what is no UTF-8.
+    """What ``save`` wrote; ``ValueError`` says which line has no word or what is no UTF-8.
 
     Nothing but the line feed ends a line: words of the treebank hold other white space.
     """

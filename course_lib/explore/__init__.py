@@ -9,21 +9,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "erasing": ["ErasingView", "explore_erasing"],
         "heads": ["HeadsView", "explore_heads"],
-        "layers": [
-            "SELECTION_RULES",
-            "explore_layers",
-            "layer_phrases",
-            "layer_table",
-            "phrases_table",
-        ],
+        "layers": ["SELECTION_RULES", "explore_layers", "layer_phrases"],
         "reading": ["read_rows", "read_text", "reading_order"],
-        "views": [
-            "DocumentView",
-            "TextView",
-            "explore_documents",
-            "explore_seeds",
-            "explore_text",
-            "explore_values",
-        ],
+        "views": ["explore_documents", "explore_seeds", "explore_text", "explore_values"],
     },
 )

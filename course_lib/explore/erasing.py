@@ -99,19 +99,16 @@ class ErasingView(Explorer):
     @erased.setter
     def erased(self, places: Sequence[int]) -> None:
         for place, one in enumerate(self._toggles):
-            one.unobserve(self._press, "value")
+            one.unobserve(self._refresh, "value")
             one.value = place in places
-            one.observe(self._press, "value")
+            one.observe(self._refresh, "value")
         self._refresh()
 
     def _toggle(self, word: str) -> widgets.ToggleButton:
         short = word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
         toggle = widgets.ToggleButton(description=short, layout=WORD)
-        toggle.observe(self._press, "value")
+        toggle.observe(self._refresh, "value")
         return toggle
-
-    def _press(self, _: Any) -> None:
-        self._refresh()
 
     def _erase_next(self) -> None:
         """Erase the word that the chosen ranking puts first of those that are left."""
@@ -122,7 +119,7 @@ class ErasingView(Explorer):
     def _gone(self, places: Sequence[int]) -> np.ndarray:
         return np.isin(np.arange(len(self._words)), places)
 
-    def _refresh(self) -> None:
+    def _refresh(self, _: Any = None) -> None:
         places = self.erased
         for place, one in enumerate(self._toggles):
             one.style.text_decoration = "line-through" if place in places else "none"

@@ -9,13 +9,7 @@ from torch import Tensor
 
 from course_lib.explore.reading import read_text
 from course_lib.explore.views import TextView, explore_text
-from course_lib.metrics.composition import (
-    THRESHOLD,
-    above_median,
-    phrases,
-    scaled,
-    selected_words,
-)
+from course_lib.metrics.composition import THRESHOLD, above_median, phrases, scaled, selected_words
 from course_lib.views import AttentionHeatmap, Stack, show_reading, text_table
 from course_lib.views.reading import Reading
 

@@ -8,8 +8,8 @@ import datasets
 import numpy as np
 
 from course_lib.metrics.classification import Predictions
-from course_lib.runs.systems.network import Network
-from course_lib.runs.systems.system import System, Text
+from course_lib.runs.systems import Network, System
+from course_lib.runs.systems.system import Text
 from course_lib.views.reading import Reading
 
 ATTENTION = "attention"  # what a document model calls it

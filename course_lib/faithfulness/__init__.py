@@ -19,15 +19,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "document_model": ["DocumentModel"],
         "documents": ["Document", "Model", "Variant", "ask", "whole", "without", "words_of"],
         "erasure": ["SHARES", "aopc", "comprehensiveness", "sufficiency", "words_to_flip"],
-        "heads": [
-            "changed_heads",
-            "head_shares",
-            "patched",
-        ],
+        "heads": ["changed_heads", "head_shares", "patched"],
         "interventions": ["adversarial_attention", "permutation_change", "zeroed"],
         "rankers": [
-            "AttentionGradients",
-            "Gradients",
             "attention_times_gradient",
             "gradient_times_input",
             "integrated_gradients",

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
-from course_lib.faithfulness.documents import length_batches
+from course_lib.faithfulness.documents import in_batches
 
 WORD = re.compile(r"[\w'’]+|[^\w\s]")
 PRODUCTS = "x · ∂ log-odds/∂x"
@@ -54,34 +54,31 @@ class _Batched:
     ) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """Of each document: probabilities, and weights by view or, with classes, ``PRODUCTS``."""
         self.network.eval()
-        results: list[Any] = [None] * len(documents)
         seen: list[Tensor] = []
 
         def watched(_: nn.Module, __: Any, x: Tensor) -> Tensor:
             seen.append(x.detach().requires_grad_(classes is not None))
             return seen[-1]
 
+        def found(some: list[list[str]], *their: np.ndarray) -> list[tuple[np.ndarray, dict]]:
+            inputs, owner = self._inputs(some)
+            with torch.set_grad_enabled(bool(their)):
+                logits, values = self._run(inputs)
+            if their:
+                (slopes,) = torch.autograd.grad(log_odds(logits, *their).sum(), seen[-1])
+                values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
+            arrays = {name: _array(each) for name, each in values.items()}
+            sums = [
+                {n: np.bincount(o[o >= 0], a[row][o >= 0], len(words)) for n, a in arrays.items()}
+                for row, (o, words) in enumerate(zip(owner, some, strict=True))
+            ]
+            return list(zip(_probabilities(logits), sums, strict=True))
+
         handle = self.embedding.register_forward_hook(watched)
         try:
-            for places in length_batches(np.array([len(document) for document in documents])):
-                inputs, owner = self._inputs([documents[place] for place in places])
-                with torch.set_grad_enabled(classes is not None):
-                    logits, values = self._run(inputs)
-                if classes is not None:
-                    chosen = log_odds(logits, classes[places]).sum()
-                    (slopes,) = torch.autograd.grad(chosen, seen[-1])
-                    values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
-                shares, arrays = _probabilities(logits), {n: _array(v) for n, v in values.items()}
-                for n, place in enumerate(places):
-                    mine, words = owner[n] >= 0, len(documents[place])
-                    sums = {
-                        name: np.bincount(owner[n][mine], each[n][mine], minlength=words)
-                        for name, each in arrays.items()
-                    }
-                    results[place] = (shares[n], sums)
+            return in_batches("texts", found, documents, *([] if classes is None else [classes]))
         finally:
             handle.remove()
-        return results
 
 
 class ModuleModel(_Batched):

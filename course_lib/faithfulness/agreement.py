@@ -18,20 +18,12 @@ def kendall(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.nda
     τ-b counts a tie in one ranking neither for nor against it. NaN where one of the two is constant
     (so in a text of one word): there is no order to agree on. Pass absolute values where the
     direction of a score is not meant, as Jain and Wallace (2019) do for gradients and |Δŷ|.
-    ``ValueError`` naming a document whose rankings have different numbers of words, or numbers
-    that are not finite.
+    ``ValueError`` for rankings of different numbers of words, and for NaN in one.
     """
-    if len(first) != len(second):
-        raise ValueError(f"second takes {len(first)} documents as first has, got {len(second)}")
-    found = []
-    for place, (a, b) in enumerate(zip(first, second)):
-        a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-        if a.shape != b.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
-            raise ValueError(
-                f"document {place}: two rankings take as many finite numbers each, "
-                f"got {a.shape} and {b.shape}"
-            )
-        found.append(kendalltau(a, b, variant="b").statistic if len(a) > 1 else np.nan)
+    pairs = zip(first, second, strict=True)
+    found = [
+        kendalltau(*p, nan_policy="raise").statistic if len(p[0]) > 1 else np.nan for p in pairs
+    ]
     return np.array(found)
 
 

@@ -8,10 +8,10 @@
 
 and, where it can, with ``probabilities(documents, attention=[weights, …])``, the output with other
 weights (or ``attended(document)``, as ``DocumentModel`` has it, for weights in many rows);
-``gradients`` (``rankers.Gradients``); ``twin(seed)``, the same network trained anew from another
-seed; ``untrained()``; ``classes``, names; ``unknown``, a word that it does not know. What a model
-lacks is listed with what could therefore not be asked. ``adapters`` has such objects for networks
-of PyTorch and of transformers. An example, with a network of your own::
+``gradients`` (as ``DocumentModel`` has it); ``twin(seed)``, the same network trained anew from
+another seed; ``untrained()``; ``classes``, names; ``unknown``, a word that it does not know. What a
+model lacks is listed with what could therefore not be asked. ``adapters`` has such objects for
+networks of PyTorch and of transformers. An example, with a network of your own::
 
     from course_lib import faithfulness
 
@@ -41,14 +41,7 @@ import numpy as np
 from course_lib.faithfulness.agreement import kendall, total_variation
 from course_lib.faithfulness.bounds import limits, normalised_aopc
 from course_lib.faithfulness.documents import Document, checked, predicted, words_of
-from course_lib.faithfulness.erasure import (
-    SHARES,
-    aopc,
-    comprehensiveness,
-    counts,
-    orders,
-    sufficiency,
-)
+from course_lib.faithfulness.erasure import SHARES, aopc, comprehensiveness, counts, orders
 from course_lib.faithfulness.interventions import adversarial_attention, permutation_change
 from course_lib.faithfulness.rankers import (
     Importances,
@@ -314,17 +307,18 @@ def _measure(
     compared = [*chain.from_iterable(ranked.values())]
     ends = np.cumsum([len(each) for each in ranked.values()])[:-1]
 
-    def lost(measure: Callable, shares: Sequence[float]) -> dict[str, np.ndarray]:
+    def lost(shares: Sequence[float], alone: bool = False) -> dict[str, np.ndarray]:
         """Of each ranking; all are asked together, since many of them remove the same words."""
         asks = documents * len(compared), [*chain.from_iterable(compared)], shares
-        losses = measure(asked, *asks, seed=seed).reshape(len(compared), len(documents), -1)
+        losses = comprehensiveness(asked, *asks, seed=seed, alone=alone)
+        losses = losses.reshape(len(compared), len(documents), -1)
         return dict(zip(ranked, (each.mean(0) for each in np.split(losses, ends))))
 
     asked.stage = "removal"
-    losses = lost(comprehensiveness, SHARES)
+    losses = lost(SHARES)
     cost = {name: each[:, SHARES.index(TENTH)] for name, each in losses.items()}
     asked.stage = "alone"
-    alone = {name: each[:, 0] for name, each in lost(sufficiency, (TENTH,)).items()}
+    alone = {name: each[:, 0] for name, each in lost((TENTH,), alone=True).items()}
     asked.stage = "limits"
     room = limits(asked, documents, rankings=compared, beam_up_to=0, samples=0, seed=seed)
     slow = documents[: max(0, SLOW_TEXTS - start)]

@@ -69,8 +69,6 @@ def limits(
     bar = progress(documents, f"limits of {measure}", leave=False, delay=BAR_AFTER)
     for document, j, p, limit in zip(bar, classes, full, most or [None] * len(documents)):
         words = len(words_of(document))
-        if not words:
-            raise ValueError(f"documents: document {len(how)} has no words to rank; leave it out")
         weights = np.bincount(counts(words, shares, limit), minlength=words + 1) / len(shares)
         score = _score(model, document, mask, int(j), p, measure == "sufficiency")
         if words <= EXACT_UP_TO:
@@ -163,9 +161,6 @@ def _sampled(
 def _areas(score: Score, weights: np.ndarray, ranked: Sequence[np.ndarray]) -> list[float]:
     """The AOPC of each order of the words."""
     sizes = weights.nonzero()[0]
-    losses = score(_number(first(order, size)) for order in ranked for size in sizes)
+    tops = (first(order, size).nonzero()[0].tolist() for order in ranked for size in sizes)
+    losses = score(sum(1 << word for word in top) for top in tops)
     return (np.reshape(losses, (len(ranked), len(sizes))) @ weights[sizes]).tolist()
-
-
-def _number(top: np.ndarray) -> int:
-    return sum(1 << int(word) for word in top.nonzero()[0])

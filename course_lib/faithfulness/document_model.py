@@ -2,22 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.backends import cudnn
 
-from course_lib.faithfulness.documents import (
-    BAR_AFTER,
-    WORDS_AT_ONCE,
-    Document,
-    length_batches,
-    words_of,
-)
+from course_lib.faithfulness.documents import WORDS_AT_ONCE, Document, in_batches, words_of
 from course_lib.faithfulness.interventions import Answer
-from course_lib.front_end import progress
 
 if TYPE_CHECKING:
     import datasets
@@ -78,24 +71,53 @@ class DocumentModel:
         scale: float = 1.0,
         detached: bool = False,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """As ``faithfulness.Gradients``: word vectors, and the slope of the log-odds there.
+        """Per document its word vectors ``(words, width)``, and in the same shape the gradient of
+        the log-odds of its class, log p_j / (1 − p_j), at ``scale`` times these vectors.
 
-        IRAM's vectors are what its LSTM reads before the highway, so n-grams belong to them.
-        ``ValueError`` for ``detached`` without any attention.
+        ``detached`` holds the attention at what it is there, so no gradient passes through it;
+        ``ValueError`` without any. IRAM's vectors are what its LSTM reads before the highway, so
+        n-grams belong to them.
         """
-        found = partial(self._gradients, scale=scale, detached=detached)
-        return self._in_batches("gradients", found, documents, np.asarray(classes))
+
+        def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            model, (tokens, mask) = self._model(), self._batch(some)
+            options = {}
+            # cuDNN's recurrent layers refuse a backward pass in evaluation mode
+            with scaled_vectors(self.system, scale) as seen, cudnn.flags(enabled=False):
+                if detached:
+                    with torch.no_grad():
+                        options["attention"] = self.system.given(*self._attention(tokens, mask))
+                scores = log_odds(model(tokens, mask, **options).logits, their)
+                vectors, at = seen[-1]
+                (slopes,) = torch.autograd.grad(scores.sum(), at)
+            return list(zip(*(_of_words(each, mask) for each in (vectors, slopes)), strict=True))
+
+        return in_batches("gradients", found, documents, np.asarray(classes))
 
     def attention_gradients(
         self, documents: Sequence[Document], classes: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """As ``faithfulness.AttentionGradients``: all weights on words, and the log-odds' slopes.
+        """Per document all weights on its words ``(rows, words)``, where a network has one row of
+        weights or many, and in the same shape the gradient of the log-odds of its class, through
+        the division that makes a row sum to 1.
 
         They are those of ``attended``; weights on IRAM's summaries are left out, but a word's
         slope counts what passes through them. ``ValueError`` without any attention.
         """
-        found = self._attention_gradients
-        return self._in_batches("attention gradients", found, documents, np.asarray(classes))
+
+        def found(some: list[Document], their: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+            model, (tokens, mask) = self._model(), self._batch(some)
+            with torch.no_grad():
+                weights, output = self._attention(tokens, mask)
+            attention = self.system.given(weights.requires_grad_(), output)
+            with cudnn.flags(enabled=False):
+                scores = log_odds(model(tokens, mask, attention=attention).logits, their)
+                (slopes,) = torch.autograd.grad(scores.sum(), weights)
+            real = _array(mask.flatten(1)).astype(bool)
+            pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
+            return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
+
+        return in_batches("attention gradients", found, documents, np.asarray(classes))
 
     def attention(self, documents: Sequence[Document]) -> dict[str, list[np.ndarray]]:
         """Each of the family's reductions of attention to words, by name: an importance vector per
@@ -115,7 +137,7 @@ class DocumentModel:
             each = _named(self.system.word_attention(output, mask), mask)
             return list(zip(_probabilities(output.logits), each, strict=True))
 
-        per_document = self._in_batches("attention", found, documents)
+        per_document = in_batches("attention", found, documents)
         names = per_document[0][1] if per_document else ()
         probabilities = np.array([row for row, _ in per_document])
         return probabilities, {name: [one[name] for _, one in per_document] for name in names}
@@ -137,7 +159,7 @@ class DocumentModel:
 
         handle = self.system.see_states(seen.append)
         try:
-            return self._in_batches("states", found, documents)
+            return in_batches("states", found, documents)
         finally:
             handle.remove()
 
@@ -189,54 +211,6 @@ class DocumentModel:
         if weights is None:
             raise ValueError("this network has no attention")
         return weights, output
-
-    def _in_batches(
-        self,
-        what: str,
-        found: Callable[..., list[Any]],
-        documents: Sequence[Document],
-        *classes: np.ndarray,
-    ) -> list[Any]:
-        """``found`` of each batch of documents, and their classes, in the order of the documents;
-        a bar says ``what``."""
-        lengths = np.array([len(words_of(document)) for document in documents])
-        results: list[Any] = [None] * len(documents)
-        with progress(total=len(documents), desc=what, leave=False, delay=BAR_AFTER) as bar:
-            for places in length_batches(lengths):
-                some = found([documents[place] for place in places], *(j[places] for j in classes))
-                for place, result in zip(places, some, strict=True):
-                    results[place] = result
-                bar.update(len(places))
-        return results
-
-    def _gradients(
-        self, documents: list[Document], classes: np.ndarray, scale: float, detached: bool
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        model, (tokens, mask) = self._model(), self._batch(documents)
-        options = {}
-        # cuDNN's recurrent layers refuse a backward pass in evaluation mode
-        with scaled_vectors(self.system, scale) as seen, torch.backends.cudnn.flags(enabled=False):
-            if detached:
-                with torch.no_grad():
-                    options["attention"] = self.system.given(*self._attention(tokens, mask))
-            scores = log_odds(model(tokens, mask, **options).logits, classes)
-            vectors, at = seen[-1]
-            (slopes,) = torch.autograd.grad(scores.sum(), at)
-        return list(zip(*(_of_words(tensor, mask) for tensor in (vectors, slopes)), strict=True))
-
-    def _attention_gradients(
-        self, documents: list[Document], classes: np.ndarray
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        model, (tokens, mask) = self._model(), self._batch(documents)
-        with torch.no_grad():
-            weights, output = self._attention(tokens, mask)
-        attention = self.system.given(weights.requires_grad_(), output)
-        with torch.backends.cudnn.flags(enabled=False):
-            scores = log_odds(model(tokens, mask, attention=attention).logits, classes)
-            (slopes,) = torch.autograd.grad(scores.sum(), weights)
-        real = _array(mask.flatten(1)).astype(bool)
-        pairs = zip(_on_words(weights, mask), _on_words(slopes, mask), real, strict=True)
-        return [(alpha[:, words], slope[:, words]) for alpha, slope, words in pairs]
 
 
 @contextmanager
@@ -302,14 +276,8 @@ def _on_words(weights: Tensor, mask: Tensor) -> np.ndarray:
 
 def _named(by_name: dict[str, Tensor], mask: Tensor) -> list[dict[str, np.ndarray]]:
     """Importances by name, ``(batch, length)`` each, as those of the words of each document."""
-    parts = {name: _by_document(words, mask) for name, words in by_name.items()}
-    return [{name: part[n] for name, part in parts.items()} for n in range(len(mask))]
-
-
-def _by_document(words: Tensor, mask: Tensor) -> list[np.ndarray]:
-    """The values of real words, document by document."""
-    values = zip(_array(words), _array(mask).astype(bool), strict=True)
-    return [row[real] for row, real in values]
+    arrays, real = {name: _array(words) for name, words in by_name.items()}, _array(mask) > 0
+    return [{name: each[n][real[n]] for name, each in arrays.items()} for n in range(len(mask))]
 
 
 def _probabilities(logits: Tensor) -> np.ndarray:

@@ -5,9 +5,9 @@ words (importances, places to remove) is in reading order, one entry a word. A m
 from a list of documents to their class probabilities ``(documents, classes)``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, compress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -83,16 +83,31 @@ def ask(model: Model, variants: Sequence[Variant], what: str = "texts") -> np.nd
     """
     if not variants:
         raise ValueError("documents takes at least one document, got none")
-    lengths = np.array([len(v.keep) if v.mask else int(v.keep.sum()) for v in variants])
-    answers: np.ndarray | None = None
-    with progress(total=len(variants), desc=what, leave=False, delay=BAR_AFTER) as bar:
-        for places in length_batches(lengths):
-            found = checked(model([build(variants[place]) for place in places]), len(places))
-            if answers is None:
-                answers = np.empty((len(variants), found.shape[1]))
-            answers[places] = found
+
+    def found(some: list[Variant]) -> np.ndarray:
+        return checked(model(list(map(build, some))), len(some))
+
+    words_left = lambda variant: (variant.keep | bool(variant.mask)).sum()  # noqa: E731
+    return np.array(in_batches(what, found, variants, size=words_left))
+
+
+def in_batches(
+    what: str,
+    found: Callable[..., Iterable],
+    texts: Sequence[Any],
+    *classes: np.ndarray,
+    size: Callable[[Any], int] = lambda document: len(words_of(document)),
+) -> list[Any]:
+    """``found`` of each batch of texts that have about as many words, and of their classes, in the
+    order of the texts; a bar says ``what``."""
+    results: list[Any] = [None] * len(texts)
+    with progress(total=len(texts), desc=what, leave=False, delay=BAR_AFTER) as bar:
+        for places in length_batches(np.array([size(text) for text in texts])):
+            some = found([texts[place] for place in places], *(each[places] for each in classes))
+            for place, result in zip(places, some, strict=True):
+                results[place] = result
             bar.update(len(places))
-    return answers
+    return results
 
 
 def length_batches(lengths: np.ndarray, most_words: int = WORDS_AT_ONCE) -> Iterator[np.ndarray]:

@@ -8,7 +8,8 @@ Words with the same importance are put in a random order of the document's own, 
 constant importance is therefore a random ranking; otherwise it would be one from left to right.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,12 +35,10 @@ def orders(
     found = []
     for place, (document, importance) in enumerate(zip(documents, importances)):
         values, words = np.asarray(importance, dtype=np.float64), len(words_of(document))
-        if not words:
-            raise ValueError(f"documents: document {place} has no words to rank; leave it out")
-        if values.shape != (words,) or not np.isfinite(values).all():
+        if not words or values.shape != (words,) or not np.isfinite(values).all():
             raise ValueError(
-                f"importances: document {place} takes {words} finite numbers, one a word, "
-                f"got {values.shape} of which {int(np.isfinite(values).sum())} are finite"
+                f"importances: document {place} takes {words} finite numbers, one a word and at "
+                f"least one, got {values.shape} with {np.isfinite(values).sum()} finite"
             )
         found.append(np.lexsort((lottery(document, seed).random(words), -values)))
     return found
@@ -66,43 +65,17 @@ def comprehensiveness(
     mask: str | None = None,
     seed: int = 0,
     most: Sequence[int] | None = None,
+    *,
+    alone: bool = False,
 ) -> np.ndarray:
     """p(x)_j − p(x∖r)_j for the predicted class j, r being the top words: ``(documents, shares)``.
 
     ``most`` words of each document are removed at most: as many as a sparse attention selects.
-    Large where the model needs the words that the ranking puts first; at most p(x)_j.
+    Large where the model needs the words that the ranking puts first; at most p(x)_j. ``alone``
+    keeps r and removes all else: ``sufficiency``.
     """
-    return _losses(model, documents, importances, shares, mask, seed, most, lambda top: ~top)
-
-
-def sufficiency(
-    model: Model,
-    documents: Sequence[Document],
-    importances: Sequence[np.ndarray],
-    shares: Sequence[float] = SHARES,
-    mask: str | None = None,
-    seed: int = 0,
-    most: Sequence[int] | None = None,
-) -> np.ndarray:
-    """p(x)_j − p(r)_j, where only the top words r are left: ``(documents, shares)``.
-
-    Near 0, or below, where these words alone lead to the same prediction.
-    """
-    return _losses(model, documents, importances, shares, mask, seed, most, lambda top: top)
-
-
-def _losses(
-    model: Model,
-    documents: Sequence[Document],
-    importances: Sequence[np.ndarray],
-    shares: Sequence[float],
-    mask: str | None,
-    seed: int,
-    most: Sequence[int] | None,
-    kept: Callable[[np.ndarray], np.ndarray],
-) -> np.ndarray:
     variants = [
-        Variant(document, kept(first(order, count)), mask)
+        Variant(document, first(order, count) == alone, mask)
         for document, order, limit in zip(
             documents, orders(documents, importances, seed), most or [None] * len(documents)
         )
@@ -111,6 +84,15 @@ def _losses(
     classes, full = predict(model, documents)
     left = ask(model, variants, "erasure").reshape(len(documents), len(shares), -1)
     return full[:, None] - left[np.arange(len(documents)), :, classes]
+
+
+def sufficiency(*asked: Any, **options: Any) -> np.ndarray:
+    """p(x)_j − p(r)_j, where only the top words r are left: ``(documents, shares)``. It takes what
+    ``comprehensiveness`` takes.
+
+    Near 0, or below, where these words alone lead to the same prediction.
+    """
+    return comprehensiveness(*asked, **options, alone=True)
 
 
 def first(order: np.ndarray, count: int) -> np.ndarray:

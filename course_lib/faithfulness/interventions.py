@@ -59,10 +59,8 @@ def permutation_change(
     In [0, 1]; 0 says that the output does not depend on which word has which weight, so no ranking
     by attention can be faithful. Every row is shuffled on its own, over its real positions.
     """
-    if shuffles < 1:
-        raise ValueError(f"shuffles takes a whole number from 1, got {shuffles}")
     rows, real_rows = _rows(attention, real)
-    random = np.random.default_rng(seed)
+    random, shape = np.random.default_rng(seed), np.shape(attention)
 
     def shuffled() -> np.ndarray:
         if real_rows.all():  # as below, in an eighth of the time
@@ -72,15 +70,12 @@ def permutation_change(
             row[places] = random.permutation(row[places])
         return other
 
-    def ask(candidates: np.ndarray) -> np.ndarray:
-        return _ask(answer, candidates, np.shape(attention))
-
-    output = ask(rows[None])
+    output = _ask(answer, rows[None], shape)
     at_once = max(1, NUMBERS_AT_ONCE // rows.size)
+    counts = [min(at_once, shuffles - start) for start in range(0, shuffles, at_once)]
     changes = [
-        total_variation(ask(np.stack([shuffled() for _ in range(start, end)])), output)
-        for start in range(0, shuffles, at_once)
-        for end in [min(shuffles, start + at_once)]
+        total_variation(_ask(answer, np.stack([shuffled() for _ in range(count)]), shape), output)
+        for count in counts
     ]
     return float(np.median(np.concatenate(changes)))
 

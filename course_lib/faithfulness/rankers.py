@@ -6,8 +6,7 @@ Attention has no sign, and erasure rewards one; ``magnitude`` and ``with_sign`` 
 same kind, so that signed ones are compared with signed ones.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,37 +22,12 @@ from course_lib.faithfulness.documents import (
 )
 
 Importances = list[np.ndarray]
+# Of documents and their classes, what each word is read as, or weighs, and the slopes of the
+# log-odds there, as ``DocumentModel.gradients`` and ``DocumentModel.attention_gradients`` say.
+Gradients = Callable[..., list[tuple[np.ndarray, np.ndarray]]]
 # Points of the integral. What its sum misses of the log-odds was at most 0.002 for our small
 # networks before training, but 0.04 for SANet, whose slope jumps where a maximum or ReLU switches.
 STEPS = 32
-
-
-class Gradients(Protocol):
-    """What gradient rankers need of a model."""
-
-    def __call__(
-        self,
-        documents: Sequence[Document],
-        classes: np.ndarray,
-        scale: float = 1.0,
-        detached: bool = False,
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per document its word vectors ``(words, width)``, and in the same shape the gradient of
-        the log-odds of its class, log p_j / (1 − p_j), at ``scale`` times these vectors.
-
-        ``detached`` holds the attention at what it is there, so no gradient passes through it.
-        """
-
-
-class AttentionGradients(Protocol):
-    """What ``attention_times_gradient`` needs of a model."""
-
-    def __call__(
-        self, documents: Sequence[Document], classes: np.ndarray
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per document all weights on its words ``(rows, words)``, where a network has one row of
-        weights or many, and in the same shape the gradient of the log-odds of its class, through
-        the division that makes a row sum to 1."""
 
 
 def leave_one_out(
@@ -118,7 +92,7 @@ def integrated_gradients(
 
 
 def attention_times_gradient(
-    gradients: AttentionGradients, model: Model, documents: Sequence[Document]
+    gradients: Gradients, model: Model, documents: Sequence[Document]
 ) -> Importances:
     """Σ α_i · ∂ log-odds_j / ∂α_i over all weights α_i on word i (Serrano and Smith 2019).
 

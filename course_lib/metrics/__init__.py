@@ -6,14 +6,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["composition", "invariants"],
     submod_attrs={
-        "attention": [
-            "describe_attention",
-            "diagonality",
-            "gini",
-            "row_entropy",
-            "row_gini",
-            "uniform_diagonality",
-        ],
+        "attention": ["diagonality", "gini", "row_entropy", "row_gini", "uniform_diagonality"],
         "classification": ["Predictions", "classification_metrics", "sampling_error"],
         "composition": ["phrases"],
         "statistics": [

@@ -213,10 +213,8 @@ def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tens
 
     PE(p, 2i) = sin(p / 10000^{2i/d}), PE(p, 2i+1) = cos of the same angle, so that a step of k
     places turns each pair by a fixed angle (Vaswani et al. 2017, §3.5; SANet uses them). The last
-    sine of an odd ``width`` has no cosine. ``ValueError`` for a negative length or no width.
+    sine of an odd ``width`` has no cosine.
     """
-    if length < 0 or width < 1:
-        raise ValueError(f"positions needs length ≥ 0 and width ≥ 1, got {length} and {width}")
     feature = torch.arange(width)
     # float32 is too coarse for the fast angles at far places
     wavelength = 10000 ** ((feature - feature % 2).double() / width)

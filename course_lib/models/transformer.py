@@ -23,13 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, gelu, relu, scaled_dot_product_attention
 
-from course_lib.checking import (
-    check_choice,
-    check_flags,
-    check_positive,
-    check_share,
-    check_whole,
-)
+from course_lib import checking
 from course_lib.models.layers import masked_softmax, renormalised, word_embedding
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu}
@@ -235,10 +229,10 @@ class TransformerConfig:
     rank: int = 0
 
     def __post_init__(self) -> None:
-        check_whole(self, "layers", "heads", "feed_forward", "width")
-        check_whole(self, "positions", "rank", least=0)
-        check_share(self, "dropout", "attention_dropout")
-        check_positive(self, "norm_epsilon")
-        check_flags(self, "normalised_input")
-        check_choice(self, "activation", tuple(ACTIVATIONS))
-        check_choice(self, "pooling", ("mean", "first"))
+        checking.check_whole(self, "layers", "heads", "feed_forward", "width")
+        checking.check_whole(self, "positions", "rank", least=0)
+        checking.check_share(self, "dropout", "attention_dropout")
+        checking.check_positive(self, "norm_epsilon")
+        checking.check_flags(self, "normalised_input")
+        checking.check_choice(self, "activation", tuple(ACTIVATIONS))
+        checking.check_choice(self, "pooling", ("mean", "first"))

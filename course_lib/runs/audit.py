@@ -40,12 +40,9 @@ class RunModel(DocumentModel):
 
     def document(self, text: Any) -> Document:
         """The words of a text, or of a row of a corpus, that the network reads."""
-        kept = self.system.cut(text)
-        return kept if self.system.reads_sentences else words_of(kept)
+        return self.documents([text])[0]
 
-    def probabilities(self, documents: Sequence[Document]) -> np.ndarray:
-        """As a call."""
-        return self(documents)
+    probabilities = DocumentModel.__call__
 
     def twin(self, seed: int) -> "RunModel | None":
         """The first recorded network that differs in its seed alone."""
@@ -98,7 +95,7 @@ class PieceModel(RunModel):
 
     def _pieces(self, documents: Sequence[list[str]]) -> list[list[str]]:
         words = [*{*chain.from_iterable(documents)}]
-        known = dict(zip(words, self.system.split(words))) | {self.unknown: [self.unknown]}
+        known = dict(zip(words, self.system.pieces.split(words))) | {self.unknown: [self.unknown]}
         return [[piece for word in document for piece in known[word]] for document in documents]
 
 

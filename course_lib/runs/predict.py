@@ -19,7 +19,7 @@ from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.files import DataError, atomic_path
+from course_lib.files import atomic_path
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
@@ -67,7 +67,7 @@ def predict_file(
 def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
     """The rows of the table for some numbered texts."""
     if isinstance(system, Network):
-        probabilities, weights = _of_network(system, [system.cut(text) for _, text in chunk])
+        probabilities, weights = _of_network(system, [text for _, text in chunk])
     else:
         probabilities = np.stack([system.read(text).probabilities for _, text in chunk])
         weights = [((), ())] * len(chunk)
@@ -81,10 +81,10 @@ def answers(system: Any, chunk: list[tuple[int, str]]) -> Iterator[dict[str, Any
         yield answer
 
 
-def _of_network(system: Network, kept: list) -> tuple[np.ndarray, list[tuple]]:
+def _of_network(system: Network, texts: list[str]) -> tuple[np.ndarray, list[tuple]]:
     """Probabilities ``(texts, classes)``, and each text's words with their weights."""
     model = DocumentModel(system)
-    documents = kept if system.reads_sentences else [words_of(each) for each in kept]
+    documents = model.documents(texts)
     probabilities, attention = model.answers(documents)
     shares = attention.get("attention", [()] * len(documents))
     pairs = zip(map(words_of, documents), shares, strict=True)
@@ -115,8 +115,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(options: argparse.Namespace) -> int:
     """Predict all texts of a file, and say where they are."""
-    if not options.file.is_file():
-        raise DataError(f"{options.file}: no such file of texts")
     run = any_run(options.run)
     if isinstance(run.system, Network):
         run.model.to(choose_device("auto"))

@@ -3,13 +3,13 @@ text."""
 
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import datasets
 import numpy as np
 
 from course_lib.data.corpus import content_digest
-from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.data.sources import verify
+from course_lib.files import atomic_path, file_digest
 from course_lib.metrics.classification import THRESHOLD, Predictions
 
 FILE = "predictions.npz"  # beside a run's record
@@ -64,21 +64,8 @@ def write_predictions(path: Path, predictions: Predictions, rows: datasets.Datas
 
 def read_predictions(path: Path, digest: str) -> ItemPredictions:
     """The predictions in a file; ``DataError`` naming it unless it is whole and has ``digest``."""
-    try:
-        if f"sha256:{file_digest(path)}" != digest:
-            raise ValueError("it is not the file that the record names")
-        with np.load(path, allow_pickle=False) as file:
-            classes, labels, probabilities = (
-                file[name] for name in ("classes", "labels", "probabilities")
-            )
-            items = str(file["items"])
-        if not classes.shape == labels.shape == probabilities.shape == (len(classes),):
-            raise ValueError("its columns differ in length")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
-        raise DataError(
-            f"{path} does not hold this run's predictions ({error}). Restore the file, or move "
-            "the record aside and make the run again."
-        ) from error
+    verify(path, digest, "Restore the file, or move the record aside and make the run again.")
+    with np.load(path, allow_pickle=False) as file:
+        classes, labels, probabilities = (file[n] for n in ("classes", "labels", "probabilities"))
+        items = str(file["items"])
     return ItemPredictions(classes, labels, (probabilities / MOST).astype(np.float32), items)

@@ -23,35 +23,22 @@ from torch import nn
 
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.sources import verify
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
 from course_lib.runs.predictions import FILE, write_predictions
-from course_lib.runs.records import (
-    StaleRun,
-    check_record,
-    describe_environment,
-    move_aside,
-    publish,
-    read_record,
-    run_folder,
-    state,
-    write_json,
-)
+from course_lib.runs.records import StaleRun, check_record, read_record, run_folder, write_json
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.runs.text_arguments import add_column_arguments, prepared_texts
-from course_lib.training.config import CheckpointError
+from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
 from course_lib.training.parallel import is_main, processes
-
-
-class KernelError(RuntimeError):
-    """The kernel that runs a notebook did not start, or died."""
 
 
 @dataclass
@@ -114,7 +101,7 @@ def _train(
     spec: RunSpec, folder: Path | None, after_epoch: Callable[[History], None] | None
 ) -> Run:
     threads, device = use_threads(spec.threads), choose_device(spec.device)
-    environment = describe_environment(device, threads)  # fails early, if it does
+    environment = records.describe_environment(device, threads)  # fails early, if it does
     corpus = load_corpus(spec.dataset)
     start = time.perf_counter()
     system = system_of(spec, corpus)
@@ -212,7 +199,7 @@ def train_or_load(spec: RunSpec) -> Run:
     except StaleRun as reason:
         print(f"Training again, because {reason}")
         if folder.exists():
-            move_aside(folder)
+            records.move_aside(folder)
         return train(spec, folder)
 
 
@@ -264,9 +251,7 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     check_record(record, spec, folder)
     weights = folder / "model.safetensors"
     try:
-        digest = f"sha256:{file_digest(weights)}"
-        if digest != record.get("weights", digest):
-            raise ValueError(f"{weights} is not the file that the record names")
+        verify(weights, record.get("weights"), "Delete the run's folder and train again.")
         corpus = load_corpus(spec.dataset)
         check_record(record, spec, folder)  # the data may have been prepared just now
         system = system_of(spec, corpus)
@@ -295,7 +280,7 @@ def recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
 def execute(spec: RunSpec) -> Path:
     """Run ``run.ipynb`` with the spec by papermill, unless done; returns the run's folder.
 
-    ``KernelError`` if no kernel starts, or if it dies.
+    ``TrainingError`` if no kernel starts, or if it dies.
     """
     import papermill  # only needed here, and slow to import
     from jupyter_client.kernelspec import NoSuchKernel
@@ -303,7 +288,7 @@ def execute(spec: RunSpec) -> Path:
     spec.validate()
     choose_device(spec.device)  # refused here, before a notebook starts
     folder = records.RUNS / spec.id
-    if state(spec).record != folder / "record.json":
+    if records.state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
         try:
             papermill.execute_notebook(
@@ -314,7 +299,7 @@ def execute(spec: RunSpec) -> Path:
                 kernel_name="python3",
             )
         except (RuntimeError, NoSuchKernel) as error:  # of jupyter_client, not of a cell
-            raise KernelError(
+            raise TrainingError(
                 f"the notebook's kernel does not run ({error}). If it never did, pip install "
                 '--editable ".[course]" brings it; if it died, memory may have run out, and the '
                 "same command goes on where it stopped."
@@ -365,7 +350,7 @@ def command(options: argparse.Namespace) -> int:
         print(folder.relative_to(REPOSITORY))
         print(records.outcome(read_record(folder / "record.json")), file=sys.stderr)
     if options.publish and is_main():
-        print(publish(spec).relative_to(REPOSITORY))
+        print(records.publish(spec).relative_to(REPOSITORY))
     return 0
 
 

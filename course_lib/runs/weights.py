@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from course_lib.data.catalog import card
-from course_lib.files import REPOSITORY, DataError, file_digest
+from course_lib.data.sources import verify
+from course_lib.files import REPOSITORY, DataError
 from course_lib.runs import records
 from course_lib.runs.records import check_settings, load_records, run_folder
 from course_lib.runs.run import Run, load_run, recorded_spec
@@ -62,11 +63,7 @@ def load_recorded(name: str) -> Run:
         f"Restore it (git checkout -- {from_repository(path)}), or write it again from its run "
         f"(attention-course author weights runs/{name})."
     )
-    try:
-        if f"sha256:{file_digest(path)}" != record[DIGEST]:
-            raise DataError(f"{path} is not the file that its record names. {advice}")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}. {advice}") from error
+    verify(path, record[DIGEST], advice)
     system = untrained(record, path)
     fill(system.model, path, advice)
     return Run(record, system)

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.checking import (
-    check_choice,
-    check_flags,
-    check_number,
-    check_positive,
-    check_share,
-    check_whole,
-)
+from course_lib import checking
 
 OPTIMIZERS = ("adam", "amsgrad", "adadelta", "sgd")
 
@@ -63,15 +56,17 @@ class TrainingConfig:
     precision: str = "auto"
 
     def __post_init__(self) -> None:
-        check_whole(self, "epochs", "batch_size")
-        check_whole(self, "most_tokens", "patience", "halve_after", least=0)
-        check_number(self, "weight_decay", "clip_norm", "momentum", "epsilon", "embedding_rate")
-        check_positive(self, "learning_rate")
-        check_share(self, "warmup")
-        check_flags(self, "decay")
-        check_choice(self, "best_by", ("loss", "accuracy"))
-        check_choice(self, "optimizer", OPTIMIZERS)
-        check_choice(self, "precision", ("auto", "native", "no", "bf16"))
+        checking.check_whole(self, "epochs", "batch_size")
+        checking.check_whole(self, "most_tokens", "patience", "halve_after", least=0)
+        checking.check_number(
+            self, "weight_decay", "clip_norm", "momentum", "epsilon", "embedding_rate"
+        )
+        checking.check_positive(self, "learning_rate")
+        checking.check_share(self, "warmup")
+        checking.check_flags(self, "decay")
+        checking.check_choice(self, "best_by", ("loss", "accuracy"))
+        checking.check_choice(self, "optimizer", OPTIMIZERS)
+        checking.check_choice(self, "precision", ("auto", "native", "no", "bf16"))
 
     def share_of_rate(self, place: float, losses: Sequence[float]) -> float:
         """What share of the learning rate is left: ``place`` epochs have passed, and ``losses``

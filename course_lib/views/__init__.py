@@ -4,17 +4,11 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["drawings", "figures", "plots"],
+    submodules=["drawings", "plots"],
     submod_attrs={
         "colours": ["ACCENT", "ATTENTION", "INK", "MUTED", "SECOND"],
         "heatmap": ["AttentionHeatmap", "AttentionText", "same_scale"],
-        "panels": [
-            "bar_panels",
-            "dot_panels",
-            "heatmap_panels",
-            "lines",
-            "lines_over_layers",
-        ],
+        "panels": ["bar_panels", "dot_panels", "heatmap_panels", "lines", "lines_over_layers"],
         "reading": ["Attention", "Reading"],
         "reading_view": ["Stack", "show_attention", "show_reading", "text_table"],
     },

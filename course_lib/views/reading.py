@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-UNITS = ("words", "sentences")
 QUANTITY = "weight"  # what a number is, unless its data say otherwise
 
 
@@ -14,15 +13,13 @@ class Attention(NamedTuple):
 
     ``rows`` names the looks: ``("",)`` for a single one, else steps, layers, or the tokens
     themselves. The columns are the reading's tokens (``over="words"``) or its sentences
-    (``over="sentences"``), then what ``extra`` names, such as summaries. ``quantity`` says what a
-    number is, such as ``"gate"``.
+    (``over="sentences"``), then what ``extra`` names, such as summaries.
     """
 
     weights: np.ndarray
     rows: tuple[str, ...]
     over: str = "words"
     extra: tuple[str, ...] = ()
-    quantity: str = QUANTITY
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,35 +40,12 @@ class Reading:
     rest: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        lengths, shape = self.sentence_lengths, np.shape(self.probabilities)
-        if min(lengths, default=1) < 1:
-            raise ValueError(f"sentence_lengths is {lengths}; a sentence holds at least one token")
-        if sum(lengths) != len(self.tokens):
-            raise ValueError(
-                f"sentence_lengths sums to {sum(lengths)} for {len(self.tokens)} tokens"
-            )
-        if shape != (len(self.classes),):
-            raise ValueError(f"probabilities has shape {shape} for {len(self.classes)} classes")
-        if np.min(self.probabilities) < 0 or not abs(np.sum(self.probabilities) - 1) <= 1e-3:
-            raise ValueError(
-                f"probabilities is {self.probabilities}; give what a softmax returns, "
-                "at least 0 and 1 in sum"
-            )
-        for name, attention in self.attention.items():
-            self._check(name, attention)
-
-    def _check(self, name: str, attention: Attention) -> None:
-        where = f"attention[{name!r}]"
-        if attention.over not in UNITS:
-            raise ValueError(f"{where}.over is {attention.over!r}; it takes one of {UNITS}")
-        units = self.tokens if attention.over == "words" else self.sentence_lengths
-        shape = (len(attention.rows), len(units) + len(attention.extra))
-        if np.shape(attention.weights) != shape or not attention.rows:
-            raise ValueError(
-                f"{where}.weights has shape {np.shape(attention.weights)}; "
-                f"{len(attention.rows)} rows, {len(units)} {attention.over} and "
-                f"{len(attention.extra)} extra columns take {shape}, with at least one row"
-            )
+        lengths, shares = self.sentence_lengths, np.asarray(self.probabilities)
+        if sum(lengths) != len(self.tokens) or min(lengths, default=1) < 1:
+            raise ValueError(f"sentence_lengths {lengths} do not cut {len(self.tokens)} tokens")
+        count, right = len(self.classes), (shares >= 0).all() and abs(shares.sum() - 1) <= 1e-3
+        if shares.shape != (count,) or not right:
+            raise ValueError(f"probabilities {shares} are not what a softmax gives {count} classes")
 
     @property
     def sentences(self) -> list[list[str]]:
@@ -101,27 +75,25 @@ class Reading:
         """The likeliest class and its probability, such as ``"positive 0.71"``."""
         return f"{self.predicted} {np.max(self.probabilities):.2f}"
 
-    def word_weights(self, name: str | None = None) -> np.ndarray:
-        """``(tokens,)``, one weight per token of an attention over words, by default the first.
+    def word_weights(self) -> np.ndarray:
+        """``(tokens,)``, one weight per token of the first attention over words.
 
         A single row as it is, several rows as their mean; extra columns are dropped. ``ValueError``
-        lists the attentions over words if there is none of this name, or none at all.
+        if there is none.
         """
-        return self._mean("words", name)
+        return self._mean("words")
 
     def sentence_weights(self) -> np.ndarray:
         """``(sentences,)``, one weight per sentence of the first attention over sentences."""
-        return self._mean("sentences", None)
+        return self._mean("sentences")
 
     def names(self, over: str) -> list[str]:
         """The names of the attentions over ``"words"`` or ``"sentences"``."""
         return [name for name, attention in self.attention.items() if attention.over == over]
 
-    def _mean(self, over: str, name: str | None) -> np.ndarray:
+    def _mean(self, over: str) -> np.ndarray:
         names = self.names(over)
-        key = name if name is not None else next(iter(names), None)
-        if key not in names:
-            what = "any attention" if name is None else f"an attention {name!r}"
-            raise ValueError(f"this reading is without {what} over {over}; it has {names}")
-        weights, extra = self.attention[key].weights, self.attention[key].extra
+        if not names:
+            raise ValueError(f"this reading is without any attention over {over}")
+        weights, _, _, extra = self.attention[names[0]]
         return np.mean(weights, axis=0)[: np.shape(weights)[1] - len(extra)]

@@ -145,5 +145,5 @@ def _heatmap(reading: Reading, name: str, **options: Any) -> AttentionHeatmap:
     if attention.over == "sentences":
         units = [f"sentence {place + 1}" for place in range(len(reading.sentence_lengths))]
     columns = [*units, *attention.extra]
-    options = {"extra": len(attention.extra), "quantity": attention.quantity} | options
-    return AttentionHeatmap(attention.weights, attention.rows, columns, **options)
+    extra = len(attention.extra)
+    return AttentionHeatmap(attention.weights, attention.rows, columns, extra=extra, **options)

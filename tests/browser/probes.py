@@ -119,9 +119,9 @@ def check_hostile_text(scope):
 
 
 def hostile_heatmap():
-    """Hostile rows, columns and steps."""
+    """Hostile rows and columns."""
     options = {"title": HOSTILE[1], "outline": 0.5, "band": 2}
-    return AttentionHeatmap(attention(10, 10, 10), HOSTILE, steps=HOSTILE, **options)
+    return AttentionHeatmap(attention(10, 10), HOSTILE, **options)
 
 
 def hostile_text():

@@ -14,7 +14,7 @@ NAMES = SENTENCE.split()
 COUNT = len(NAMES)
 VIEWS = {
     "square": lambda: AttentionHeatmap(
-        attention(2, COUNT, COUNT), NAMES, steps=["untrained: positive 0.55", "b"], title="Two " * 9
+        attention(COUNT, COUNT), NAMES, title="untrained: positive 0.55 " * 3
     ),
     "steps": lambda: AttentionHeatmap(
         attention(3, COUNT + 2), words(3), [*NAMES, "s1", "s2"], extra=2, title="positive 0.99"

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./parts.mjs";
 
-const { cellOf, currentStep, moveByKey, placesOf, sameCell, side, validCell } = await load("cells");
+const { cellOf, moveByKey, placesOf, sameCell, side, validCell } = await load("cells");
 
 test("a cell is the place, turned over where the picture is", () => {
   assert.deepEqual(cellOf({ spec: { transpose: false } }, 1, 4), [1, 4]);
@@ -30,11 +30,6 @@ test("cells are the same by what they hold", () => {
   assert.ok(sameCell([1, 2], [1, 2]) && sameCell(null, null));
   for (const other of [[2, 1], [1, 3], [0, 2], null]) assert.equal(sameCell([1, 2], other), false);
   assert.equal(sameCell(undefined, [1, 2]), false);
-});
-
-test("a step beyond the matrices is the nearest there is", () => {
-  const at = (step) => currentStep({ spec: { shape: [4, 2, 2] }, model: { get: () => step } });
-  assert.deepEqual([-1, 0, 2, 2.4, 3, 9].map(at), [0, 0, 2, 2, 3, 3]);
 });
 
 test("keys move by one place, or to an end, and stop at the ends", () => {

@@ -18,33 +18,33 @@ test("shades run over the map, and the square root reaches a colour at the share
   assert.deepEqual([0, 8, 16].map((code) => half[code]), pixels.slice(0, 3));
 });
 
-function painted(spec, codes, step, options) {
+function painted(spec, codes, options) {
   const whole = { colours, levels: 4, peak: 1, transpose: false, ...spec };
-  const drawn = new Uint32Array(whole.shape[1] * whole.shape[2]);
-  fillPixels(drawn, whole, readMatrix(whole, Uint16Array.from(codes)), step, options);
+  const drawn = new Uint32Array(whole.shape[0] * whole.shape[1]);
+  fillPixels(drawn, whole, readMatrix(whole, Uint16Array.from(codes)), options);
   return [...drawn].map((pixel) => pixels.indexOf(pixel));
 }
 
-test("a step is painted row by row, transposed column by column", () => {
-  const codes = [...[9, 9, 9, 9, 9, 9], ...[0, 1, 2, 3, 4, 0]];
-  assert.deepEqual(painted({ shape: [2, 2, 3] }, codes, 1, linear), [0, 1, 2, 3, 4, 0]);
-  const turned = painted({ shape: [2, 2, 3], transpose: true }, codes, 1, linear);
+test("a matrix is painted row by row, transposed column by column", () => {
+  const codes = [0, 1, 2, 3, 4, 0];
+  assert.deepEqual(painted({ shape: [2, 3] }, codes, linear), [0, 1, 2, 3, 4, 0]);
+  const turned = painted({ shape: [2, 3], transpose: true }, codes, linear);
   assert.deepEqual(turned, [0, 3, 1, 4, 2, 0]);
 });
 
 test("a scale beyond the largest weight keeps the darker colours for others", () => {
-  const wide = painted({ shape: [1, 1, 3], peak: 0.5 }, [0, 2, 4], 0, { ...linear, most: 1 });
+  const wide = painted({ shape: [1, 3], peak: 0.5 }, [0, 2, 4], { ...linear, most: 1 });
   assert.deepEqual(wide, [0, 1, 2]);
   const each = { sqrt: false, normalise: true, most: 1 };
-  assert.deepEqual(painted({ shape: [1, 1, 3], peak: 0.5 }, [0, 2, 4], 0, each), [0, 2, 4]);
+  assert.deepEqual(painted({ shape: [1, 3], peak: 0.5 }, [0, 2, 4], each), [0, 2, 4]);
 });
 
 test("normalised, each row of the weights reaches the darkest colour, and zeros stay paper", () => {
   const codes = [0, 1, 2, 0, 4, 3, 0, 0, 0];
   const normalised = { sqrt: false, normalise: true };
   const wanted = [0, 2, 4, 0, 4, 3, 0, 0, 0];
-  assert.deepEqual(painted({ shape: [1, 3, 3] }, codes, 0, normalised), wanted);
-  const turned = painted({ shape: [1, 3, 3], transpose: true }, codes, 0, normalised);
+  assert.deepEqual(painted({ shape: [3, 3] }, codes, normalised), wanted);
+  const turned = painted({ shape: [3, 3], transpose: true }, codes, normalised);
   assert.deepEqual(turned, [0, 0, 0, 2, 4, 0, 4, 3, 0]);
 });
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,10 @@ PRETRAINED_PAGE = PAGE.with_name("reading_room_pretrained.html")
 CLIP = 4  # times the weight of uniform attention: the strongest tint
 STATIC_TINTS = 17
 _HERE = Path(__file__).parent
+TEMPLATES = Environment(
+    loader=FileSystemLoader(_HERE / "templates"), autoescape=True, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
 PARTS = (
     "state",  # what the address says
     "asking",  # the worker
@@ -89,20 +92,15 @@ def page(runs: dict[str, Run], examples: Sequence[Example], own: Iterable[str] =
         "pretrained": all(map(reads_pieces, runs.values())),
     }
     script, style = _script(), _style()
-    return (
-        _templates()
-        .get_template("page.html.j2")
-        .render(
-            told=told,
-            facts=_data(told),
-            engine=_data(engine()),
-            bundle=bundle([*runs.values()]),
-            script=script,
-            style=style,
-            policy=_policy(script, style),
-            step=_step,
-            percent=_percent,
-        )
+    return TEMPLATES.get_template("page.html.j2").render(
+        told=told,
+        facts=_data(told),
+        engine=_data(engine()),
+        bundle=bundle([*runs.values()]),
+        script=script,
+        style=style,
+        policy=_policy(script, style),
+        step=_step,
     )
 
 
@@ -124,10 +122,6 @@ def _example(example: Example, runs: dict[str, Run], own: Iterable[str]) -> dict
 def _step(weight: float, count: int) -> int:
     """Which of the static tints a word wears that holds this weight among so many."""
     return round(min(weight * count, CLIP) / CLIP * (STATIC_TINTS - 1))
-
-
-def _percent(share: float) -> int:
-    return round(100 * share)
 
 
 def _script() -> str:
@@ -167,12 +161,6 @@ def _data(value: Any) -> str:
     """JSON that may stand in a script element, whatever the strings in it hold."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c")
-
-
-@cache
-def _templates() -> Environment:
-    loader = FileSystemLoader(_HERE / "templates")
-    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -68,7 +68,7 @@ def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> pd.D
         simple = [frames.runs_of(frame, model, dataset) for model in frames.SIMPLE]
         accuracy = _mean_accuracy(group)
         rows[dataset] = {
-            "network": f"{system} {preset}",
+            "network": frames.SYSTEM_NAMES[system],
             "chance": sizes["test"][int(np.argmax(sizes["train"]))] / sum(sizes["test"]),
             "counted": max(map(_mean_accuracy, simple)),
             "accuracy": accuracy,
@@ -132,7 +132,7 @@ def draw_experiments(axis: Axes, true: float, deviation: float, seeds: int) -> N
     bins = np.linspace(-4 * deviation, 4 * deviation, 49)
     axis.hist([measured[told], measured[~told]], bins, stacked=True, color=[SECOND, MUTED],
               label=["detected", "not detected"])  # fmt: skip
-    axis.axvline(true, color=ACCENT, linestyle=":", label=f"true: {true:g} points")
+    axis.axvline(true, color=ACCENT, linestyle=":", label=f"true: {true:g}")
     axis.set(xlabel="measured difference, points", yticks=[])
     found = measured[told].mean()
     axis.set_title(f"{seeds} seeds: {told.mean():.0%} detected, mean {found:+.1f}")

@@ -10,12 +10,13 @@ from course_lib.runs.systems.iram_system import IRAMSystem
 from course_lib.runs.systems.minilm_system import MiniLMSystem
 from course_lib.runs.systems.network import Network
 from course_lib.runs.systems.sanet_system import SANetSystem
-from course_lib.runs.systems.system import Evaluation, System
+from course_lib.runs.systems.system import Evaluation
 from course_lib.runs.systems.tfidf_system import TfidfSystem
 from course_lib.runs.systems.transformer_system import TransformerSystem
 
 __all__ = ["Evaluation", "Network", "System", "TfidfSystem", "known_systems", "register"]
 
+System = Network | TfidfSystem  # a text classifier, from its settings to its readings
 PLUGINS = "attention_course.systems"  # entry points: each a function that calls ``register``
 
 SYSTEMS: dict[str, type] = {
@@ -31,7 +32,10 @@ SYSTEMS: dict[str, type] = {
 
 
 def register(name: str, system: type) -> None:
-    """Make a system known by its name in specs; raises ``ValueError`` if another one has it."""
+    """Make a system known by its name in specs; raises ``ValueError`` if another one has it.
+
+    One that is no ``Network`` has what ``TfidfSystem`` has.
+    """
     if SYSTEMS.setdefault(name, system) is not system:
         raise ValueError(f"there is a system named {name!r} already: {SYSTEMS[name]}")
 

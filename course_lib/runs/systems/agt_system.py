@@ -60,11 +60,6 @@ class AGTSystem(Network):
         """Each layer's W_l and w_l."""
         return [model.attention]
 
-    @property
-    def has_figures(self) -> bool:
-        """False if all words have the same weight."""
-        return self.settings.model.attention
-
     def figures(self, output: AGTOutput, mask: Tensor) -> dict[str, Tensor]:
         """What each layer selects of each document."""
         return describe_composition(output.attention, output.gates, mask)

@@ -88,11 +88,6 @@ class IRAMSystem(Network):
         controller = model.steps.controller  # a single step has none
         return [model.steps.attend, *of_query, *([] if controller is None else [controller])]
 
-    @property
-    def has_figures(self) -> bool:
-        """False if there are no two steps to compare."""
-        return self.settings.model.steps > 1
-
     def figures(self, output: IRAMOutput, mask: Tensor) -> dict[str, Tensor]:
         """What describes the steps of each document."""
         return describe_steps(output.attention, mask)

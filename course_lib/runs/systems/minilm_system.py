@@ -124,7 +124,8 @@ class MiniLMSystem(TransformerSystem):
 
     def encode(self, rows: datasets.Dataset) -> Documents:
         """Ids of the first ``max_tokens`` pieces of each text."""
-        texts = [[pieces[: self.settings.text.max_tokens]] for pieces in self.split(rows["text"])]
+        most = self.settings.text.max_tokens
+        texts = [[pieces[:most]] for pieces in self.pieces.split(rows["text"])]
         documents = encode_sentences(texts, self.vocabulary, flat=True)
         return replace(documents, labels=np.asarray(rows["label"], dtype=np.int64))
 
@@ -137,13 +138,9 @@ class MiniLMSystem(TransformerSystem):
         it gives is the mean of what they give (Clark et al. 2019)."""
         return [_of_words(reading) for reading in super().read_together(texts)]
 
-    def split(self, texts: list[str]) -> list[list[str]]:
-        """All pieces of each text."""
-        return self.pieces.split(list(texts))
-
     def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
         """As ``Network.fit``, with the share of the pieces that are kept."""
-        lengths = np.array([len(pieces) for pieces in self.split(rows["validation"]["text"])])
+        lengths = np.array(list(map(len, self.pieces.split(rows["validation"]["text"]))))
         kept = np.minimum(lengths, self.settings.text.max_tokens).sum() / max(1, lengths.sum())
         return super().fit(rows, seed, **options) | {"share_of_words_kept": float(kept)}
 
@@ -152,7 +149,7 @@ class MiniLMSystem(TransformerSystem):
         if isinstance(text, Mapping):
             text = text["text"]
         text = " ".join(text.tokens) if isinstance(text, TokenisedText) else clean(text)
-        (pieces,) = self.split([text])
+        (pieces,) = self.pieces.split([text])
         return TokenisedText(pieces, [len(pieces)] if pieces else [])
 
 

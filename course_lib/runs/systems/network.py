@@ -37,10 +37,11 @@ PREDICTED = 256  # documents at once without it
 class Network:
     """A neural system: a subclass says how its network is made and what can be seen in it.
 
-    ``network_of`` is its class, ``scorers`` names what computes its attention, ``figures`` measures
-    the attention of a batch's output, ``views`` splits the attention of one document into views,
-    ``word_attention`` reduces it to words. ``reads_sentences`` says whether documents are sentences
-    of words; otherwise they are one sequence.
+    ``presets`` are its settings by name. ``network_of`` is its class, ``scorers`` names what
+    computes its attention, ``figures`` measures the attention of a batch's output, ``views`` splits
+    the attention of one document into views, ``word_attention`` reduces it to words.
+    ``reads_sentences`` says whether documents are sentences of words; otherwise they are one
+    sequence. Call ``build`` first, then ``fit``, then the others; ``load`` replaces both.
     """
 
     presets: ClassVar[dict[str, Settings]]
@@ -244,8 +245,10 @@ class Network:
 
     @property
     def has_figures(self) -> bool:
-        """Whether this network has attention that can be measured."""
-        return type(self).figures is not Network.figures
+        """Whether this network has attention that can be measured; steps, if two to compare."""
+        model = self.settings.model
+        found = getattr(model, "attention", True) and getattr(model, "steps", 2) > 1
+        return bool(found) and type(self).figures is not Network.figures
 
     def read(self, text: Text) -> Reading:
         """Tokens after the cut, attention by name, probabilities of all classes."""
@@ -315,11 +318,7 @@ class Network:
 
 def see_input(module: nn.Module, see: Callable[[Tensor], None]) -> RemovableHandle:
     """Show a module's first input, pass by pass, until the handle is removed."""
-
-    def shown(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        see(inputs[0])
-
-    return module.register_forward_pre_hook(shown)
+    return module.register_forward_pre_hook(lambda _, inputs: see(inputs[0]))
 
 
 def freeze(modules: list[nn.Module], at_zero: bool = False) -> None:

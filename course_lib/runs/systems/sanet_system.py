@@ -70,11 +70,6 @@ class SANetSystem(Network):
         """The network's output with its attention."""
         return self.model(tokens, mask, return_attention=True)
 
-    @property
-    def has_figures(self) -> bool:
-        """False for a baseline."""
-        return self.settings.model.attention
-
     def figures(self, output: SANetOutput, mask: Tensor) -> dict[str, Tensor]:
         """Figures of each document's attention, block by block."""
         blocks = output.attention.shape[1]

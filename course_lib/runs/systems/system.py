@@ -1,9 +1,8 @@
-"""What every system can do, a neural network or not."""
+"""What systems share, neural networks or not."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import datasets
 from torch import Tensor
@@ -13,7 +12,6 @@ from course_lib.data.readers import clean
 from course_lib.data.text import TokenisedText, tokeniser
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.settings import Settings, SpecError
-from course_lib.views.reading import Reading
 
 Rows = dict[str, datasets.Dataset]  # rows by split: train, validation and test
 Text = str | TokenisedText | Mapping[str, Any]  # as typed, as tokens, or a row of a corpus
@@ -25,47 +23,6 @@ class Evaluation(NamedTuple):
 
     predictions: Predictions
     figures: dict[str, Tensor]
-
-
-class System(Protocol):
-    """A text classifier from its settings to its readings.
-
-    ``presets`` are its settings by name; ``classes`` the names of the classes. Call ``build``
-    first, then ``fit``, then the others; ``load`` replaces both. A system whose ``evaluate``
-    returns figures also has ``before_training``.
-    """
-
-    presets: ClassVar[dict[str, Settings]]
-    settings: Settings
-    classes: tuple[str, ...]
-
-    @classmethod
-    def check(cls, settings: Settings, rows: int | None = None) -> None:
-        """Raise ``SpecError`` for settings that cannot run, on that many training rows if given."""
-
-    def encode(self, rows: datasets.Dataset) -> Any:
-        """Rows of a corpus as input of the model."""
-
-    def build(self, rows: Rows, seed: int) -> None:
-        """Make the vocabulary and the untrained model."""
-
-    def fit(self, rows: Rows, seed: int, **options: Any) -> dict[str, Any]:
-        """Train on ``rows["train"]``, validate on ``rows["validation"]``; returns its results."""
-
-    def evaluate(self, rows: datasets.Dataset, attention: bool = True) -> Evaluation:
-        """Predictions for rows, and with ``attention`` figures of their attention."""
-
-    def read(self, text: Text) -> Reading:
-        """The trained model's reading of one document."""
-
-    def before_training(self, seed: int) -> "System":
-        """The same system with its model as it is before training."""
-
-    def save(self, folder: Path) -> None:
-        """Save weights and vocabulary in a folder."""
-
-    def load(self, folder: Path) -> None:
-        """Load them from there."""
 
 
 def compact(settings: Settings, **text: Any) -> Settings:

@@ -16,8 +16,8 @@ from course_lib.data.config import TextConfig
 from course_lib.data.readers import clean
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions
-from course_lib.runs.settings import Settings, SpecError
-from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
+from course_lib.runs.settings import Settings, SpecError, differences
+from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens
 from course_lib.training.checkpoints import save_weights
 from course_lib.training.config import TrainingError
 from course_lib.views.reading import Reading
@@ -77,14 +77,10 @@ class TfidfSystem:
     @classmethod
     def check(cls, settings: Settings, rows: int | None = None) -> None:
         """Raise ``SpecError`` for settings that cannot run, on that many training rows if given."""
-        why = "this baseline reads whole texts"
-        refuse(settings, "text", ("max_tokens", "max_sentences", "max_words", "standardise"), why)
-        usual = DEFAULT.text
-        for name in ("vectors", "vocabulary_limit", "vocabulary_from", "without_vector"):
-            if getattr(settings.text, name) != getattr(usual, name):
-                raise SpecError(f"text.{name} has no meaning here: it counts its own words")
-        if settings.control != DEFAULT.control:
-            raise SpecError("control.attention_weights has no meaning here: there is no attention")
+        usual = replace(DEFAULT, model=settings.model, training=settings.training)
+        for name in differences(settings, usual):
+            if name != "text.validation_share":
+                raise SpecError(f"{name} has no meaning here: whole texts' words are counted")
         least = settings.model.minimum_documents
         if rows is not None and least > rows:
             raise SpecError(

@@ -2,8 +2,8 @@
 
 Three forms of both, drawn from one definition of colours and layout:
 
-- **live**, a widget: linked to the kernel, so that ``view.selected``, ``view.step`` and
-  ``view.zoom`` can be observed and set, and linked to other widgets in the browser (``jslink``);
+- **live**, a widget: linked to the kernel, so that ``view.selected`` and ``view.zoom`` can be
+  observed and set, and linked to other widgets in the browser (``jslink``);
 - **static**, ``view.to_html()``: a sandboxed frame that holds the data and the same module, and
   works without a kernel and without a network;
 - **png**, ``view.to_png()``: a picture, for code hosts and committed notebooks.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_CELLS = 16_000_000  # over all steps; a browser holds each three times, at two to four bytes
+MOST_CELLS = 16_000_000  # a browser holds each three times, at two to four bytes
 LONGEST_SIDE = 16_384  # of the canvas a matrix is painted on
 LIVE_LEVELS = 65_535  # all that uint16 tells apart
 STATIC_LEVELS = 5_500  # half a level is below 1e-4 of the largest weight, and deflates well
@@ -41,32 +41,9 @@ def as_tokens(tokens: Sequence[Any], name: str) -> list[str]:
     return text
 
 
-def as_matrices(weights: Any, steps: Sequence[Any] | None) -> tuple[np.ndarray, list[str] | None]:
-    """Weights as ``(steps, rows, columns)`` and the names of the steps, ``None`` for one matrix."""
-    array = as_weights(weights)
-    if array.ndim == 2:
-        if steps is not None:
-            raise ValueError(
-                f"steps names {len(steps)} steps, but weights {array.shape} is one matrix; "
-                "leave steps out, or give weights (steps, rows, columns)"
-            )
-        return array[None], None
-    if array.ndim != 3:
-        raise ValueError(f"weights has shape {array.shape}; it takes (rows, columns) or (steps, …)")
-    if steps is None:
-        raise ValueError(
-            f"weights {array.shape} has {array.shape[0]} steps: name them with steps=[…], "
-            "or give one matrix, weights[0]"
-        )
-    names = as_tokens(steps, "steps")
-    if len(names) != array.shape[0]:
-        raise ValueError(f"steps has {len(names)} names for the {array.shape[0]} steps of weights")
-    return array, names
-
-
 def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], extra: int) -> None:
     """``ValueError`` unless the tokens fit the sides, and ``extra`` leaves a column of words."""
-    for name, tokens, side in (("rows", rows, shape[1]), ("columns", columns, shape[2])):
+    for name, tokens, side in (("rows", rows, shape[0]), ("columns", columns, shape[1])):
         if len(tokens) != side:
             raise ValueError(f"{name} has {len(tokens)} tokens for the {side} {name} of weights")
     if not 0 <= extra < len(columns):
@@ -76,10 +53,10 @@ def check_sides(shape: tuple[int, ...], rows: list[str], columns: list[str], ext
 def check_size(shape: tuple[int, ...]) -> None:
     """``ValueError`` if there are more cells than a browser can hold, with the way out."""
     cells = int(np.prod(shape))
-    if cells > MOST_CELLS or max(shape[1:]) > LONGEST_SIDE:
+    if cells > MOST_CELLS or max(shape) > LONGEST_SIDE:
         raise ValueError(
             f"weights {shape} has {cells:,} cells; a browser holds {MOST_CELLS:,}, and "
-            f"{LONGEST_SIDE:,} on a side. Give a slice, such as weights[:, :1000, :1000]"
+            f"{LONGEST_SIDE:,} on a side. Give a slice, such as weights[:1000, :1000]"
         )
 
 

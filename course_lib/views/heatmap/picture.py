@@ -25,7 +25,6 @@ def heatmap(
     matrix: np.ndarray,
     spec: dict[str, Any],
     *,
-    step: int,
     scale: str,
     most: float,
     normalise: bool,
@@ -68,8 +67,7 @@ def heatmap(
     bar.ax.tick_params(labelsize=7.5, length=2, colors=MUTED)
     quantity = spec["quantity"] + f" ÷ largest of its {side}" * normalise
     bar.set_label(quantity, fontsize=8, color=MUTED)
-    names = [spec["title"], spec["steps"][step] if spec["steps"] else ""]
-    about = " · ".join(shown(name, 90) for name in names if name)
+    about = shown(spec["title"], 90) if spec["title"] else ""
     axis.set_title(about, loc="left", fontsize=10.5, fontweight="bold", color=INK)
     return figure
 

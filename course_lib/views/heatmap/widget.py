@@ -114,12 +114,11 @@ class _View(Kept, anywidget.AnyWidget):
 
 
 class AttentionHeatmap(_View):
-    """Attention as a heatmap: ``weights`` ``(rows, columns)`` or ``(steps, rows, columns)``, ≥ 0.
+    """Attention as a heatmap: ``weights`` ``(rows, columns)``, ≥ 0.
 
     Weights come from torch or numpy, ``rows`` and ``columns`` are tokens (``columns`` defaults to
-    ``rows``), ``steps`` names the matrices. All steps share one colour scale, from 0 to ``most``,
-    by default their largest weight. Give views that are compared the same ``most``, or let
-    ``same_scale(one, other)`` find and set it.
+    ``rows``). The colour scale goes from 0 to ``most``, by default the largest weight. Give views
+    that are compared the same ``most``, or let ``same_scale(one, other)`` find and set it.
 
     - ``extra``: so many last columns are summaries, set apart by a gap (IRAM, ``(T, N + T − 1)``).
     - ``band``: marks \\|i − j\\| ≤ band and tells its share of the weight (SANet); square only.
@@ -130,12 +129,10 @@ class AttentionHeatmap(_View):
     - ``quantity``: what a cell is, such as ``"gate"``, for legend, readout and descriptions.
 
     Traits that can be observed, set and linked: ``selected`` (``[row, column]`` of the array or
-    ``None``), ``step``, ``zoom`` (1 shows all), ``scale``, ``most``, ``normalise``, ``band``. Hover
-    shows weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not
-    fit.
+    ``None``), ``zoom`` (1 shows all), ``scale``, ``most``, ``normalise``, ``band``. Hover shows
+    weights to within 1e-4 of the largest one. ``ValueError`` names the argument that does not fit.
     """
 
-    step = traitlets.Int(0).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1.0).tag(sync=True)
     scale = traitlets.Enum(["linear", "sqrt"], "linear").tag(sync=True)
     most = traitlets.CFloat(1.0).tag(sync=True)
@@ -148,7 +145,6 @@ class AttentionHeatmap(_View):
         rows: Sequence[str],
         columns: Sequence[str] | None = None,
         *,
-        steps: Sequence[str] | None = None,
         extra: int = 0,
         band: int | None = None,
         scale: str = "linear",
@@ -159,14 +155,16 @@ class AttentionHeatmap(_View):
         quantity: str = QUANTITY,
         title: str = "",
     ) -> None:
-        matrices, names = encoding.as_matrices(weights, steps)
+        matrix = encoding.as_weights(weights)
+        if matrix.ndim != 2:
+            raise ValueError(f"weights has shape {matrix.shape}; it takes (rows, columns)")
         rows = encoding.as_tokens(rows, "rows")
         columns = rows if columns is None else encoding.as_tokens(columns, "columns")
-        encoding.check_sides(matrices.shape, rows, columns, extra)
-        encoding.check_size(matrices.shape)
+        encoding.check_sides(matrix.shape, rows, columns, extra)
+        encoding.check_size(matrix.shape)
         if scale not in ("linear", "sqrt"):
             raise ValueError(f'scale is {scale!r}; it takes "linear" or "sqrt"')
-        self._matrices = matrices
+        self._matrix = matrix
         spec = {
             "kind": "heatmap",
             "theme": THEME,
@@ -174,15 +172,16 @@ class AttentionHeatmap(_View):
             "title": title,
             "rows": rows,
             "columns": columns,
-            "steps": names,
-            "shape": list(matrices.shape),
+            "shape": list(matrix.shape),
             "levels": encoding.LIVE_LEVELS,
-            "peak": float(matrices.max()),
+            "peak": float(matrix.max()),
             "extra": extra,
             "outline": outline,
             "transpose": transpose,
             "quantity": quantity,
-            "heading": heading(quantity),
+            "heading": "Attention heatmap"
+            if quantity == QUANTITY
+            else f"Heatmap, each cell a {quantity}",
             "colours": ATTENTION_HEX,
         }
         super().__init__(
@@ -195,11 +194,11 @@ class AttentionHeatmap(_View):
 
     @traitlets.default("data")
     def _pack(self) -> bytes:
-        return encoding.deflate(encoding.quantise(self._matrices, encoding.LIVE_LEVELS))
+        return encoding.deflate(encoding.quantise(self._matrix, encoding.LIVE_LEVELS))
 
     @traitlets.validate("band")
     def _check_band(self, proposal: dict[str, Any]) -> int | None:
-        band, (_, rows, columns) = proposal["value"], self._matrices.shape
+        band, (rows, columns) = proposal["value"], self._matrix.shape
         if band is not None and rows != columns:
             raise ValueError(
                 f"band needs a square matrix, not {rows} × {columns}: distances between row and "
@@ -216,43 +215,28 @@ class AttentionHeatmap(_View):
             raise ValueError(f"most is {most:g}; it takes at least the largest weight, {peak:g}")
         return max(most, peak)
 
-    @traitlets.validate("step")
-    def _check_step(self, proposal: dict[str, Any]) -> int:
-        count = len(self._matrices)
-        if not 0 <= proposal["value"] < count:
-            raise ValueError(f"step is {proposal['value']}; it takes 0 to {count - 1}")
-        return proposal["value"]
-
     def to_html(self) -> str:
         """The view as it stands, as an ``<iframe>`` that needs neither kernel nor network."""
-        data = encoding.deflate(encoding.quantise(self._matrices, encoding.STATIC_LEVELS))
+        data = encoding.deflate(encoding.quantise(self._matrix, encoding.STATIC_LEVELS))
         spec = self.spec | {"levels": encoding.STATIC_LEVELS}
-        traits = ("selected", "step", "zoom", "scale", "most", "normalise", "band")
+        traits = ("selected", "zoom", "scale", "most", "normalise", "band")
         state = {name: getattr(self, name) for name in traits} | {"spec": spec}
         return static.frame(state, data, self.name)
 
     def _figure(self) -> Figure:
-        names = ("step", "scale", "most", "normalise", "band")
-        settings = {name: getattr(self, name) for name in names}
-        return picture.heatmap(self._matrices[self.step], self.spec, **settings)
+        settings = {name: getattr(self, name) for name in ("scale", "most", "normalise", "band")}
+        return picture.heatmap(self._matrix, self.spec, **settings)
 
     def _numbers(self) -> Iterator[Sequence[Any]]:
-        yield ("step", "row", "column", self.spec["quantity"])
-        for (step, row, column), weight in np.ndenumerate(self._matrices):
-            yield step, self.spec["rows"][row], self.spec["columns"][column], f"{weight:.7g}"
+        yield ("row", "column", self.spec["quantity"])
+        for (row, column), weight in np.ndenumerate(self._matrix):
+            yield self.spec["rows"][row], self.spec["columns"][column], f"{weight:.7g}"
 
     @property
     def name(self) -> str:
         """Its size and title in one line."""
-        steps, rows, columns = self._matrices.shape
-        size = f"{rows} × {columns}" + (f", {steps} steps" if self.spec["steps"] else "")
         title = f": {self.spec['title']}" if self.spec["title"] else ""
-        return f"{self.spec['heading']}, {size}{title}"
-
-
-def heading(quantity: str) -> str:
-    """What a heatmap of this quantity is called."""
-    return "Attention heatmap" if quantity == QUANTITY else f"Heatmap, each cell a {quantity}"
+        return "{}, {} × {}".format(self.spec["heading"], *self._matrix.shape) + title
 
 
 def same_scale(*heatmaps: AttentionHeatmap) -> None:
@@ -305,6 +289,7 @@ class AttentionText(_View):
                 raise ValueError(
                     f"sentence_attention has shape {self._shares.shape} for {len(words)} sentences"
                 )
+        beyond = f"not read: {len(rest):,} word{'s' * (len(rest) != 1)} beyond the model's cut"
         spec = {
             "kind": "text",
             "theme": THEME,
@@ -320,7 +305,7 @@ class AttentionText(_View):
             "unit": unit,
             "shares": None if self._shares is None else self._shares.tolist(),
             "rest": encoding.as_tokens(rest, "rest") if len(rest) else [],
-            "beyond": _beyond(len(rest)),
+            "beyond": beyond if len(rest) else "",
             "clip": 4,
             "tints": TINTS_HEX,
         }
@@ -348,11 +333,6 @@ class AttentionText(_View):
         size = f"{count} {unit}" + "s" * (count != 1)
         told = "; ".join(filter(None, [self.spec["title"], self.spec["beyond"]]))
         return f"Attention over {size}" + (f": {told}" if told else "")
-
-
-def _beyond(count: int) -> str:
-    words = "1 word" if count == 1 else f"{count:,} words"
-    return f"not read: {words} beyond the model's cut" if count else ""
 
 
 def _word_weights(word_attention: Any, sentences: list[list[str]]) -> np.ndarray:

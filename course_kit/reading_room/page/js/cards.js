@@ -127,7 +127,7 @@ function rowsFold(room) {
     const { host, root } = viewHost(room.told.colours);
     place.append(host);
     const [spec, codes] = matrixOf(reading, name, room.told.colours);
-    const traits = { spec, step: 0, zoom: 1, scale: "linear", most: spec.peak, normalise: false };
+    const traits = { spec, zoom: 1, scale: "linear", most: spec.peak, normalise: false };
     const model = viewModel(traits);
     end = mount(root, model, codes, model.on);
   }

@@ -90,7 +90,7 @@ export function matrixOf(reading, name, colours) {
     kind: "heatmap", theme: colours.theme, dark: colours.dark,
     title: cut ? `the first ${MOST_SIDE} of ${columns.length} words` : "",
     rows: rows.slice(0, MOST_SIDE).map((row) => row || name), columns: places.map((i) => names[i]),
-    steps: null, shape: [1, shown.length, places.length], levels: LEVELS, peak,
+    shape: [shown.length, places.length], levels: LEVELS, peak,
     extra: extra.length, outline: null, transpose: false, quantity: "weight",
     heading: "Attention heatmap", colours: colours.weights, precision: "",
   };

@@ -3,11 +3,6 @@ import { clamp } from "./numbers.js";
 // Which cell is meant. A cell is [row, column] of the array, a place counts along an axis as it is
 // drawn. Needs no browser.
 
-/** The step that is shown: what the model says, within the steps there are. */
-export function currentStep({ spec, model }) {
-  return clamp(Math.round(model.get("step")), 0, spec.shape[0] - 1);
-}
-
 /** The cell at a place down and a place across. */
 export function cellOf({ spec }, y, x) {
   return spec.transpose ? [x, y] : [y, x];

@@ -21,42 +21,34 @@ export async function unpack(view) {
   return join(bytes[0], await inflate(bytes.subarray(1)));
 }
 
-/** What the other parts ask of the weights; `step` picks the matrix. */
+/** What the other parts ask of the weights. */
 export function readMatrix(spec, codes) {
-  const [, rows, columns] = spec.shape;
-  const start = (step) => step * rows * columns;
-  const maxima = new Map();
+  const [rows, columns] = spec.shape;
+  let maxima = null;
 
-  function rowMaxima(step) {
-    if (!maxima.has(step)) maxima.set(step, findRowMaxima(step));
-    return maxima.get(step);
+  function rowMaxima() {
+    maxima ??= Uint16Array.from({ length: rows }, (_, row) =>
+      codes.subarray(row * columns, (row + 1) * columns).reduce((most, code) => Math.max(most, code), 0));
+    return maxima;
   }
-  function findRowMaxima(step) {
-    const found = new Uint16Array(rows);
-    let at = start(step);
-    for (let row = 0; row < rows; row++)
-      for (let column = 0; column < columns; column++, at++)
-        if (codes[at] > found[row]) found[row] = codes[at];
-    return found;
+  const code = (row, column) => codes[row * columns + column];
+  const weight = (row, column) => (code(row, column) / spec.levels) * spec.peak;
+  function shareOfRow(row, column) {
+    const largest = rowMaxima()[row];
+    return largest ? code(row, column) / largest : 0;
   }
-  const code = (step, row, column) => codes[start(step) + row * columns + column];
-  const weight = (step, row, column) => (code(step, row, column) / spec.levels) * spec.peak;
-  function shareOfRow(step, row, column) {
-    const largest = rowMaxima(step)[row];
-    return largest ? code(step, row, column) / largest : 0;
-  }
-  function rank(step, row, column) {
-    const own = code(step, row, column);
+  function rank(row, column) {
+    const own = code(row, column);
     let higher = 0;
-    const at = start(step) + row * columns;
+    const at = row * columns;
     for (let i = at; i < at + columns; i++) if (codes[i] > own) higher++;
     return higher + 1;
   }
-  /** Share of a step's weight with |row − column| ≤ band. */
-  function bandShare(step, band) {
+  /** Share of the weight with |row − column| ≤ band. */
+  function bandShare(band) {
     let inside = 0;
     let all = 0;
-    let at = start(step);
+    let at = 0;
     for (let row = 0; row < rows; row++)
       for (let column = 0; column < columns; column++, at++) {
         all += codes[at];
@@ -64,5 +56,5 @@ export function readMatrix(spec, codes) {
       }
     return all ? inside / all : 0;
   }
-  return { rows, columns, codes, start, rowMaxima, weight, shareOfRow, rank, bandShare };
+  return { rows, columns, codes, rowMaxima, weight, shareOfRow, rank, bandShare };
 }

@@ -15,13 +15,13 @@ export function makeShades(spec, sqrt, reach) {
   });
 }
 
-/** Fills `pixels`, one a cell, with a step of the matrix as it is drawn: transposed if asked. */
-export function fillPixels(pixels, spec, matrix, step, { sqrt, normalise, most }) {
+/** Fills `pixels`, one a cell, with the matrix as it is drawn: transposed if asked. */
+export function fillPixels(pixels, spec, matrix, { sqrt, normalise, most }) {
   const { rows, columns, codes } = matrix;
   const shades = makeShades(spec, sqrt, normalise || !most ? 1 : spec.peak / most);
-  const maxima = normalise ? matrix.rowMaxima(step) : null;
+  const maxima = normalise ? matrix.rowMaxima() : null;
   const [rowStride, columnStride] = spec.transpose ? [1, rows] : [columns, 1];
-  let at = matrix.start(step);
+  let at = 0;
   for (let row = 0; row < rows; row++) {
     const factor = maxima ? spec.levels / Math.max(1, maxima[row]) : 1;
     let to = row * rowStride;

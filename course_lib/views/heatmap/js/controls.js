@@ -1,25 +1,7 @@
-import { roundTicks, shown } from "./numbers.js";
-import { currentStep, side } from "./cells.js";
+import { roundTicks } from "./numbers.js";
+import { side } from "./cells.js";
 import { change, labelled, make, ramp } from "./elements.js";
 import { KEYS, TOUCH, eitherPointer, zoomBy } from "./cursor.js";
-
-export function stepControl(view) {
-  const { spec, model } = view;
-  if (spec.steps === null) return [];
-  const slider = make("input", {
-    type: "range", min: 0, max: spec.steps.length - 1, step: 1, "aria-label": "Show",
-  });
-  const name = make("span", { class: "name" });
-  slider.addEventListener("input", () => change(model, "step", Number(slider.value)));
-  view.updates.push(() => {
-    const step = currentStep(view);
-    slider.value = step;
-    name.textContent = shown(spec.steps[step]);
-    name.title = shown(spec.steps[step], 1000);
-    slider.setAttribute("aria-valuetext", shown(spec.steps[step]));
-  });
-  return [make("label", {}, "Show", slider, name)];
-}
 
 export function scaleControl(view) {
   const select = make("select", { "aria-label": "Colour scale" });
@@ -52,7 +34,7 @@ export function bandControl(view) {
     const band = model.get("band");
     const text = band === null ? "" : String(band);
     if (input.value !== text) input.value = text;
-    const percent = () => (100 * matrix.bandShare(currentStep(view), band)).toFixed(1);
+    const percent = () => (100 * matrix.bandShare(band)).toFixed(1);
     share.textContent = band === null ? "" : `holds ${percent()} % of the ${view.spec.quantity}`;
   });
   return [labelled("Band |i − j| ≤", input, share)];

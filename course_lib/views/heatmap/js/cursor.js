@@ -1,6 +1,6 @@
 import { decimals, shown } from "./numbers.js";
 import { fontFor, middleOf, pixelOf } from "./axes.js";
-import { currentStep, placesOf, sameCell, side, validCell } from "./cells.js";
+import { placesOf, sameCell, side, validCell } from "./cells.js";
 import { FONT } from "./style.js";
 import { make } from "./elements.js";
 import { setZoom } from "./layout.js";
@@ -74,15 +74,14 @@ function describe(view) {
     return [make("span", { class: "muted" }, ...eitherPointer(`Point at ${hint}`, `Tap ${hint}`))];
   }
   const [row, column] = cell;
-  const step = currentStep(view);
-  const weight = matrix.weight(step, row, column).toFixed(decimals(spec.peak));
+  const weight = matrix.weight(row, column).toFixed(decimals(spec.peak));
   const parts = [
     bold(spec.rows[row]), ` [${row}] → `, bold(spec.columns[column]), ` [${column}]`,
     make("br"), `${spec.quantity} `, make("b", { class: "weight", textContent: weight }),
-    `, rank ${matrix.rank(step, row, column)} of ${matrix.columns} in its ${side(spec)}`,
+    `, rank ${matrix.rank(row, column)} of ${matrix.columns} in its ${side(spec)}`,
   ];
   if (model.get("normalise")) {
-    const share = 100 * matrix.shareOfRow(step, row, column);
+    const share = 100 * matrix.shareOfRow(row, column);
     parts.push(`, ${share.toFixed(1)} % of the ${side(spec)}’s maximum`);
   }
   if (sameCell(model.get("selected"), cell)) parts.push(", pinned");

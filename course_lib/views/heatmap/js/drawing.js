@@ -1,14 +1,14 @@
 import { bandBorders, framed, pixelOf, runs, spaced, visible } from "./axes.js";
-import { cellOf, currentStep } from "./cells.js";
+import { cellOf } from "./cells.js";
 import { fillPixels } from "./colours.js";
 import { FONT } from "./style.js";
 
-/** The current step, one pixel a cell, as it is drawn: transposed if asked. */
+/** The matrix, one pixel a cell, as it is drawn: transposed if asked. */
 export function paint(view) {
   const { matrix, spec, model, picture } = view;
   const context = picture.getContext("2d");
   const image = context.createImageData(picture.width, picture.height);
-  fillPixels(new Uint32Array(image.data.buffer), spec, matrix, currentStep(view), {
+  fillPixels(new Uint32Array(image.data.buffer), spec, matrix, {
     sqrt: model.get("scale") === "sqrt",
     normalise: model.get("normalise"),
     most: model.get("most"),
@@ -95,13 +95,12 @@ function drawFrame(view, context) {
 function drawOutlines(view, context) {
   const { spec, down, across, matrix, model } = view;
   if (spec.outline === null || Math.min(down.cell, across.cell) < 4) return;
-  const step = currentStep(view);
   const value = model.get("normalise") ? matrix.shareOfRow : matrix.weight;
   const [top, bottom] = visible(down);
   const [left, right] = visible(across);
   for (let y = top; y < bottom; y++)
     for (let x = left; x < right; x++)
-      if (value(step, ...cellOf(view, y, x)) > spec.outline) outline(view, context, y, x, spec.theme.ink, 2);
+      if (value(...cellOf(view, y, x)) > spec.outline) outline(view, context, y, x, spec.theme.ink, 2);
 }
 
 /** A frame within a cell, with a light line inside it, to be seen on every shade. */

@@ -7,7 +7,7 @@ import { paint } from "./drawing.js";
 import { KEYS, TOUCH, drawOverlay, redraw, repaint, updateReadout } from "./cursor.js";
 import { listenToKeys, listenToPointer } from "./pointing.js";
 import {
-  bandControl, helpBox, legend, normaliseControl, scaleControl, stepControl, zoomControls,
+  bandControl, helpBox, legend, normaliseControl, scaleControl, zoomControls,
 } from "./controls.js";
 
 function buildHeatmap(root, model, codes, listen) {
@@ -33,7 +33,7 @@ function buildHeatmap(root, model, codes, listen) {
   root.append(
     make("figure", { role: "group", "aria-label": name },
       ...(spec.title ? [make("figcaption", { dir: "auto", textContent: spec.title })] : []),
-      make("div", { class: "bar" }, ...stepControl(view), ...controls, zoomControls(view),
+      make("div", { class: "bar" }, ...controls, zoomControls(view),
         ...saveControl(model, listen)),
       view.plot, view.foot,
     ),
@@ -46,7 +46,7 @@ export function mountHeatmap(root, model, codes, listen) {
   const update = () => view.updates.forEach((run) => run());
   listenToPointer(view);
   listenToKeys(view);
-  for (const name of ["step", "scale", "most", "normalise"])
+  for (const name of ["scale", "most", "normalise"])
     listen(`change:${name}`, () => (update(), repaint(view)));
   listen("change:band", () => (update(), redraw(view)));
   listen("change:dark", () => redraw(view));

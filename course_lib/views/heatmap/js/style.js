@@ -7,14 +7,12 @@ figure { margin: 0; padding: 10px 12px; background: var(--paper); color: var(--i
 figcaption { font-weight: 650; margin-bottom: 4px; overflow-wrap: anywhere; }
 .bar { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; min-height: 28px; }
 .bar label { display: inline-flex; gap: 6px; align-items: center; color: var(--muted); }
-.bar .name { color: var(--ink); font-weight: 600; max-width: 40em; overflow-wrap: anywhere; }
 button, select, input { font: inherit; color: inherit; accent-color: var(--accent); margin: 0; }
 button, select, input[type=number] { background: var(--paper); border: 1px solid var(--muted);
   border-radius: 5px; min-height: 24px; padding: 0 7px; box-sizing: border-box; color: var(--ink); }
 button { min-width: 26px; cursor: pointer; }
 button:hover, select:hover { border-color: var(--ink); }
 input[type=number] { width: 5.2em; padding-right: 2px; }
-input[type=range] { width: 170px; }
 .plot { position: relative; margin: 4px 0; width: fit-content; touch-action: pan-y;
   cursor: crosshair; user-select: none; }
 .plot canvas { display: block; }
