@@ -125,7 +125,7 @@ def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(publis
     assert report.difference(ours, [tfidf(MANY, content="other")]).test == "unpaired"
     assert report.difference([ours[0], iram()], [tfidf(MANY)]).test == "unpaired"
     records.published_predictions(ours[0]["id"]).unlink()  # gone is not silently unpaired
-    with pytest.raises(DataError, match=r"iram-sst2-vanilla-s1\.npz cannot be read"):
+    with pytest.raises(DataError, match=r"iram-sst2-vanilla-s1\.npz: cannot be read"):
         report.difference(ours, [tfidf(MANY)])
 
 

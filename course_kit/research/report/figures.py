@@ -68,7 +68,7 @@ def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> pd.D
         simple = [frames.runs_of(frame, model, dataset) for model in frames.SIMPLE]
         accuracy = _mean_accuracy(group)
         rows[dataset] = {
-            "network": f"{system} {preset}",
+            "network": frames.SYSTEM_NAMES[system],
             "chance": sizes["test"][int(np.argmax(sizes["train"]))] / sum(sizes["test"]),
             "counted": max(map(_mean_accuracy, simple)),
             "accuracy": accuracy,
