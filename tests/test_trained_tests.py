@@ -22,7 +22,7 @@ from course_kit.research.trained_tests.trained_record import TESTS, record_path
 from course_kit.research.trained_tests.training_setup import attention_of, masked, setup_of
 from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement
-from course_lib.metrics.invariants import check_padding
+from course_lib.metrics.invariants import check_order_blindness, check_padding
 from course_lib.models.bilstm import BiLSTMOutput
 from course_lib.models.layers import masked_softmax
 from course_lib.runs import records
@@ -100,6 +100,7 @@ def test_a_word_wise_network_ignores_padding_and_takes_its_guides_attention():
     batch = encoded.batch(np.arange(4))
     np.testing.assert_allclose(model(*batch[:2]).attention, guide(*batch[:2]), atol=1e-6)
     check_padding(small().word_mlp(0).eval(), *batch[:2])
+    check_order_blindness(small().word_mlp(0).eval(), *batch[:2])
     assert not any(name.startswith("guide") for name, _ in model.named_parameters())
     state = {name: value.clone() for name, value in base().state_dict().items()}
     small().fit(model, 0)
