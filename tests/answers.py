@@ -361,6 +361,7 @@ WRONG = {
         (" + x @ a.T @ b_up.T", "", "the adapter is missing"),
         ("linear(x, w, b) + ", "", "W x + b is missing"),
         ("(x, w, b)", "(x, w)", "the bias b is missing"),
+        ("(x, w, b)", "(x, w.T, b)", "w is transposed"),
     ],
     "restored": [
         (" / (high - low)", "", "divide by the gap"),

@@ -6,15 +6,12 @@ name. An attention is a list of rows, each over what its row can see.
 """
 
 import numpy as np
-from faithful import softmax
+from scipy.special import expit as sigmoid
+from scipy.special import softmax
 
 
 def numbers(model):
     return {name: value.double().numpy() for name, value in model.state_dict().items()}
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def positions(length, width):

@@ -1,19 +1,18 @@
 """Models of which we know what they use: summed word vectors, a planted word, ignored attention."""
 
+from functools import partial
+
 import numpy as np
 from hypothesis import strategies as st
+from scipy import special
 
+softmax = partial(special.softmax, axis=-1)
 WORDS = tuple("abcdefghijklmnopqrst")
 PLANTED = "wonderful"
 
 documents = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=1, max_size=4
 )
-
-
-def softmax(logits):
-    powers = np.exp(logits - logits.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
 
 
 def flat(document):

@@ -8,7 +8,6 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets.log import get_logger
 
-from course_lib.views.heatmap import AttentionHeatmap
 from course_lib.views.reading_view import tree
 
 HOSTILE_TEXTS = (
@@ -77,8 +76,6 @@ def _positions(control: widgets.Widget) -> tuple[str, list[Any]]:
     """The trait that a control sets, and every value it can take; no value for what is none."""
     if isinstance(control, widgets.Textarea):
         return "value", list(HOSTILE_TEXTS)
-    if isinstance(control, AttentionHeatmap):
-        return "step", list(range(control.spec["shape"][0]))
     if isinstance(control, widgets.ToggleButton):
         return "value", [not control.value, control.value]
     return "index", list(range(len(getattr(control, "_options_labels", ()))))

@@ -14,6 +14,7 @@ from test_minilm import network, spec  # noqa: F401
 
 from course_lib import cli, faithfulness
 from course_lib.data import custom_texts
+from course_lib.data.vocabulary import Vocabulary
 from course_lib.faithfulness import auditing
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.runs.audit import any_model, model_of
@@ -22,15 +23,7 @@ from course_lib.runs.spec import RunSpec
 
 TEXTS = [text for text, _ in ROWS]
 WORDS = sorted({word for text in TEXTS for word in re.findall(r"\w+|\W", text.lower())})
-
-
-class Vocabulary:
-    """Numbers of words, 0 being padding and 1 any other word."""
-
-    @staticmethod
-    def encode(words):
-        known = {word: number for number, word in enumerate(WORDS, 2)}
-        return [known.get(word.lower(), 1) for word in words]
+VOCABULARY = Vocabulary(tuple(WORDS), folded=True)
 
 
 def ask(module, tokens, mask, attention=None):
@@ -41,7 +34,7 @@ def ask(module, tokens, mask, attention=None):
 @pytest.fixture
 def own():
     torch.manual_seed(3)
-    return BiLSTM(BiLSTMConfig(embedding=6, hidden=8), len(WORDS) + 2, 2)
+    return BiLSTM(BiLSTMConfig(embedding=6, hidden=8), len(VOCABULARY), 2)
 
 
 def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
@@ -49,7 +42,7 @@ def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
     block = re.search(r"::\n\n((?: {4}.*\n|\n)+)", inspect.getdoc(auditing))[1]
     code = [line for line in inspect.cleandoc(block).split("\n") if line.strip()]
     assert len(code) <= 10
-    names = {"network": own, "vocabulary": Vocabulary, "texts": TEXTS, "labels": [0, 1] * 12}
+    names = {"network": own, "vocabulary": VOCABULARY, "texts": TEXTS, "labels": [0, 1] * 12}
     exec("\n".join(code), names)
     report = json.loads((tmp_path / "audit.json").read_text("utf-8"))
     asked = {answer["question"] for answer in report["answers"]}
@@ -58,17 +51,18 @@ def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
 
 
 def test_a_module_gives_its_own_probabilities_attention_and_gradients(own):
-    model = faithfulness.ModuleModel(own, Vocabulary.encode, ask)
+    model = faithfulness.ModuleModel(own, VOCABULARY.encode, ask)
     documents = [["Film", "was", "tender"], ["dull", "grey", ",", "too", "."]]
     for document, shares, weights in zip(
         documents, model.probabilities(documents), model.attention(documents)["attention"]
     ):
-        tokens = torch.tensor([Vocabulary.encode(document)])
+        tokens = torch.from_numpy(VOCABULARY.encode(document))[None]
         output = own(tokens, torch.ones_like(tokens, dtype=torch.bool))
         assert shares == pytest.approx(output.logits.softmax(1)[0].tolist(), abs=1e-5)
         assert weights == pytest.approx(output.attention[0].tolist(), abs=1e-5)
     (products, _), _ = model.gradients(documents, np.array([1, 0]))
-    x = own.embedding(torch.tensor([Vocabulary.encode(documents[0])])).detach().requires_grad_()
+    x = own.embedding(torch.from_numpy(VOCABULARY.encode(documents[0]))[None])
+    x = x.detach().requires_grad_()
     handle = own.embedding.register_forward_hook(lambda *_: x)
     logits = own(torch.ones(1, 3, dtype=torch.int64), torch.ones(1, 3, dtype=torch.bool)).logits
     handle.remove()
@@ -81,7 +75,7 @@ def test_a_module_gives_its_own_probabilities_attention_and_gradients(own):
     with pytest.raises(ValueError, match="detached"):
         model.gradients(documents, np.array([0, 0]), detached=True)
     with pytest.raises(ValueError, match="its words have no vectors"):
-        faithfulness.ModuleModel(torch.nn.Linear(2, 2), Vocabulary.encode, ask)
+        faithfulness.ModuleModel(torch.nn.Linear(2, 2), VOCABULARY.encode, ask)
 
 
 SIZES = {

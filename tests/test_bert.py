@@ -4,46 +4,34 @@ import json
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file
-from transformers import BertConfig, BertModel
 
 from course_lib.files import prepared_folder
-from course_lib.models.bert import from_bert
-from course_lib.models.transformer import Transformer, TransformerConfig
+from course_lib.models.bert import BertConfig, from_bert
+from course_lib.models.transformer import Transformer
 from course_lib.runs import load_recorded, recorded_names
 
 FOLDER = prepared_folder("minilm")  # looked up before a fixture hides it
-TINY = {
-    "vocab_size": 50,
-    "hidden_size": 24,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "intermediate_size": 40,
-    "max_position_embeddings": 30,
-}
+TINY = BertConfig(layers=3, heads=4, feed_forward=40, width=24, positions=30)
 
 
-def encoders(sizes, state=None):
+def encoders(config, vocabulary, state=None):
     """``transformers``' encoder of these sizes and ours, with the same weights."""
     torch.manual_seed(0)
-    settings = BertConfig(**sizes, attn_implementation="eager")
-    theirs = BertModel(settings, add_pooling_layer=False).eval()
+    settings = transformers.BertConfig(
+        vocab_size=vocabulary, hidden_size=config.width, num_hidden_layers=config.layers,
+        num_attention_heads=config.heads, intermediate_size=config.feed_forward,
+        max_position_embeddings=config.positions, layer_norm_eps=config.norm_epsilon,
+        attn_implementation="eager",
+    )  # fmt: skip
+    theirs = transformers.BertModel(settings, add_pooling_layer=False).eval()
     if state:
         theirs.load_state_dict(state, strict=False)
     else:  # theirs start so small that an error in a bias or a norm would not show
         for weight in theirs.parameters():
             torch.nn.init.normal_(weight, std=0.3)
-    config = TransformerConfig(
-        layers=settings.num_hidden_layers,
-        heads=settings.num_attention_heads,
-        feed_forward=settings.intermediate_size,
-        width=settings.hidden_size,
-        positions=settings.max_position_embeddings,
-        activation="gelu",
-        norm_epsilon=settings.layer_norm_eps,
-        normalised_input=True,
-    )
-    ours = Transformer(config, settings.vocab_size, 2).eval()
+    ours = Transformer(config, vocabulary, 2).eval()
     missing, unexpected = ours.load_state_dict(from_bert(theirs.state_dict()), strict=False)
     assert not unexpected and set(missing) == {"classifier.weight", "classifier.bias"}
     return theirs, ours
@@ -73,7 +61,7 @@ def assert_equal(theirs, ours, texts, longest):
 
 
 def test_a_tiny_random_bert():
-    assert_equal(*encoders(TINY), 40, 30)
+    assert_equal(*encoders(TINY, 50), 40, 30)
 
 
 def test_minilm():
@@ -81,9 +69,10 @@ def test_minilm():
     if not FOLDER.exists():
         pytest.skip("MiniLM is not fetched here")
     sizes = json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))
-    names = {*TINY, "layer_norm_eps"}
-    state = load_file(FOLDER / "model.safetensors")
-    assert_equal(*encoders({name: sizes[name] for name in names}, state), 200, 32)
+    config, state = BertConfig(), load_file(FOLDER / "model.safetensors")
+    told = sizes["num_attention_heads"], sizes["layer_norm_eps"]  # which no weight's shape tells
+    assert told == (config.heads, config.norm_epsilon)
+    assert_equal(*encoders(config, sizes["vocab_size"], state), 200, 32)
 
 
 def test_recorded_adapters_are_put_into_the_real_network(monkeypatch):

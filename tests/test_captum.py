@@ -9,7 +9,6 @@ from captum.attr import LayerIntegratedGradients
 from test_faithfulness_networks import families, rows, untrained
 
 from course_lib import faithfulness
-from course_lib.data.encoding import encode_sentences
 from course_lib.data.vocabulary import PADDING
 from course_lib.faithfulness.document_model import DocumentModel
 
@@ -18,24 +17,11 @@ STEPS, TEXTS = 8, 5
 PLAIN = {"iram": {"model.ngrams": 0}}
 
 
-def asked(family):
-    """The network as a function of documents, some documents, and the classes it predicts."""
-    model = DocumentModel(untrained(family, **PLAIN.get(family, {})))
-    documents = model.documents(rows()["test"].select(range(TEXTS)))
-    return model, documents, model(documents).argmax(1)
-
-
-def batch_of(system, document):
-    """Token numbers and mask of one document."""
-    sentences = document if system.reads_sentences else [document]
-    encoded = encode_sentences([sentences], system.vocabulary, flat=not system.reads_sentences)
-    return encoded.batch(np.arange(1))[:2]
-
-
 @families
 def test_integrated_gradients_are_captums(family):
-    model, documents, classes = asked(family)
-    system = model.system
+    model = DocumentModel(untrained(family, **PLAIN.get(family, {})))
+    system, documents = model.system, model.documents(rows()["test"].select(range(TEXTS)))
+    classes = model(documents).argmax(1)
     ours = faithfulness.integrated_gradients(model.gradients, model, documents, steps=STEPS)
     for document, j, found in zip(documents, classes, ours, strict=True):
 
@@ -43,12 +29,11 @@ def test_integrated_gradients_are_captums(family):
             p = system.forward(tokens, mask).logits.softmax(-1)[:, j]
             return p.log() - torch.log1p(-p)
 
-        tokens, mask = batch_of(system, document)
+        tokens, mask = system.batch([document if system.reads_sentences else [document]])
         theirs = LayerIntegratedGradients(log_odds, system.model.embedding).attribute(
             tokens, torch.full_like(tokens, PADDING), additional_forward_args=(mask,),
             n_steps=STEPS, method="gausslegendre",
         )  # fmt: skip
-        np.testing.assert_allclose(
-            found, theirs.sum(-1).reshape(mask.shape)[mask].detach(), atol=1e-6
-        )
+        expected = theirs.sum(-1).reshape(mask.shape)[mask].detach()
+        np.testing.assert_allclose(found, expected, atol=1e-6)
         assert np.abs(found).max() > 1e-4, "nothing to compare"

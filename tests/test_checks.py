@@ -263,6 +263,7 @@ def test_slips_of_several_inputs_and_results_are_named():
     assert judge(made, lambda words: words[::-1]).sentence.startswith("value is in reverse order")
     made = numbers(lambda n: n * n, (2,), (3,))
     assert judge(made, lambda n: n * n - 1).sentence.startswith("value is one too small")
+    assert judge(made, lambda n: A).sentence.startswith("value is a tensor, expected an int.")
     made = numbers(lambda a: a > 0, (A,), (B,))
     assert judge(made, lambda a: a <= 0).sentence.startswith("value is turned round")
 

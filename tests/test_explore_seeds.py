@@ -19,8 +19,8 @@ def pair(request):
 
 
 def drawn(heatmap):
-    """The numbers that a heatmap of one step holds."""
-    codes = unpack(heatmap.data, heatmap.spec["shape"][1:])
+    """The numbers that a heatmap holds."""
+    codes = unpack(heatmap.data, heatmap.spec["shape"])
     return codes / heatmap.spec["levels"] * heatmap.spec["peak"]
 
 

@@ -11,7 +11,6 @@ from strategies import every_device
 from course_kit.research.faithfulness import transformer_rankings
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
-from course_lib.data.encoding import encode_sentences
 from course_lib.faithfulness.document_model import DocumentModel, scaled_vectors
 from course_lib.faithfulness.word_attention import iram_steps
 from course_lib.models.iram import NGRAM_WIDTH
@@ -156,8 +155,7 @@ def test_detached_attention_takes_part_in_no_gradient():
     network = model.system.model
     attached, detached = (model.gradients(documents, classes, detached=d) for d in (False, True))
     for text, j, (_, slope), (_, other) in zip(documents, classes, attached, detached):
-        encoded = encode_sentences([[text]], model.system.vocabulary, flat=True)
-        tokens, mask = encoded.batch(np.arange(1))[:2]
+        tokens, mask = model.system.batch([[text]])
         x = network.embedding(tokens).detach().requires_grad_()
         b = torch.tanh(network.projection(x))
         weights = network(tokens, mask).attention.detach()
@@ -290,7 +288,7 @@ def test_states_are_what_attention_weighs(family):
 
 def test_states_of_sanet_are_what_its_first_block_reads():
     model, (text, *_) = function_of("sanet"), texts("sanet")
-    tokens, _ = model._batch([text])
+    tokens, _ = model.system.batch([[text]])
     expected = model.system.model.embed(tokens)[0].detach().numpy()
     np.testing.assert_allclose(model.states([text])[0], expected[: len(text)], atol=1e-6)
 
@@ -304,8 +302,7 @@ def test_sentences_keep_their_weights_when_those_of_words_are_replaced():
     model, (text, *_) = function_of("han"), texts("han")
     attention, real, answer = model.attended(text)
     other = faithfulness.zeroed(attention, np.arange(real.shape[1]) == 0)
-    encoded = encode_sentences([text], model.system.vocabulary)
-    inputs = encoded.batch(np.arange(1))[:2]
+    inputs = model.system.batch([text])
     with torch.no_grad():
         sentences = model.system.model(*inputs).sentence_attention
         given = torch.from_numpy(other)[None], sentences

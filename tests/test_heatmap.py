@@ -11,6 +11,8 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 from ipywidgets import VBox
 from matplotlib.colors import to_rgb
@@ -19,7 +21,7 @@ from PIL import Image
 from course_lib.views import colours
 from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
 from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale, widget
-from course_lib.views.heatmap.encoding import LIVE_LEVELS
+from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
 
@@ -58,6 +60,15 @@ def packed(page):
     return state, unpack(base64.b64decode(data), state["spec"]["shape"])
 
 
+@given(st.integers(1, 4), st.integers(1, 9), st.integers(1, 9), st.sampled_from([0, 1e-6, 1, 700]))
+def test_codes_return_every_weight(steps, rows, columns, largest):
+    weights = np.random.default_rng(rows).random((steps, rows, columns), np.float32) * largest
+    for levels in (LIVE_LEVELS, STATIC_LEVELS):
+        codes = unpack(deflate(quantise(weights, levels)), weights.shape)
+        error = np.abs(codes / levels * weights.max() - weights).max()
+        assert error <= 1e-4 * weights.max() and codes.any() == weights.any()
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_takes_any_float_with_gradients(dtype):
     weights = attention(4, 4).to(dtype).requires_grad_()
@@ -71,6 +82,7 @@ def test_takes_any_float_with_gradients(dtype):
     ("change", "says"),
     [
         ({"weights": np.array([[0.5, np.nan], [0, 1]])}, r"weights\[0, 1\] is nan"),
+        ({"weights": np.array([[0.5, 0.5], [np.inf, 1]])}, r"weights\[1, 0\] is inf"),
         ({"weights": np.array([[0.5, 0.5], [0, -1]])}, r"weights\[1, 1\] is -1"),
         ({"rows": ["a"]}, "rows has 1 tokens for the 2 rows"),
         ({"columns": ["a", "b", "c"]}, "columns has 3 tokens for the 2 columns"),
@@ -79,6 +91,7 @@ def test_takes_any_float_with_gradients(dtype):
         ({"weights": np.zeros((3, 2, 2))}, "weights has shape .3, 2, 2.; it takes .rows, columns"),
         ({"weights": np.zeros((2, 3)), "columns": words(3), "band": 1}, "band needs a square"),
         ({"band": 2}, "band is 2; it takes None or 0 to 1"),
+        ({"band": -1}, "band is -1"),
         ({"extra": 2}, "extra is 2"),
         ({"scale": "log"}, "scale is 'log'"),
         ({"most": 0.9}, "most is 0.9; it takes at least the largest weight, 1"),

@@ -158,8 +158,9 @@ def test_links_in_an_archive_are_never_followed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", "()",
-             "(3 good) bad", "(5 good)", "(good)", "((3 good))", "(3 (2 It) (4))", "(٣ good)"],
+    "line", ["", "  ", "(3 (2 It) (4 works)", "(3 (2 It) (4 works)))", "(3 good) (1 bad)", ")",
+             "(3 good) bad", "good", "(5 good)", "(-1 good)", "(good)", "((3 good))", "()", "(",
+             "(3 )", "(3 (2 It) (4))", "(٣ good)", "(12 good)"],
 )  # fmt: skip
 def test_what_is_not_one_tree_is_refused(line):
     with pytest.raises((ValueError, LookupError)):
@@ -195,7 +196,8 @@ BAD = [
       for row in [b"\n", b'"a","b","c"\n', '"3","a","café"\n'.encode("latin-1"),
                   b'"3","a" b,"c"\n', b'"3","a","never closed\n']),
     *(("imdb_carriers", carriers((), b"review,sentiment\r\nfine,positive\r\n" + row))
-      for row in [b"fine\r\n", b"fine,Positive\r\n", b'"never closed,positive\r\n']),
+      for row in [b"fine\r\n", b"fine,Positive\r\n", b'"fine"x,positive\r\n',
+                  b'"never closed,positive\r\n', b"\xe9,negative\r\n"]),
     *(("huffpost", news(ITEM, line, ITEM)) for line in
       [b"{", b'{"category": "TECH"}', b"caf\xe9"]),
     ("sst5", treebank(GOOD, GOOD, "(3 good", GOOD)),

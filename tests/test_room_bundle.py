@@ -128,9 +128,7 @@ def unpacked(packed):
 def test_every_family_reads_a_typed_text_as_pytorch_does(runs, talk):
     posted = talk(bundle(runs, exact=True), LOAD, read(TEXT))
     ready, *readings = posted
-    assert [one["id"] for one in ready["models"]] == list(FAMILIES)
-    assert ready["models"][0]["accuracy"] == 0.75
-    assert ready["models"][0]["classes"] == ["negative", "positive"]
+    assert ready["models"] == list(FAMILIES)
     for run, found in zip(runs, readings, strict=True):
         expected = run.system.read(TEXT)
         assert [word for sentence in found["tokens"] for word in sentence] == list(expected.tokens)

@@ -99,8 +99,9 @@ def test_a_finished_run_is_only_read(finished, monkeypatch):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 2}, {"limit": 100}, {"system": "tfidf", "preset": "default", "overrides": {}}],
-)
+    [{"seed": 2}, {"test": False}, {"limit": 100}, {"overrides": {}},
+     {"system": "tfidf", "preset": "default", "overrides": {}}],
+)  # fmt: skip
 def test_another_spec_on_the_same_folder_is_refused(finished, change):
     folder, _ = finished
     before = (folder / "record.json").read_bytes()

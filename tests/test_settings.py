@@ -56,6 +56,7 @@ EVERY_PRESET = [
           for n in (19, 601)),
         ("seed takes a whole number from 0 to 2³² − 1, got -1", {"seed": -1}),
         ("got 4294967296", {"seed": 2**32}),
+        ("got 30.5", {"limit": 30.5}),
         ("threads takes a whole number from 1, got 0", {"threads": 0}),
         ("overrides takes values by address, got []", {"overrides": []}),
         ("device takes a name, got 3", {"device": 3}),

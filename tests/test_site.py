@@ -100,6 +100,7 @@ def test_a_table_has_minus_signs_and_no_negative_zero():
 HOSTILE = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
     "<b onclick=alert(1)>word</b>",
     "<a href=javascript:alert(1)>word</a>",
     "<a href='&#106;avascript:alert(1)'>word</a>",
@@ -109,6 +110,7 @@ HOSTILE = (
     "<iframe srcdoc='<img src=https://elsewhere.example/x>'></iframe>",
     "<p style='background:url(https://elsewhere.example/x)'>word</p>",
     "<img src=https://elsewhere.example/x>",
+    "<style>body { display: none }</style>",
     "<meta http-equiv=refresh content=0>",
     "[word](javascript:alert(1))",
     "</td></table><script>alert(1)</script>",

@@ -135,13 +135,11 @@ class MaxPooling(nn.Module):
     """The whole document through one bidirectional GRU, then a maximum over places, padding
     included."""
 
-    def __init__(
-        self, config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
-    ) -> None:
+    def __init__(self, config: HANConfig, vocabulary: int, classes: int) -> None:
         super().__init__()
         self.config = config
-        self.embedding = word_embedding(vocabulary, config.embedding, embedding)
-        self.gru = BidirectionalGRU(self.embedding.embedding_dim, config.hidden)
+        self.embedding = word_embedding(vocabulary, config.embedding)
+        self.gru = BidirectionalGRU(config.embedding, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.classifier = nn.Linear(2 * config.hidden, classes)
 
@@ -166,9 +164,9 @@ class Call(NamedTuple):
 class Specimen:
     """One implementation: a ``name`` that tells nothing, and what is to be found out.
 
-    ``build(config, vocabulary, classes, embedding=None)`` makes the model; ``wrong`` says which
-    line is wrong, ``symptom`` what one sees of it, ``caught_by`` which invariants do not hold (all
-    names in ``diagnose``), ``reported`` where such code was publicly reported.
+    ``build(config, vocabulary, classes)`` makes the model; ``wrong`` says which line is wrong,
+    ``symptom`` what one sees of it, ``caught_by`` which invariants do not hold (all names in
+    ``diagnose``), ``reported`` where such code was publicly reported.
     """
 
     name: str
@@ -184,15 +182,12 @@ def _han_with(
 ) -> Build:
     """A HAN whose ``pooling`` or ``gru`` is of another class, on both floors."""
 
-    def build(
-        config: HANConfig, vocabulary: int, classes: int, embedding: Tensor | None = None
-    ) -> HAN:
+    def build(config: HANConfig, vocabulary: int, classes: int) -> HAN:
         width = 2 * config.hidden
         if pooling is PoolsTheProjection:  # u takes the place of h
             config = replace(config, attention=width)
-        model = HAN(config, vocabulary, classes, embedding)
-        inputs_of_words = model.embedding.embedding_dim
-        for floor, inputs in ((model.words, inputs_of_words), (model.sentences, width)):
+        model = HAN(config, vocabulary, classes)
+        for floor, inputs in ((model.words, config.embedding), (model.sentences, width)):
             with torch.random.fork_rng(devices=[]):  # training draws what the healthy one's does
                 if pooling:
                     sick = pooling(width, config.attention, config.hops)

@@ -103,11 +103,9 @@ def never_the_top_word(
     shares: Sequence[float] = SHARES,
 ) -> np.ndarray:
     """Wrong: ranks from 1 to k are taken out of an order that counts from 0."""
-    areas = []
-    for document, order in zip(documents, orders(documents, importances)):
-        removed = [order[1 : count + 1] for count in counts(len(order), shares)]
-        areas.append(_mean_loss(model, document, removed))
-    return np.array(areas)
+    ranked = orders(documents, importances)
+    removed = [[order[1 : n + 1] for n in counts(len(order), shares)] for order in ranked]
+    return _mean_losses(model, documents, removed)
 
 
 def distinct_thresholds(
@@ -117,11 +115,9 @@ def distinct_thresholds(
     shares: Sequence[float] = SHARES,
 ) -> np.ndarray:
     """Wrong: thresholds that remove the same words count once."""
-    areas = []
-    for document, order in zip(documents, orders(documents, importances)):
-        removed = [order[:count] for count in np.unique(counts(len(order), shares))]
-        areas.append(_mean_loss(model, document, removed))
-    return np.array(areas)
+    ranked = orders(documents, importances)
+    removed = [[order[:n] for n in np.unique(counts(len(order), shares))] for order in ranked]
+    return _mean_losses(model, documents, removed)
 
 
 def area_under_the_curve(
@@ -136,13 +132,16 @@ def area_under_the_curve(
     return left.mean(1)
 
 
-def _mean_loss(model: Model, document: Document, removed: Sequence[np.ndarray]) -> float:
-    """The mean over sets of places of what the predicted class loses without the words there."""
-    kept = np.ones((len(removed), len(words_of(document))), dtype=bool)
-    for row, places in zip(kept, removed):
-        row[places] = False
-    (j,), (full,) = predicted(model, [document])
-    return float(np.mean(full - ask(model, [Variant(document, row) for row in kept])[:, j]))
+def _mean_losses(
+    model: Model, documents: Sequence[Document], removed: Sequence[Sequence[np.ndarray]]
+) -> np.ndarray:
+    """For each document, the mean over sets of places of what the predicted class loses without the
+    words there."""
+    answers, losses = zip(*predicted(model, documents)), []
+    for document, sets, (j, full) in zip(documents, removed, answers, strict=True):
+        kept = [~np.isin(np.arange(len(words_of(document))), places) for places in sets]
+        losses.append(np.mean(full - ask(model, [Variant(document, row) for row in kept])[:, j]))
+    return np.array(losses)
 
 
 def within_its_limits(

@@ -1,4 +1,4 @@
-"""Trained networks packed into one string for the engine: weights, words, vectors, facts.
+"""Trained networks packed into one string for the engine: weights, words, vectors.
 
 A bundle is gzip in base64. Unpacked it holds the length of a header (uint32), the header (JSON,
 which says where everything is) and the parts. Large matrices have 12 bits a number (11 in a
@@ -21,7 +21,6 @@ import numpy as np
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
-from course_lib.data.catalog import CARDS
 from course_lib.data.text import fetch_punkt, trained_punkt, untrained_punkt
 from course_lib.data.vectors import all_but_the_top, common_part
 from course_lib.data.vocabulary import RESERVED, UNKNOWN
@@ -217,9 +216,9 @@ def front_coded(words: Sequence[str]) -> tuple[bytes, str]:
 
 
 def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
-    """A network's facts, and where its weights are."""
-    record, settings = run.record, run.system.settings
-    spec, text = record["spec"], settings.text
+    """What the engine needs of a network, and where its weights are."""
+    settings = run.system.settings
+    text = settings.text
     table, common = tables.add(run)
     parameters = run.model.named_parameters()
     state = {name: values.detach().float().cpu().numpy() for name, values in parameters}
@@ -231,15 +230,8 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     size = (LARGE_IN_HEADS,) if isinstance(run.system, TransformerSystem) else ()
     size = (LARGE, MOST_PRETRAINED) if reads_pieces(run) else size
     return {
-        "id": record["id"],
-        "title": f"{NAMES[spec['system']]} · {CARDS[spec['dataset']].title}",
-        "system": spec["system"],
-        "dataset": spec["dataset"],
-        "classes": run.system.classes,
-        "accuracy": record.get("test", {}).get("accuracy"),
-        "record": record["id"],
-        "vectors": text.vectors,
-        "note": record["data"]["source"] if record["data"]["subset"] else "",
+        "id": run.record["id"],
+        "system": run.record["spec"]["system"],
         "config": asdict(settings.model),
         "cut": {
             "sentences": run.system.reads_sentences,

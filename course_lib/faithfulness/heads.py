@@ -42,8 +42,8 @@ def changed_heads(model: Transformer, change: Change) -> Iterator[None]:
 
     def hook(layer: int) -> Callable:
         def changed(_: object, inputs: tuple[Tensor, ...]) -> Tensor:
-            heads = inputs[0].transpose(0, 1).unflatten(2, (model.config.heads, -1))
-            return change(layer, heads).flatten(2).transpose(0, 1)
+            heads = inputs[0].unflatten(2, (model.config.heads, -1))
+            return change(layer, heads).flatten(2)
 
         return changed
 

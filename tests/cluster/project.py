@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -66,13 +67,9 @@ class Project:
 TIMES = ("seconds", "fit_seconds")
 
 
-def without_times(record: object) -> object:
-    """A record without what no two runs share."""
-    if isinstance(record, dict):
-        return {name: without_times(value) for name, value in record.items() if name not in TIMES}
-    if isinstance(record, list):
-        return [without_times(value) for value in record]
-    return record
+def without_times(part: dict) -> dict:
+    """A part of a record without what no two runs share."""
+    return {name: value for name, value in part.items() if name not in TIMES}
 
 
 def records(project: Project) -> dict[str, object]:
@@ -80,4 +77,5 @@ def records(project: Project) -> dict[str, object]:
     that were moved aside as stale do not count."""
     paths = sorted((project.folder / "runs").glob("*/record.json"))
     kept = (path for path in paths if ".stale-" not in path.parent.name)
-    return {path.parent.name: without_times(json.loads(path.read_text())) for path in kept}
+    load = partial(json.loads, object_hook=without_times)
+    return {path.parent.name: load(path.read_text()) for path in kept}

@@ -95,7 +95,7 @@ function withoutCommon(x, { mean, directions }) {
   return result;
 }
 
-/** One model: its facts, its weights by name, and `embed`, which gives a token its vector. */
+/** One model: its settings, its weights by name, and `embed`, which gives a token its vector. */
 function openModel(buffer, tables, model) {
   const named = (tensors) =>
     Object.fromEntries(Object.entries(tensors).map(([name, one]) => [name, tensor(buffer, one)]));

@@ -4,7 +4,7 @@ import { unpack } from "./weights.js";
 
 // The engine's conversation with a page, in a worker. Every message is an object with a `type`:
 //
-//   → {type: "load", bundle}              ← {type: "ready", models: [facts]}
+//   → {type: "load", bundle}              ← {type: "ready", models: [id]}
 //   → {type: "read", id, text, erased, removal, uniform, models}
 //                                         ← {type: "reading", id, model, …, milliseconds} per model
 //   → {type: "leave_one_out", the same}   ← {type: "partial", id, model, index, drop, tau} per word,
@@ -16,7 +16,6 @@ import { unpack } from "./weights.js";
 // earlier ones.
 
 const PATIENCE = 12; // milliseconds of work before messages are looked at again
-const FACTS = ["id", "title", "system", "dataset", "classes", "accuracy", "record", "vectors", "note"];
 
 function optionsOf({ erased = [], removal = "delete", uniform = false }) {
   if (!["delete", "mask"].includes(removal))
@@ -48,9 +47,7 @@ export function conversation(post) {
 
   async function load({ bundle }) {
     engine = await unpack(bundle);
-    const facts = (model) =>
-      Object.fromEntries(FACTS.map((name) => [name, model[name]]));
-    post({ type: "ready", models: engine.models.map(facts) });
+    post({ type: "ready", models: engine.models.map(({ id }) => id) });
   }
 
   async function read({ id, text, models, ...rest }) {
