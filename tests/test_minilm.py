@@ -200,7 +200,7 @@ def test_a_click_on_a_small_matrix_opens_its_head(trained):
     view, attention = explore_heads(system, text), system.heads(system.cut(text)[0]).numpy()
     side = attention.shape[-1] + 1  # six tokens and a gap
     assert (view.head, side) == ((0, 0), 7)
-    tiles = view._all._matrices[0].reshape(2, side, 2, side)
+    tiles = view._all._matrix.reshape(2, side, 2, side)
     np.testing.assert_array_equal(tiles[1, :-1, 0, :-1], attention[1, 0])
     assert not tiles[:, -1].any() and not tiles[..., -1].any()
     drawn = view._all._figure().axes[0].yaxis
@@ -209,7 +209,7 @@ def test_a_click_on_a_small_matrix_opens_its_head(trained):
     view._all.selected = [side + 2, 3]
     assert view.head == (1, 0) and view._caption.startswith("Layer 2, head 1")
     (opened,) = view._stage.children
-    np.testing.assert_array_equal(opened._matrices[0], attention[1, 0])
+    np.testing.assert_array_equal(opened._matrix, attention[1, 0])
     assert opened.spec["columns"] == ["a", "wonder", "##ful", "film", "[CLS]", "[SEP]"]
     bundle, _ = view._repr_mimebundle_()
     assert "image/png" in bundle and "make lab" in bundle["text/html"]

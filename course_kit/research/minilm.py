@@ -59,8 +59,8 @@ RANKINGS = (
     "gradient × input",
 )
 DRAWN = (  # those that lesson 11 compares
-    "leave-one-out", "α · ∇α", "gradient × input, attention detached", "attention",
-    "attention × sign of the gradient", "attention, rollout", "random",
+    "leave-one-out", "α · ∇α", "integrated gradients", "gradient × input, attention detached",
+    "attention", "attention × sign of the gradient", "attention, rollout", "random",
 )  # fmt: skip
 
 
