@@ -176,19 +176,20 @@ def test_a_damaged_file_is_named(begun, tmp_path, damage):
         assert f"Delete {folder} and train again" in str(raised.value)
 
 
-# between these the disk does not change: a file that is half written has a temporary name
-KILLS = [*map(str, range(8, 390, 19)), "377", "90 60 40 20"]  # a checkpoint is 30 such events
+# Kills come at file events, between which the disk does not change: a file that is half written has
+# a temporary name. Each is a percentage of the events of a training that is left alone.
+KILLS = [*map(str, range(2, 100, 5)), "99", "24 16 11 6"]
 
 
-def strike(number):
+def strike(number, count):
     """Have this process killed when it opens, renames, lists or removes something in the training's
-    folder for the ``number``-th time."""
-    events = iter(range(1, 1_000_000))
+    folder for the ``number``-th time; ``count`` grows with every such event."""
 
     def watch(event, arguments):
-        ours = event == "os.remove" or "/killed-" in str(arguments[:2])
-        if ours and next(events) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if event == "os.remove" or "/killed-" in str(arguments[:2]):
+            count.append(event)
+            if len(count) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(watch)
 
@@ -202,14 +203,15 @@ def train_in(folder):
 
 def killed_or_done(folder, kill=None):
     """The signal that ended a training in a process of its own, 0 when it came to its end."""
-    child = os.fork()
+    child, events = os.fork(), []
     if child == 0:
         try:
-            if kill:
-                strike(int(kill))
+            strike(kill, events)
             state, epochs = train_in(folder)
+            count = len(events)
             save_file(state, folder / "result.safetensors")
             (folder / "epochs.txt").write_text(repr(epochs))
+            (folder / "events.txt").write_text(str(count))
             os._exit(0)
         finally:
             os._exit(1)
@@ -221,10 +223,12 @@ def main(root):
     use_threads(1)
     short_data()  # read, and import what the optimiser imports, before the processes part
     torch.optim.Adam(new_model().parameters())
+    assert killed_or_done(root / "killed-never") == 0
+    events = int((root / "killed-never/events.txt").read_text())
     for number, kills in enumerate(KILLS):
         folder = root / f"killed-{number}"
-        ends = [killed_or_done(folder, kill) for kill in (*kills.split(), None)]
-        (folder / "ends.txt").write_text(repr(ends))
+        ends = [killed_or_done(folder, int(kill) * events // 100) for kill in kills.split()]
+        (folder / "ends.txt").write_text(repr([*ends, killed_or_done(folder)]))
 
 
 @pytest.fixture(scope="module")

@@ -303,7 +303,7 @@ def test_learning_touches_no_tracked_file(repository, monkeypatch):
     assert lessons.errors_in(copy) == []
     nbformat.write(copy, folder / name)
     (shown,) = [cell for cell in copy.cells if cell.source == "publishing.show_progress()"]
-    assert "exercises solved" in shown.outputs[0].data["text/plain"]
+    assert "exercises solved" in shown.outputs[0].text
     following = "Exercise 2: the effective number of words (open)"
     assert re.search(rf"^00_start_here +1 of 3 +{re.escape(following)}$", call("progress"), re.M)
     assert json.loads((folder / RECORD).read_text(encoding="utf-8")).keys() == {
