@@ -156,6 +156,13 @@ def test_an_empty_document_gets_the_logits_of_a_zero_vector():
     assert not torch.equal(output.logits[0], model.classifier.bias)
 
 
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if "han" not in name])
+def test_a_batch_without_a_column_is_one_of_empty_documents(variant):
+    none = torch.zeros(2, 0, dtype=torch.long)
+    model = new(variant)
+    torch.testing.assert_close(model(none, none.bool()).logits, model(*batch([0, 0])).logits)
+
+
 def test_a_row_without_weight_on_real_words_stays_zero():
     mask = torch.tensor([[True, True, False], [False, False, False]])
     weights = torch.tensor([[0.0, 0.0, 3.0], [1.0, 1.0, 1.0]], dtype=torch.float16)
