@@ -6,6 +6,7 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 
 import argparse
 import difflib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -83,8 +84,11 @@ def parse(arguments: list[str], name: str, commands: dict[str, Command]) -> argp
     )
     command.add_arguments(parser)
     options, further = parser.parse_known_args(arguments)
-    if further and not hasattr(options, "further"):
-        parser.error(f"unrecognized arguments: {' '.join(further)}")
+    ours = re.findall(r"--[\w-]+", parser.format_usage())
+    near = [name for each in further for name in difflib.get_close_matches(each, ours, 1, 0.7)]
+    if further and (near or not hasattr(options, "further")):
+        hint = f"; do you mean {near[0]}?" if near else ""
+        parser.error(f"unrecognized arguments: {' '.join(further)}{hint}")
     options.command, options.further = name, further
     return options
 

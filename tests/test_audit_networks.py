@@ -205,7 +205,10 @@ def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys,
         (["no.py:other", "--texts", file], "no.py:other raised FileNotFoundError"),
         ([f"{made}:none", "--texts", "no.csv"], "no.csv: No such file"),
         ([f"{made}:none", "--texts", file, "--text", "body"], "no column 'body'; there are: "),
-        ([str(tmp_path / "nothing"), "--texts", file], "no finished run, no recorded network"),
+        (
+            [str(tmp_path / "nothing"), "--texts", file],
+            "no finished run, and no classifier of transformers",
+        ),
         ([str(tmp_path / "words"), "--texts", file], "has no attention to audit"),
     ):
         assert cli.main(["audit", *map(str, arguments), "--to", str(to)]) == 2
@@ -242,5 +245,7 @@ def test_an_interrupted_command_keeps_what_is_done_and_says_so(after, status, tm
         cli.main(["audit"])
     with pytest.raises(faithfulness.AuditError, match="do you mean 'han-imdb-compact-s0'"):
         any_model("han-imbd-compact-s0")
+    with pytest.raises(faithfulness.AuditError, match="folder, or owner/name"):
+        any_model("nothing")
     with pytest.raises(faithfulness.AuditError, match="only a run has texts"):
         cli.main(["audit", f"{tmp_path / 'mine.py'}:make", "--debug"])

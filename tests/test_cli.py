@@ -59,6 +59,9 @@ def test_a_nested_command_has_an_overview_and_brings_the_nearest_one(capsys):
     with pytest.raises(SystemExit):
         cli.main(["grid", "stats"])
     assert "invalid choice: 'stats' (choose from" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["lab", "--form", "notebooks"])
+    assert "do you mean --from?" in capsys.readouterr().err
     assert cli.main(["--version"]) == 0
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
 

@@ -117,17 +117,18 @@ def any_model(name: str) -> Any:
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
     near = difflib.get_close_matches(name, recorded_names(), n=1, cutoff=0.8)
-    if near and not Path(name).exists():
-        raise AuditError(f"no run and no recorded network {name!r}; do you mean {near[0]!r}?")
+    if not (Path(name).exists() or "/" in name):
+        there = f"do you mean {near[0]!r}?" if near else f"there are: {', '.join(recorded_names())}"
+        raise AuditError(
+            f"no run and no recorded network {name!r}; {there}. A classifier of transformers is a "
+            "folder, or owner/name"
+        )
     try:
         return HubModel(name)
     except (ImportError, OSError, ValueError) as error:
-        recorded = ", ".join(recorded_names())
         why = "transformers is not installed" if isinstance(error, ImportError) else str(error)
-        raise AuditError(
-            f"{name} is no finished run, no recorded network ({recorded}), and no classifier of "
-            f"transformers: {why.splitlines()[0]}"
-        ) from error
+        why = f"no finished run, and no classifier of transformers: {why.splitlines()[0]}"
+        raise AuditError(f"{name} is {why}") from error
 
 
 def _made(path: str, function: str) -> Any:

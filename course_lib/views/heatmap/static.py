@@ -24,6 +24,7 @@ _DOCUMENT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8">
 <title>Attention</title>
 <style>html { scrollbar-width: none } /* a bar would change the width on which the height depends */
 body { margin: 0; background: {LIGHT} }
+@media print { * { print-color-adjust: exact; -webkit-print-color-adjust: exact } }
 @media (prefers-color-scheme: dark) { body { background: {DARK} } }</style>
 <body><script>
 const bytesOf = (text) => {
