@@ -85,7 +85,7 @@ def parse(arguments: list[str], name: str, commands: dict[str, Command]) -> argp
     command.add_arguments(parser)
     options, further = parser.parse_known_args(arguments)
     ours = re.findall(r"--[\w-]+", parser.format_usage())
-    near = [name for each in further for name in difflib.get_close_matches(each, ours, 1, 0.7)]
+    near = [m for each in further for m in difflib.get_close_matches(each, ours, 1, 0.7)]
     if further and (near or not hasattr(options, "further")):
         hint = f"; do you mean {near[0]}?" if near else ""
         parser.error(f"unrecognized arguments: {' '.join(further)}{hint}")

@@ -100,7 +100,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_269, 1_000),
     "course_kit/reading_room": (712, 600),
     "benchmarks": (2_146, 2_200),
-    "tests": (21_163, 16_600),
+    "tests": (21_165, 16_600),
 }
 LONGEST = 450
 

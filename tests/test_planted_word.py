@@ -1,5 +1,7 @@
-"""Trained where one word decides, every network's attention finds it: accuracy alone proves nothing
-about attention, and a network whose attention never learned would pass it."""
+"""Trained on texts in which one word decides, every network's attention finds that word.
+
+Accuracy says nothing about it: a network whose attention learned nothing can be as accurate.
+"""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """The audit of a network, on texts of a file: one page, and what it says as JSON.
 
 ``attention-course audit NETWORK --texts reviews.csv``, where the network is a finished run or a
-recorded one, a classifier of transformers (its folder, or its name), or ``file.py:function``, a
+recorded one, a classifier of transformers (its folder, or owner/name), or ``file.py:function``, a
 function that returns what ``faithfulness.audit`` takes. Without texts a run is audited on a random
 sample of its test half.
 """
@@ -116,8 +116,8 @@ def any_model(name: str) -> Any:
         return _made(path, function)
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
-    near = difflib.get_close_matches(name, recorded_names(), n=1, cutoff=0.8)
     if not (Path(name).exists() or "/" in name):
+        near = difflib.get_close_matches(name, recorded_names(), n=1, cutoff=0.8)
         there = f"do you mean {near[0]!r}?" if near else f"there are: {', '.join(recorded_names())}"
         raise AuditError(
             f"no run and no recorded network {name!r}; {there}. A classifier of transformers is a "
@@ -144,7 +144,7 @@ def _made(path: str, function: str) -> Any:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course audit``."""
-    parser.add_argument("network", help="a run, a recorded network, a name, or file.py:function")
+    parser.add_argument("network", help="a run or recorded network, owner/name, or file.py:function")
     parser.add_argument(
         "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
     )
