@@ -144,7 +144,7 @@ def _made(path: str, function: str) -> Any:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course audit``."""
-    parser.add_argument("network", help="a run or recorded network, owner/name, or file.py:function")
+    parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
     parser.add_argument(
         "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
     )
