@@ -99,7 +99,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/research": (6_594, 3_700),
     "course_kit/publishing": (2_269, 1_000),
     "course_kit/reading_room": (712, 600),
-    "benchmarks": (2_146, 2_200),
+    "benchmarks": (2_148, 2_200),
     "tests": (21_165, 16_600),
 }
 LONGEST = 450
