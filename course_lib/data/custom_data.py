@@ -21,7 +21,7 @@ import pandas as pd
 
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.custom import CUSTOM, FORMAT, custom_folder, custom_name, unchanged_digest
+from course_lib.data.naming import CUSTOM, FORMAT, custom_folder, custom_name, unchanged_digest
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt

@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from course_lib.data.corpus import load_corpus
-from course_lib.data.custom import CUSTOM
 from course_lib.data.custom_data import DEFAULT, OFFERED, Columns, named_texts, summary_of
+from course_lib.data.naming import CUSTOM
 from course_lib.runs.settings import SpecError
 
 
