@@ -82,9 +82,7 @@ def write_audits(folder: Path, listed: Path, made: list[str], records: Path = AU
     of Sphinx that lists them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    audits = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(records.glob("*.json"))
-    ]
+    audits = [json.loads(path.read_bytes()) for path in sorted(records.glob("*.json"))]
     for audit in audits:
         network, dataset = audit["name"].split("-")[:2]
         audit["plain"] = f"{frames.SYSTEM_NAMES[network]}, {frames.NAMES[dataset]}"
@@ -95,8 +93,7 @@ def write_audits(folder: Path, listed: Path, made: list[str], records: Path = AU
         }
         page = audit_page(audit, links)
         (folder / f"{audit['name']}.html").write_text(page, encoding="utf-8")
-    table = TEMPLATES.get_template("audits.md.in").render(audits=audits)
-    listed.write_text(table, encoding="utf-8")
+    listed.write_text(TEMPLATES.get_template("audits.md.in").render(audits=audits), "utf-8")
 
 
 def _teaching_pages(folder: Path, made: set[str]) -> None:
