@@ -18,7 +18,7 @@ from textwrap import fill, wrap
 from typing import Any, NoReturn
 
 from course_lib.checking import instead
-from course_lib.data.custom import DEFAULT, OFFERED
+from course_lib.data.naming import DEFAULT, OFFERED
 from course_lib.files import DataError
 
 REFUSED, INTERRUPTED = 2, 130

@@ -1,14 +1,13 @@
 """Every family of networks under the tests of faithfulness: as a function of documents, its
 gradients, its attention as word importances and as something to be replaced."""
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
 from strategies import every_device
 
-from course_kit.research.faithfulness import transformer_rankings
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.faithfulness.document_model import DocumentModel, scaled_vectors
@@ -216,25 +215,6 @@ def test_attention_is_reduced_to_the_words_in_reading_order(family):
         np.testing.assert_allclose(found["attention"][0], expected, atol=1e-6)
     losses = faithfulness.comprehensiveness(model, texts(family), found["attention"])
     assert losses.shape == (12, 5) and np.isfinite(losses).all()
-
-
-def test_a_transformers_rankings_do_not_depend_on_a_documents_neighbours(monkeypatch):
-    """Flow is left out where one text is too long for it."""
-    model, documents = function_of("transformer"), texts("transformer")[:4]
-    rankings = partial(transformer_rankings.transformer_rankings, model.system)
-    classes, lengths = model(documents).argmax(1), [*map(len, documents)]
-    found = rankings(documents, classes)
-    assert set(found) == {"norms", "value zeroing", "attention flow", "(α · ∇α)⁺, rolled out"}
-    for name, ranks in found.items():
-        for text, j, scores in zip(documents, classes, ranks, strict=True):
-            ((alone,),) = [rankings([text], np.array([j]))[name]]
-            assert scores.shape == (len(text),) and (scores >= 0).all() and np.ptp(scores) > 0
-            np.testing.assert_allclose(scores, alone, atol=1e-6)
-    other = rankings(documents, 1 - classes)
-    changed = {name for name in found if not np.allclose(found[name][0], other[name][0])}
-    assert changed == {"(α · ∇α)⁺, rolled out"}
-    monkeypatch.setattr(transformer_rankings, "SHORT", max(lengths) - 1)
-    assert set(rankings(documents, classes)) == set(found) - {"attention flow"}
 
 
 @families

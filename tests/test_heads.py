@@ -1,16 +1,9 @@
 """Heads of a Transformer: against loops, and against weights that are set to zero by hand."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
 
-from course_kit.research.faithfulness.transformer_rankings import (
-    attention_slopes,
-    value_zeroing,
-    weighted_norms,
-)
 from course_lib.faithfulness import heads
 from course_lib.models.bert import Bert, BertConfig, with_special
 
@@ -51,7 +44,7 @@ def test_shares_are_means_over_all_pieces(output):
 
 
 def test_what_is_written_adds_up_to_the_output_of_attention(model, output):
-    """The norms are those of vectors that, with W_O's bias, are all that attention hands on."""
+    """With W_O's bias, the heads' values as they are weighed are all that attention hands on."""
     seen = []
     handle = model.blocks[1].attention.register_forward_hook(lambda *args: seen.append(args[2][0]))
     with torch.no_grad():
@@ -65,8 +58,6 @@ def test_what_is_written_adds_up_to_the_output_of_attention(model, output):
         written += output.attention[0, 1, h].numpy()[:, :, None] * v[None]
     whole = written.sum(1) + part.bias.detach().numpy()
     np.testing.assert_allclose(whole, seen[0][0].numpy(), atol=1e-5)
-    found = weighted_norms(model, output, 1)
-    np.testing.assert_allclose(found[0].detach(), np.linalg.norm(written, axis=-1), atol=1e-5)
 
 
 @torch.no_grad()
@@ -108,50 +99,3 @@ def test_each_head_in_turn_takes_the_other_texts_output(model):
     own = heads.patched(model, tokens, mask, tokens)
     torch.testing.assert_close(own, model(tokens, mask).logits[0].expand(2, 3, 2))
     assert not torch.allclose(found, own, atol=1e-3)
-
-
-@torch.no_grad()
-def test_value_zeroing_is_what_a_network_without_that_value_does(model, output):
-    for layer, j in ((0, 1), (1, 5)):
-        found = value_zeroing(model, output, layer)
-
-        def zero(_, __, values, j=j):
-            values = values.clone()
-            values[:, j] = 0
-            return values
-
-        handle = model.blocks[layer].attention.value.register_forward_hook(zero)
-        without = model(TOKENS, MASK, return_attention=True, return_states=True)
-        handle.remove()
-        turned = cosine(without.states[:, layer + 1], output.states[:, layer + 1])
-        np.testing.assert_allclose(found[:, :, j].numpy(), 1 - turned, atol=1e-5)
-        assert found[0, :, j].max() > 0.01
-
-
-def cosine(a, b):
-    a, b = a.double().numpy(), b.double().numpy()
-    return (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
-
-
-@pytest.mark.parametrize("place", [(0, 0, 2, 3, 1), (1, 1, 0, 6, 2)])
-def test_slopes_of_attention_are_small_differences(model, place):
-    """A weight of one head changes by a little and its row keeps no sum; without anything that
-    learns, too."""
-    wide = copy.deepcopy(model).double().requires_grad_(False)
-    found, slopes = attention_slopes(wide, TOKENS, MASK, lambda logits: logits[:, 1])
-    assert found.shape == slopes.shape == (2, 2, 3, 7, 7)
-    text, layer, head, i, j = place
-    value = wide(TOKENS, MASK, return_states=True).values[text, layer, head, j]
-
-    def logit(step):
-        def moved(at, each):
-            each = each.clone()
-            if at == layer:
-                each[text, i, head] += step * value
-            return each
-
-        with heads.changed_heads(wide, moved):
-            return wide(TOKENS, MASK, return_attention=True).logits[text, 1].item()
-
-    assert slopes[place] == pytest.approx((logit(1e-4) - logit(-1e-4)) / 2e-4, rel=1e-4)
-    assert abs(slopes[place]) > 1e-3

@@ -8,7 +8,6 @@ from safetensors.torch import save_file
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from course_kit.research.faithfulness.transformer_rankings import transformer_rankings
 from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.toy import read_toy
@@ -186,8 +185,6 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
         assert vectors.shape == slopes.shape == (lengths.pop(0), 16)
     for ranks in model.attention(documents).values():
         assert all(each.sum() == pytest.approx(1, abs=1e-5) for each in ranks)
-    for ranks in transformer_rankings(model.system, documents, classes).values():
-        assert [len(each) for each in ranks] == [len(document) for document in documents]
     attended = model.attended(documents[0])
     n = len(documents[0]) + 2
     assert attended.attention.shape == (2, 2, n, n) and attended.real.all()

@@ -1,4 +1,4 @@
-"""The seed of a training: with it CPU runs repeat bit for bit, and what it decides."""
+"""The seed of a training repeats it bit for bit on a CPU; a run's is tested in ``test_runs``."""
 
 from dataclasses import replace
 

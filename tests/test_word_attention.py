@@ -1,7 +1,5 @@
 """Attention reduced to words: against the linear networks for which each reduction is exact."""
 
-import networkx
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -15,7 +13,6 @@ from strategies import (
     tiny_han,
 )
 
-from course_kit.research.faithfulness import transformer_rankings
 from course_lib.faithfulness import word_attention as reduced
 from course_lib.models.agt import AblatedAGT, AGTConfig
 from course_lib.models.iram import IRAM, IRAMConfig, visible
@@ -154,51 +151,3 @@ def test_agt_s_layers_are_weighted_by_their_shares():
     expected = 0.75 * attention[:, 0] + 0.25 * attention[:, 1]
     torch.testing.assert_close(reduced.agt_words(attention, gates), expected)
     torch.testing.assert_close(reduced.agt_words(attention[:, :1], gates[:, :0]), attention[:, 0])
-
-
-def test_flow_is_networkx_maximum_flow_to_each_place_above():
-    """Ā = ½ (α + I) as capacities, one problem for each pair of places, then the mean."""
-    mask = prefix_mask([4, 3], 5)
-    alpha = random_attention(square(mask, 3), seed=3)
-    found = transformer_rankings.attention_flow(alpha, mask)
-    for text, length in enumerate((4, 3)):
-        graph = networkx.DiGraph()
-        for block, i, j in np.ndindex(3, length, length):
-            share = alpha[text, block, i, j].item() / 2 + (i == j) / 2
-            graph.add_edge((block, j), (block + 1, i), capacity=share)
-        flows = [
-            sum(networkx.maximum_flow_value(graph, (0, j), (3, i)) for i in range(length))
-            for j in range(length)
-        ]
-        expected = np.array(flows) / sum(flows)
-        np.testing.assert_allclose(found[text, :length].numpy(), expected, atol=1e-5)
-        assert not found[text, length:].any() and np.ptp(expected) > 0.01
-
-
-def test_distances_of_zeroed_values_are_rolled_out_without_an_identity():
-    mask = prefix_mask([4, 2, 0], 4)
-    turned = torch.rand(3, 2, 4, 4, generator=torch.Generator().manual_seed(2))
-    found = transformer_rankings.zeroing_words(turned, mask)
-    for text, length in enumerate((4, 2)):
-        first, second = (block[:length, :length].numpy() for block in turned[text])
-        rolled = second / second.sum(1)[:, None] @ (first / first.sum(1)[:, None])
-        np.testing.assert_allclose(found[text, :length].numpy(), rolled.mean(0), atol=1e-6)
-    assert not found[2].any() and not found[1, 2:].any()
-
-
-def test_positive_parts_are_rolled_out_by_loops():
-    mask = prefix_mask([4, 2], 4)
-    pairs = square(mask, 2)[:, :, None].expand(-1, -1, 3, -1, -1)
-    alpha = random_attention(pairs)
-    slopes = torch.randn(alpha.shape, generator=torch.Generator().manual_seed(4))
-    found = transformer_rankings.positive_rollout(alpha, slopes, mask)
-    for text, length in enumerate((4, 2)):
-        relevance = np.eye(length)
-        for block in range(2):
-            step = np.zeros((length, length))
-            for head, i, j in np.ndindex(3, length, length):
-                step[i, j] += max(0, (alpha * slopes)[text, block, head, i, j].item()) / 3
-            relevance = relevance + step @ relevance
-        expected = relevance.mean(0) / relevance.mean(0).sum()
-        np.testing.assert_allclose(found[text, :length].numpy(), expected, atol=1e-6)
-        assert not found[text, length:].any()

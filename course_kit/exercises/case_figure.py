@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from course_kit.exercises.feedback import FEW, as_tensor, in_words, number, words_of
+from course_kit.exercises.case_in_words import FEW, as_tensor, in_words, number, words_of
 from course_lib.views.colours import ATTENTION, INK, MUTED, PAPER, SIGNED, ink_on
 
 DRAWN = (12, 8, 5, 3)  # columns and rows of a panel, the first that lets all fit

@@ -14,7 +14,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_kit.exercises import feedback, solutions
+from course_kit.exercises import case_in_words, solutions
 from course_kit.exercises.case_figure import case_figure, drawable
 from course_kit.exercises.cases import Case, CaseResult
 from course_kit.exercises.comparison import close, is_number, is_readable, largest, parts, same
@@ -47,13 +47,13 @@ class Checker:
     ``cases`` come smallest first. ``mistakes`` are wrong functions with what to say to a learner
     whose answers equal theirs in every case; each of the ``diagnoses`` examines the smallest
     failing result and returns a sentence, or None if it does not apply. The first sentence found is
-    shown: mistakes, then generic slips, then diagnoses. ``shapes`` says what to think of when the
-    shape is wrong, often an axis. Where many answers are right, ``requirement`` takes the inputs
-    and the answer and returns what is wrong with it, or nothing; the reference is then only an
-    example. ``changes`` are the places of inputs that an answer may change. ``adapt`` makes a
-    function of an answer that is none, such as the class of a network (``building``), and ``ours``
-    is what a lesson uses in its place. ``about`` is its docstring: what it is called with and must
-    return.
+    shown: mistakes, then what is wrong with the answer's form (an error, a shape), then generic
+    slips, then diagnoses. ``shapes`` says what to think of when the shape is wrong, often an axis.
+    Where many answers are right, ``requirement`` takes the inputs and the answer and returns what
+    is wrong with it, or nothing; the reference is then only an example. ``changes`` are the places
+    of inputs that an answer may change. ``adapt`` makes a function of an answer that is none, such
+    as the class of a network (``building``), and ``ours`` is what a lesson uses in its place.
+    ``about`` is its docstring: what it is called with and must return.
     """
 
     name: str
@@ -298,7 +298,7 @@ def _difference(checker: Checker, result: CaseResult) -> str:
         return ""
     name, yours, expected = checker.returns[part], result.yours[part], result.expected[part]
     if not drawable(expected) or not isinstance(expected, Tensor):
-        return feedback.difference(result.given, name, yours, expected)
+        return case_in_words.difference(result.given, name, yours, expected)
     off = (yours.double() - expected.double()).abs().nan_to_num(torch.inf)  # bool, too
     place = largest(off)
     return f"{name} at {place} is {yours[place]:.4g}, expected {expected[place]:.4g}."
@@ -314,7 +314,7 @@ def _lists(result: CaseResult) -> str:
     part = result.wrong
     if result.remark or part is None:
         return ""
-    return feedback.side_by_side(result.given, result.yours[part], result.expected[part])
+    return case_in_words.side_by_side(result.given, result.yours[part], result.expected[part])
 
 
 def result_figure(checker: Checker, result: CaseResult) -> Figure | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from course_lib.data.custom import CUSTOM, present_folder
+from course_lib.data.naming import CUSTOM, present_folder
 from course_lib.files import DataError, undamaged
 
 CARD = "card.json"  # of custom texts, and what stands in it:

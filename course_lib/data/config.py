@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from course_lib.checking import check_choice, check_flags, check_share, check_whole, refusal
 from course_lib.data.catalog import names_of
-from course_lib.data.custom import CUSTOM
+from course_lib.data.naming import CUSTOM
 from course_lib.data.vocabulary import RESERVED
 
 SPLITS = ("train", "train+validation", "train+validation+test")

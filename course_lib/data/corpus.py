@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from course_lib.data.catalog import CARDS, Card, card, read_card, write_card
-from course_lib.data.custom import CUSTOM, custom_folder, unchanged_digest
+from course_lib.data.naming import CUSTOM, custom_folder, unchanged_digest
 from course_lib.data.readers import READERS, Row, order_key
 from course_lib.data.sources import obtain
 from course_lib.data.text import fetch_punkt, tokeniser

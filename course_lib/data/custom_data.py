@@ -18,10 +18,10 @@ import datasets
 import numpy as np
 import pandas as pd
 
-from course_lib.data import custom
+from course_lib.data import naming
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.custom import CUSTOM, DEFAULT, OFFERED, Columns
+from course_lib.data.naming import CUSTOM, DEFAULT, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt
@@ -68,9 +68,9 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
-    about = json.dumps([digests, reading, columns.words, custom.FORMAT], sort_keys=True)
-    name = custom.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
-    folder = custom.custom_folder("text", name)
+    about = json.dumps([digests, reading, columns.words, naming.FORMAT], sort_keys=True)
+    name = naming.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
+    folder = naming.custom_folder("text", name)
     if not folder.exists():
         survey = Survey(title, list(parts.values()), columns)
         card = Card(
@@ -340,4 +340,4 @@ def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
 def _part(file: Path, split: str | None, columns: Columns) -> Part:
     encoding = encoding_of(file, columns.encoding)
     rows = partial(read_table, file, (columns.text, columns.label), encoding)
-    return Part(split, rows, rows_of(file), custom.unchanged_digest(file), encoding)
+    return Part(split, rows, rows_of(file), naming.unchanged_digest(file), encoding)

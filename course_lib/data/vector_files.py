@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from course_lib.data.catalog import names_of
-from course_lib.data.custom import CUSTOM, custom_folder, custom_name, unchanged_digest
+from course_lib.data.naming import CUSTOM, custom_folder, custom_name, unchanged_digest
 from course_lib.data.readers import naming
 from course_lib.files import DataError, atomic_path, file_digest
 from course_lib.front_end import progress

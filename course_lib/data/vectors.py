@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import torch
 
 from course_lib.data.catalog import card
-from course_lib.data.custom import CUSTOM, present_folder
+from course_lib.data.naming import CUSTOM, present_folder
 from course_lib.data.ngrams import framed_ngrams
 from course_lib.data.sources import obtain
 from course_lib.data.vector_files import convert

@@ -6,7 +6,7 @@ the code number the equations as here; attention, gate and candidate of a layer 
 
 (1) B_n = tanh(W x_n + b)                      (4) y_0 = s_0
 (2) m_{l,n} = w_l · tanh(W_l B_n)              (5) T_l = σ(W^t_l s_l + b^t_l)
-    d_l = softmax_n(m_l)                       (6) y_l = f(W^f_l [y_{l−1}; s_l]) ∘ T_l
+    d_l = softmax_n(m_l), masked: ``attend``   (6) y_l = f(W^f_l [y_{l−1}; s_l]) ∘ T_l
 (3) s_l = Σ_n d_{l,n} B_n                                + y_{l−1} ∘ (1 − T_l)
 
 A word's score in (2) depends on its vector alone, so the model cannot see the order of the words.

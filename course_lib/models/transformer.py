@@ -105,13 +105,9 @@ class Block(nn.Module):
     ) -> tuple[Tensor, Tensor | None, Tensor]:
         """As ``MultiHeadAttention``."""
         mixed, alpha, v = self.attention(x, mask, attention, with_weights)
-        return self.above(x, mixed), alpha, v
-
-    def above(self, x: Tensor, mixed: Tensor) -> Tensor:
-        """What comes out, from what went in and what attention made of it, all ``(…, width)``."""
         x = self.norms[0](x + self.dropout(mixed))  # (3)
         change = self.w_2(self.dropout(self.activation(self.w_1(x))))
-        return self.norms[1](x + self.dropout(change))  # (4)
+        return self.norms[1](x + self.dropout(change)), alpha, v  # (4)
 
 
 class Transformer(nn.Module):

@@ -23,8 +23,8 @@ from torch import nn
 
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
-from course_lib.data.custom import CUSTOM, Columns
 from course_lib.data.custom_data import named_texts, summary_of
+from course_lib.data.naming import CUSTOM, Columns
 from course_lib.data.sources import verify
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest

@@ -9,8 +9,8 @@ from typing import Any
 
 from course_lib.checking import instead
 from course_lib.data.catalog import CARDS, card
-from course_lib.data.custom import CUSTOM, NOT_IN_NAMES
 from course_lib.data.custom_data import named_texts
+from course_lib.data.naming import CUSTOM, NOT_IN_NAMES
 from course_lib.data.vector_files import named_vectors
 from course_lib.runs.settings import (
     Settings,

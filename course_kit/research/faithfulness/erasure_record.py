@@ -36,14 +36,11 @@ from course_kit.research.faithfulness.faithfulness_run import (
     study_path,
     unsigned,
 )
-from course_kit.research.faithfulness.transformer_rankings import transformer_rankings
 from course_kit.research.recording import Stopwatch, mean_of, with_deviation
 from course_lib import faithfulness
-from course_lib.faithfulness.documents import predicted
 from course_lib.files import atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
-from course_lib.runs.systems.transformer_system import TransformerSystem
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 REMOVALS = {"deletion": None, "masking": MASK}
@@ -128,12 +125,9 @@ def compared_rankings(tested: FaithfulnessRun) -> Rankings:
 
 
 def all_rankings(tested: FaithfulnessRun) -> Rankings:
-    """Those that do not depend on how words are removed, with and without signs; and what a
-    Transformer adds of its own."""
+    """Those that do not depend on how words are removed, with and without signs."""
     model, documents = tested.model, tested.documents
     rankings = compared_rankings(tested)
-    if isinstance(model.system, TransformerSystem):
-        rankings |= transformer_rankings(model.system, documents, predicted(model, documents)[0])
     rankings[INTEGRATED] = faithfulness.integrated_gradients(model.gradients, model, documents)
     for name in (ATTACHED, INTEGRATED, TIMES_SLOPE):
         rankings[unsigned(name)] = faithfulness.magnitude(rankings[name])

@@ -11,7 +11,7 @@ from course_kit.research.grid.groups import choose, read_grid
 from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Record, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
-from course_lib.data.custom import CUSTOM
+from course_lib.data.naming import CUSTOM
 from course_lib.files import REPOSITORY
 from course_lib.runs.records import kept_accuracy, largest_class
 from course_lib.runs.settings import flat_settings, in_words
