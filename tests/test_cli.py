@@ -184,7 +184,8 @@ def called(monkeypatch):
 
 
 @pytest.mark.parametrize("statuses", [{}, {"ruff": 1, "pytest": 3}])
-def test_all_checks_are_made_and_summed_up(statuses, called, capsys):
+def test_all_checks_are_made_and_summed_up(statuses, called, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
     made, ends = called
     ends |= statuses
     assert cli.main(["author", "test"]) == statuses.get("ruff", 0)
