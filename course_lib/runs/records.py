@@ -69,12 +69,20 @@ def processor_name(device: torch.device) -> str:
 
 
 def current_commit() -> str:
-    """The commit of the project's folder, ``"unknown"`` outside a checkout or without git."""
+    """The commit of the project's folder, ``-dirty`` if files differ from it that are no records
+    (else each record would make the next one dirty); ``"unknown"`` without git or a checkout."""
     if not shutil.which("git"):
         return "unknown"
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-    return result.stdout.strip() or "unknown"
+    head = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)**/results/**"
+    )
+    return f"{head}-dirty" if head and changed else head or "unknown"
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def run_folder(name: str | Path) -> Path:
