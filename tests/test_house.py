@@ -97,10 +97,10 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/runs": (2_762, 2_650),
     "course_kit/exercises": (7_024, 6_600),
     "course_kit/research": (6_421, 3_700),
-    "course_kit/publishing": (2_269, 1_000),
+    "course_kit/publishing": (2_288, 1_000),
     "course_kit/reading_room": (700, 600),
     "benchmarks": (2_148, 2_200),
-    "tests": (21_045, 16_600),
+    "tests": (20_954, 16_600),
 }
 LONGEST = 450
 
