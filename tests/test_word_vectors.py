@@ -8,8 +8,8 @@ import pytest
 
 from course_kit.research.word_vectors import film_vectors
 from course_kit.research.word_vectors.compact_vectors import COMPACT, in_bytes
+from course_kit.research.word_vectors.config import METHODS, VectorsConfig
 from course_kit.research.word_vectors.film_vectors import (
-    VectorsConfig,
     make_vectors,
     readable_reviews,
 )
@@ -85,7 +85,7 @@ def cosine(a, b):
     return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
 
 
-@pytest.mark.parametrize("method", film_vectors.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_words_of_the_same_places_get_like_vectors_that_a_run_can_read(method, made_up, tmp_path):
     record = make_vectors(VectorsConfig(method=method, **SMALL), tmp_path / "ours.npz")
     vectors = load_vectors(custom_vectors(tmp_path / "ours.npz"))

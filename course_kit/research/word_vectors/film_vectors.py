@@ -8,7 +8,7 @@ validation or test split: vectors that have read a review make that review easie
 import argparse
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import datasets
 import numpy as np
 
 from course_kit.research.recording import Stopwatch
-from course_lib.checking import check_choice, check_number, check_whole
+from course_kit.research.word_vectors.config import VectorsConfig
 from course_lib.data.corpus import Corpus, load_corpus
 from course_lib.data.sources import NotObtained
 from course_lib.files import atomic_path, data_root, file_digest
@@ -26,32 +26,8 @@ from course_lib.runs.records import write_json
 from course_lib.runs.run import split_rows
 from course_lib.runs.settings import SpecError
 
-METHODS = ("cbow", "skipgram", "fasttext")
 HELD_OUT = 0.2  # the largest share of the training half that a system holds out (SANet)
 LABELLED, UNLABELLED = "imdb", "imdb_unlabelled"
-
-
-@dataclass(frozen=True)
-class VectorsConfig:
-    """How vectors are trained; ``fasttext`` is skip-gram with subwords. ``window`` and ``negative``
-    count words, ``least`` is how often a word must occur. Raises ``ValueError`` naming a field.
-    """
-
-    method: str = "cbow"
-    width: int = 300
-    window: int = 8
-    negative: int = 10
-    least: int = 5
-    epochs: int = 8
-    sample: float = 1e-4
-    seed: int = 0
-    threads: int = 2
-
-    def __post_init__(self) -> None:
-        check_choice(self, "method", METHODS)
-        check_whole(self, "width", "window", "negative", "least", "epochs", "threads")
-        check_whole(self, "seed", least=0)
-        check_number(self, "sample")
 
 
 class Reviews(NamedTuple):
@@ -149,22 +125,6 @@ def make_vectors(config: VectorsConfig, path: Path) -> dict[str, Any]:
     }
     write_json(path.with_suffix(".json"), record)
     return record
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The settings as options, with their defaults."""
-    about = {
-        "method": " or ".join(METHODS), "width": "numbers in a vector",
-        "window": "words on each side", "negative": "wrong words beside each right one",
-        "least": "how often a word must occur", "epochs": "times through the texts",
-        "sample": "above this share frequent words are thinned out",
-        "seed": "of all that is random",
-        "threads": "on a CPU; only with one are two trainings the same",
-    }  # fmt: skip
-    for name, value in asdict(VectorsConfig()).items():
-        says = f"{about[name]} (default: {value})"
-        parser.add_argument(f"--{name}", type=type(value), default=value, help=says)
-    parser.add_argument("--out", type=Path, help="the .npz to write (data/vectors/…)")
 
 
 def command(options: argparse.Namespace) -> int:
