@@ -47,7 +47,7 @@ def solution(exercise, before="", after=""):
 
 WRONG = {
     "effective_words": [
-        ("torch.exp", "", "the entropy itself"),
+        ("torch.exp", "", "the logarithm of effective"),
         ("weights = weights[weights > 0]", "", "0 · log 0 is NaN"),
         (".sum())", ".sum()) / 3", "between 1 and all"),
     ],
@@ -110,7 +110,7 @@ WRONG = {
     ],
     "multi_head": [
         ("self_attention(q, k", "self_attention(q * q.shape[2] ** 0.5, k", "division by the root"),
-        ("(self.heads, 0)", "(self.heads, 0) | True", "padding gets weight"),
+        ("(self.heads, 0)", "(self.heads, 0) | True", "mask is not used"),
         ("mixed.transpose(1, 2).flatten(2)", "mixed.reshape(x.shape)",
          "the heads stand side by side before their positions"),
         ("(self.heads, -1)).transpose(1, 2)", "(-1, self.heads)).movedim(3, 1)",
@@ -241,7 +241,7 @@ WRONG = {
         (" + score(no_first & no_second)", "", "the score without both words is missing"),
         (" + score(", " - score(", "the score without both comes back with a plus"),
         ("texts = torch.arange(len(mask))", "texts, mask = torch.arange(len(mask)), mask | True",
-         "you keep padding"),
+         "mask is not used"),
     ],
     "erasure": [
         ("(whole - without)[predicted], (whole - alone)[predicted]",
@@ -268,7 +268,7 @@ WRONG = {
         ("change.abs().sum(1) / 2", "change.norm(dim=1)", "Euclidean"),
     ],
     "divergence": [
-        (".sum() / 2", ".sum().div(2).sqrt()", "Jensen–Shannon distance"),
+        (".sum() / 2", ".sum().div(2).sqrt()", "the square root of divergence"),
         (".sum() / 2", ".sum() / 2 / math.log(2)", "has base 2"),
         ("torch.xlogy(p, p) - torch.xlogy(p, middle)", "p * (p / middle).log()",
          "your divergence is nan"),
@@ -311,7 +311,7 @@ WRONG = {
     ],
     "heads": [
         ("models.masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)",
-         "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)", "padding gets weight"),
+         "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)", "mask is not used"),
         (" / q.shape[-1] ** 0.5", "", "the division by the root of the head's width"),
         ("weight.T", "weight", "belong to no head"),
         ("(self.heads, -1)).transpose(1, 2)", "(-1, self.heads)).permute(0, 3, 1, 2)",
@@ -346,7 +346,7 @@ WRONG = {
         ("norm(x + change", "norm(change", "the second residual connection"),
     ],
     "special_share": [
-        ("[..., special]", "[..., ~special]", "what goes to the other tokens"),
+        ("[..., special]", "[..., ~special]", "you have measured the opposite"),
         ("attention[:, ~special]", "attention", "the special tokens' own rows are in the mean"),
         (".sum(-1).mean(-1)", ".mean((-1, -2))", "you average over"),
     ],
@@ -360,12 +360,12 @@ WRONG = {
     "low_rank": [
         (" + x @ a.T @ b_up.T", "", "the adapter is missing"),
         ("linear(x, w, b) + ", "", "W x + b is missing"),
-        ("(x, w, b)", "(x, w)", "the bias b is missing"),
+        ("(x, w, b)", "(x, w)", "b is not used"),
         ("(x, w, b)", "(x, w.T, b)", "w is transposed"),
     ],
     "restored": [
         (" / (high - low)", "", "divide by the gap"),
         ("low, high,", "clean, corrupted = corrupted, clean; low, high,", "you corrupt one head"),
-        ("return torch", "return 1 - torch", "what is still missing"),
+        ("return torch", "return 1 - torch", "you have measured the opposite"),
     ],
 }  # fmt: skip

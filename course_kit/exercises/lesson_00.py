@@ -46,8 +46,6 @@ check_effective_words = Checker(
     shapes="one number for the sentence, so sum over its words",
     span="from one word to 200",
     mistakes=(
-        (_entropy,
-         "that is the entropy itself, in nats: its exp is a number of words."),
         (lambda weights: (-_entropy(weights)).exp(),
          "the sign of the entropy is lost: weights below 1 have negative logarithms, so a minus "
          "stands before the sum."),

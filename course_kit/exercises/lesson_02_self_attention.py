@@ -173,8 +173,6 @@ def wrong_heads(layer: Callable[..., Any]) -> tuple[tuple[Callable[..., Any], st
          "you divide by the root of the whole width: a head's queries have width / heads numbers."),
         (lambda ours, x, mask: layer(ours, x, mask, divisor=1.0),
          "the division by the root of the head's width is missing."),
-        (lambda ours, x, mask: layer(ours, x, mask | True),
-         "padding gets weight: the mask says where attention may be."),
         (lambda ours, x, mask: layer(ours, x, mask, dim=-2),
          "your columns sum to 1: the softmax runs over the keys, the last axis."),
         (lambda ours, x, mask: layer(ours, x, mask, asks="key"),

@@ -131,8 +131,6 @@ check_steps = building(
          "the highway is never used: s is g ∘ ŝ + (1 − g) ∘ max(0, ·)."),
         (lambda *given: _take_steps(*given, refine=_turned_highway),
          "your highway's gate is the wrong way round: where g is 1, s is ŝ."),
-        (lambda ours, h, q, mask: _take_steps(ours, h, q, torch.ones_like(mask)),
-         "the mask is not used: padding, and texts without words, get attention."),
     ),
     diagnoses=(_about_steps,),
 )  # fmt: skip
@@ -196,7 +194,5 @@ check_iram = building(
          "you take the mean of the maps: maxout takes the largest."),
         (lambda *given: _read(*given, maxout=lambda maps: _largest_map(maps).relu()),
          "there is a ReLU too many: the maximum is all that bends here."),
-        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
-         "the mask is not used: pass it to the encoder and to the steps."),
     ),
 )  # fmt: skip

@@ -185,7 +185,5 @@ check_interaction = Checker(
          "that is what both words are worth: subtract what each is worth alone."),
         (_of_these_alone,
          "you keep the two words alone: leave all the other words in, and remove these."),
-        (lambda score, mask, first, second: _interaction(score, mask | True, first, second),
-         "you keep padding: start from the mask."),
     ),
 )  # fmt: skip
