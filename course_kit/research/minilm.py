@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_kit.research import report
-from course_kit.research.report.frames import SYSTEM_NAMES, Group, shown
+from course_kit.research.report.frames import SYSTEM_NAMES, WEIGHTS, Group, shown
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate
 
@@ -67,20 +67,14 @@ DRAWN = (  # those that lesson 11 compares
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
     """Of each of ``TITLES`` and of ``PHRASES``, on one version of the treebank, the number of
     training texts and the test accuracy of each seed."""
-    found: dict[str, tuple[int, list[float]]] = {}
-    for record in runs.load_records():
-        spec, settings = record["spec"], record["settings"]
-        if spec["system"] != "minilm":
-            continue
-        if spec["dataset"] == f"{dataset}_sentences":
-            title = TITLES[spec["preset"], settings["control"]["attention_weights"]]
-        elif spec["dataset"] == dataset and settings["training"]["embedding_rate"]:
-            title = PHRASES
-        else:
-            continue
-        _, seeds = found.setdefault(title, (record["sizes"]["train"], []))
-        seeds.append(record["test"]["accuracy"])
-    return {title: found[title] for title in (*TITLES.values(), PHRASES)}
+    frame = report.tidy().query("system == 'minilm'")
+    sentences = frame[frame.dataset == f"{dataset}_sentences"].groupby(["preset", WEIGHTS])
+    phrases = frame[(frame.dataset == dataset) & (frame["training.embedding_rate"] > 0)]
+    groups = {title: sentences.get_group(kind) for kind, title in TITLES.items()}
+    return {
+        title: (of.record.iloc[0]["sizes"]["train"], of.accuracy.tolist())
+        for title, of in (groups | {PHRASES: phrases}).items()
+    }
 
 
 def fine_tuning() -> str:
