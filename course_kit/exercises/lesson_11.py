@@ -187,17 +187,15 @@ check_written_norms = Checker(
 )  # fmt: skip
 
 
-def _adapter_inputs(n: int, d: int, rank: int) -> Inputs:
-    return tuple(normal((n, d, rank), (n, d), (d, d), (d,), (rank, d), (d, rank)))
-
-
 check_low_rank = Checker(
     name="low_rank",
     about="""``f(x, w, b, a, b_up)``, ``(n, d)``, ``(d, d)``, ``(d,)``, ``(rank, d)`` and
     ``(d, rank)`` → W x + b + B A x for each row of x, ``(n, d)``.""",
     reference=lambda x, w, b, a, b_up: linear(x, w, b) + x @ a.T @ b_up.T,
-    cases=cases("{:piece} of {:number}, rank {}", ((1, 3, 1), (2, 4, 1), (5, 6, 2)),
-                _adapter_inputs),
+    cases=cases(
+        "{:piece} of {:number}, rank {}", ((1, 3, 1), (2, 4, 1), (5, 6, 2)),
+        lambda n, d, rank: (*normal((n, d, rank), (n, d), (d, d), (d,), (rank, d), (d, rank)),),
+    ),
     returns=("y",),
     start="a row of x times A is x @ a.T, which has rank numbers.",
     span="ranks 1 and 2",
