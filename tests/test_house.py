@@ -98,9 +98,9 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/exercises": (7_024, 6_600),
     "course_kit/research": (6_422, 3_700),
     "course_kit/publishing": (2_269, 1_000),
-    "course_kit/reading_room": (712, 600),
+    "course_kit/reading_room": (709, 600),
     "benchmarks": (2_148, 2_200),
-    "tests": (20_947, 16_600),
+    "tests": (21_026, 16_600),
 }
 LONGEST = 450
 
@@ -141,7 +141,7 @@ def test_lines_keep_their_budget(folder):
 
 def test_the_reading_rooms_scripts_keep_their_budget():
     scripts = list((REPOSITORY / "course_kit/reading_room").rglob("*.js"))
-    assert 0 < sum(map(lines_of, scripts)) <= 2_154
+    assert 0 < sum(map(lines_of, scripts)) <= 2_145
 
 
 def test_no_file_is_long():

@@ -24,7 +24,7 @@ from course_kit.research.word_vectors.compact_vectors import COMPACT
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import all_but_the_top, common_part
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.faithfulness import kendall, leave_one_out
+from course_lib.faithfulness import leave_one_out
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.files import DataError
 from course_lib.runs.run import Run
@@ -171,12 +171,11 @@ def test_a_pre_trained_network_reads_pieces_and_shows_words(minilm, talk):
 def test_a_word_is_left_out_with_all_its_pieces(minilm, talk, removal):
     text = "The unwatchable film"
     message = read(text) | {"type": "leave_one_out", "removal": removal}
-    *partial, done = talk(bundle([minilm], exact=True), LOAD, message)[1:]
+    *partial, _ = talk(bundle([minilm], exact=True), LOAD, message)[1:]
     assert [one["index"] for one in partial] == [0, 1, 2]
     if removal == "delete":
         kept = page_reading(minilm, text)
         near([one["drop"] for one in partial], kept["drops"])
-        assert done["tau"] == pytest.approx(kept["tau"], abs=1e-4)
         assert kept["tokens"] == [["the", "unwatchable", "film"]]
         whole, without = (minilm.system.read(each).probabilities for each in (text, "The film"))
         near(kept["drops"][1], (whole - without)[whole.argmax()])
@@ -291,7 +290,8 @@ def test_uniform_attention(runs, talk):
 @pytest.mark.parametrize("removal", ["delete", "mask"])
 def test_leave_one_out_is_the_librarys_and_passes_over_what_is_erased(runs, talk, removal):
     message = read("The film was not good.") | {"type": "leave_one_out", "removal": removal}
-    posted = talk(bundle(runs, exact=True), LOAD, message, message | {"id": 2, "erased": [1]})
+    more = message | {"id": 2, "erased": [1]}, read(message["text"], id=3)
+    posted = talk(bundle(runs, exact=True), LOAD, message, *more)
     for run in runs:
         own = [one for one in posted if one.get("model") == run.record["id"]]
         partial, done = [one for one in own if one["id"] == 1][:-1], own[6]
@@ -301,10 +301,8 @@ def test_leave_one_out_is_the_librarys_and_passes_over_what_is_erased(runs, talk
         (expected,) = leave_one_out(model, [document], "zzz" if removal == "mask" else None)
         assert [one["index"] for one in partial] == list(range(6))
         near([one["drop"] for one in partial], expected)
-        weights = model.attention([document])["attention"]
+        near(own[-1]["word"], model.attention([document])["attention"][0])
         assert done["type"] == "done"
-        assert done["tau"] == pytest.approx(kendall(weights, [expected])[0], abs=1e-9)
-        assert partial[-1]["tau"] == done["tau"]
         second = [one["index"] for one in own if (one["type"], one["id"]) == ("partial", 2)]
         assert second == [0, 2, 3, 4, 5]
 

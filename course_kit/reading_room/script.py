@@ -15,7 +15,6 @@ PARTS = (
     "agt",
     "transformer",
     "importance",  # attention reduced to words
-    "ranks",  # whether two rankings agree
     "tokens",  # words as NLTK's Treebank tokeniser splits them
     "sentences",  # sentences as Punkt splits them
     "pieces",  # words and their pieces as BERT splits them

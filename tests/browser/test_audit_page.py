@@ -41,7 +41,13 @@ def test_verdict_figures_and_texts_are_there_and_fit(page, report):
     ]
     assert page.locator("img").count() == 0 and page.title() == f"Audit: {MARKUP}"
     assert MARKUP in page.locator(".view").first.inner_text()
-    assert [found["id"] for found in Axe().run(page).response["violations"]] == []
+    tinted = page.locator(".for, .against")
+    colours = "all => all.map((one) => getComputedStyle(one).backgroundColor)"
+    before = tinted.evaluate_all(colours)
+    for forced in ("none", "active"):
+        page.emulate_media(forced_colors=forced)
+        assert tinted.evaluate_all(colours) == before
+        assert [found["id"] for found in Axe().run(page).response["violations"]] == []
 
 
 def test_a_text_is_picked_and_erased_by_keyboard(page, report):

@@ -28,6 +28,7 @@ def test_words_are_tinted_and_tell_their_weight(open_static, unit):
     sentences = [["not", "a", "film", "."], ["loved", "it"]]
     view = AttentionText(sentences, weights, [0.25, 0.75], title="A review", unit=unit)
     frame = open_static(view)
+    frame.page.emulate_media(forced_colors="active")  # the tints stay
     assert frame.locator(".chip").all_inner_texts() == ["25.0%", "75.0%"]
     legend = frame.locator(".legend").inner_text()
     assert legend.endswith(f"times the weight of uniform attention in the {unit}")

@@ -17,7 +17,8 @@ const READING = {
   },
 };
 const asked = (erased, removal) => ({ erased, removal, text: "", uniform: false });
-const dressed = (...rest) => renderTokens({ reading: READING, asked: asked(...rest) }, [0.5, -0.1], "attention", TOLD);
+const after = (drops, ...erased) => ({ reading: { ...READING, drops }, asked: asked(erased, "delete") });
+const dressed = (...rest) => renderTokens({ reading: READING, asked: asked(...rest) }, "attention", TOLD);
 
 test("a tint tells how often a word holds the weight of uniform attention over what is read", () => {
   const [[a, b], [c, d]] = dressed([], "delete");
@@ -34,8 +35,7 @@ test("a deleted word has no weight, and does not count; a masked one does", () =
 });
 
 test("a word left out is red where the answer loses, blue where it gains, and says so", () => {
-  const shown = { reading: READING, asked: asked([], "delete") };
-  const [[a, b], [c]] = renderTokens(shown, [0.7, -0.5], "drops", TOLD);
+  const [[a, b], [c]] = renderTokens(after([0.7, -0.5]), "drops", TOLD);
   assert.deepEqual([a.colour, b.colour, c.colour], ["red", "blue", "white"]);
   assert.deepEqual([a.fact, b.fact, c.fact], [
     "the answer loses 0.70 without it", "the answer gains 0.50 without it", "not yet left out",
@@ -43,11 +43,10 @@ test("a word left out is red where the answer loses, blue where it gains, and sa
 });
 
 test("agreement counts the words that were left out so far", () => {
-  const shown = { reading: READING, asked: asked([], "delete") };
-  assert.deepEqual(agreement(shown, []), { tau: null, done: 0, all: 3 });
-  assert.deepEqual(agreement(shown, [0.7, 0.1]), { tau: 1, done: 2, all: 3 });
-  assert.deepEqual(agreement(shown, [0, 0.1, 0.2]).tau.toFixed(4), "-0.8165");
-  assert.equal(agreement({ reading: READING, asked: asked([1], "delete") }, [1, , 0.5]).all, 2);
+  assert.deepEqual(agreement(after(undefined)), { tau: null, done: 0, all: 3 });
+  assert.deepEqual(agreement(after([0.7, 0.1])), { tau: 1, done: 2, all: 3 });
+  assert.deepEqual(agreement(after([0, 0.1, 0.2])).tau.toFixed(4), "-0.8165");
+  assert.equal(agreement(after([1, , 0.5], 1)).all, 2);
 });
 
 test("a matrix holds its summaries behind the words", () => {

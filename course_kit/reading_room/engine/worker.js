@@ -1,14 +1,13 @@
 import { answer, documentOf, reading } from "./reading.js";
-import { rankCorrelation } from "./ranks.js";
 import { unpack } from "./weights.js";
 
 // The engine's conversation with a page, in a worker. Every message is an object with a `type`:
 //
 //   → {type: "load", bundle}              ← {type: "ready", models: [id]}
 //   → {type: "read", id, text, erased, removal, uniform, models}
-//                                         ← {type: "reading", id, model, …, milliseconds} per model
-//   → {type: "leave_one_out", the same}   ← {type: "partial", id, model, index, drop, tau} per word,
-//                                           {type: "done", id, model, tau} per model
+//                                         ← {type: "reading", id, model, …} per model
+//   → {type: "leave_one_out", the same}   ← {type: "partial", id, model, index, drop} per word,
+//                                           {type: "done", id, model} per model
 //   ← {type: "error", id, message}
 //
 // `erased` holds places among all tokens of the text, `removal` is "delete" or "mask", `models` the
@@ -54,10 +53,8 @@ export function conversation(post) {
     const [asked, options] = [chosen(models), optionsOf(rest)];
     for (const model of asked) {
       if (!(await goesOn(id))) return;
-      const start = performance.now();
       const found = reading(model, documentOf(model, text, engine.punkt), options);
-      const milliseconds = performance.now() - start;
-      post({ type: "reading", id, model: model.id, ...found, milliseconds });
+      post({ type: "reading", id, model: model.id, ...found });
     }
   }
 
@@ -66,20 +63,18 @@ export function conversation(post) {
     const [asked, options] = [chosen(models), optionsOf(rest)];
     for (const model of asked) {
       const sentences = documentOf(model, text, engine.punkt);
-      const { probabilities, word, places } = answer(model, sentences, options);
+      const { probabilities, places } = answer(model, sentences, options);
       const predicted = probabilities.indexOf(Math.max(...probabilities));
-      const agreement = rankCorrelation();
       for (const index of new Set(places)) {
         if (options.erased.has(index)) continue;
         if (!(await goesOn(id))) return;
         const erased = new Set([...options.erased, index]);
         const without = answer(model, sentences, { ...options, erased }).probabilities;
         const drop = probabilities[predicted] - without[predicted];
-        agreement.add(word[index], drop);
-        post({ type: "partial", id, model: model.id, index, drop, tau: agreement.value() });
+        post({ type: "partial", id, model: model.id, index, drop });
       }
       if (!(await goesOn(id))) return;
-      post({ type: "done", id, model: model.id, tau: agreement.value() });
+      post({ type: "done", id, model: model.id });
     }
   }
 

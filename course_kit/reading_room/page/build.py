@@ -20,7 +20,6 @@ from matplotlib.colors import to_hex
 from course_kit.reading_room.pack import PRETRAINED, bundle, open_runs, reads_pieces
 from course_kit.reading_room.page.examples import EXAMPLES, RECORDED, Example, read_by
 from course_kit.reading_room.page.readings import facts, reading
-from course_kit.reading_room.script import FOLDER as ENGINE
 from course_kit.reading_room.script import engine
 from course_lib.files import REPOSITORY, DataError, atomic_path, prepared_folder
 from course_lib.runs import Run
@@ -127,8 +126,7 @@ def _step(weight: float, count: int) -> int:
 def _script() -> str:
     """The course's views and the page's parts as one module."""
     parts = [(_HERE / "js" / f"{part}.js").read_text(encoding="utf-8") for part in PARTS]
-    ranks = (ENGINE / "ranks.js").read_text(encoding="utf-8")
-    return heatmap.joined([heatmap.module(), ranks, *parts])
+    return heatmap.joined([heatmap.module(), *parts])
 
 
 def _style() -> str:

@@ -40,8 +40,8 @@ function viewModel(traits, onWord) {
 function wordsView(room, onWord) {
   const { host, root } = viewHost(room.told.colours);
   let drawn = null;
-  function draw(shown, drops) {
-    const dress = renderTokens(shown, drops, room.state.tint, room.told)
+  function draw(shown) {
+    const dress = renderTokens(shown, room.state.tint, room.told)
       .filter((sentence) => sentence.length);
     const text = JSON.stringify(shown.reading.tokens);
     if (drawn?.text === text) {
@@ -50,10 +50,6 @@ function wordsView(room, onWord) {
     }
     const sentences = shown.reading.tokens.filter((sentence) => sentence.length);
     root.replaceChildren();
-    if (!sentences.length) {
-      drawn = null;
-      return root.append(make("style", { textContent: STYLE }), make("figure", {}, "No words to read."));
-    }
     const spec = { kind: "text", title: "", sentences, unit: "sentence", dress };
     const model = viewModel({ spec }, onWord && (([sentence, place]) =>
       onWord(sentences.slice(0, sentence).flat().length + place)));
@@ -89,8 +85,8 @@ function drawBars(table, model, reading, pinned) {
     make("thead", { class: "heard" }, make("tr", {}, ...columns)), make("tbody", {}, ...rows));
 }
 
-function tauText(shown, drops) {
-  const { tau, done, all } = agreement(shown, drops);
+function tauText(shown) {
+  const { tau, done, all } = agreement(shown);
   if (!done || !all) return "";
   const value = tau === null ? "no order to compare" : tau.toFixed(2).replace("-", "−");
   return `τ with leave-one-out: ${value}${done < all ? `, ${done} of ${all} words so far` : ""}`;
@@ -160,41 +156,53 @@ function aboutFold(model) {
     make("summary", { textContent: "About these weights" }), make("dl", {}, ...terms));
 }
 
-function unreadText(reading) {
-  const { tokens, known, read } = wordsOf(reading);
+/** What a network does not know or read of a text, and whether it knows less than half. */
+function unreadText({ tokens, known, read }) {
   const beyond = read.filter((one) => !one).length;
   const unknown = known.filter((one, i) => !one && read[i]).length;
-  return [
-    unknown && `${unknown} of ${tokens.length} words unknown (dotted)`,
+  const few = 2 * unknown > tokens.length - beyond;
+  const knows = `Knows only ${tokens.length - beyond - unknown} of ${tokens.length - beyond} words, the`
+    + " others are dotted: its answer says little about this text";
+  return [[
+    few ? knows : unknown && `${unknown} of ${tokens.length} words unknown (dotted)`,
     beyond && `${beyond} not read`,
-  ].filter(Boolean).join("; ");
+  ].filter(Boolean).join("; "), few];
 }
 
-/** A reader's card; `draw(shown, drops, pinned)` shows a reading, and the pinned one beside it. */
+/** A reader's card; `draw(shown, pinned)` shows a reading, and the pinned one beside it. */
 export function makeCard(room, model, onWord) {
   const bars = make("table", { class: "bars" });
   const words = wordsView(room, onWord);
   const before = wordsView(room, null);
   const [tau, told] = [make("p", { class: "small tau" }), make("p", { class: "small" })];
   const rows = rowsFold(room);
-  const pinnedPart = make("div", { class: "pinned", hidden: true },
-    make("p", { class: "small", textContent: "Pinned, with its probabilities marked above:" }), before.host);
+  const pinnedTold = make("p", { class: "small" });
+  const pinnedPart = make("div", { class: "pinned" }, pinnedTold, before.host);
   const name = make("h2", {}, `${model.title} `, make("span", { textContent: model.dataset }));
   const body = make("div", { hidden: true },
     bars, words.host, tau, told, pinnedPart, rows.fold);
-  const waiting = make("p", { class: "small", textContent: "Waiting for its weights …" });
+  const waiting = make("p", { class: "small" });
   const element = make("section", { class: "card", "aria-label": `${model.title}, ${model.dataset}` },
     name, waiting, body, aboutFold(model));
-  function draw(shown, drops, pinned) {
-    [body.hidden, waiting.hidden] = [!shown, Boolean(shown)];
-    if (!shown) return;
+  function draw(shown, pinned) {
+    const [now, then] = [shown, pinned].map((one) => one && wordsOf(one.reading));
+    const rankTold = (one) => (room.state.tint === "drops" ? tauText(one) : "");
+    body.hidden = !now?.tokens.length;
+    waiting.textContent = shown ? "Type a text above to see its answer." : "Waiting for its weights …";
+    waiting.hidden = !body.hidden;
+    pinnedPart.hidden = !then?.tokens.length;
+    if (body.hidden) return;
     drawBars(bars, model, shown.reading, pinned?.reading);
-    words.draw(shown, drops);
-    tau.textContent = room.state.tint === "drops" ? tauText(shown, drops) : "";
-    told.textContent = unreadText(shown.reading);
+    words.draw(shown);
+    tau.textContent = rankTold(shown);
+    const [unread, few] = unreadText(now);
+    told.textContent = unread;
+    told.classList.toggle("few", few);
     rows.show(shown.reading);
-    pinnedPart.hidden = !pinned;
-    if (pinned) before.draw(pinned, pinned.reading.drops ?? []);
+    if (pinnedPart.hidden) return;
+    before.draw(pinned);
+    pinnedTold.textContent = ["Pinned, with its probabilities marked above", rankTold(pinned)]
+      .filter(Boolean).join("; ");
   }
   return { element, draw };
 }

@@ -10,19 +10,15 @@ export function save(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** The readers who have read what is asked now: [model, shown, drops]. */
-export function shownReaders({ models, state, shown, drops }) {
-  const read = ({ id }) => shown.has(id) && sameQuestion(shown.get(id).asked, state.asked);
-  return models
-    .filter((model) => state.readers.includes(model.id) && read(model))
-    .map((model) => [model, shown.get(model.id), drops.get(model.id) ?? []]);
-}
-
-export function asJson(room) {
-  const readings = shownReaders(room).map(([model, shown, drops]) => ({
-    reader: model, ...shown.asked, ...shown.reading, drops, ...agreement(shown, drops),
-  }));
-  const pinned = room.pin && { ...room.pin.asked, readings: [...room.pin.readings.values()] };
-  const still = room.state.readers.filter((id) => !readings.some(({ reader }) => reader.id === id));
+/** What the chosen readers have read of what is asked now, who has not read it yet, and the pin. */
+export function asJson({ models, state, shown, pin }) {
+  const readers = models.filter(({ id }) => state.readers.includes(id));
+  const hasRead = ({ id }) => shown.has(id) && sameQuestion(shown.get(id).asked, state.asked);
+  const readings = readers.filter(hasRead).map((reader) => {
+    const { asked, reading } = shown.get(reader.id);
+    return { reader, ...asked, drops: [], ...reading, ...agreement(shown.get(reader.id)) };
+  });
+  const still = readers.filter((reader) => !hasRead(reader)).map(({ id }) => id);
+  const pinned = pin && { ...pin.asked, readings: [...pin.shown.values()].map(({ reading }) => reading) };
   return JSON.stringify({ page: "the reading room", readings, "not read yet": still, pinned }, null, 1);
 }

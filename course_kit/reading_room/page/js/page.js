@@ -92,6 +92,14 @@ function makeExamples(room, tour) {
   return { group, watch, draw };
 }
 
+/** What the controls say, in one line for paper. */
+function settingsOf({ models, state: { asked, tint, readers } }) {
+  const names = models.filter(({ id }) => readers.includes(id)).map(({ title, dataset }) => `${title} (${dataset})`);
+  return `${names.join(", ")}. Tint: ${tint === "drops" ? "leave-one-out" : "attention"}. `
+    + `${asked.text.match(/\S+/g)?.length ?? 0} words, ${asked.erased.length} erased by `
+    + `${asked.removal === "mask" ? "the unknown word" : "deletion"}${asked.uniform ? ". All weights uniform" : ""}.`;
+}
+
 /** What the tour may do to the room. */
 function actionsOf(room, box) {
   const named = (name) => room.told.examples.find((example) => example.name === name);
@@ -110,6 +118,7 @@ function start() {
   const parts = { cards: new Map() };
   const status = make("p", { id: "took", class: "small" });
   const heard = make("p", { class: "heard", role: "status" });
+  const paper = make("p", { id: "paper", class: "small" });
   let pause = 0;
   /** Shows how things stand; a moment later that is read aloud, or else what the networks answer. */
   const say = (text, answered) => {
@@ -118,15 +127,14 @@ function start() {
     pause = setTimeout(() => (heard.textContent = answered ? room.answers() : text), 1000);
   };
   const drawCard = (id) => {
-    const reading = room.pin?.readings.get(id);
-    parts.cards.get(id)?.draw(room.shown.get(id), room.drops.get(id) ?? [],
-      reading && { asked: room.pin.asked, reading });
+    parts.cards.get(id)?.draw(room.shown.get(id), room.pin?.shown.get(id));
   };
   const draw = () => {
     if (box.value !== room.state.asked.text) box.value = room.state.asked.text;
     examples.draw();
     controls.draw();
     legend.draw();
+    paper.textContent = settingsOf(room);
     for (const [id, { element }] of parts.cards) element.hidden = !room.state.readers.includes(id);
     room.state.readers.forEach(drawCard);
   };
@@ -135,7 +143,7 @@ function start() {
   const actions = actionsOf(room, box);
   const tour = makeTour(actions);
   const examples = makeExamples(room, tour);
-  const cards = make("div", { id: "cards", class: "cards" });
+  const cards = make("div", { id: "cards", class: "cards", tabIndex: -1, role: "group", "aria-label": "Results" });
   for (const model of told.models) {
     const card = makeCard(room, model, actions.erase);
     parts.cards.set(model.id, card);
@@ -144,10 +152,10 @@ function start() {
   const live = document.getElementById("live");
   live.append(tour.panel, examples.group, examples.watch,
     make("label", { htmlFor: "text", class: "boxname", textContent: "Your text" }), box,
-    controls.bar, make("div", { class: "scale" }, legend.host, status), heard, cards);
-  document.querySelector(".skips a").addEventListener("click", (event) => {
+    controls.bar, make("div", { class: "scale" }, legend.host, status, paper), heard, cards);
+  document.querySelector(".skips").addEventListener("click", (event) => {
     event.preventDefault(); // the address keeps the state of the room
-    box.focus();
+    live.querySelector(event.target.hash).focus();
   });
   const go = () => {
     const usual = ofExample(told.examples[0]);

@@ -1,6 +1,5 @@
 import { tint } from "../../../../course_lib/views/heatmap/js/colours.js";
 import { timesUniform, wordFact } from "../../../../course_lib/views/heatmap/js/numbers.js";
-import { kendall } from "../../engine/ranks.js";
 
 // A reading as the course's views draw it: words with a colour each, and a matrix. Needs no page.
 
@@ -40,8 +39,8 @@ function dropColour(colours, drop) {
   return colours.signed[Math.round(((share + 1) / 2) * (colours.signed.length - 1))];
 }
 
-/** Fact, colour and marks of every word, sentence by sentence. `drops` are by word, with holes. */
-export function renderTokens({ reading, asked }, drops, kind, { colours, clip }) {
+/** Fact, colour and marks of every word, sentence by sentence; a reading's drops may have holes. */
+export function renderTokens({ reading, asked }, kind, { colours, clip }) {
   const { known, read } = wordsOf(reading);
   const erased = new Set(asked.erased);
   const counted = read.filter((one, i) => one && !(asked.removal === "delete" && erased.has(i)));
@@ -55,7 +54,8 @@ export function renderTokens({ reading, asked }, drops, kind, { colours, clip })
     const gone = !read[index] || (erased.has(index) && asked.removal === "delete");
     if (gone) return { fact: "", colour: "", marks };
     if (kind === "drops") {
-      return { fact: dropFact(drops[index]), colour: dropColour(colours, drops[index]), marks };
+      const drop = reading.drops?.[index];
+      return { fact: dropFact(drop), colour: dropColour(colours, drop), marks };
     }
     const weight = reading.word[index];
     const colour = tint(shades, timesUniform(weight, counted.length));
@@ -64,10 +64,25 @@ export function renderTokens({ reading, asked }, drops, kind, { colours, clip })
   return reading.tokens.map((sentence) => sentence.map(one));
 }
 
+/** Kendall's τ-b of pairs; null where one of the two is constant. */
+function kendall(pairs) {
+  let [agree, untiedFirst, untiedSecond] = [0, 0, 0];
+  pairs.forEach(([first, second], i) => {
+    for (const [a, b] of pairs.slice(0, i)) {
+      const [x, y] = [Math.sign(first - a), Math.sign(second - b)];
+      agree += x * y;
+      untiedFirst += Math.abs(x);
+      untiedSecond += Math.abs(y);
+    }
+  });
+  const all = Math.sqrt(untiedFirst) * Math.sqrt(untiedSecond);
+  return all ? agree / all : null;
+}
+
 /** How far attention and leave-one-out agree over the words that were left out so far: `tau`, which
  *  is null without an order, `done` and `all`. */
-export function agreement({ reading, asked }, drops) {
-  const { read } = wordsOf(reading);
+export function agreement({ reading, asked }) {
+  const [{ read }, drops] = [wordsOf(reading), reading.drops ?? []];
   const places = [...read.keys()].filter((i) => read[i] && !asked.erased.includes(i));
   const left = places.filter((i) => drops[i] !== undefined);
   const tau = kendall(left.map((i) => [reading.word[i], drops[i]]));

@@ -8,8 +8,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
   const room = {
     told, models: told.models, example: null, pin: null, desk: null,
     state: ofExample(told.examples[0]),
-    shown: new Map(), // by reader: { asked, reading }
-    drops: new Map(), // by reader: what each word left out changed
+    shown: new Map(), // by reader: { asked, reading }; its drops come word by word
   };
   let turn = 0;
   let addressing = 0;
@@ -22,12 +21,11 @@ export function makeRoom(told, { draw, drawCard, say }) {
       const place = texts.findIndex((text) => sameQuestion(question(text), asked));
       if (place >= 0 && readings[place][id]) return readings[place][id];
     }
-    return room.pin && sameQuestion(room.pin.asked, asked) ? room.pin.readings.get(id) : undefined;
+    return room.pin && sameQuestion(room.pin.asked, asked) ? room.pin.shown.get(id)?.reading : undefined;
   }
 
   function take(id, asked, reading) {
     room.shown.set(id, { asked, reading });
-    room.drops.set(id, [...(reading.drops ?? [])]);
     drawCard(id);
   }
 
@@ -37,7 +35,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
       const before = readBefore(asked, id);
       if (before && room.shown.get(id)?.reading !== before) take(id, asked, before);
       const pinned = room.pin && readBefore(room.pin.asked, id);
-      if (pinned) room.pin.readings.set(id, pinned);
+      if (pinned) room.pin.shown.set(id, { asked: room.pin.asked, reading: pinned });
     }
   }
 
@@ -79,31 +77,34 @@ export function makeRoom(told, { draw, drawCard, say }) {
 
   async function readPin(current) {
     const { pin } = room;
-    const missing = pin ? chosen().filter((id) => !pin.readings.has(id)) : [];
+    const missing = pin ? chosen().filter((id) => !pin.shown.has(id)) : [];
     if (!missing.length) return true;
-    const keep = (data) => pin.readings.set(data.model, data);
+    const keep = (data) => pin.shown.set(data.model, { asked: pin.asked, reading: data });
     if (!(await room.desk.read(pin.asked, missing, keep)) || !current()) return false;
     draw();
     return true;
   }
 
-  /** Leaves out word after word in the background, and draws the numbers as they come. */
+  /** Leaves out word after word in the background, then those of the pin, and draws the numbers as
+   *  they come. */
   async function leaveOut(current) {
     if (room.state.tint !== "drops") return;
-    const open = chosen().filter((id) => {
-      const { done, all } = agreement(room.shown.get(id), room.drops.get(id));
-      return done < all;
-    });
-    if (!open.length) return;
-    const drawOpen = () => current() && open.forEach(drawCard);
-    let due = 0;
-    const hear = ({ type, model, index, drop }) => {
-      if (!current() || type !== "partial") return;
-      room.drops.get(model)[index] = drop;
-      due ||= setTimeout(() => ((due = 0), drawOpen()), 120);
-    };
-    await room.desk.leaveOneOut(room.state.asked, open, hear);
-    drawOpen();
+    for (const { asked, shown } of [{ ...room.state, shown: room.shown }, room.pin].filter(Boolean)) {
+      const open = chosen().filter((id) => {
+        const { done, all } = agreement(shown.get(id));
+        return done < all;
+      });
+      if (!open.length) continue;
+      const drawOpen = () => current() && open.forEach(drawCard);
+      let due = 0;
+      const hear = ({ type, model, index, drop }) => {
+        if (!current() || type !== "partial") return;
+        (shown.get(model).reading.drops ??= [])[index] = drop;
+        due ||= setTimeout(() => ((due = 0), drawOpen()), 120);
+      };
+      if (!(await room.desk.leaveOneOut(asked, open, hear)) || !current()) return;
+      drawOpen();
+    }
   }
 
   function putAddress() {
@@ -120,14 +121,14 @@ export function makeRoom(told, { draw, drawCard, say }) {
   };
   room.ask = (changes) => room.change({ asked: { ...room.state.asked, ...changes } });
   room.goTo = ({ asked, tint, readers, pinned }, example = null) => {
-    room.pin = pinned && { asked: pinned, readings: new Map() };
+    room.pin = pinned && { asked: pinned, shown: new Map() };
     return room.change({ asked, tint, readers }, example);
   };
   /** Keeps what is read now beside what will be read, or lets it go. */
   room.togglePin = () => {
     const { asked } = room.state;
     const read = [...room.shown].filter(([, shown]) => sameQuestion(shown.asked, asked));
-    room.pin = room.pin ? null : { asked, readings: new Map(read.map(([id, { reading }]) => [id, reading])) };
+    room.pin = room.pin ? null : { asked, shown: new Map(read) };
     return room.change({}, room.example);
   };
   room.answers = () => room.models.filter(({ id }) => chosen().includes(id) && room.shown.has(id))

@@ -27,7 +27,7 @@ export function ramp(colours, ticks) {
   strip.style.background = `linear-gradient(to right, ${gradient.join(",")})`;
   const numbers = ticks.map(([text, share]) => {
     const number = make("span", { class: "tick", textContent: text });
-    number.style.left = `${100 * share}%`;
+    number.style.setProperty("--at", `${100 * share}%`);
     return number;
   });
   return [strip, make("div", { class: "ticks" }, ...numbers)];

@@ -13,6 +13,7 @@ button, select, input[type=number] { background: var(--paper); border: 1px solid
 button { min-width: 26px; cursor: pointer; }
 button:hover, select:hover { border-color: var(--ink); }
 input[type=number] { width: 5.2em; padding-right: 2px; }
+input[type=checkbox] { width: 18px; height: 24px; }
 .plot { position: relative; margin: 4px 0; width: fit-content; touch-action: pan-y;
   cursor: crosshair; user-select: none; }
 .plot canvas { display: block; }
@@ -31,11 +32,10 @@ input[type=number] { width: 5.2em; padding-right: 2px; }
 .readout b { font-weight: 650; }
 .muted, .tick { color: var(--muted); }
 .legend { flex: 0 0 auto; font-size: 12px; }
-.ramp, .ticks { margin: 0 12px 0 4px; }
 .ramp { width: 250px; height: 11px; border: 1px solid var(--muted); box-sizing: border-box; }
 .ticks { position: relative; height: 1.5em; width: 250px; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.ticks span { position: absolute; transform: translateX(-50%); padding-top: 2px; }
-.ticks span::before { content: ""; position: absolute; left: 50%; top: 0; height: 3px;
+.ticks span { position: absolute; left: var(--at); transform: translateX(calc(-1 * var(--at))); padding-top: 2px; }
+.ticks span::before { content: ""; position: absolute; left: min(var(--at), 100% - 1px); top: 0; height: 3px;
   border-left: 1px solid var(--muted); }
 .sentence { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; padding: 3px 0; }
 .sentence > .side { display: flex; gap: 8px; }
@@ -51,6 +51,8 @@ input[type=number] { width: 5.2em; padding-right: 2px; }
 .tinted { border-radius: 4px; }
 @supports not (color: light-dark(white, oklch(from red l c h))) { /* no tint of the night */
   .tinted { --ink: var(--map-ink); --muted: var(--map-muted); background: white; color: var(--ink); } }
+@media (forced-colors: active) { /* colours that mean something stay, on their own paper */
+  .tinted, .ramp, .chip { forced-color-adjust: none; background: var(--paper); color: var(--ink); } }
 .word { padding: 1px 3px; border-radius: 3px; cursor: default; unicode-bidi: isolate; }
 .word:hover, .word:focus { outline: 2px solid var(--ink); outline-offset: 0; }
 .word[aria-selected=true]:not(.erased) { box-shadow: inset 0 -3px var(--accent); }
@@ -62,8 +64,8 @@ input[type=number] { width: 5.2em; padding-right: 2px; }
 .rest p { margin: 4px 0; font-size: 14px; line-height: 1.75; padding: 0 4px;
   border-left: 3px solid var(--muted); }
 .tip { position: absolute; z-index: 1; background: var(--ink); color: var(--paper); padding: 2px 8px;
-  border-radius: 4px; font-size: 12px; pointer-events: none; max-width: 90%;
-  overflow-wrap: anywhere; }
+  border-radius: 4px; font-size: 12px; pointer-events: none; width: max-content; max-width: 90%;
+  overflow-wrap: anywhere; border: 1px solid transparent; }
 .tip:empty { display: none; }
 .static figure { padding: 8px 4px; }
 `;

@@ -58,10 +58,16 @@ function showTip(view, entry) {
   tip.textContent = entry ? entry.fact : "";
   if (!entry) return;
   const [frame, word] = [figure.getBoundingClientRect(), entry.option.getClientRects()[0]];
+  const end = entry.option.closest("[role=listbox]").getBoundingClientRect().bottom;
   const left = Math.min(word.left - frame.left, frame.width - tip.offsetWidth - 6);
   const above = word.top - frame.top - tip.offsetHeight - 3;
+  const below = word.bottom - frame.top + 3;
+  const whole = getComputedStyle(figure).overflow === "visible";
+  const fits = (top) => whole || (top >= 0 && top + tip.offsetHeight <= frame.height);
+  // above, or below the last line, so that the rest of this line and the next can be read
+  const tops = end - word.bottom < word.height ? [below, above] : [above, below];
   tip.style.left = `${Math.max(4, left)}px`;
-  tip.style.top = `${above >= 0 ? above : word.bottom - frame.top + 3}px`;
+  tip.style.top = `${tops.find(fits) ?? tops[0]}px`;
 }
 
 /** One tab stop: the word that has it takes the focus. */
