@@ -87,7 +87,7 @@ def test_help_names_all_commands_and_imports_nothing_that_takes_time():
     )
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    named = {"run", "predict", "weights", "course", "lab", "grid", "faithfulness", "vectors"}
+    named = {"run", "predict", "weights", "course", "lab", "grid", "faithfulness"}
     assert named <= set(done.stdout.replace(",", "").split()) and done.stdout.endswith("\n[]\n")
 
 
@@ -107,7 +107,6 @@ REFUSED = {
     "grid run trio": "grid.yaml: no group 'trio'; there are: ",
     "grid status trio": "no group 'trio'; there are: ",
     "grid run core --on nowhere": "no profile 'nowhere'",
-    "vectors --epochs -1": "--epochs takes",
     "trained-tests adversary --on nowhere": "no setup 'nowhere'; there are: planted, ",
     "trained-tests roar --seeds 1 1": "seeds takes different whole numbers",
     "trained-tests roar --seeds -1": "got [-1]",

@@ -3,11 +3,6 @@
 from course_lib.cli import Command, command_of
 
 COMMANDS = {
-    "vectors": Command(
-        "train word vectors of our own on film reviews that no run is evaluated on",
-        "vectors --method cbow --width 300", "experiments",
-        *command_of("course_kit.research.word_vectors.film_vectors"),
-    ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",
