@@ -112,21 +112,17 @@ def _sum(keep: Tensor) -> Tensor:
     return _worth(keep).sum(1)
 
 
-def _mean(keep: Tensor) -> Tensor:
-    return _sum(keep) / keep.sum(1).clamp(min=1)
-
-
 def _neighbours(keep: Tensor) -> Tensor:
     values = _worth(keep)
     return _sum(keep) + 2 * (values[:, 1:] * values[:, :-1]).sum(1)
 
 
-def _square(keep: Tensor) -> Tensor:
-    return _sum(keep).square()
-
-
-SCORES = {"a sum of words": _sum, "neighbours multiplied": _neighbours, "a mean": _mean,
-          "a squared sum": _square}  # fmt: skip
+SCORES: dict[str, Score] = {
+    "a sum of words": _sum,
+    "neighbours multiplied": _neighbours,
+    "a mean": lambda keep: _sum(keep) / keep.sum(1).clamp(min=1),
+    "a squared sum": lambda keep: _sum(keep).square(),
+}
 
 
 def _four(score: Score, mask: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:

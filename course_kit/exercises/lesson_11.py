@@ -209,21 +209,21 @@ check_low_rank = Checker(
 Answer = Callable[[Tensor], Tensor]  # what the heads hand on ``(heads, size)`` → one logit
 
 
-def adds_up(heads: Tensor) -> Tensor:
-    """A network above that adds."""
+def _sum(heads: Tensor) -> Tensor:
     return (heads * torch.linspace(-1, 2, heads.numel()).view_as(heads)).sum()
 
 
-def saturates(heads: Tensor) -> Tensor:
-    """A network above that bends, so that single heads restore more or less than their part."""
-    return torch.tanh(adds_up(heads) / 3)
+# above the heads; where it bends, single heads restore more or less than their part
+NETWORKS: dict[str, Answer] = {
+    "adds up": _sum,
+    "saturates": lambda heads: torch.tanh(_sum(heads) / 3),
+}
 
 
 def _patches(heads: int, size: int) -> Kinds:
     clean, corrupted = normal((heads, size), (heads, size), (heads, size))
     return {
-        f"a network that {answer.__name__.replace('_', ' ')}": (answer, clean, corrupted)
-        for answer in (adds_up, saturates)
+        f"a network that {name}": (answer, clean, corrupted) for name, answer in NETWORKS.items()
     }
 
 
