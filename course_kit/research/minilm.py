@@ -79,17 +79,10 @@ def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
 
 def fine_tuning() -> str:
     """``accuracies`` on both versions of the treebank as a markdown table."""
-    columns = [accuracies(dataset) for dataset in ("sst2", "sst5")]
-    rows = [
-        [
-            title,
-            *(
-                f"{np.mean(of[title][1]):.1%} ± {np.std(of[title][1], ddof=1):.1%}"
-                for of in columns
-            ),
-        ]
-        for title in columns[0]
-    ]
+    columns, rows = [accuracies(dataset) for dataset in ("sst2", "sst5")], []
+    for title in columns[0]:
+        seeds = (of[title][1] for of in columns)
+        rows.append([title, *(f"{np.mean(s):.1%} ± {np.std(s, ddof=1):.1%}" for s in seeds)])
     return report.to_markdown(["what learns", "SST-2", "SST-5"], rows, "lrr")
 
 
@@ -120,13 +113,11 @@ def _shown(group: Group) -> list[str]:
 def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     """By network and ranking, the mean comprehensiveness and the ends of its 95 % interval over
     trainings and texts."""
-    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    found = {}
     for network in NETWORKS:
         tested = {ranking: _of_texts(network, ranking) for ranking in RANKINGS}
-        estimates = {
-            ranking: metrics.crossed(each) for ranking, each in tested.items() if len(each)
-        }
-        found[network] = {r: (each.value, *each.interval) for r, each in estimates.items()}
+        estimates = {name: metrics.crossed(each) for name, each in tested.items() if len(each)}
+        found[network] = {name: (one.value, *one.interval) for name, one in estimates.items()}
     return found
 
 
