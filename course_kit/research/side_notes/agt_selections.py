@@ -77,9 +77,10 @@ class CompositionTest(NamedTuple):
     arch: float
     arch_by_layers: float
 
-    def interval(self) -> tuple[Tensor, Tensor]:
-        """The bounds that contain 95 % of the shuffled lengths, ``(layers,)`` each."""
-        return self.shuffled.quantile(0.025, 0), self.shuffled.quantile(0.975, 0)
+    def interval(self, share: float = 0.95) -> tuple[Tensor, Tensor]:
+        """The bounds that contain ``share`` of the shuffled lengths, ``(layers,)`` each."""
+        tail = (1 - share) / 2
+        return self.shuffled.quantile(tail, 0), self.shuffled.quantile(1 - tail, 0)
 
 
 def composition_test(
