@@ -4,6 +4,7 @@ import json
 import platform
 import re
 import shutil
+import subprocess
 from dataclasses import asdict, replace
 from unittest.mock import MagicMock
 
@@ -321,6 +322,24 @@ def test_a_damaged_run_is_one_error_that_names_its_folder(finished, tmp_path, na
     with pytest.raises(StaleRun) as raised:
         load_run(copy)
     assert str(copy) in str(raised.value)
+
+
+def test_new_records_do_not_make_the_code_dirty(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "REPOSITORY", tmp_path)
+    files = [
+        tmp_path / name for name in ("results/runs/a.json", "benchmarks/results/b.json", "c.py")
+    ]
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+    author = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+    for arguments in (["init"], ["add", "."], [*author, "commit", "-m", "1"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    clean = records.current_commit()
+    assert re.fullmatch("[0-9a-f]{12}", clean)
+    for path, commit in zip(files, (clean, clean, f"{clean}-dirty"), strict=True):
+        path.write_text("2")
+        assert records.current_commit() == commit
 
 
 def test_a_run_needs_no_git(tmp_path, monkeypatch):

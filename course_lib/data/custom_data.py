@@ -10,7 +10,6 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,10 @@ import datasets
 import numpy as np
 import pandas as pd
 
+from course_lib.data import naming
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.naming import CUSTOM, FORMAT, custom_folder, custom_name, unchanged_digest
+from course_lib.data.naming import CUSTOM, DEFAULT, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt
@@ -40,21 +40,6 @@ SCATTER = 0x9E3779B97F4A7C15  # odd, so no two keys become one
 WHOLE = re.compile(r"(-?\d+)(?:\.0+)?")
 LETTERS_FROM = 1000  # texts whose letters are looked at
 FOREIGN = 0.1  # share of letters beyond a to z above which the other tokeniser is mentioned
-OFFERED = ("english", "unicode")  # of the tokenisers
-
-
-@dataclass(frozen=True)
-class Columns:
-    """How a table is read: its columns of texts and labels, its ``encoding`` (None: detected), and
-    the tokeniser of its texts, one of ``"english"`` and ``"unicode"``."""
-
-    text: str = "text"
-    label: str = "label"
-    encoding: str | None = None
-    tokeniser: str = "english"
-
-
-DEFAULT = Columns()
 
 
 class Part(NamedTuple):
@@ -75,17 +60,17 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     and the name of a dataset of the Hugging Face hub. ``DataError`` names file, row and column of
     what cannot be used.
     """
-    if columns.tokeniser not in OFFERED:
-        raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
+    if columns.words not in OFFERED:
+        raise DataError(f"no tokeniser {columns.words!r}; there are: {', '.join(OFFERED)}")
     on_hub = _is_hub(source)
     title = str(source).removeprefix(HUB) if on_hub else Path(source).resolve().name
     parts = _on_hub(str(source), columns) if on_hub else _on_disk(Path(source), columns)
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
-    about = json.dumps([digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
-    name = custom_name(title, hashlib.sha256(about.encode()).hexdigest())
-    folder = custom_folder("text", name)
+    about = json.dumps([digests, reading, columns.words, naming.FORMAT], sort_keys=True)
+    name = naming.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
+    folder = naming.custom_folder("text", name)
     if not folder.exists():
         survey = Survey(title, list(parts.values()), columns)
         card = Card(
@@ -96,13 +81,13 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
             "none",
             classes=survey.classes,
             sizes=survey.sizes,
-            tokeniser=columns.tokeniser,
+            tokeniser=columns.words,
         )
         counts = {split: dict(zip(card.classes, sizes)) for split, sizes in card.sizes.items()}
-        told = reading | {"tokeniser": columns.tokeniser, "counts": counts, **survey.counted}
+        told = reading | {"tokeniser": columns.words, "counts": counts, **survey.counted}
         from_ = "Hugging Face hub" if on_hub else "own file"
         origin = Provenance(name, from_, digests, content="", reading=told)
-        punkt = fetch_punkt() if columns.tokeniser == "english" else None
+        punkt = fetch_punkt() if columns.words == "english" else None
         prepare(card, survey.rows, origin, folder, punkt)
     return name
 
@@ -355,4 +340,4 @@ def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
 def _part(file: Path, split: str | None, columns: Columns) -> Part:
     encoding = encoding_of(file, columns.encoding)
     rows = partial(read_table, file, (columns.text, columns.label), encoding)
-    return Part(split, rows, rows_of(file), unchanged_digest(file), encoding)
+    return Part(split, rows, rows_of(file), naming.unchanged_digest(file), encoding)

@@ -5,10 +5,10 @@ import platform
 import shutil
 import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -69,12 +69,20 @@ def processor_name(device: torch.device) -> str:
 
 
 def current_commit() -> str:
-    """The commit of the project's folder, ``"unknown"`` outside a checkout or without git."""
+    """The commit of the project's folder, ``-dirty`` if files differ from it that are no records
+    (else each record would make the next one dirty); ``"unknown"`` without git or a checkout."""
     if not shutil.which("git"):
         return "unknown"
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-    return result.stdout.strip() or "unknown"
+    head = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)**/results/**"
+    )
+    return f"{head}-dirty" if head and changed else head or "unknown"
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def run_folder(name: str | Path) -> Path:
@@ -158,8 +166,7 @@ def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
         raise StaleRun(f"{where} was made from other data than {dataset} holds now")
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The path of a run's record, None if it is missing; ``stale`` maps records that do not count
     to the reason."""
 
@@ -191,10 +198,9 @@ def move_aside(folder: Path) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a record, whole or not at all."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
     with atomic_path(path) as temporary:
-        temporary.write_text(
-            json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def publish(spec: RunSpec) -> Path:
