@@ -227,7 +227,7 @@ WRONG = {
     ],
     "heads": [
         ("models.masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)",
-         "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)", "padding gets weight"),
+         "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)", "mask is not used"),
     ],
     "block": [
         ("self.norms[0](x + ", "self.norms[0](", "residual connection around attention"),
@@ -247,7 +247,7 @@ WRONG = {
         ("gelu(", "torch.relu(", "yours by ReLU"),
     ],
     "special_share": [
-        ("[..., special]", "[..., ~special]", "what goes to the other tokens"),
+        ("[..., special]", "[..., ~special]", "you have measured the opposite"),
     ],
     "written_norms": [
         ("alpha[h].unsqueeze(2) * f.unsqueeze(0)",

@@ -95,12 +95,12 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/data": (2_556, 2_300),
     "course_lib/faithfulness": (2_281, 1_550),
     "course_lib/runs": (2_762, 2_650),
-    "course_kit/exercises": (7_024, 6_600),
-    "course_kit/research": (6_421, 3_700),
+    "course_kit/exercises": (6_899, 6_600),
+    "course_kit/research": (6_158, 3_700),
     "course_kit/publishing": (2_288, 1_000),
     "course_kit/reading_room": (700, 600),
     "benchmarks": (2_148, 2_200),
-    "tests": (20_954, 16_600),
+    "tests": (20_846, 16_600),
 }
 LONGEST = 450
 
