@@ -141,7 +141,7 @@ def test_lines_keep_their_budget(folder):
 
 def test_the_reading_rooms_scripts_keep_their_budget():
     scripts = list((REPOSITORY / "course_kit/reading_room").rglob("*.js"))
-    assert 0 < sum(map(lines_of, scripts)) <= 2_145
+    assert 0 < sum(map(lines_of, scripts)) <= 2_146
 
 
 def test_no_file_is_long():
