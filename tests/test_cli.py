@@ -98,7 +98,6 @@ REFUSED = {
     "COURSE_PROFILE=quick course": "COURSE_PROFILE is 'quick'; it takes one of",
     "COURSE_DATA_DIR=/dev/null/x data": "Not a directory",
     "grid run core --on nowhere": "no profile 'nowhere'",
-    "vectors --epochs -1": "--epochs takes",
     "trained-tests adversary --on nowhere": "no setup 'nowhere'; there are: planted, ",
     "trained-tests roar --seeds 1 1": "seeds takes different whole numbers",
     "trained-tests roar --seeds -1": "got [-1]",
@@ -177,7 +176,8 @@ def called(monkeypatch):
 
 
 @pytest.mark.parametrize("statuses", [{}, {"ruff": 1, "pytest": 3}])
-def test_all_checks_are_made_and_summed_up(statuses, called, capsys):
+def test_all_checks_are_made_and_summed_up(statuses, called, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
     made, ends = called
     ends |= statuses
     assert cli.main(["author", "test"]) == statuses.get("ruff", 0)

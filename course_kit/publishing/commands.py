@@ -17,7 +17,7 @@ from course_lib.profile import profile_from_environment
 
 # JupyterLab neither fetches news nor asks whether it may
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
-# One process for each core, and each file, so each notebook and its kernel, in one of them.
+# One process for each core, and each file, so each kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
 
@@ -162,6 +162,7 @@ def test(options: argparse.Namespace) -> int:
     checked = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
     checked += lessons.REPORTS if options.all else ()
     lane = () if options.all else ("-m", "not full")
+    checked = publishing.lessons.joined(checked, 2 * (os.cpu_count() or 1))
     one_thread = {"OMP_NUM_THREADS": "1"}
     smoke = one_thread | {"COURSE_PROFILE": "smoke"}
     lines, failed = [""], 0

@@ -1,28 +1,9 @@
 """The studies' commands, which ``attention-course`` finds through an entry point."""
 
 import argparse
-from dataclasses import asdict
-from pathlib import Path
 
 from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, TEXTS
-from course_kit.research.word_vectors.config import METHODS, VectorsConfig
 from course_lib.cli import Command, command_of
-
-
-def _vectors(parser: argparse.ArgumentParser) -> None:
-    """The settings as options, with their defaults."""
-    about = {
-        "method": " or ".join(METHODS), "width": "numbers in a vector",
-        "window": "words on each side", "negative": "wrong words beside each right one",
-        "least": "how often a word must occur", "epochs": "times through the texts",
-        "sample": "above this share frequent words are thinned out",
-        "seed": "of all that is random",
-        "threads": "on a CPU; only with one are two trainings the same",
-    }  # fmt: skip
-    for name, value in asdict(VectorsConfig()).items():
-        says = f"{about[name]} (default: {value})"
-        parser.add_argument(f"--{name}", type=type(value), default=value, help=says)
-    parser.add_argument("--out", type=Path, help="the .npz to write (data/vectors/…)")
 
 
 def _grid(parser: argparse.ArgumentParser) -> None:
@@ -90,11 +71,6 @@ def _faithful(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = {
-    "vectors": Command(
-        "train word vectors of our own on film reviews that no run is evaluated on",
-        "vectors --method cbow --width 300", "experiments",
-        command_of("course_kit.research.word_vectors.film_vectors"), _vectors,
-    ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",
