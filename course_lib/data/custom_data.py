@@ -60,15 +60,15 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     and the name of a dataset of the Hugging Face hub. ``DataError`` names file, row and column of
     what cannot be used.
     """
-    if columns.words not in OFFERED:
-        raise DataError(f"no tokeniser {columns.words!r}; there are: {', '.join(OFFERED)}")
+    if columns.tokeniser not in OFFERED:
+        raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
     on_hub = _is_hub(source)
     title = str(source).removeprefix(HUB) if on_hub else Path(source).resolve().name
     parts = _on_hub(str(source), columns) if on_hub else _on_disk(Path(source), columns)
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
-    about = json.dumps([digests, reading, columns.words, naming.FORMAT], sort_keys=True)
+    about = json.dumps([digests, reading, columns.tokeniser, naming.FORMAT], sort_keys=True)
     name = naming.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
     folder = naming.custom_folder("text", name)
     if not folder.exists():
@@ -81,13 +81,13 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
             "none",
             classes=survey.classes,
             sizes=survey.sizes,
-            tokeniser=columns.words,
+            tokeniser=columns.tokeniser,
         )
         counts = {split: dict(zip(card.classes, sizes)) for split, sizes in card.sizes.items()}
-        told = reading | {"tokeniser": columns.words, "counts": counts, **survey.counted}
+        told = reading | {"tokeniser": columns.tokeniser, "counts": counts, **survey.counted}
         from_ = "Hugging Face hub" if on_hub else "own file"
         origin = Provenance(name, from_, digests, content="", reading=told)
-        punkt = fetch_punkt() if columns.words == "english" else None
+        punkt = fetch_punkt() if columns.tokeniser == "english" else None
         prepare(card, survey.rows, origin, folder, punkt)
     return name
 
