@@ -100,7 +100,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_288, 1_000),
     "course_kit/reading_room": (700, 600),
     "benchmarks": (2_148, 2_200),
-    "tests": (20_846, 16_600),
+    "tests": (20_842, 16_600),
 }
 LONGEST = 450
 
@@ -141,7 +141,7 @@ def test_lines_keep_their_budget(folder):
 
 def test_the_reading_rooms_scripts_keep_their_budget():
     scripts = list((REPOSITORY / "course_kit/reading_room").rglob("*.js"))
-    assert 0 < sum(map(lines_of, scripts)) <= 2_145
+    assert 0 < sum(map(lines_of, scripts)) <= 2_146
 
 
 def test_no_file_is_long():
