@@ -7,9 +7,9 @@ Each mutant is one line before and after, drawn at random (seed 30) from all cha
 a number, a condition, a result or a call in models, metrics, training, faithfulness, runs, the
 checkers' engine and the reading room's JavaScript. They are made one at a time in this work tree,
 which is left as it was; the tests that reach the line run, the fastest first, until one fails. A
-mutant whose line is no longer in the file is ``gone``. In November
-2026, 48 were; each of them was replaced by one drawn with the same seed from all such changes in
-the files of its group.
+mutant whose line is no longer in the file is ``gone``. In November 2026, 51 were: in the place of
+each came one drawn with the same seed from all such changes in the files of its group; where the
+line stands in another file now, the mutant follows it.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""Checks that a settings dataclass runs on its own fields; each error names field and value."""
+"""What errors about wrong names say, and checks that a settings dataclass runs on its fields."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import Any
 
 
@@ -62,6 +63,17 @@ def check_flags(config: Any, *names: str) -> None:
     for name in names:
         if type(getattr(config, name)) is not bool:
             raise refusal(config, name, "True or False")
+
+
+def instead(name: Any, names: Iterable[str]) -> str:
+    """The end of an error about a wrong name: the names that it begins or ends, the nearest, or
+    all."""
+    names, given = [*names], str(name)
+    near = [each for each in names if each.startswith(given) or each.endswith(f".{given}")]
+    near = near if given and near else get_close_matches(given, names, 1, 0.7)
+    if near:
+        return f"do you mean {' or '.join(near)}?"
+    return f"there are: {', '.join(names) or 'none yet'}"
 
 
 def _is_finite(value: Any) -> bool:

@@ -5,16 +5,20 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 """
 
 import argparse
-import difflib
 import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points, version
+from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import wrap
+from textwrap import fill, wrap
+from typing import Any, NoReturn
 
+from course_lib.checking import instead
+from course_lib.data.naming import DEFAULT, OFFERED
 from course_lib.files import DataError
 
 REFUSED, INTERRUPTED = 2, 130
@@ -37,13 +41,30 @@ class Command:
     group: str = AUTHOR
 
 
-def command_of(module: str) -> tuple[Callable, Callable]:
-    """``command`` and ``add_arguments`` of a module, which is imported when one is called."""
+class Parser(argparse.ArgumentParser):
+    """A parser that names what is nearest to a wrong option or choice; what it does not know it
+    passes on if ``further`` has a default. Each command of a group has one."""
 
-    def load(function: str) -> Callable:
-        return getattr(import_module(module), function)
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """The options, and what is passed on."""
+        options, further = super().parse_known_args(args, namespace)
+        for word in further:
+            near = get_close_matches(word.partition("=")[0], self._option_string_actions, 1, 0.7)
+            if near or not hasattr(options, "further"):
+                hint = f"do you mean {near[0]}?" if near else self.epilog
+                self.error(f"unrecognized arguments: {word}; {hint}")
+        return options, further
 
-    return lambda options: load("command")(options), lambda parser: load("add_arguments")(parser)
+    def error(self, message: str) -> NoReturn:
+        """Refuse what was asked."""
+        word, *choices = re.findall(r"[\w-]+", message.partition("invalid choice:")[2]) or [""]
+        near = get_close_matches(word, choices, 1)
+        super().error(f"{message}; do you mean {near[0]}?" if near else message)
+
+
+def command_of(module: str) -> Callable[[argparse.Namespace], int]:
+    """``command`` of a module, which is imported when it is called."""
+    return lambda options: import_module(module).command(options)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,7 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
     name = f"{AUTHOR} {name}" if f"{AUTHOR} {name}" in commands else name  # as records have it
     try:
         if name not in commands:
-            raise DataError(f"no command {name!r}; {_suggested(name, commands)}")
+            short = (each.split()[-1] for each in commands)  # which any command is also called by
+            raise DataError(f"no command {name!r}; {instead(arguments[grouped], short)}")
         return commands[name].carry_out(parse(arguments[1 + grouped :], name, commands))
     except KeyboardInterrupt:
         sentence, status = "interrupted", INTERRUPTED
@@ -70,25 +92,22 @@ def main(arguments: list[str] | None = None) -> int:
         sentence, status = _sentence(error, name, commands), REFUSED
         if arguments != words or sentence is None:
             raise
-    print(f"error: {sentence}", file=sys.stderr)
+    width = get_terminal_size((10_000, 0)).columns  # a file or a pipe gets one line
+    block = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+    print(fill(f"error: {sentence}", width, **block), file=sys.stderr)
     return status
 
 
 def parse(arguments: list[str], name: str, commands: dict[str, Command]) -> argparse.Namespace:
     """What was asked of the command ``name``."""
     command = commands[name]
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"attention-course {name}",
         description=f"{command.purpose[0].upper()}{command.purpose[1:]}.",
         epilog=f"example: attention-course {command.example}",
     )
     command.add_arguments(parser)
     options, further = parser.parse_known_args(arguments)
-    ours = re.findall(r"--[\w-]+", parser.format_usage())
-    near = [m for each in further for m in difflib.get_close_matches(each, ours, 1, 0.7)]
-    if further and (near or not hasattr(options, "further")):
-        hint = f"; do you mean {near[0]}?" if near else ""
-        parser.error(f"unrecognized arguments: {' '.join(further)}{hint}")
     options.command, options.further = name, further
     return options
 
@@ -107,13 +126,6 @@ def overview(commands: dict[str, Command], only: str = "") -> str:
             lines += [f"  {name:<13}  {first}", *(" " * 17 + other for other in others)]
         lines.append("")
     return "\n".join([*lines, "COMMAND --help says more; --debug shows where an error happened"])
-
-
-def _suggested(name: str, commands: dict[str, Command]) -> str:
-    """The nearest names of commands, or how to see all."""
-    short = {each.split()[-1]: repr(each) for each in commands}
-    near = difflib.get_close_matches(name.split()[-1], short, n=1)
-    return f"do you mean {short[near[0]]}?" if near else "`attention-course --help` lists them"
 
 
 def _sentence(error: Exception, name: str, commands: dict[str, Command]) -> str | None:
@@ -143,20 +155,81 @@ def all_commands() -> dict[str, Command]:
     return commands
 
 
+def column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments that say how a file of texts is read."""
+    group = parser.add_argument_group("a file of your own (data/README.md, Your own text)")
+    group.add_argument("--text", metavar="COLUMN", help=f"of the texts (default: {DEFAULT.text})")
+    group.add_argument("--label", metavar="COLUMN", help=f"of the labels ({DEFAULT.label})")
+    group.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
+    group.add_argument("--words", choices=OFFERED, dest="tokeniser", help="tokeniser (english)")
+
+
+ABOUT = {  # options of the command that are fields of a RunSpec
+    "system": "the network, needed: sanet, say (a wrong name lists all)",
+    "dataset": "its name, or a file or folder of your own texts (default: imdb)",
+    "preset": "settings of the network (default: report; a wrong name lists all)",
+    "seed": "of all that is random (default: 0)",
+    "device": "cpu, cuda or cuda:1, say (default: auto, a GPU if there is one)",
+    "threads": "on a CPU (default: 2)",
+    "limit": "read only so many training texts (default: all)",
+}
+
+
+def run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course run``."""
+    column_arguments(parser)
+    for name, about in ABOUT.items():
+        kind = int if name in ("seed", "threads", "limit") else str
+        parser.add_argument(f"--{name}", type=kind, default=argparse.SUPPRESS, help=about)
+    parser.add_argument(
+        "--set", nargs="*", action="extend", default=[], metavar="ADDRESS=VALUE",
+        help="change settings of the preset, such as model.hidden=60 training.patience=10",
+    )  # fmt: skip
+    parser.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS,
+                        help="leave the test half unread")  # fmt: skip
+    parser.add_argument("--publish", action="store_true", help="copy the record to results/")
+
+
+def predict_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course predict``."""
+    parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
+    parser.add_argument(
+        "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
+    )
+    to = ".csv or .parquet to be written (default: <file>.predictions.csv beside the texts)"
+    parser.add_argument("--to", type=Path, metavar="FILE", help=to)
+    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
+    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
+
+
+def audit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course audit``."""
+    parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
+    parser.add_argument(
+        "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
+    )
+    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
+    parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
+    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
+    parser.add_argument("--view", help="which attention (default: the network's first)")
+    to = Path("audit.html")
+    parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
+
+
 COMMANDS = {
     "run": Command(
         "make one run: train, evaluate, record",
         "run --system han --preset report --seed 0", "course",
-        *command_of("course_lib.runs.run"), "run",
+        command_of("course_lib.runs.run"), run_arguments, "run",
     ),
     "predict": Command(
         "ask a finished run about the texts of a file: classes, probabilities, heaviest words",
         "predict runs/han-reviews.csv_0123456789ab-small-s0 new.csv --to answers.parquet",
-        "course", *command_of("course_lib.runs.predict"), "run",
+        "course", command_of("course_lib.runs.predict"), predict_arguments, "run",
     ),
     "audit": Command(
         "say whether the attention of any classifier may be believed, on texts of your own",
         "audit han-imdb-compact-s0 --texts reviews.csv", "course",
-        *command_of("course_lib.runs.audit"), "run",
+        command_of("course_lib.runs.audit"), audit_arguments, "run",
     ),
 }  # fmt: skip

@@ -1,4 +1,7 @@
-"""What several test files share: folders of their own, no network, a full disk."""
+"""What several test files share: folders of their own, no network, a full disk.
+
+Nothing is imported here that takes time: pytest begins with this file, and its workers wait.
+"""
 
 import hashlib
 import http.server
@@ -12,14 +15,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import pooch
 import pytest
 from hypothesis import HealthCheck, settings
 from javascript import OLDEST, Engine
 
 from course_lib.data.catalog import Download
 from course_lib.files import data_root
-from course_lib.runs import records
 
 # no example has a deadline, and drawing one may be slow: a busy machine breaks nothing
 settings.register_profile(
@@ -51,8 +52,8 @@ def own_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def places(tmp_path, monkeypatch):
     """A folder in which ``runs/`` and ``results/`` are empty ones of its own."""
-    monkeypatch.setattr(records, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(records, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr("course_lib.runs.records.RUNS", tmp_path / "runs")
+    monkeypatch.setattr("course_lib.runs.records.RESULTS", tmp_path / "results")
     return tmp_path
 
 
@@ -127,7 +128,7 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(pooch, "retrieve", refuse)
+    monkeypatch.setattr("pooch.retrieve", refuse)
     monkeypatch.setattr(subprocess, "Popen", refuse)
     yield
     assert tried == []

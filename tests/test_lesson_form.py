@@ -135,7 +135,7 @@ def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
     committed = {name: (REPOSITORY / name).read_text(encoding="utf-8") for name in names}
     for name, text in committed.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        stale = re.sub(r"\d+ (?=min \||minutes, reading and)", "99 ", text)  # as if typed
+        stale = re.sub(r"\d+ (?=min:|minutes, reading and)", "99 ", text)  # as if typed
         (tmp_path / name).write_text(stale, encoding="utf-8")
     contents.write_tables(tmp_path)
     for name, text in committed.items():

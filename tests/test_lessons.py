@@ -139,6 +139,22 @@ def test_every_error_is_found_that_stops_no_cell_and_no_warning_is_one(tmp_path)
     assert executed.cells[2].outputs[0].text == "smoke 0\n"  # after papermill's parameters
 
 
+def test_joined_notebooks_have_their_folders_and_no_names_of_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "EXECUTED", tmp_path)
+    paths = [tmp_path / name / "made.ipynb" for name in ("one", "two")]
+    for path in paths:
+        path.parent.mkdir()
+        asked = new_code_cell(
+            "import os\nprint(os.path.basename(os.getcwd()), 'kept' in globals())"
+        )
+        nbformat.write(notebook(asked, new_code_cell("kept = 1")), path)
+    (joined,) = lessons.joined(paths, 1)
+    assert not lessons.execute(joined, tmp_path / "out.ipynb", "smoke").errors
+    cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
+    said = [output.text for cell in cells for output in cell.get("outputs", ())]
+    assert said == ["one False\n", "two False\n"] and len(lessons.joined(paths, 4)) == 2
+
+
 def test_a_dead_kernel_is_reported(tmp_path):
     errors, _ = execute(tmp_path, PARAMETERS, new_code_cell("import os\nos._exit(3)"))
     assert errors == ["DeadKernelError: Kernel died"]

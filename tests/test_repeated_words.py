@@ -33,7 +33,6 @@ def test_only_important_words_repeat_and_punctuation_is_no_word():
     )
     assert found.important == pytest.approx([0.5 * 0.8 + 0.5 * 0.7, 0, 0])
     assert found.repeated == pytest.approx([0.5 * 0.7, 0, 0])  # "film" never was important
-    assert found.punctuation == pytest.approx([0, 0.25, 0.6])
 
 
 def test_by_chance_the_weights_of_words_change_places_and_those_of_marks_stay():

@@ -14,6 +14,7 @@ from test_students import check_cell, hidden_lines, solution_cell
 from course_kit.publishing import contents, lessons, site, students
 from course_kit.publishing.site.cleaning import clean_html
 from course_kit.publishing.site.pages import site_page
+from course_lib.views import plots
 from course_lib.views.heatmap import AttentionHeatmap
 
 
@@ -92,9 +93,11 @@ def test_other_lessons_are_links_outside_of_links_code_formulas_and_headings():
     )
 
 
-def test_a_table_has_minus_signs_and_no_negative_zero():
-    table = "| a-1 |\n|---|\n| -3.9 [-4.0, -0.0] (s0-1, -0.05, -0) |"
-    assert shown("text/markdown", table).td.text == "−3.9 [−4.0, 0.0] (s0-1, −0.05, 0)"
+def test_a_table_has_minus_signs_and_no_negative_zero(monkeypatch):
+    given = []
+    monkeypatch.setattr(plots, "display", given.append)
+    plots.show_markdown("| a-1 |\n|---|\n| -3.9 [-4.0, -0.0] (s0-1, -0.05, -0) |")
+    assert shown("text/markdown", given[0].data).td.text == "−3.9 [−4.0, 0.0] (s0-1, −0.05, 0)"
 
 
 HOSTILE = (
@@ -199,7 +202,8 @@ def test_every_page_leads_to_all_others_and_every_link_somewhere(built):
 
 
 def test_the_teacher_s_pages_are_there_with_links_to_the_lessons_that_are(built):
-    assert parsed(built / "index.html").find("article").find("a", href="teaching/README.html")
+    for name in ("teaching/README", "report", "audits"):
+        assert parsed(built / "index.html").find("article").find("a", href=f"{name}.html")
     for page in (
         (plan := parsed(built / "teaching" / "README.html")),
         parsed(built / "teaching/00.html"),

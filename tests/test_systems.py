@@ -10,7 +10,6 @@ from datasets import Dataset, concatenate_datasets
 
 from course_lib.data.corpus import load_corpus
 from course_lib.data.ngrams import hashed_ngrams
-from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
 from course_lib.explore import read_rows, read_text
 from course_lib.metrics.attention import gini
@@ -101,17 +100,6 @@ def test_what_it_reads_has_all_probabilities_and_its_attention_by_name(trained):
         by_sentence = spec.system == "han" and name == "words"  # each sentence sums to one
         for part in np.split(attention.weights, [4] if by_sentence else [], 1):
             np.testing.assert_allclose(part.sum(1), 1, atol=1e-5)
-
-
-def test_a_row_of_the_corpus_reads_as_it_is_predicted(trained):
-    _, _, done = trained
-    rows = done.corpus.splits["test"].select(range(5))
-    predictions = done.system.evaluate(rows).predictions
-    for row, expected in zip(rows, predictions.probabilities.numpy(), strict=True):
-        reading = done.system.read(row)
-        np.testing.assert_allclose(reading.probabilities, expected, atol=1e-5)
-        tokens = TokenisedText(row["tokens"], row["sentence_lengths"])
-        assert done.system.read(tokens).tokens == reading.tokens == tuple(row["tokens"])
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u202e", "x" * 10_000, "so " * 3_000, "😀"])

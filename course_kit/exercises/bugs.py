@@ -309,7 +309,9 @@ def diagnose(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, str | None
     encoders = _calls(model, BidirectionalGRU, tokens, mask)
     if poolings:
         messages["pooling"] = _first(invariants.check_pooling, poolings)
-        messages["concentration"] = _first(_check_concentration, poolings)
+        messages["concentration"] = _first(
+            lambda pooling, h, mask: probes.check_concentration(pooling, h.shape[-1]), poolings
+        )
         messages["extremes"] = _first(probes.check_extremes, poolings)
         messages["rows"] = _first(probes.check_rows, poolings)
     if encoders:
@@ -341,10 +343,6 @@ def _first(check: Callable, calls: list[Call]) -> str | None:
         if message := verdict(check, module, *inputs):
             return f"{name}: {message}"
     return None
-
-
-def _check_concentration(pooling: nn.Module, h: Tensor, mask: Tensor) -> None:
-    probes.check_concentration(pooling, h.shape[-1])
 
 
 def _fields(model: Model, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:

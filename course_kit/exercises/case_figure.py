@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -233,13 +234,8 @@ def _draw(axis: Axes, panel: Panel) -> None:
             ink = INK if np.isnan(value) else ink_on(colours(scale(value)))
             axis.add_patch(Rectangle(corner, 1, 1, fill=False, ec="#b8c0cc", lw=0.6))
             axis.text(column, row, text, ha="center", va="center", fontsize=8.5, color=ink)
-    if panel.wrong is not None:
-        for row, column in panel.wrong.nonzero().tolist():
-            _outline(axis, row, column)
-
-
-def _outline(axis: Axes, row: int, column: int) -> None:
-    """Dark inside light, so that one of the two stands out on any tint."""
-    for colour, width in ((PAPER, 3.6), (INK, 1.6)):
+    wrong = [] if panel.wrong is None else panel.wrong.nonzero().tolist()
+    outline = (PAPER, 3.6), (INK, 1.6)  # dark inside light: one of the two stands out on any tint
+    for (row, column), (colour, width) in product(wrong, outline):
         corner, side = (column - 0.44, row - 0.44), 0.88
         axis.add_patch(Rectangle(corner, side, side, fill=False, ec=colour, lw=width, zorder=3))

@@ -25,7 +25,8 @@ def as_tensor(value: Any) -> Tensor | None:
 
 def words_of(given: Mapping[str, Any]) -> Sequence[str]:
     """The input that is a list of words, empty if there is none."""
-    return next((value for value in given.values() if _is_words(value)), ())
+    lists = (value for value in given.values() if isinstance(value, list) and value)
+    return next((found for found in lists if all(isinstance(word, str) for word in found)), ())
 
 
 def number(value: bool | int | float, decimals: int = 2) -> str:
@@ -54,15 +55,11 @@ def difference(given: Mapping[str, Any], name: str, yours: Any, expected: Any) -
         return _first_difference(given, yours, expected)
     known = ", ".join(filter(None, (in_words(key, value) for key, value in given.items())))
     inputs = f" for {known}" if known else ""
-    mine, right = (_bare(answer) for answer in (yours, expected))
+    mine, right = (each.item() if isinstance(each, Tensor) else each for each in (yours, expected))
     if not _has_amount(mine) or not _has_amount(right):
         return f"your {name} is {mine!r}, expected {right!r}{inputs}."
     off = f" (difference {abs(mine - right):.3g})" if abs(mine) < math.inf else ""
     return f"your {name} is {mine:.4g}, expected {right:.4g}{off}{inputs}."
-
-
-def _bare(answer: Any) -> Any:
-    return answer.item() if isinstance(answer, Tensor) else answer
 
 
 def _has_amount(value: Any) -> bool:
@@ -109,10 +106,6 @@ def _weights_of(given: Mapping[str, Any]) -> dict[str, list[float]]:
             for word, weight in zip(words, value.tolist(), strict=True):
                 found.setdefault(word, []).append(weight)
     return found
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
 
 
 def _listed(values: Any) -> str:

@@ -46,8 +46,6 @@ check_effective_words = Checker(
     shapes="one number for the sentence, so sum over its words",
     span="from one word to 200",
     mistakes=(
-        (_entropy,
-         "that is the entropy itself, in nats: its exp is a number of words."),
         (lambda weights: (-_entropy(weights)).exp(),
          "the sign of the entropy is lost: weights below 1 have negative logarithms, so a minus "
          "stands before the sum."),
@@ -130,45 +128,26 @@ Judge = Callable[[list[str]], float]  # words → P(positive)
 SCORES = {"wonderful": 3.0, "fine": 0.8, "dull": -1.0, "awful": -3.0, "not": -1.5}
 
 
-def _adds_up(words: list[str]) -> float:
-    """A bag of words: their scores, summed."""
-    _some(words)
-    return _probability(sum(SCORES.get(word, 0.0) for word in words))
+def _judging(score: Callable[[list[str]], float]) -> Judge:
+    def predict(words: list[str]) -> float:
+        if not words:
+            raise ValueError("predict was asked about a text without a word: stop one word before")
+        return torch.tensor(score(words) + 0.1).sigmoid().item()  # never 0.5, which is on no side
+
+    return predict
 
 
-def _on_average(words: list[str]) -> float:
-    """The mean score, as attention with equal weights would have it."""
-    _some(words)
-    return _probability(4 * sum(SCORES.get(word, 0.0) for word in words) / len(words))
-
-
-def _turned_by_not(words: list[str]) -> float:
-    """A "not" turns the sign of the whole."""
-    _some(words)
-    total = sum(SCORES.get(word, 0.0) for word in words if word != "not")
-    return _probability(-total if "not" in words else total)
-
-
-def _by_its_first(words: list[str]) -> float:
-    """Whatever stands first."""
-    _some(words)
-    return _probability(SCORES.get(words[0], 0.2))
-
-
-def _some(words: list[str]) -> None:
-    if not words:
-        raise ValueError("predict was asked about a text without a word: stop one word before")
-
-
-def _probability(score: float) -> float:
-    return torch.tensor(score + 0.1).sigmoid().item()  # never 0.5, which is on no side
+def _sum(words: list[str]) -> float:
+    return sum(SCORES.get(word, 0.0) for word in words)
 
 
 JUDGES = {
-    "scores that add up": _adds_up,
-    "the mean score": _on_average,
-    "a not that turns the sign": _turned_by_not,
-    "the first word alone": _by_its_first,
+    "scores that add up": _judging(_sum),
+    "the mean score": _judging(lambda words: 4 * _sum(words) / len(words)),
+    "a not that turns the sign": _judging(
+        lambda words: (-1) ** ("not" in words) * _sum([word for word in words if word != "not"])
+    ),
+    "the first word alone": _judging(lambda words: SCORES.get(words[0], 0.2)),
 }
 
 

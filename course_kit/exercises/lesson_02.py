@@ -141,10 +141,6 @@ check_masked_softmax = Checker(
 )  # fmt: skip
 
 
-def _attention_pooling(h: Tensor, mask: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
-    return _pool(h, masked_softmax(h.tanh() @ context, mask))
-
-
 def _pool(h: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return (alpha.unsqueeze(1) @ h).squeeze(1), alpha
 
@@ -181,7 +177,7 @@ check_attention_pooling = Checker(
     length)``.
 
     Scores are tanh(h) · context; the weighted mean is of h itself.""",
-    reference=_attention_pooling,
+    reference=lambda h, mask, context: _pool(h, masked_softmax(h.tanh() @ context, mask)),
     cases=cases(
         "{:row} of {:token}, hidden size {}",
         [(rows, length, hidden) for length, hidden in zip(LENGTHS, WIDTHS) for rows in (1, 3)],

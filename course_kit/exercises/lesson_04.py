@@ -99,8 +99,6 @@ check_sanet_block = building(
     shapes="the words are like x; the attention has a row and a column for each word",
     span="up to three texts of seven words",
     mistakes=(
-        (lambda *given: _block(*given, seen=lambda mask: torch.ones_like(mask).unsqueeze(1)),
-         "the mask is not used: padding gets attention."),
         (lambda *given: _block(*given, seen=lambda mask: mask.unsqueeze(1)),
          "rows of padding attend to words: hide them too, mask.unsqueeze(1) & mask.unsqueeze(2)."),
         (lambda *given: _block(*given, scale=lambda ours: 1.0),
@@ -201,8 +199,6 @@ check_sanet = building(
          "padding is set to 0, which wins wherever all words are negative: −∞ never wins."),
         (lambda *given: _read(*given, pool=_mean),
          "you take the mean over the words: SANet takes the largest value of each dimension."),
-        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
-         "the mask is not used: the block and the maximum both need it."),
     ),
     diagnoses=(_about_sanet,),
 )  # fmt: skip

@@ -46,10 +46,6 @@ def _take_steps(
     return s, torch.stack(rows, 1)
 
 
-def _turned_highway(highway: nn.Module, x: Tensor) -> Tensor:
-    return x + torch.relu(highway.transforms[0](x)) - highway(x)
-
-
 def _about_steps(result: CaseResult) -> str | None:
     yours, (_, h, _, mask) = result.yours[1], result.case.inputs
     for said, change in (
@@ -129,10 +125,9 @@ check_steps = building(
          "the summary itself becomes the query: it should go through the controller."),
         (lambda *given: _take_steps(*given, refine=lambda highway, s_hat: s_hat),
          "the highway is never used: s is g ∘ ŝ + (1 − g) ∘ max(0, ·)."),
-        (lambda *given: _take_steps(*given, refine=_turned_highway),
+        (lambda *given: _take_steps(
+            *given, refine=lambda highway, x: x + highway.transforms[0](x).relu() - highway(x)),
          "your highway's gate is the wrong way round: where g is 1, s is ŝ."),
-        (lambda ours, h, q, mask: _take_steps(ours, h, q, torch.ones_like(mask)),
-         "the mask is not used: padding, and texts without words, get attention."),
     ),
     diagnoses=(_about_steps,),
 )  # fmt: skip
@@ -196,7 +191,5 @@ check_iram = building(
          "you take the mean of the maps: maxout takes the largest."),
         (lambda *given: _read(*given, maxout=lambda maps: _largest_map(maps).relu()),
          "there is a ReLU too many: the maximum is all that bends here."),
-        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
-         "the mask is not used: pass it to the encoder and to the steps."),
     ),
 )  # fmt: skip

@@ -143,8 +143,6 @@ check_agt = building(
     start="B = torch.tanh(self.projection(self.embedding(tokens))), then all scores from B.",
     span="up to four texts of nine words",
     mistakes=(
-        (lambda ours, tokens, mask: _read(ours, tokens, torch.ones_like(mask)),
-         "the mask is not used: padding, and texts without words, get attention."),
         (lambda *given: _read(*given, dim=1),
          "your softmax runs over the layers: in each layer the weights of the words sum to 1."),
         (lambda *given: _read(*given, turned=True),

@@ -112,21 +112,17 @@ def _sum(keep: Tensor) -> Tensor:
     return _worth(keep).sum(1)
 
 
-def _mean(keep: Tensor) -> Tensor:
-    return _sum(keep) / keep.sum(1).clamp(min=1)
-
-
 def _neighbours(keep: Tensor) -> Tensor:
     values = _worth(keep)
     return _sum(keep) + 2 * (values[:, 1:] * values[:, :-1]).sum(1)
 
 
-def _square(keep: Tensor) -> Tensor:
-    return _sum(keep).square()
-
-
-SCORES = {"a sum of words": _sum, "neighbours multiplied": _neighbours, "a mean": _mean,
-          "a squared sum": _square}  # fmt: skip
+SCORES: dict[str, Score] = {
+    "a sum of words": _sum,
+    "neighbours multiplied": _neighbours,
+    "a mean": lambda keep: _sum(keep) / keep.sum(1).clamp(min=1),
+    "a squared sum": lambda keep: _sum(keep).square(),
+}
 
 
 def _four(score: Score, mask: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
@@ -185,7 +181,5 @@ check_interaction = Checker(
          "that is what both words are worth: subtract what each is worth alone."),
         (_of_these_alone,
          "you keep the two words alone: leave all the other words in, and remove these."),
-        (lambda score, mask, first, second: _interaction(score, mask | True, first, second),
-         "you keep padding: start from the mask."),
     ),
 )  # fmt: skip

@@ -27,19 +27,13 @@ def _logits(texts: Texts) -> Tensor:
     ])  # fmt: skip
 
 
-def two_moods(texts: Texts) -> Tensor:
-    """A model of bags of words with two classes."""
-    return _logits(texts)[:, [0, 2]].softmax(1)
-
-
-def three_moods(texts: Texts) -> Tensor:
-    """A model of bags of words with three classes."""
-    return _logits(texts).softmax(1)
-
-
-def hears_the_end(texts: Texts) -> Tensor:
-    """A model to which the last word says three times as much."""
-    return (_logits(texts) + 2 * _logits([text[-1:] for text in texts])).softmax(1)
+MODELS: dict[str, Model] = {  # of bags of words; to the third the last word says thrice as much
+    "two moods": lambda texts: _logits(texts)[:, [0, 2]].softmax(1),
+    "three moods": lambda texts: _logits(texts).softmax(1),
+    "hears the end": lambda texts: (
+        _logits(texts) + 2 * _logits([text[-1:] for text in texts])
+    ).softmax(1),
+}
 
 
 @dataclass(frozen=True)
@@ -67,11 +61,10 @@ TEXTS = {
 
 def _readers() -> list[tuple[str, Reader, Tensor]]:
     return [
-        (f"“{text}”, {model.__name__.replace('_', ' ')}", Reader(model, tuple(text.split())),
-         torch.tensor(scores))
+        (f"“{text}”, {name}", Reader(model, tuple(text.split())), torch.tensor(scores))
         for text, scores in TEXTS.items()
-        for model in (two_moods, three_moods, hears_the_end)
-    ]  # fmt: skip
+        for name, model in MODELS.items()
+    ]
 
 
 def _erasure_cases() -> list[Case]:

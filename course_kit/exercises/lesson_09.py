@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -80,10 +79,6 @@ def _has_turned(training: list[float], validation: list[float], floor: float) ->
     return validation[-1] > (1 + RISE) * min(validation)
 
 
-def _turned_first(*curves: Any) -> str:
-    return OVER if _has_turned(*curves) else _diagnosis(*curves)
-
-
 def _about_names(result: CaseResult) -> str | None:
     names = (STUCK, OVER, NEITHER)
     if result.yours[0] not in names:
@@ -101,7 +96,7 @@ check_diagnosis = Checker(
     start='if training[-1] > 0.95 * floor: return "stuck"; then look at the validation loss.',
     span="thirteen made-up pairs of curves and three recorded runs",
     mistakes=(
-        (_turned_first,
+        (lambda *curves: OVER if _has_turned(*curves) else _diagnosis(*curves),
          "ask first whether anything was learned: where the training loss has not left the floor, "
          "a rising validation loss is drift and no over-fitting."),
         (_rule(lambda t, v, floor: t[-1] > (1 - FALL) * t[0], _has_turned),
@@ -125,10 +120,6 @@ check_diagnosis = Checker(
 )  # fmt: skip
 
 
-def _p(first: Tensor, second: Tensor) -> Tensor:
-    return torch.tensor(mcnemar(first.numpy(), second.numpy()))
-
-
 def _pairs_of_answers(both: int, only_first: int, only_second: int, neither: int) -> Inputs:
     counts = torch.tensor([both, only_first, only_second, neither])
     first = torch.tensor([True, True, False, False]).repeat_interleave(counts)
@@ -142,13 +133,11 @@ def _tail(fewer: int, throws: int) -> float:
     return sum(math.comb(throws, heads) for heads in range(fewer + 1)) / 2**throws
 
 
-def _alone(first: Tensor, second: Tensor) -> tuple[int, int]:
-    return int((first & ~second).sum()), int((second & ~first).sum())
-
-
 def _like(told: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], Tensor]:
     """A wrong answer made from the numbers of texts that one model alone gets right."""
-    return lambda first, second: torch.tensor(float(told(*_alone(first, second))))
+    return lambda first, second: torch.tensor(
+        float(told(int((first & ~second).sum()), int((second & ~first).sum())))
+    )
 
 
 def _normal(one: int, other: int) -> float:
@@ -169,7 +158,7 @@ check_text_by_text = Checker(
     name="text_by_text",
     about="""``f(first, second)``, bool ``(texts,)``: whether each of two models is right → the
     two-sided p-value of McNemar's exact test; 1 where no text tells them apart.""",
-    reference=_p,
+    reference=lambda first, second: torch.tensor(mcnemar(first.numpy(), second.numpy())),
     cases=cases(
         "{:text} both get right, {} and {} one alone, {} neither",
         (

@@ -122,7 +122,10 @@ def _of_answers(returns: tuple[str, ...], first: CaseResult) -> Iterator[tuple[C
         names = ", then ".join(returns)
         yield lambda result: result.expected[::-1], f"the results are exchanged: return {names}."
         for change, sentence in _table_for(first.expected[0]):
-            yield _of_all(change), sentence.format(name=" and ".join(returns))
+            yield (
+                lambda result, of=change: tuple(map(of, result.expected)),
+                sentence.format(name=" and ".join(returns)),
+            )
     for place, (name, right) in enumerate(zip(returns, first.expected, strict=True)):
         for change, sentence in _table_for(right):
             yield _of_part(place, change), sentence.format(name=name)
@@ -153,10 +156,6 @@ def _of_part(place: int, change: Change) -> Candidate:
         return (*right[:place], change(right[place]), *right[place + 1 :])
 
     return candidate
-
-
-def _of_all(change: Change) -> Candidate:
-    return lambda result: tuple(change(part) for part in result.expected)
 
 
 def _factors(place: int, name: str, first: CaseResult) -> Iterator[tuple[Candidate, str]]:

@@ -180,10 +180,6 @@ def _probability_of_equals(zeroing: Zeroing) -> float:
     return float(1 / (1 + np.exp(-3.0 * left.sum())))
 
 
-def _certain_less_hesitant(score: Area) -> float:
-    return score_at(score, 4.0) - score_at(score, 1.0)
-
-
 @dataclass(frozen=True)
 class WrongMeasure:
     """One mistake in measuring: the ``sick`` function and the ``healthy`` one, called alike.
@@ -288,7 +284,7 @@ WRONG_MEASURES = (
         within_its_limits,
         "the attention of a certain model seems more faithful than that of a hesitant one",
         "best area of a certain less that of a hesitant model",
-        _certain_less_hesitant,
+        lambda score: score_at(score, 4.0) - score_at(score, 1.0),
         check_models,
         "described by Edin et al. (2025), Normalized AOPC",
     ),

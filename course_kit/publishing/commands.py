@@ -11,13 +11,13 @@ from pathlib import Path
 
 from course_kit import publishing, reading_room
 from course_kit.research import report as tables
-from course_lib.cli import AUTHOR, Command, command_of
+from course_lib.cli import AUTHOR, Command, column_arguments, command_of
 from course_lib.files import REPOSITORY
 from course_lib.profile import profile_from_environment
 
 # JupyterLab neither fetches news nor asks whether it may
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
-# One process for each core, and each file, so each notebook and its kernel, in one of them.
+# One process for each core, and each file, so each kernel, in one of them.
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
 
@@ -109,24 +109,20 @@ def progress(options: argparse.Namespace) -> int:
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
-    from course_lib.runs import text_arguments
-
-    parser.add_argument(
-        "dataset", nargs="?", help="only this one, or your own file or folder of texts"
-    )
+    parser.add_argument("dataset", nargs="?", help="only this, or your own file or folder of texts")
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
-    text_arguments.add_column_arguments(parser)
+    column_arguments(parser)
 
 
 def data(options: argparse.Namespace) -> int:
     """Download and prepare all text and vectors, or read a file of your own texts."""
     from course_lib.data.corpus import load_corpus
-    from course_lib.runs import text_arguments
+    from course_lib.runs.run import prepared_texts
 
     if options.mirror:
         os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
     if options.dataset:
-        name = text_arguments.prepared_texts(options.dataset, options)
+        name = prepared_texts(options.dataset, options)
         load_corpus(name)
         print(name)
     else:
@@ -166,6 +162,7 @@ def test(options: argparse.Namespace) -> int:
     checked = [*_all_notebooks(), lessons.LESSONS / "experiments" / "your_own_text.ipynb"]
     checked += lessons.REPORTS if options.all else ()
     lane = () if options.all else ("-m", "not full")
+    checked = publishing.lessons.joined(checked, 2 * (os.cpu_count() or 1))
     one_thread = {"OMP_NUM_THREADS": "1"}
     smoke = one_thread | {"COURSE_PROFILE": "smoke"}
     lines, failed = [""], 0
@@ -207,6 +204,28 @@ def _command(
     return Command(purpose, f"{name} {example}".rstrip(), extra, carry_out, arguments, group)
 
 
+def _room_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course room``."""
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_FOLDER", help="finished runs")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="write this file")
+    parser.add_argument("--pretrained", action="store_true", help="a page of MiniLM alone (30 MB)")
+
+
+def _grade_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    alone = "run submissions as you, with your files and network: only what you have read"
+    parser.add_argument("folder", type=Path, help="submissions, named by learner")
+    parser.add_argument("--csv", type=Path, default=Path("marks.csv"),
+                        help="the table of marks (default: marks.csv)")  # fmt: skip
+    parser.add_argument("--minutes", type=int, default=5, metavar="N", help="of computing for each")
+    parser.add_argument("--without-isolation", action="store_true", help=alone)
+
+
+def _weights_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course author weights``."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="FOLDER", help="of a finished run")
+
+
 COMMANDS = {
     "course": _command(course, group="learn"),
     "lab": _command(lab, "--no-browser --port 8890", _lab_arguments, group="learn"),
@@ -214,7 +233,7 @@ COMMANDS = {
     "room": Command(
         "write the reading room, one page in which recorded networks and your runs read a text",
         "room runs/han-imdb-small-s0 --to room.html", "course",
-        *command_of("course_kit.reading_room.page.build"), "learn",
+        command_of("course_kit.reading_room.page.build"), _room_arguments, "learn",
     ),
     "data": _command(
         data, "reviews.csv --text review --label stars", _data_arguments, group="run"
@@ -224,7 +243,7 @@ COMMANDS = {
     "grade": Command(
         "mark a folder of learners' notebooks: run each in a sandbox, points for each exercise",
         "grade collected --csv marks.csv", "course",
-        *command_of("course_kit.publishing.grading.marks"),
+        command_of("course_kit.publishing.grading.marks"), _grade_arguments,
     ),
     "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
@@ -233,6 +252,6 @@ COMMANDS = {
     "weights": Command(
         "copy the networks of finished runs to results/weights, small enough to be committed",
         "weights runs/agt-sst5-compact-s0", "experiments",
-        *command_of("course_kit.publishing.recorded_weights"),
+        command_of("course_kit.publishing.recorded_weights"), _weights_arguments,
     ),
 }  # fmt: skip

@@ -25,7 +25,7 @@ ROUTES = (
     ("A replication seminar", ("03", "04", "05", "06", "07", "08", "09"), "one paper a session"),
 )
 START, END = "<!-- lessons -->", "<!-- end of lessons -->"
-_ROWS = re.compile(r"^(?:\| \[\d\d [^\n]*\n)+", re.MULTILINE)  # one row a lesson, as in the README
+_ROWS = re.compile(r"^(?:- \*\*\[\d\d [^\n]*\n)+", re.MULTILINE)  # a line a lesson, in the README
 _PART = re.compile(rf"{re.escape(START)}\n.*?{re.escape(END)}", re.DOTALL)
 _MINUTES = re.compile(r"(?<=\babout )\d+(?= minutes,\s+reading\s+and\s+doing)")
 _RUNNING = re.compile(r"\*\*running\*\*\s+(.*?)\s+on\s+two\s+cores", re.DOTALL)
@@ -123,8 +123,8 @@ def _prose(notebook: NotebookNode) -> str:
 
 
 def readme_rows(lessons: Sequence[Entry]) -> str:
-    """The rows of the README's table: what one will do, and the minutes."""
-    row = "| [{0.number} {0.title}](notebooks/{0.stem}.ipynb) | {0.you_will} | {0.minutes} min |\n"
+    """The README's list of lessons: what one will do, and the minutes."""
+    row = "- **[{0.number} {0.title}](notebooks/{0.stem}.ipynb)**, {0.minutes} min: {0.you_will}\n"
     return "".join(map(row.format, lessons))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import nbformat
 import papermill
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
 from papermill.exceptions import PapermillExecutionError
 
 from course_lib.data.catalog import CARDS
@@ -106,6 +107,23 @@ def execute_all(lessons: list[Path], profile: str, views: str) -> Iterator[Outco
         if not sys.stderr.isatty():
             print(name, file=sys.stderr, flush=True)
         yield execute(lesson, EXECUTED / lesson.name, profile, f"{name:<39}")
+
+
+def joined(notebooks: list[Path], kernels: int) -> list[Path]:
+    """Notebooks below ``EXECUTED`` that hold all cells of some, so that so many kernels, which
+    import everything once, run them all; each begins in its folder and with no name of another."""
+    (folder := EXECUTED / "joined").mkdir(parents=True, exist_ok=True)
+    written = []
+    for number in range(min(kernels, len(notebooks))):
+        cells = []
+        for path in notebooks[number::kernels]:
+            cells.append(new_code_cell(f"import os; os.chdir({str(path.parent)!r})\n%reset -f"))
+            cells += nbformat.read(path, as_version=4).cells
+        for place, cell in enumerate(cells):
+            cell["id"] = str(place)  # two notebooks may have the same
+        written.append(folder / f"{number}.ipynb")
+        nbformat.write(new_notebook(cells=cells, metadata=METADATA), written[-1])
+    return written
 
 
 def errors_in(notebook: NotebookNode) -> list[str]:

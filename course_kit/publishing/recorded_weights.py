@@ -164,11 +164,6 @@ def _logits(model: nn.Module, documents: Documents, desc: str) -> tuple[Predicti
     return predictions, figures["logits"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course author weights``."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="FOLDER", help="of a finished run")
-
-
 def command(options: argparse.Namespace) -> int:
     """Publish the weights of some runs, and say where they are and how large."""
     for folder in options.runs:

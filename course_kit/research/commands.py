@@ -1,31 +1,94 @@
 """The studies' commands, which ``attention-course`` finds through an entry point."""
 
+import argparse
+
+from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, TEXTS
 from course_lib.cli import Command, command_of
 
+
+def _grid(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``attention-course grid``."""
+    commands = parser.add_subparsers(dest="action")
+    parser.set_defaults(overview=parser.format_help)
+    example = "example: attention-course grid"
+    shown = commands.add_parser("status", epilog=f"{example} status core han",
+                                help="what is missing, how much of each group is done")  # fmt: skip
+    shown.add_argument("groups", nargs="*", help="only these")
+    several = commands.add_parser("run", epilog=f"{example} run core",
+                                  help="run what is missing of some groups")  # fmt: skip
+    several.add_argument("groups", nargs="+", help="of grid.yaml, such as core")
+    several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
+    several.add_argument("--again", action="store_true", help="also what only results/ holds")
+    several.add_argument("--publish", action="store_true", help="copy the records to results/")
+    several.set_defaults(further=[])  # unknown arguments go to Snakemake
+    one = commands.add_parser("one", epilog=f"{example} one han-imdb-small-s0",
+                              help="one run of the grid (what the Snakefile calls)")  # fmt: skip
+    one.add_argument("id", help="of the run, as status lists it")
+
+
+def _faithfulness(parser: argparse.ArgumentParser) -> None:
+    """The networks, which of their texts, and what is measured."""
+    parser.add_argument("names", nargs="+", metavar="NAME",
+                        help="of a recorded network, or the folder of a finished run")  # fmt: skip
+    parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
+    parser.add_argument(
+        "--classes", nargs="+", default=[], metavar="CLASS",
+        help="only texts of these classes, and the network decides between them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--only", choices=(AGREEMENT, INTERVENTIONS), dest="kind", default=ALL,
+        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
+        "the attention: shuffled, by an adversary, of another seed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beside", nargs="+", default=[], metavar="OTHER",
+        help="with --only interventions: the same network with other seeds, to be compared",
+    )  # fmt: skip
+
+
+PURPOSES = {  # of the trained tests
+    "guided": "a word-wise MLP fed with a trained network's attention",
+    "adversary": "a network taught the same predictions and other attention",
+    "roar": "words removed by a ranking, the network trained again, and so on",
+}
+
+
+def _trained_tests(parser: argparse.ArgumentParser) -> None:
+    """The tests, what they are made on, and the seeds."""
+    about = "; ".join(f"{name}: {purpose}" for name, purpose in PURPOSES.items())
+    parser.add_argument("names", nargs="+", metavar="NAME", choices=PURPOSES, help=about)
+    parser.add_argument("--on", help="a wrong name lists all (default: all it is meant for)")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="default: 0 1 2")
+
+
+def _faithful(parser: argparse.ArgumentParser) -> None:
+    """What to do, and with which cells."""
+    parser.add_argument("what", choices=("run", "publish", "paper"),
+                        help="train and test cells, copy records, or write the paper")  # fmt: skip
+    parser.add_argument("--only", nargs="+", default=[], metavar="CELL",
+                        help="these cells; by default those without a record")  # fmt: skip
+
+
 COMMANDS = {
-    "vectors": Command(
-        "train word vectors of our own on film reviews that no run is evaluated on",
-        "vectors --method cbow --width 300", "experiments",
-        *command_of("course_kit.research.word_vectors.film_vectors"),
-    ),
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
         "grid run core", "experiments",
-        *command_of("course_kit.research.grid.scheduler"), "run",
+        command_of("course_kit.research.grid.scheduler"), _grid, "run",
     ),
     "faithfulness": Command(
         "test whether the attention of recorded networks says what they use, and record it",
         "faithfulness han-imdb-compact-s0 --texts 100", "course",
-        *command_of("course_kit.research.faithfulness.erasure_record"),
+        command_of("course_kit.research.faithfulness.erasure_record"), _faithfulness,
     ),
     "trained-tests": Command(
         "train networks that test what attention says, and record what comes out",
         "trained-tests roar --on planted --seeds 0 1 2", "course",
-        *command_of("course_kit.research.trained_tests.trained_record"),
+        command_of("course_kit.research.trained_tests.trained_record"), _trained_tests,
     ),
     "faithful": Command(
         "run the study of when attention is faithful: what is missing, a cell, what is published",
         "faithful run --only imdb-bilstm-sparsemax-s0", "course",
-        *command_of("course_kit.research.faithful.command"),
+        command_of("course_kit.research.faithful.command"), _faithful,
     ),
 }  # fmt: skip

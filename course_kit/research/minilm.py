@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_kit.research import report
-from course_kit.research.report.frames import SYSTEM_NAMES, Group, shown
+from course_kit.research.report.frames import SYSTEM_NAMES, WEIGHTS, Group, shown
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate
 
@@ -67,35 +67,22 @@ DRAWN = (  # those that lesson 11 compares
 def accuracies(dataset: str = "sst2") -> dict[str, tuple[int, list[float]]]:
     """Of each of ``TITLES`` and of ``PHRASES``, on one version of the treebank, the number of
     training texts and the test accuracy of each seed."""
-    found: dict[str, tuple[int, list[float]]] = {}
-    for record in runs.load_records():
-        spec, settings = record["spec"], record["settings"]
-        if spec["system"] != "minilm":
-            continue
-        if spec["dataset"] == f"{dataset}_sentences":
-            title = TITLES[spec["preset"], settings["control"]["attention_weights"]]
-        elif spec["dataset"] == dataset and settings["training"]["embedding_rate"]:
-            title = PHRASES
-        else:
-            continue
-        _, seeds = found.setdefault(title, (record["sizes"]["train"], []))
-        seeds.append(record["test"]["accuracy"])
-    return {title: found[title] for title in (*TITLES.values(), PHRASES)}
+    frame = report.tidy().query("system == 'minilm'")
+    sentences = frame[frame.dataset == f"{dataset}_sentences"].groupby(["preset", WEIGHTS])
+    phrases = frame[(frame.dataset == dataset) & (frame["training.embedding_rate"] > 0)]
+    groups = {title: sentences.get_group(kind) for kind, title in TITLES.items()}
+    return {
+        title: (of.record.iloc[0]["sizes"]["train"], of.accuracy.tolist())
+        for title, of in (groups | {PHRASES: phrases}).items()
+    }
 
 
 def fine_tuning() -> str:
     """``accuracies`` on both versions of the treebank as a markdown table."""
-    columns = [accuracies(dataset) for dataset in ("sst2", "sst5")]
-    rows = [
-        [
-            title,
-            *(
-                f"{np.mean(of[title][1]):.1%} ± {np.std(of[title][1], ddof=1):.1%}"
-                for of in columns
-            ),
-        ]
-        for title in columns[0]
-    ]
+    columns, rows = [accuracies(dataset) for dataset in ("sst2", "sst5")], []
+    for title in columns[0]:
+        seeds = (of[title][1] for of in columns)
+        rows.append([title, *(f"{np.mean(s):.1%} ± {np.std(s, ddof=1):.1%}" for s in seeds)])
     return report.to_markdown(["what learns", "SST-2", "SST-5"], rows, "lrr")
 
 
@@ -126,13 +113,11 @@ def _shown(group: Group) -> list[str]:
 def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     """By network and ranking, the mean comprehensiveness and the ends of its 95 % interval over
     trainings and texts."""
-    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    found = {}
     for network in NETWORKS:
         tested = {ranking: _of_texts(network, ranking) for ranking in RANKINGS}
-        estimates = {
-            ranking: metrics.crossed(each) for ranking, each in tested.items() if len(each)
-        }
-        found[network] = {r: (each.value, *each.interval) for r, each in estimates.items()}
+        estimates = {name: metrics.crossed(each) for name, each in tested.items() if len(each)}
+        found[network] = {name: (one.value, *one.interval) for name, one in estimates.items()}
     return found
 
 

@@ -10,7 +10,6 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,10 @@ import datasets
 import numpy as np
 import pandas as pd
 
+from course_lib.data import naming
 from course_lib.data.catalog import CARDS, Card
 from course_lib.data.corpus import Corpus, Provenance, prepare
-from course_lib.data.naming import CUSTOM, FORMAT, custom_folder, custom_name, unchanged_digest
+from course_lib.data.naming import CUSTOM, DEFAULT, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt
@@ -36,25 +36,12 @@ SPLITS = {  # their names in folders and on the hub
 SHARES = {"test": 0.2, "validation": 0.1}  # of each class, where nobody has split the texts
 LEAST = 3  # different texts of a class, one for each split
 MOST_CLASSES = 256  # predictions are stored in one byte
-SCATTER = 0x9E3779B97F4A7C15  # odd, so no two keys become one
+# what turns the key by which rows are stored into one to split by, since a split must not be one
+# end of that order; odd, so no two keys become one
+SCATTER = 0x9E3779B97F4A7C15
 WHOLE = re.compile(r"(-?\d+)(?:\.0+)?")
 LETTERS_FROM = 1000  # texts whose letters are looked at
 FOREIGN = 0.1  # share of letters beyond a to z above which the other tokeniser is mentioned
-OFFERED = ("english", "unicode")  # of the tokenisers
-
-
-@dataclass(frozen=True)
-class Columns:
-    """How a table is read: its columns of texts and labels, its ``encoding`` (None: detected), and
-    the tokeniser of its texts, one of ``"english"`` and ``"unicode"``."""
-
-    text: str = "text"
-    label: str = "label"
-    encoding: str | None = None
-    tokeniser: str = "english"
-
-
-DEFAULT = Columns()
 
 
 class Part(NamedTuple):
@@ -77,15 +64,15 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     """
     if columns.tokeniser not in OFFERED:
         raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
-    on_hub = _is_hub(source)
+    on_hub = str(source).startswith(HUB)
     title = str(source).removeprefix(HUB) if on_hub else Path(source).resolve().name
     parts = _on_hub(str(source), columns) if on_hub else _on_disk(Path(source), columns)
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
-    about = json.dumps([digests, reading, columns.tokeniser, FORMAT], sort_keys=True)
-    name = custom_name(title, hashlib.sha256(about.encode()).hexdigest())
-    folder = custom_folder("text", name)
+    about = json.dumps([digests, reading, columns.tokeniser, naming.FORMAT], sort_keys=True)
+    name = naming.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
+    folder = naming.custom_folder("text", name)
     if not folder.exists():
         survey = Survey(title, list(parts.values()), columns)
         card = Card(
@@ -115,7 +102,7 @@ def named_texts(value: str, base: Path = Path(), columns: Columns = DEFAULT) -> 
     """
     if value in CARDS or CUSTOM.fullmatch(value):
         return value
-    if _is_hub(value):
+    if value.startswith(HUB):
         return custom_texts(value, columns)
     path = base / value
     is_file = path.exists() or path.suffix.lower() in FORMS
@@ -197,7 +184,7 @@ class Survey:
             if len(keys) < LETTERS_FROM:
                 ascii_letters += [letter.isascii() for letter in text if letter.isalpha()]
             empty += not text
-            keys.append(split_key(text))
+            keys.append(order_key(text) * SCATTER % 2**64)
             labels.append(number.setdefault(label, len(number)))
             splits.append(list(SPLITS).index(split or "train"))
         if not keys:
@@ -279,12 +266,6 @@ class Survey:
         return {split: tuple(rows.tolist()) for split, rows in counts.items() if rows.any()}
 
 
-def split_key(text: str) -> int:
-    """A hash to split by, in another order than the one in which rows are stored: a split must not
-    be one end of that."""
-    return order_key(text) * SCATTER % 2**64
-
-
 def _in_order(labels: set[str]) -> Callable[[str], Any]:
     """How labels are sorted: numbers as numbers, else by the alphabet."""
     try:
@@ -292,10 +273,6 @@ def _in_order(labels: set[str]) -> Callable[[str], Any]:
     except ValueError:
         return lambda label: (label.casefold(), label)
     return lambda label: (values[label], label)
-
-
-def _is_hub(source: str | Path) -> bool:
-    return str(source).startswith(HUB)
 
 
 def _on_hub(source: str, columns: Columns) -> dict[str, Part]:
@@ -355,4 +332,4 @@ def _on_disk(path: Path, columns: Columns) -> dict[str, Part]:
 def _part(file: Path, split: str | None, columns: Columns) -> Part:
     encoding = encoding_of(file, columns.encoding)
     rows = partial(read_table, file, (columns.text, columns.label), encoding)
-    return Part(split, rows, rows_of(file), unchanged_digest(file), encoding)
+    return Part(split, rows, rows_of(file), naming.unchanged_digest(file), encoding)

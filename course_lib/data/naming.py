@@ -1,10 +1,11 @@
-"""How settings name what is on somebody's disk and not in the catalog.
+"""How settings name what is on somebody's disk and not in the catalog, and how a table is read.
 
 A name holds nothing of one machine: the file's own name and the beginning of a sha256, such as
 ``reviews.csv@0123456789ab``.
 """
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,21 @@ from course_lib.files import DataError, file_digest, prepared_folder
 CUSTOM = re.compile(r"[\w.-]{1,60}@[0-9a-f]{12}")
 NOT_IN_NAMES = re.compile(r"[^\w.-]")
 FORMAT = 1  # of what is prepared from them; raise it when reading them changes
+OFFERED = ("english", "unicode")  # of the tokenisers
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a table is read: its columns of texts and labels, its ``encoding`` (None: detected), and
+    the ``tokeniser`` of its texts, "english" or "unicode"."""
+
+    text: str = "text"
+    label: str = "label"
+    encoding: str | None = None
+    tokeniser: str = "english"
+
+
+DEFAULT = Columns()
 
 
 def custom_name(file: str, digest: str) -> str:

@@ -95,12 +95,10 @@ def _delimited(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
 
 
 def _json_lines(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
-    with path.open(encoding=encoding) as file:
-        for number, line in enumerate(iter(lambda: file.readline(LONGEST), ""), 1):
-            if line.strip():
-                item = json.loads(line)
-                check_columns(list(item), columns, f"{path} line {number}")
-                yield number, tuple(item[column] for column in columns)
+    for number, (line,) in _lines(path, columns, encoding):
+        item = json.loads(line)
+        check_columns(list(item), columns, f"{path} line {number}")
+        yield number, tuple(item[column] for column in columns)
 
 
 def _lines(path: Path, _: tuple[str, ...], encoding: str) -> Rows:

@@ -7,7 +7,6 @@ sample of its test half.
 """
 
 import argparse
-import difflib
 import runpy
 from collections.abc import Sequence
 from itertools import chain
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.data.custom_data import DEFAULT
+from course_lib.checking import instead
 from course_lib.data.pieces import whole_words
 from course_lib.data.tables import encoding_of, read_table
 from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
@@ -117,12 +116,8 @@ def any_model(name: str) -> Any:
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
     if not (Path(name).exists() or "/" in name):
-        near = difflib.get_close_matches(name, recorded_names(), n=1, cutoff=0.8)
-        there = f"do you mean {near[0]!r}?" if near else f"there are: {', '.join(recorded_names())}"
-        raise AuditError(
-            f"no run and no recorded network {name!r}; {there}. A classifier of transformers is a "
-            "folder, or owner/name"
-        )
+        there = instead(name, recorded_names())
+        raise AuditError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
     try:
         return HubModel(name)
     except (ImportError, OSError, ValueError) as error:
@@ -140,20 +135,6 @@ def _made(path: str, function: str) -> Any:
         why = " ".join(str(error).split())
         raise AuditError(f"{path}:{function} raised {type(error).__name__}: {why}") from error
     raise AuditError(f"{path} has no function {function}")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course audit``."""
-    parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
-    parser.add_argument(
-        "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
-    )
-    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
-    parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
-    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
-    parser.add_argument("--view", help="which attention (default: the network's first)")
-    to = Path("audit.html")
-    parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
 
 
 def command(options: argparse.Namespace) -> int:

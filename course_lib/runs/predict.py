@@ -101,18 +101,6 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
     return pa.schema([("row", pa.int64()), ("class", pa.string()), *shares, *words])
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course predict``."""
-    parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
-    parser.add_argument(
-        "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
-    )
-    to = ".csv or .parquet to be written (default: <file>.predictions.csv beside the texts)"
-    parser.add_argument("--to", type=Path, metavar="FILE", help=to)
-    parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
-    parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
-
-
 def command(options: argparse.Namespace) -> int:
     """Predict all texts of a file, and say where they are."""
     run = any_run(options.run)

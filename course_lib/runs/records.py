@@ -5,10 +5,10 @@ import platform
 import shutil
 import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -166,8 +166,7 @@ def check_data(record: dict[str, Any], dataset: str, where: Path) -> None:
         raise StaleRun(f"{where} was made from other data than {dataset} holds now")
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The path of a run's record, None if it is missing; ``stale`` maps records that do not count
     to the reason."""
 
@@ -199,10 +198,9 @@ def move_aside(folder: Path) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a record, whole or not at all."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
     with atomic_path(path) as temporary:
-        temporary.write_text(
-            json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def publish(spec: RunSpec) -> Path:

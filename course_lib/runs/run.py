@@ -23,6 +23,8 @@ from torch import nn
 
 from course_lib.data.config import TextConfig
 from course_lib.data.corpus import Corpus, load_corpus
+from course_lib.data.custom_data import named_texts, summary_of
+from course_lib.data.naming import CUSTOM, Columns
 from course_lib.data.sources import verify
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
@@ -34,7 +36,6 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
-from course_lib.runs.text_arguments import add_column_arguments, prepared_texts
 from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
@@ -307,30 +308,16 @@ def execute(spec: RunSpec) -> Path:
     return folder
 
 
-ABOUT = {  # options of the command that are fields of a RunSpec
-    "system": "the network, needed: sanet, say (a wrong name lists all)",
-    "dataset": "its name, or a file or folder of your own texts (default: imdb)",
-    "preset": "settings of the network (default: report; a wrong name lists all)",
-    "seed": "of all that is random (default: 0)",
-    "device": "cpu, cuda or cuda:1, say (default: auto, a GPU if there is one)",
-    "threads": "on a CPU (default: 2)",
-    "limit": "read only so many training texts (default: all)",
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course run``."""
-    add_column_arguments(parser)
-    for name, about in ABOUT.items():
-        kind = int if name in ("seed", "threads", "limit") else str
-        parser.add_argument(f"--{name}", type=kind, default=argparse.SUPPRESS, help=about)
-    parser.add_argument(
-        "--set", nargs="*", action="extend", default=[], metavar="ADDRESS=VALUE",
-        help="change settings of the preset, such as model.hidden=60 training.patience=10",
-    )  # fmt: skip
-    parser.add_argument("--no-test", dest="test", action="store_false", default=argparse.SUPPRESS,
-                        help="leave the test half unread")  # fmt: skip
-    parser.add_argument("--publish", action="store_true", help="copy the record to results/")
+def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
+    """The name of a dataset for a spec; of texts of one's own, what was found in them is told on
+    stderr. ``SpecError`` for columns of a dataset that is no file."""
+    given = {each.name: value for each in fields(Columns) if (value := getattr(options, each.name))}
+    name = named_texts(dataset, columns=Columns(**given))
+    if CUSTOM.fullmatch(name) and dataset != name:
+        print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
+    elif option := next(iter(given), "").replace("tokeniser", "words"):
+        raise SpecError(f"--{option} is for a file of your own, and {dataset} is none")
+    return name
 
 
 def command(options: argparse.Namespace) -> int:

@@ -1,12 +1,11 @@
 """The settings of a run: what it reads, its model, its training, and what a control takes away."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from course_lib.checking import check_choice
+from course_lib.checking import check_choice, instead
 from course_lib.data.config import TextConfig
 
 ATTENTION_WEIGHTS = ("learned", "uniform", "untrained")
@@ -63,10 +62,7 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any]) -> Settings
     changes: dict[str, dict[str, Any]] = {}
     for address, value in overrides.items():
         if address not in usual:
-            near = [name for name in usual if name.endswith(f".{address}")]
-            near = near or difflib.get_close_matches(str(address), usual, n=1)
-            hint = f"do you mean {near[0]}?" if near else f"there are: {', '.join(usual)}"
-            raise SpecError(f"no setting {address!r}; {hint}")
+            raise SpecError(f"no setting {address!r}; {instead(address, usual)}")
         part, _, name = address.partition(".")
         if type(value) is int and type(usual[address]) is float:
             value = float(value)

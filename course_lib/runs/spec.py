@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from course_lib.checking import instead
 from course_lib.data.catalog import CARDS, card
 from course_lib.data.custom_data import named_texts
 from course_lib.data.naming import CUSTOM, NOT_IN_NAMES
@@ -173,5 +174,5 @@ def digest_of(value: Any) -> str:
 def choose(what: str, name: Any, entries: dict[str, Any]) -> Any:
     """The entry of that name; ``SpecError`` lists the existing names."""
     if not isinstance(name, str) or name not in entries:
-        raise SpecError(f"no {what} {name!r}; there are: {', '.join(sorted(entries))}")
+        raise SpecError(f"no {what} {name!r}; {instead(name, sorted(entries))}")
     return entries[name]

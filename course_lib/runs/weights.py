@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
+from course_lib.checking import instead
 from course_lib.data.catalog import card
 from course_lib.data.sources import verify
 from course_lib.files import REPOSITORY, DataError
@@ -55,9 +56,7 @@ def load_recorded(name: str) -> Run:
     """
     recorded = _recorded()
     if name not in recorded:
-        raise DataError(
-            f"no recorded network {name!r}; there are: {', '.join(recorded) or 'none yet'}"
-        )
+        raise DataError(f"no recorded network {name!r}; {instead(name, recorded)}")
     record, path = recorded[name], weights_path(name)
     advice = (
         f"Restore it (git checkout -- {from_repository(path)}), or write it again from its run "

@@ -1,7 +1,7 @@
 """An audit as one page that needs nothing else: verdict, a figure a question, then the texts."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ MARKS = {"shown": "✓", "partly": "~", "not shown": "✗"}
 HERE = Path(__file__).parent
 
 
-def audit_page(report: dict[str, Any], back: str = "") -> str:
+def audit_page(report: dict[str, Any], links: Mapping[str, str] | None = None) -> str:
     """The page of a ``faithfulness.Report`` as a dictionary; without texts, the verdict alone.
-    On top it links ``back`` to the page that lists audits, if there is one.
+    On top stand ``links``, addresses by name.
 
     It makes no request, and all that comes from a model or a text is escaped.
     """
@@ -26,7 +26,7 @@ def audit_page(report: dict[str, Any], back: str = "") -> str:
     )
     figures = [_figure(answer["rows"]) for answer in report["answers"]]
     return page.render(
-        report, marks=MARKS, back=back, style=style, script=script, figures=figures,
+        report, marks=MARKS, links=links, style=style, script=script, figures=figures,
         data=data if texts else "",
     )  # fmt: skip
 

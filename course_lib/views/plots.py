@@ -1,5 +1,6 @@
 """Figures in one theme; titles state what a figure found. Seaborn loads with the first figure."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from course_lib.views.colours import ACCENT, INK, LINES, MUTED, TINTS
 from course_lib.views.panels import bar_panels, grid, legend
 
 Interval = tuple[float, float, float]  # mean, low, high
+MINUS = re.compile(r"(?<![\w.)\]-])-(?=\d)(0(?:\.0+)?(?![\d.]))?")  # and the zero of −0.0
 STYLE = {
     "figure.dpi": 110,
     "savefig.bbox": "tight",
@@ -127,5 +129,5 @@ def show(figure: Figure, alt: str) -> None:
 
 
 def show_markdown(text: str) -> None:
-    """Display a table or any other text written in markdown."""
-    display(Markdown(text))
+    """Display a table or any other text written in markdown, its numbers with a true minus."""
+    display(Markdown(MINUS.sub(lambda sign: sign[1] or "−", text)))

@@ -231,17 +231,6 @@ def summary(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
-    minutes = "of computing for each submission, at most"
-    alone = "run submissions as you, with your files and network: only what you have read"
-    parser.add_argument("folder", type=Path, help="submissions, named by learner")
-    parser.add_argument("--csv", type=Path, default=Path("marks.csv"),
-                        help="the table of marks (default: marks.csv)")  # fmt: skip
-    parser.add_argument("--minutes", type=int, default=5, metavar="N", help=minutes)
-    parser.add_argument("--without-isolation", action="store_true", help=alone)
-
-
 def command(options: argparse.Namespace) -> int:
     """Write the marks of a folder of submissions."""
     if not any(submissions(options.folder)):

@@ -23,11 +23,7 @@ ROOM = "reading_room.html"  # made by `attention-course room`
 SOURCES = REPOSITORY / "runs" / "site"  # what Sphinx reads, and what it keeps between two builds
 READINGS = REPOSITORY / "results" / "hero" / "readings.json"
 AUDITS = REPOSITORY / "results" / "audits"
-READERS = {
-    "trained": "Trained",
-    "untrained": "Before training",
-    "uniform": "Trained, equal weights",
-}
+TAUGHT_AS = {"minilm": "pretrained"}  # in a lesson's name, where that is not the network's
 UP = re.compile(r"\[([^\]]*)\]\(\.\./([^)]*)\)")  # a link from a teacher's page to another one
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent))  # of our own HTML
 
@@ -68,7 +64,7 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         template = TEMPLATES.get_template("further.md.in")
         listed = template.render(notes=contents.notes_list(notes), names=[p.stem for p in notes])
         (sources / "further.md").write_text(listed, encoding="utf-8")
-    write_audits(target / "audits", sources / "audits.md")
+    write_audits(target / "audits", sources / "audits.md", [path.stem for path in made])
     _teaching_pages(sources / "teaching", {path.name for path in made})
     for page in (*target.glob("*.html"), *target.glob("copies/**/*.ipynb")):
         if page.name != ROOM:
@@ -81,20 +77,23 @@ def write_site(executed: Path = EXECUTED, target: Path = SITE, sources: Path = S
         raise DataError("Sphinx could not build the site; what is wrong stands above")
 
 
-def write_audits(folder: Path, listed: Path, records: Path = AUDITS) -> None:
-    """A page for each recorded audit, and the page of Sphinx that lists them."""
+def write_audits(folder: Path, listed: Path, made: list[str], records: Path = AUDITS) -> None:
+    """A page for each recorded audit with links to what was ``made`` on its network, and the page
+    of Sphinx that lists them."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    audits = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(records.glob("*.json"))
-    ]
+    audits = [json.loads(path.read_bytes()) for path in sorted(records.glob("*.json"))]
     for audit in audits:
         network, dataset = audit["name"].split("-")[:2]
         audit["plain"] = f"{frames.SYSTEM_NAMES[network]}, {frames.NAMES[dataset]}"
-        page = audit_page(audit, back="../audits.html")
+        links = {"All audits": "../audits.html"} | {
+            "The report" if name == "report" else f"Lesson {name[:2]}": f"../{name}.html"
+            for name in made
+            if name == "report" or f"_{TAUGHT_AS.get(network, network)}" in name
+        }
+        page = audit_page(audit, links)
         (folder / f"{audit['name']}.html").write_text(page, encoding="utf-8")
-    table = TEMPLATES.get_template("audits.md.in").render(audits=audits)
-    listed.write_text(table, encoding="utf-8")
+    listed.write_text(TEMPLATES.get_template("audits.md.in").render(audits=audits), "utf-8")
 
 
 def _teaching_pages(folder: Path, made: set[str]) -> None:
@@ -118,4 +117,4 @@ def three_readers(readings: Path, room: str = "") -> str:
         view = AttentionText([kept["words"]], [reader["attention"]], unit="text")
         reader["view"] = view.to_html()
         reader["answer"] = max(zip(reader["probabilities"], kept["classes"]))
-    return TEMPLATES.get_template("hero.html").render(kept, names=READERS, room=room)
+    return TEMPLATES.get_template("hero.html").render(kept, room=room)

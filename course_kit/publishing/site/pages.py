@@ -21,7 +21,6 @@ LINK = re.compile(
     r"\[([^\]]*)\]\((?:\.\./|experiments/|faithful/|further/)*(\w+\.ipynb)((?:#[^)]*)?)\)"
 )
 FILE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+([^)#]*)[^)]*\)")  # of the repository, without a page
-MINUS, NO_SIGN = re.compile(r"(?<![\w.)\]-])-(?=\d)"), re.compile(r"−(?=0(?:\.0+)?(?![\d.]))")
 NOTE = re.compile(r"\(further/(\w+\.ipynb)")
 IN_MARGIN = "```{{margin}} Side note\n[]({})\n```\n\n"  # Sphinx puts the title into the brackets
 MENTION = re.compile(
@@ -102,7 +101,7 @@ def _output(output: NotebookNode) -> NotebookNode | None:
     if "text/html" in data:
         markup = data["text/html"]
     elif "text/markdown" in data:
-        markup = MARKDOWN.render(NO_SIGN.sub("", MINUS.sub("−", data["text/markdown"])))
+        markup = MARKDOWN.render(data["text/markdown"])
     elif "image/png" in data:
         alt = html.escape(output.metadata.get("image/png", {}).get("alt") or "")
         source = f"data:image/png;base64,{data['image/png']}"

@@ -161,15 +161,6 @@ def _data(value: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course room``."""
-    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_FOLDER", help="finished runs")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="write this file")
-    parser.add_argument(
-        "--pretrained", action="store_true", help="MiniLM, in a page of its own (30 MB)"
-    )
-
-
 def command(options: argparse.Namespace) -> int:
     """Write the page and say where it is and how large."""
     if options.pretrained and options.runs:

@@ -8,14 +8,6 @@ from course_lib.front_end import progress
 from course_lib.runs.settings import SpecError
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which cells."""
-    parser.add_argument("what", choices=("run", "publish", "paper"),
-                        help="train and test cells, copy records, or write the paper")  # fmt: skip
-    parser.add_argument("--only", nargs="+", default=[], metavar="CELL",
-                        help="these cells; by default those without a record")  # fmt: skip
-
-
 def command(options: argparse.Namespace) -> int:
     """Do it; ``SpecError`` for a name of no cell."""
     if options.what == "publish":

@@ -5,3 +5,6 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__, submod_attrs={"faithfulness_run": ["choose_run"]}
 )
+
+ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"  # records' folders
+TEXTS = 100

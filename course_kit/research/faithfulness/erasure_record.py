@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS
 from course_kit.research.faithfulness.changed_attention import record_interventions
 from course_kit.research.faithfulness.faithfulness_run import (
     ATTACHED,
@@ -27,7 +28,6 @@ from course_kit.research.faithfulness.faithfulness_run import (
     MASK,
     RANDOM,
     SIGNED_ATTENTION,
-    TEXTS,
     TIMES_SLOPE,
     FaithfulnessRun,
     choose_run,
@@ -44,8 +44,6 @@ from course_lib.runs.settings import SpecError
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 REMOVALS = {"deletion": None, "masking": MASK}
-# kinds of record, and the folders they are kept in
-ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"
 MEASURES = {
     "comprehensiveness": faithfulness.comprehensiveness,
     "sufficiency": faithfulness.sufficiency,
@@ -194,27 +192,6 @@ def _agreement(
     if len(scores) > 1:  # two forms of one measure: how far any agreement with it can go
         pairs["leave-one-out, deletion–masking"] = tuple(scores.values())
     return {n: with_deviation(faithfulness.kendall(*pair), seed) for n, pair in pairs.items()}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The networks, which of their texts, and what is measured."""
-    parser.add_argument("names", nargs="+", metavar="NAME",
-                        help="of a recorded network, or the folder of a finished run")  # fmt: skip
-    parser.add_argument("--texts", type=int, default=TEXTS, help=f"test texts (default: {TEXTS})")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
-    parser.add_argument(
-        "--classes", nargs="+", default=[], metavar="CLASS",
-        help="only texts of these classes, and the network decides between them",
-    )  # fmt: skip
-    parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS), dest="kind", default=ALL,
-        help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
-        "the attention: shuffled, by an adversary, of another seed",
-    )  # fmt: skip
-    parser.add_argument(
-        "--beside", nargs="+", default=[], metavar="OTHER",
-        help="with --only interventions: the same network with other seeds, to be compared",
-    )  # fmt: skip
 
 
 def command(options: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from course_kit.research.faithfulness import TEXTS
 from course_kit.research.recording import Stopwatch
 from course_lib.faithfulness import Document, words_of
 from course_lib.faithfulness.document_model import DocumentModel
@@ -31,7 +32,6 @@ TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
     "random",
 )
 SIGNED_ATTENTION = "attention × sign of the gradient"  # which is DETACHED, Jain and Wallace's
-TEXTS = 100
 say = partial(print, flush=True)  # what comes next
 
 

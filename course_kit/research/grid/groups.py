@@ -17,6 +17,7 @@ from course_lib.runs import records
 from course_lib.runs.records import move_aside, state
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import NAMED_VECTORS, VECTORS, RunSpec
+from course_lib.runs.spec import choose as entry_of
 
 GRID = REPOSITORY / "notebooks" / "experiments" / "grid.yaml"
 
@@ -85,10 +86,8 @@ def _specs(entry: Any, where: str) -> list[RunSpec]:
 def choose(groups: Iterable[str], grid: dict[str, list[RunSpec]] | None = None) -> list[RunSpec]:
     """The runs of some groups, each once; ``SpecError`` lists the existing groups."""
     grid = read_grid() if grid is None else grid
-    for name in groups:
-        if name not in grid:
-            raise SpecError(f"{GRID.name}: no group {name!r}; there are: {', '.join(sorted(grid))}")
-    return list({spec.id: spec for name in groups for spec in grid[name]}.values())
+    chosen = (entry_of("group", name, grid) for name in groups)
+    return list({spec.id: spec for specs in chosen for spec in specs}.values())
 
 
 def spec_of(name: str) -> RunSpec:

@@ -164,24 +164,6 @@ def free_device(spec: RunSpec) -> Iterator[RunSpec]:
     yield spec
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``attention-course grid``."""
-    commands = parser.add_subparsers(dest="action")
-    parser.set_defaults(overview=parser.format_help)
-    shown = commands.add_parser(
-        "status", help="what is missing, and how much of each group is done"
-    )
-    shown.add_argument("groups", nargs="*", help="only these")
-    several = commands.add_parser("run", help="run what is missing of some groups")
-    several.add_argument("groups", nargs="+", help="of grid.yaml, such as core")
-    several.add_argument("--on", default="", metavar="PROFILE", help="elsewhere, e.g. slurm")
-    several.add_argument("--again", action="store_true", help="also what only results/ holds")
-    several.add_argument("--publish", action="store_true", help="copy the records to results/")
-    several.set_defaults(further=[])  # unknown arguments go to Snakemake
-    one = commands.add_parser("one", help="one run of the grid (what the Snakefile calls)")
-    one.add_argument("id", help="of the run, as status lists it")
-
-
 def command(options: argparse.Namespace) -> int:
     """Describe the groups, run what is missing of some, or run one by its id."""
     if not options.action:

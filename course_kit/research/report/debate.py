@@ -143,14 +143,14 @@ def replica_changes_table(records: Records = None) -> str:
     return to_markdown(["changed", *PAIRS, "accuracy in %"], rows, "lr")
 
 
-def replica_order(records: Records = None, agreements: ByName | None = None) -> str:
+def replica_order(records: Records = None) -> str:
     """Whether attention agrees with gradients in the order that Jain and Wallace's figures have, a
     line a dataset: averaging encoder above BiLSTM with tanh attention above that with dot product.
 
     One variant counts as above another only if every seed's interval lies above every interval of
     the other's.
     """
-    found, lines = _replicas("replica", records, agreements), []
+    found, lines = _replicas("replica", records), []
     for data, networks in PUBLISHED.items():
         taus, words = {name: found[data, name].tau(GRADIENT) for name in networks}, []
         if None in taus.values():

@@ -204,18 +204,6 @@ def _of_steps(record: Record, state: str) -> dict[str, float]:
 # SANet's band
 
 
-def sizes_of_training(records: Records = None, dataset: str = "imdb") -> dict[int, Group]:
-    """The base model's records with attention on test texts by number of training texts, in
-    increasing order: a run's ``limit`` less the validation share. Where a size was trained with
-    several settings, those with the most seeds count, so that no seed counts twice."""
-    frame = tidy(records)
-    asked = (frame.system == "sanet") & (frame.preset == "base") & (frame.dataset == dataset)
-    read = frame.accuracy.notna() & frame.record.map(lambda record: "attention" in record)
-    found = frame[asked & read & frame.changes.map(frames.HOW_LONG.issuperset).astype(bool)]
-    sizes = found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
-    return {size: frames.largest_group(group) for size, group in sizes}
-
-
 def band_curve(points: Mapping[int, Mapping[str, float]], ylabel: str) -> Figure:
     """Diagonality against the number of training texts, a line each for trained, untrained and
     uniform attention; ``points`` maps sizes to shares in [0, 1] by line."""
@@ -231,12 +219,15 @@ def band_curve(points: Mapping[int, Mapping[str, float]], ylabel: str) -> Figure
     return figure
 
 
-def band_by_size(
-    records: Records = None, dataset: str = "imdb", bandwidth: int = 3
-) -> dict[int, dict[str, float]]:
-    """Diagonality in [0, 1] by number of training texts: trained, untrained and uniform attention
-    over the same documents, means over the recorded seeds."""
-    figure = f"diagonality {bandwidth}"
+def band_by_size(records: Records = None, bandwidth: int = 3) -> dict[int, dict[str, float]]:
+    """Diagonality in [0, 1] by number of training texts of IMDb (a run's ``limit`` less the
+    validation share), in increasing order: trained, untrained and uniform attention over the same
+    test texts, means over the seeds of the base model. Where a size was trained with several
+    settings, those with the most seeds count, so that no seed counts twice."""
+    frame, figure = tidy(records), f"diagonality {bandwidth}"
+    asked = (frame.system == "sanet") & (frame.preset == "base") & (frame.dataset == "imdb")
+    read = frame.accuracy.notna() & frame.record.map(lambda record: "attention" in record)
+    found = frame[asked & read & frame.changes.map(frames.HOW_LONG.issuperset).astype(bool)]
     lines = {"trained": ("trained", figure), "untrained": ("untrained", figure),
              "uniform": ("trained", f"uniform {figure}")}  # fmt: skip
     return {
@@ -244,7 +235,8 @@ def band_by_size(
             line: statistics.mean(record["attention"][state][name] for record in group)
             for line, (state, name) in lines.items()
         }
-        for size, group in sizes_of_training(records, dataset).items()
+        for size, rows in found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
+        for group in [frames.largest_group(rows)]
     }
 
 

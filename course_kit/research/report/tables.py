@@ -9,7 +9,7 @@ from typing import Any
 
 from course_kit.research.grid.groups import choose, read_grid
 from course_kit.research.report import frames
-from course_kit.research.report.frames import Group, Record, Records, shown, tidy, to_markdown
+from course_kit.research.report.frames import Group, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.data.naming import CUSTOM
 from course_lib.files import REPOSITORY
@@ -80,7 +80,7 @@ def _results(
     """The papers' figures in %, then ours with seeds, runs with other vectors in rows of their own;
     ``datasets`` gives the columns and their titles. ``head`` names accuracies or errors."""
     frame, rows = tidy(records), []
-    figure = error_of if "error" in head else frames.accuracy_of
+    figure = (lambda run: 1 - frames.accuracy_of(run)) if "error" in head else frames.accuracy_of
     for name, figures in paper.items():
         values = (figures.get(dataset) for dataset in datasets)
         cells = [None if value is None else f"{value:g}" for value in values]
@@ -97,11 +97,6 @@ def _results(
             cells = [shown(groups.get(dataset, []), figure) for dataset in datasets]
             rows.append([f"**{title}, ours**", *cells])
     return to_markdown([head, *datasets.values()], rows, "lr")
-
-
-def error_of(record: Record) -> float:
-    """The share of test documents that a run gets wrong."""
-    return 1 - frames.accuracy_of(record)
 
 
 def sanet_error_table(records: Records = None) -> str:

@@ -68,15 +68,13 @@ class CompositionTest(NamedTuple):
     ``length`` ``(layers,)`` is the mean number of words of a phrase (NaN if nothing is selected),
     ``shuffled`` ``(shuffles, layers)`` the same with the words in random orders, ``longer``
     ``(layers,)`` the p-value of "not longer than in a random order". ``arch`` is ``rise_and_fall``
-    of ``length``; ``arch_by_order`` is its p-value among random orders of the words, and
-    ``arch_by_layers`` among random orders of the layers.
+    of ``length``, ``arch_by_layers`` its p-value among random orders of the layers.
     """
 
     length: Tensor
     shuffled: Tensor
     longer: Tensor
     arch: float
-    arch_by_order: float
     arch_by_layers: float
 
     def interval(self, share: float = 0.95) -> tuple[Tensor, Tensor]:
@@ -110,15 +108,14 @@ def composition_test(
     if isinstance(words, int):
         raise ValueError("composition_test needs at least one batch")
     lengths = words / phrases  # 0 / 0 is NaN
-    arches = rise_and_fall(lengths)
+    arch = rise_and_fall(lengths[0])
     layers = torch.stack([torch.randperm(len(words), generator=random) for _ in range(shuffles)])
     return CompositionTest(
         length=lengths[0],
         shuffled=lengths[1:],
         longer=_p_value(lengths[0], lengths[1:]),
-        arch=arches[0].item(),
-        arch_by_order=_p_value(arches[0], arches[1:]).item(),
-        arch_by_layers=_p_value(arches[0], rise_and_fall(lengths[0][layers])).item(),
+        arch=arch.item(),
+        arch_by_layers=_p_value(arch, rise_and_fall(lengths[0][layers])).item(),
     )
 
 

@@ -15,13 +15,12 @@ IMPORTANT = 2.0  # times its uniform share: a word with more is important
 class Repeats(NamedTuple):
     """One value a document, ``(documents,)`` each: the share of its attention on ``important``
     words, on ``repeated`` ones among them (important in an earlier sentence, too), and on
-    repeated ones if each sentence's weights were dealt out to its words ``by_chance``; what
-    ``punctuation`` has is in none of these."""
+    repeated ones if each sentence's weights were dealt out to its words ``by_chance``. What
+    punctuation has is in none of these."""
 
     important: np.ndarray
     repeated: np.ndarray
     by_chance: np.ndarray
-    punctuation: np.ndarray
 
 
 def count_repeats(source: Any, rows: datasets.Dataset, seed: int = 0) -> Repeats:
@@ -38,9 +37,8 @@ def count_repeats(source: Any, rows: datasets.Dataset, seed: int = 0) -> Repeats
         weights = reading.by_sentence(reading.word_weights())
         pairs = zip(reading.sentences, weights, strict=True)
         dealt = [_dealt(random, words, alpha) for words, alpha in pairs]
-        important, repeated, marks = _on_repeats(reading, weights)
-        found.append((important, repeated, _on_repeats(reading, dealt)[1], marks))
-    return Repeats(*np.array(found).reshape(-1, 4).T)
+        found.append((*_on_repeats(reading, weights), _on_repeats(reading, dealt)[1]))
+    return Repeats(*np.array(found).reshape(-1, 3).T)
 
 
 def _words(tokens: Sequence[str]) -> np.ndarray:
@@ -54,9 +52,9 @@ def _dealt(random: np.random.Generator, tokens: Sequence[str], alpha: np.ndarray
     return alpha
 
 
-def _on_repeats(reading: Reading, word_weights: Sequence[np.ndarray]) -> tuple[float, float, float]:
-    """The shares on important words, on those that were important before, and on punctuation."""
-    seen, important, repeated, marks = set(), 0.0, 0.0, 0.0
+def _on_repeats(reading: Reading, word_weights: Sequence[np.ndarray]) -> tuple[float, float]:
+    """The shares on important words, and on those of them that were important before."""
+    seen, important, repeated = set(), 0.0, 0.0
     sentences, beta = reading.sentences, reading.sentence_weights()
     for tokens, alpha, share in zip(sentences, word_weights, beta, strict=True):
         shares, words = share * alpha, _words(tokens)
@@ -64,6 +62,5 @@ def _on_repeats(reading: Reading, word_weights: Sequence[np.ndarray]) -> tuple[f
         now = {at: tokens[at].lower() for at in heavy}
         important += float(shares[heavy].sum())
         repeated += sum(float(shares[at]) for at, word in now.items() if word in seen)
-        marks += float(shares[~words].sum())
         seen.update(now.values())
-    return important, repeated, marks
+    return important, repeated

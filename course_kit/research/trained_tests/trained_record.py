@@ -22,35 +22,22 @@ from course_lib.runs import records
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
 
-SEEDS = (0, 1, 2)
-
 
 class TrainedTest(NamedTuple):
-    """A test with its ``purpose``, the setups it is made on unless told otherwise, and its
-    ``lines`` for a setup and a seed."""
+    """The setups a test is made on unless told otherwise, and its lines for a setup and a seed."""
 
-    purpose: str
     on: tuple[str, ...]
     lines: Callable[[TrainingSetup, int], protocols.Lines]
 
 
 TESTS = {
-    "guided": TrainedTest(
-        "a word-wise MLP fed with a trained network's attention", ("sst2_sentences",),
-        protocols.guided,
-    ),
-    "adversary": TrainedTest(
-        "a network taught the same predictions and other attention", tuple(SETUPS),
-        protocols.adversary,
-    ),
-    "roar": TrainedTest(
-        "words removed by a ranking, the network trained again, and so on", tuple(SETUPS),
-        protocols.roar,
-    ),
-}  # fmt: skip
+    "guided": TrainedTest(("sst2_sentences",), protocols.guided),
+    "adversary": TrainedTest(tuple(SETUPS), protocols.adversary),
+    "roar": TrainedTest(tuple(SETUPS), protocols.roar),
+}
 
 
-def record_test(name: str, on: str, seeds: Sequence[int] = SEEDS) -> Iterator[dict[str, Any]]:
+def record_test(name: str, on: str, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Make a test, seed after seed; after each comes the record of the seeds that are done, so that
     an interrupted test keeps them.
 
@@ -103,19 +90,6 @@ def summary(values: np.ndarray) -> dict[str, Any]:
 def record_path(name: str, on: str) -> Path:
     """Where the record of a test is."""
     return records.RESULTS / "faithfulness" / "trained" / f"{name}-{on}.json"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The tests, what they are made on, and the seeds."""
-    about = "; ".join(f"{name}: {test.purpose}" for name, test in TESTS.items())
-    parser.add_argument("names", nargs="+", metavar="NAME", choices=TESTS, help=about)
-    parser.add_argument(
-        "--on", help=f"{' or '.join(SETUPS)} (default: all that the test is meant for)"
-    )
-    seeds = f"of the trainings (default: {' '.join(map(str, SEEDS))})"
-    parser.add_argument(
-        "--seeds", nargs="+", type=int, default=list(SEEDS), metavar="SEED", help=seeds
-    )
 
 
 def command(options: argparse.Namespace) -> int:

@@ -1,1 +1,1 @@
-"""Word vectors of our own: trained, compared, made small."""
+"""Word vectors of our own, made small."""

@@ -1,7 +1,7 @@
 """The committed vectors and the form in which they are stored: a byte a number.
 
 Both files were made once, and the record beside each names the commit that makes it again.
-``reviews.100d``: of vectors of film reviews (``attention-course author vectors``) beside GloVe's
+``reviews.100d``: of vectors trained on film reviews beside GloVe's
 the first words, centred, and the 100 directions in which they vary most. ``minilm.160d``: the mean
 of the last states of the pieces of each of these words, which MiniLM read alone, and of these the
 160 directions in which they vary most.

@@ -158,11 +158,12 @@ function aboutFold(model) {
 
 /** What a network does not know or read of a text, and whether it knows less than half. */
 function unreadText({ tokens, known, read }) {
-  const beyond = read.filter((one) => !one).length;
+  const all = read.filter(Boolean).length;
+  const beyond = tokens.length - all;
   const unknown = known.filter((one, i) => !one && read[i]).length;
-  const few = 2 * unknown > tokens.length - beyond;
-  const knows = `Knows only ${tokens.length - beyond - unknown} of ${tokens.length - beyond} words, the`
-    + " others are dotted: its answer says little about this text";
+  const few = 2 * unknown > all;
+  const knows = `Knows only ${all - unknown} of ${all} words (the others are dotted), so its answer says`
+    + " little about this text";
   return [[
     few ? knows : unknown && `${unknown} of ${tokens.length} words unknown (dotted)`,
     beyond && `${beyond} not read`,

@@ -65,7 +65,7 @@ export function renderTokens({ reading, asked }, kind, { colours, clip }) {
 }
 
 /** Kendall's τ-b of pairs; null where one of the two is constant. */
-function kendall(pairs) {
+export function kendall(pairs) {
   let [agree, untiedFirst, untiedSecond] = [0, 0, 0];
   pairs.forEach(([first, second], i) => {
     for (const [a, b] of pairs.slice(0, i)) {
