@@ -161,7 +161,7 @@ def column_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--text", metavar="COLUMN", help=f"of the texts (default: {DEFAULT.text})")
     group.add_argument("--label", metavar="COLUMN", help=f"of the labels ({DEFAULT.label})")
     group.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
-    group.add_argument("--words", choices=OFFERED, help="how texts become words (english)")
+    group.add_argument("--words", choices=OFFERED, dest="tokeniser", help="tokeniser (english)")
 
 
 ABOUT = {  # options of the command that are fields of a RunSpec

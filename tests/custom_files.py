@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from course_lib.data.custom_data import Columns
 
-UNICODE = Columns(words="unicode")
+UNICODE = Columns(tokeniser="unicode")
 WORDS = {"bad": "dull grey boring", "fine": "fair plain usual", "good": "bright tender gripping"}
 ROWS = [
     (f"Film {n} was {word}, and {other} too. I said so.", label)

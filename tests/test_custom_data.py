@@ -124,7 +124,7 @@ def test_columns_are_named_and_further_ones_left_out(tmp_path):
     path = tmp_path / "a.csv"
     rows = [("x", label, text) for text, label in ROWS]
     path.write_text(delimited(rows, heading=("id", "stars", "review")))
-    corpus = prepared(path, Columns("review", "stars", words="unicode"))
+    corpus = prepared(path, Columns("review", "stars", tokeniser="unicode"))
     assert corpus.card.classes == ("bad", "fine", "good")
     assert corpus.provenance.reading["columns"] == {"text": "review", "label": "stars"}
 
@@ -134,7 +134,7 @@ def test_encodings_are_detected_or_given(encoding, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(delimited([(f"{text} Café", label) for text, label in ROWS]), encoding=encoding)
     given = "windows-1252" if encoding == "cp1252" else None
-    corpus = prepared(path, Columns(encoding=given, words="unicode"))
+    corpus = prepared(path, Columns(encoding=given, tokeniser="unicode"))
     assert all(text.endswith("Café") for text in texts_of(corpus)["train"])
     assert f"read as {encoding}" in summary_of(corpus)[0]
 
@@ -206,7 +206,7 @@ def test_another_encoding_is_told_in_one_sentence(encoding, says, tmp_path):
         delimited([*ROWS, ("Caf\xe9 \\ud800", "bad")]), encoding="latin-1"
     )
     with pytest.raises(DataError, match=says):
-        custom_texts(tmp_path / "a.csv", Columns(encoding=encoding, words="unicode"))
+        custom_texts(tmp_path / "a.csv", Columns(encoding=encoding, tokeniser="unicode"))
 
 
 @pytest.mark.parametrize("damage", [slice(4, 60), slice(-60, -20)])

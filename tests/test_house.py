@@ -88,11 +88,11 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (14_002, 12_700),
+    "course_lib": (13_990, 12_700),
     "course_lib/models": (1_922, 1_600),
     "course_lib/training": (706, 550),
     "course_lib/metrics": (854, 900),
-    "course_lib/data": (2_556, 2_300),
+    "course_lib/data": (2_544, 2_300),
     "course_lib/faithfulness": (2_281, 1_550),
     "course_lib/runs": (2_762, 2_650),
     "course_kit/exercises": (6_899, 6_600),
@@ -100,7 +100,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_288, 1_000),
     "course_kit/reading_room": (700, 600),
     "benchmarks": (2_148, 2_200),
-    "tests": (20_846, 16_600),
+    "tests": (20_843, 16_600),
 }
 LONGEST = 450
 

@@ -156,5 +156,6 @@ def test_a_finding_that_the_records_no_longer_hold_is_refused():
     for made in records:
         if made["spec"]["system"] == "han" and "test" in made:
             made["test"]["accuracy"] -= 0.02
+            made.pop("predictions", None)  # else the texts are compared, one by one
     with pytest.raises(ValueError, match="no longer say that HAN and TF-IDF are level"):
         report.findings(records)

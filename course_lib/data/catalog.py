@@ -111,14 +111,10 @@ def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
             for source in map(_with_tuples, values.pop("sources", ())):
                 downloads = tuple(files[each] for each in source.pop("downloads"))
                 sources.append(Source(downloads=downloads, **source))
-            cards[name] = _card(name=name, sources=tuple(sources), **values)
+            cards[name] = Card(name=name, sources=tuple(sources), **_with_tuples(values))
         except (TypeError, KeyError, AttributeError) as error:
             raise DataError(f"{path.name}: {name}: {error}") from error
     return cards
-
-
-def _card(**values: Any) -> Card:
-    return Card(**_with_tuples(values))
 
 
 def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +141,7 @@ def card(name: str, kind: str | None = None) -> Card:
 def read_card(folder: Path) -> Card:
     """The card in a folder of custom texts; ``DataError`` names the folder if it is damaged."""
     with undamaged(folder):
-        return _card(**json.loads((folder / CARD).read_text(encoding="utf-8")))
+        return Card(**_with_tuples(json.loads((folder / CARD).read_text(encoding="utf-8"))))
 
 
 def write_card(card: Card, folder: Path) -> None:

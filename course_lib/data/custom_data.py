@@ -36,7 +36,9 @@ SPLITS = {  # their names in folders and on the hub
 SHARES = {"test": 0.2, "validation": 0.1}  # of each class, where nobody has split the texts
 LEAST = 3  # different texts of a class, one for each split
 MOST_CLASSES = 256  # predictions are stored in one byte
-SCATTER = 0x9E3779B97F4A7C15  # odd, so no two keys become one
+# what turns the key by which rows are stored into one to split by, since a split must not be one
+# end of that order; odd, so no two keys become one
+SCATTER = 0x9E3779B97F4A7C15
 WHOLE = re.compile(r"(-?\d+)(?:\.0+)?")
 LETTERS_FROM = 1000  # texts whose letters are looked at
 FOREIGN = 0.1  # share of letters beyond a to z above which the other tokeniser is mentioned
@@ -60,15 +62,15 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
     and the name of a dataset of the Hugging Face hub. ``DataError`` names file, row and column of
     what cannot be used.
     """
-    if columns.words not in OFFERED:
-        raise DataError(f"no tokeniser {columns.words!r}; there are: {', '.join(OFFERED)}")
-    on_hub = _is_hub(source)
+    if columns.tokeniser not in OFFERED:
+        raise DataError(f"no tokeniser {columns.tokeniser!r}; there are: {', '.join(OFFERED)}")
+    on_hub = str(source).startswith(HUB)
     title = str(source).removeprefix(HUB) if on_hub else Path(source).resolve().name
     parts = _on_hub(str(source), columns) if on_hub else _on_disk(Path(source), columns)
     encodings = {} if on_hub else {name: part.encoding for name, part in parts.items()}
     digests = {name: f"sha256:{part.digest}" for name, part in parts.items()}
     reading = {"columns": {"text": columns.text, "label": columns.label}, "encoding": encodings}
-    about = json.dumps([digests, reading, columns.words, naming.FORMAT], sort_keys=True)
+    about = json.dumps([digests, reading, columns.tokeniser, naming.FORMAT], sort_keys=True)
     name = naming.custom_name(title, hashlib.sha256(about.encode()).hexdigest())
     folder = naming.custom_folder("text", name)
     if not folder.exists():
@@ -81,13 +83,13 @@ def custom_texts(source: str | Path, columns: Columns = DEFAULT) -> str:
             "none",
             classes=survey.classes,
             sizes=survey.sizes,
-            tokeniser=columns.words,
+            tokeniser=columns.tokeniser,
         )
         counts = {split: dict(zip(card.classes, sizes)) for split, sizes in card.sizes.items()}
-        told = reading | {"tokeniser": columns.words, "counts": counts, **survey.counted}
+        told = reading | {"tokeniser": columns.tokeniser, "counts": counts, **survey.counted}
         from_ = "Hugging Face hub" if on_hub else "own file"
         origin = Provenance(name, from_, digests, content="", reading=told)
-        punkt = fetch_punkt() if columns.words == "english" else None
+        punkt = fetch_punkt() if columns.tokeniser == "english" else None
         prepare(card, survey.rows, origin, folder, punkt)
     return name
 
@@ -100,7 +102,7 @@ def named_texts(value: str, base: Path = Path(), columns: Columns = DEFAULT) -> 
     """
     if value in CARDS or CUSTOM.fullmatch(value):
         return value
-    if _is_hub(value):
+    if value.startswith(HUB):
         return custom_texts(value, columns)
     path = base / value
     is_file = path.exists() or path.suffix.lower() in FORMS
@@ -182,7 +184,7 @@ class Survey:
             if len(keys) < LETTERS_FROM:
                 ascii_letters += [letter.isascii() for letter in text if letter.isalpha()]
             empty += not text
-            keys.append(split_key(text))
+            keys.append(order_key(text) * SCATTER % 2**64)
             labels.append(number.setdefault(label, len(number)))
             splits.append(list(SPLITS).index(split or "train"))
         if not keys:
@@ -264,12 +266,6 @@ class Survey:
         return {split: tuple(rows.tolist()) for split, rows in counts.items() if rows.any()}
 
 
-def split_key(text: str) -> int:
-    """A hash to split by, in another order than the one in which rows are stored: a split must not
-    be one end of that."""
-    return order_key(text) * SCATTER % 2**64
-
-
 def _in_order(labels: set[str]) -> Callable[[str], Any]:
     """How labels are sorted: numbers as numbers, else by the alphabet."""
     try:
@@ -277,10 +273,6 @@ def _in_order(labels: set[str]) -> Callable[[str], Any]:
     except ValueError:
         return lambda label: (label.casefold(), label)
     return lambda label: (values[label], label)
-
-
-def _is_hub(source: str | Path) -> bool:
-    return str(source).startswith(HUB)
 
 
 def _on_hub(source: str, columns: Columns) -> dict[str, Part]:

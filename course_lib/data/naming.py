@@ -20,12 +20,12 @@ OFFERED = ("english", "unicode")  # of the tokenisers
 @dataclass(frozen=True)
 class Columns:
     """How a table is read: its columns of texts and labels, its ``encoding`` (None: detected), and
-    how its texts become ``words``: "english" or "unicode"."""
+    the ``tokeniser`` of its texts, "english" or "unicode"."""
 
     text: str = "text"
     label: str = "label"
     encoding: str | None = None
-    words: str = "english"
+    tokeniser: str = "english"
 
 
 DEFAULT = Columns()

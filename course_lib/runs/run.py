@@ -315,8 +315,8 @@ def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
     name = named_texts(dataset, columns=Columns(**given))
     if CUSTOM.fullmatch(name) and dataset != name:
         print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
-    elif given:
-        raise SpecError(f"--{next(iter(given))} is for a file of your own, and {dataset} is none")
+    elif option := next(iter(given), "").replace("tokeniser", "words"):
+        raise SpecError(f"--{option} is for a file of your own, and {dataset} is none")
     return name
 
 

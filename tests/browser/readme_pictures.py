@@ -21,15 +21,13 @@ from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.runs.records import write_json
 from course_lib.runs.run import Run, load_run
 
-WIDTH = 720  # CSS pixels of a picture
+WIDTH = 420  # CSS pixels of a picture: what a phone shows nearly as it is
 COLOURS = 128  # of a palette
 TIGHT = """
-body { font: 14px "DejaVu Sans", sans-serif; }
+body { margin: 0; font: 16px "DejaVu Sans", sans-serif; }
 .readers > .reader { display: grid !important; grid-template-columns: 1fr auto; }
 .reader p { margin: 0.4rem 0.5rem 0; font-size: 1rem; }
 .reader iframe { grid-area: 2 / 1 / 3 / 3; }
-/* one scale serves all three */
-.reader:not(:last-of-type) iframe { clip-path: inset(0 0 56px); margin-bottom: -56px; }
 """
 SENTENCE = "I expected a dull evening, and instead I laughed until I cried."
 
@@ -40,7 +38,8 @@ def write_pictures(folder: Path, results: Path = REPOSITORY / "results") -> None
     readings = results / "hero" / site.READINGS.name
     write_json(readings, readings_of(load_run(folder)))
     with _printed(site.three_readers(readings)) as page:
-        picture = _palette(page.locator("fieldset").screenshot())
+        shot = io.BytesIO(page.locator("fieldset").screenshot())
+    picture = Image.open(shot).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     with atomic_path(readings.with_name("readers.png")) as temporary:
         picture.save(temporary, "PNG", optimize=True)
 
@@ -94,11 +93,6 @@ def _printed(markup: str) -> Iterator[Any]:
         settle(page)
         yield page
         browser.close()
-
-
-def _palette(png: bytes) -> Image.Image:
-    picture = Image.open(io.BytesIO(png)).convert("RGB")
-    return picture.quantize(COLOURS, dither=Image.Dither.NONE)
 
 
 if __name__ == "__main__":

@@ -30,5 +30,5 @@ def test_a_finished_run_draws_three_readers_one_below_the_other(tmp_path, missin
         assert sum(reader["probabilities"]) == pytest.approx(1, abs=1e-3)
     with Image.open(tmp_path / "hero" / "readers.png") as drawn:
         pixels = np.asarray(drawn.convert("RGB"), int)
-    assert 2 < pixels.shape[1] / pixels.shape[0] < 4  # three readers, where one would be flat
+    assert 1 < pixels.shape[1] / pixels.shape[0] < 1.5  # a phone shows it at nearly its own size
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20  # tints, and the scales

@@ -65,12 +65,14 @@ def test_axe_finds_nothing_serious(open_page, name, scheme):
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == []
 
 
+@pytest.mark.parametrize(("media", "width", "tag"), [("screen", 400, "pre"), ("print", 718, "div")])
 @pytest.mark.parametrize("name", PAGES)
-def test_on_a_phone_nothing_is_wider_than_the_screen(open_page, name):
-    page = open_page(name, width=400)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+def test_on_a_phone_and_on_paper_nothing_is_too_wide(open_page, name, media, width, tag):
+    page = open_page(name, width=width)
+    page.emulate_media(media=media)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     cut = page.evaluate(
-        """() => [...document.querySelectorAll("article pre, article p")]
+        f"""() => [...document.querySelectorAll("article p, article {tag}")]
           .filter((part) => part.scrollWidth > part.clientWidth + 1 && !part.closest("iframe"))
           .map((part) => part.outerHTML.slice(0, 100))"""
     )
