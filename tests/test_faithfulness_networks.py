@@ -217,7 +217,7 @@ def test_its_attention_can_be_replaced(family):
     assert faithfulness.permutation_change(answer, uniform, real, shuffles=3) < 1e-6
     change = faithfulness.permutation_change(answer, attention, real, shuffles=5)
     assert 0 < change < 1
-    if family != "sanet":  # its search over a square of weights takes long
+    if family not in ("sanet", "transformer"):  # a search over squares of weights takes long
         found = faithfulness.adversarial_attention(answer, attention, real)
         assert found.change <= 0.05 and found.divergence > 0.05
         moved = answer(np.stack([found.attention]))[0]

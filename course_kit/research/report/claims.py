@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import yaml
-from statsmodels.stats.multitest import multipletests
 
 from course_kit.research.report import frames
 from course_kit.research.report.differences import PAPER_ACCURACIES
 from course_kit.research.report.frames import Group, Records, tidy, to_markdown
-from course_lib.metrics.statistics import LEVEL
+from course_lib.metrics.statistics import LEVEL, holm
 
 CLAIMS: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8")
@@ -90,8 +89,8 @@ def estimates(records: Records = None) -> pd.DataFrame:
     exists = table.expect.map(lambda expect: "exists" in expect)
     tested = table[table.scale.isna() & table.low.notna() & ~exists]
     for side in ("supported", "contradicted"):
-        holm = tested.groupby("paper")[side].transform(lambda p: multipletests(p, method="holm")[1])
-        table[side] = holm.reindex(table.index)
+        corrected = tested.groupby("paper")[side].transform(lambda p: holm(p.to_numpy()))
+        table[side] = corrected.reindex(table.index)
     shown = [claim["expect"]["exists"] < value for claim, value in
              zip(table[exists].to_dict("records"), table[exists].value)]  # fmt: skip
     table["verdict"] = np.select(
