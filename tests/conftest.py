@@ -3,6 +3,7 @@
 Nothing is imported here that takes time: pytest begins with this file, and its workers wait.
 """
 
+import gc
 import hashlib
 import http.server
 import os
@@ -182,3 +183,8 @@ def index(tmp_path, monkeypatch):
 def wheel(index):
     """A package in the index: what to call it, with its digest."""
     return index("tiny_reviews-1.0-py3-none-any.whl", os.urandom(100_000))
+
+
+def pytest_collection_finish():
+    """What was imported stays: the garbage collector need not look through it time and again."""
+    gc.freeze()
