@@ -42,7 +42,7 @@ def test_the_example_of_the_documentation_runs(own, tmp_path, monkeypatch):
     block = re.search(r"::\n\n((?: {4}.*\n|\n)+)", inspect.getdoc(auditing))[1]
     code = [line for line in inspect.cleandoc(block).split("\n") if line.strip()]
     assert len(code) <= 10
-    names = {"network": own, "vocabulary": VOCABULARY, "texts": TEXTS, "labels": [0, 1] * 12}
+    names = {"network": own, "vocabulary": VOCABULARY, "texts": TEXTS[:8], "labels": [0, 1] * 4}
     exec("\n".join(code), names)
     report = json.loads((tmp_path / "audit.json").read_text("utf-8"))
     asked = {answer["question"] for answer in report["answers"]}
@@ -158,7 +158,7 @@ def run(own_cache, tmp_path):
 
 def test_the_command_audits_a_run_on_its_test_half_or_a_file(run, tmp_path, capsys):
     file = tmp_path / "new.csv"
-    rows = [(text, label) for text, label in ROWS] + [("", "bad"), ("one", "good")]
+    rows = [*ROWS[:10], ("", "bad"), ("one", "good")]
     file.write_text(delimited(rows), encoding="utf-8")
     page = tmp_path / "page.html"
     words = ["audit", str(tmp_path / "run"), "--to", str(page)]
@@ -166,7 +166,7 @@ def test_the_command_audits_a_run_on_its_test_half_or_a_file(run, tmp_path, caps
     assert json.loads(page.with_suffix(".json").read_text("utf-8"))["counts"]["measured"] == 6
     assert cli.main([*words, "--texts", str(file), "--label", "label"]) == 0
     report = json.loads(page.with_suffix(".json").read_text("utf-8"))
-    assert report["counts"]["measured"] == len(ROWS) and "labels" not in report["missing"]
+    assert report["counts"]["measured"] == 10 and "labels" not in report["missing"]
     assert "training" not in report["missing"] and "seed" in report["missing"]
     model = model_of(run)
     document = model.document(TEXTS[0])

@@ -8,6 +8,7 @@ two digits is a weak check: the lessons' own assertions are the strong one.
 
 import json
 import re
+from functools import cache
 from itertools import accumulate
 
 import nbformat
@@ -65,6 +66,7 @@ def paragraphs(path):
     return [part for part in re.split(r"\n\s*\n", NOT_PROSE.sub(" ", text)) if quotes(part)]
 
 
+@cache
 def records(*folders):
     found = [path for folder in folders for path in sorted((REPOSITORY / folder).rglob("*.json"))]
     paths = [path for path in found if not path.relative_to(REPOSITORY).parts[0].startswith(".")]
