@@ -29,12 +29,14 @@ class FinishedSystem:
 
 def finished(name: str, variant_of: str, *presets: str, **further: Any) -> type[FinishedSystem]:
     """A variant of a system with some of its presets, whose networks have ``further`` settings."""
-    made, fields = {}, [(field, type(value), value) for field, value in further.items()]
-    for preset in presets:
-        settings = SYSTEMS[variant_of].presets[preset]
-        bases = (type(settings.model),)
-        config = make_dataclass(f"{name}_config", fields, bases=bases, frozen=True)
-        made[preset] = replace(settings, model=config(**asdict(settings.model)))
+    fields = [(field, type(value), value) for field, value in further.items()]
+    chosen = {preset: SYSTEMS[variant_of].presets[preset] for preset in presets}
+    bases = (type(chosen[presets[0]].model),)
+    config = make_dataclass(f"{name}_config", fields, bases=bases, frozen=True)
+    made = {
+        preset: replace(settings, model=config(**asdict(settings.model)))
+        for preset, settings in chosen.items()
+    }
     return type(name, (FinishedSystem,), {"presets": made})
 
 
