@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         sentence, status = _sentence(error, name, commands), REFUSED
         if arguments != words or sentence is None:
             raise
-    width = get_terminal_size((10_000, 0)).columns  # a file or a pipe gets one line
+    width = get_terminal_size().columns if sys.stderr.isatty() else 10_000  # else one line
     block = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
     print(fill(f"error: {sentence}", width, **block), file=sys.stderr)
     return status

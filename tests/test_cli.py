@@ -115,10 +115,14 @@ def test_what_cannot_be_done_is_one_sentence(command, monkeypatch, capsys):
     if "=" in words[0]:  # a variable of the environment
         monkeypatch.setenv(*words.pop(0).split("="))
     monkeypatch.setenv("COLUMNS", "60")
-    assert cli.main(words) == 2
-    first, *others = capsys.readouterr().err.rpartition("error: ")[2].splitlines()
+    said = []
+    for terminal in (False, True):  # whose lines are wrapped
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        assert cli.main(words) == 2
+        said.append(capsys.readouterr().err)
+    assert REFUSED[command] in said[0] and said[1].split() == said[0].split()
+    _, *others = said[1].partition("error:")[2].splitlines()
     assert all(line[:2] == "  " and (len(line) <= 60 or " " not in line[2:]) for line in others)
-    assert REFUSED[command] in " ".join([first, *map(str.strip, others)])
 
 
 MISSING = (
