@@ -42,8 +42,8 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that names what is nearest to a wrong option or choice; what it does not know it
-    passes on if ``further`` has a default. Each command of a group has one."""
+    """A parser whose errors name the option or choice nearest to a wrong one. It passes unknown
+    arguments on where ``further`` has a default. Each command of a group has such a parser."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """The options, and what is passed on."""
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         sentence, status = _sentence(error, name, commands), REFUSED
         if arguments != words or sentence is None:
             raise
-    width = get_terminal_size().columns if sys.stderr.isatty() else 10_000  # else one line
+    width = get_terminal_size().columns if sys.stderr.isatty() else 10_000  # a pipe: one line
     block = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
     print(fill(f"error: {sentence}", width, **block), file=sys.stderr)
     return status

@@ -110,8 +110,8 @@ def execute_all(lessons: list[Path], profile: str, views: str) -> Iterator[Outco
 
 
 def joined(notebooks: list[Path], kernels: int) -> list[Path]:
-    """Notebooks below ``EXECUTED`` that hold all cells of some, so that so many kernels, which
-    import everything once, run them all; each begins in its folder and with no name of another."""
+    """Write the cells of ``notebooks`` into at most ``kernels`` notebooks below ``EXECUTED``: one
+    kernel then imports everything once. Each starts in its own folder, without earlier names."""
     (folder := EXECUTED / "joined").mkdir(parents=True, exist_ok=True)
     written = []
     for number in range(min(kernels, len(notebooks))):
