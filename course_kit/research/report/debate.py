@@ -12,15 +12,7 @@ from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERA
 from course_kit.research.faithfulness.erasure_record import AGREEMENT
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report import frames
-from course_kit.research.report.frames import (
-    ByName,
-    Group,
-    Records,
-    mean_std,
-    shown,
-    study_records,
-    to_markdown,
-)
+from course_kit.research.report.frames import ByName, Group, Records, mean_std, shown, to_markdown
 from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION
 from course_lib.runs.spec import RunSpec
 
@@ -39,6 +31,7 @@ CHANGED = {  # what the group ``replica_changes`` changes, in words
     "training.epochs": "{} epochs",
     "model.hidden": "states {} wide",
 }
+RELATIONS = {1: "is above", 0: "cannot be distinguished from", -1: "is below"}  # of intervals
 ENDS = ("0.05", "0.95")  # of the quantiles over texts
 GUIDED = "3 · words alone, "
 SHOWN = [  # the lines of the four tests, in the order of the paper, and what they are called
@@ -79,7 +72,7 @@ class Replica(NamedTuple):
 
 def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
     """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
-    agreements = study_records(AGREEMENT) if agreements is None else agreements
+    agreements = frames.study_records(AGREEMENT) if agreements is None else agreements
     specs, found = read_grid()[group], {}
     for spec, run in zip(specs, frames.planned(frames.tidy(records), specs), strict=True):
         key = (spec.dataset, _variant(spec)) if group == "replica" else _changes(spec)
@@ -157,10 +150,7 @@ def replica_order(records: Records = None) -> str:
             lines.append(f"- **{frames.NAMES[data]}**: not all three were run.")
             continue
         for (first, one), (second, other) in pairwise(taus.items()):
-            above, below = one["low"] > other["high"], one["high"] < other["low"]
-            relation = (
-                "is above" if above else "is below" if below else "cannot be distinguished from"
-            )
+            relation = RELATIONS[(one["low"] > other["high"]) - (one["high"] < other["low"])]
             words.append(f"{first} ({one['mean']:.2f}) {relation} {second} ({other['mean']:.2f})")
         as_theirs = all("is above" in each for each in words)
         end = "As theirs." if as_theirs else "Theirs: all above."
@@ -178,7 +168,7 @@ def _over_seeds(records: Group, key: str, name: str) -> str:
 
 def _networks() -> list[tuple[str, str, Group, dict[str, Any]]]:
     """Dataset, variant, our records of all seeds and their figures, in the paper's order."""
-    found = _replicas("replica", [], study_records("interventions"))
+    found = _replicas("replica", [], frames.study_records("interventions"))
     return [
         (data, name, found[data, name].measured, theirs)
         for data, networks in THEIRS.items()
@@ -228,7 +218,7 @@ def _binned(bins: Sequence[dict[str, float]]) -> str | None:
 def four_tests_table() -> str:
     """Wiegreffe and Pinter's four tests on SST-2's sentences: F1, and how far attention (JSD) and
     predictions (TVD) are from the base network's, mean ± deviation over seeds, beside their F1."""
-    records, rows = study_records("faithfulness/trained"), []
+    records, rows = frames.study_records("faithfulness/trained"), []
     for test, line, title in SHOWN:
         record = records[f"{test}-sst2_sentences"]
         scores = [record["f1_by_seed"][line]]
