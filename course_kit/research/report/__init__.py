@@ -7,8 +7,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "claims": ["claims_table", "estimates"],
         "debate": [
-            "adversaries_table", "four_tests_table", "replica_changes_table", "replica_order",
-            "replica_table", "shuffles_table",
+            "adversaries_table", "four_tests_table", "replica_changes_table", "replica_table",
+            "shuffles_table",
         ],
         "differences": [
             "ablation_table", "compact_table", "contrasts_table", "difference", "extensions_table",

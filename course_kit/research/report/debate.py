@@ -2,7 +2,6 @@
 on their networks trained again, and the four tests of Wiegreffe and Pinter."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +16,9 @@ from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VA
 from course_lib.runs.spec import RunSpec
 
 PUBLISHED, THEIRS = frames.PAPERS["rank_correlations"], frames.PAPERS["interventions"]
-GRADIENT = "attention–gradient"
 RANDOM_PAIR = "attention–random"
 PAIRS = {  # by their titles; Jain and Wallace have figures of these three
-    GRADIENT: GRADIENT,
+    "attention–gradient": "attention–gradient",
     "attention–leave-one-out": "attention–leave-one-out, deletion",
     "gradient–leave-one-out": "gradient–leave-one-out, deletion",
 }
@@ -31,7 +29,6 @@ CHANGED = {  # what the group ``replica_changes`` changes, in words
     "training.epochs": "{} epochs",
     "model.hidden": "states {} wide",
 }
-RELATIONS = {1: "is above", 0: "cannot be distinguished from", -1: "is below"}  # of intervals
 ENDS = ("0.05", "0.95")  # of the quantiles over texts
 GUIDED = "3 · words alone, "
 SHOWN = [  # the lines of the four tests, in the order of the paper, and what they are called
@@ -55,19 +52,14 @@ class Replica(NamedTuple):
     runs: Group
     measured: Group
 
-    def tau(self, pair: str) -> dict[str, float] | None:
-        """The mean of the seeds' means and of their deviations over documents, and the widest ends
-        of their 95 % intervals; None without any."""
+    def cell(self, pair: str) -> str | None:
+        """Kendall's τ of a pair: the mean of the seeds' means ± that of their deviations over
+        documents, and the widest ends of their 95 % intervals; None without any."""
         if not self.measured:
             return None
         found = pd.DataFrame([record["kendall"][pair] for record in self.measured])
-        over = {"mean": "mean", "deviation": "mean", "low": "min", "high": "max"}
-        return found.agg(over).to_dict()
-
-    def cell(self, pair: str) -> str | None:
-        """``tau`` in words."""
-        tau = self.tau(pair)
-        return tau and "{mean:.2f} ± {deviation:.2f} [{low:.2f}, {high:.2f}]".format(**tau)
+        tau = found.agg({"mean": "mean", "deviation": "mean", "low": "min", "high": "max"})
+        return "{mean:.2f} ± {deviation:.2f} [{low:.2f}, {high:.2f}]".format(**tau)
 
 
 def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
@@ -134,28 +126,6 @@ def replica_changes_table(records: Records = None) -> str:
     paper = PUBLISHED["sst2"][TANH]
     rows.append(["Jain and Wallace's", *_theirs(paper), f"{100 * paper['accuracy']:.1f}"])
     return to_markdown(["changed", *PAIRS, "accuracy in %"], rows, "lr")
-
-
-def replica_order(records: Records = None) -> str:
-    """Whether attention agrees with gradients in the order that Jain and Wallace's figures have, a
-    line a dataset: averaging encoder above BiLSTM with tanh attention above that with dot product.
-
-    One variant counts as above another only if every seed's interval lies above every interval of
-    the other's.
-    """
-    found, lines = _replicas("replica", records), []
-    for data, networks in PUBLISHED.items():
-        taus, words = {name: found[data, name].tau(GRADIENT) for name in networks}, []
-        if None in taus.values():
-            lines.append(f"- **{frames.NAMES[data]}**: not all three were run.")
-            continue
-        for (first, one), (second, other) in pairwise(taus.items()):
-            relation = RELATIONS[(one["low"] > other["high"]) - (one["high"] < other["low"])]
-            words.append(f"{first} ({one['mean']:.2f}) {relation} {second} ({other['mean']:.2f})")
-        as_theirs = all("is above" in each for each in words)
-        end = "As theirs." if as_theirs else "Theirs: all above."
-        lines.append(f"- **{frames.NAMES[data]}**: {'; '.join(words)}. {end}")
-    return "\n".join(lines)
 
 
 def _over_seeds(records: Group, key: str, name: str) -> str:
