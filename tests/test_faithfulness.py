@@ -38,21 +38,6 @@ def test_what_is_no_document_and_what_does_not_fit_it_are_refused():
         faithfulness.without(["a", "b"], np.array([True]))
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (lambda texts: np.zeros(len(texts)), "shape"),
-        (lambda texts: np.zeros((1, 2)), "shape"),
-        (lambda texts: np.full((len(texts), 2), 3.0), "softmax"),
-        (lambda texts: np.tile([1.5, -0.5], (len(texts), 1)), "softmax"),
-        (lambda texts: np.full((len(texts), 2), np.nan), "softmax"),
-    ],
-)
-def test_a_model_that_returns_no_probabilities_is_refused(answer, message):
-    with pytest.raises(ValueError, match=message):
-        faithfulness.leave_one_out(answer, TEXTS)
-
-
 def test_texts_are_asked_longest_first_in_batches_that_are_not_too_large(monkeypatch):
     sizes = [list(map(int, b)) for b in asking.length_batches(np.array([2, 5, 0, 5]), 10)]
     assert sizes == [[1, 3], [0], [2]]
@@ -116,12 +101,6 @@ def test_integrated_gradients_integrate():
         np.testing.assert_allclose(found, share * np.array([16, 1, 0.0625]))
     with pytest.raises(ValueError, match="steps"):
         faithfulness.integrated_gradients(quartic, detector, [["a"]], steps=0)
-
-
-def test_scores_lose_their_sign_and_attention_takes_one():
-    scores, attention = [np.array([2.0, -3.0, 0.0])], [np.array([0.1, 0.6, 0.3])]
-    np.testing.assert_array_equal(faithfulness.magnitude(scores), [[2, 3, 0]])
-    np.testing.assert_array_equal(faithfulness.with_sign(attention, scores), [[0.1, -0.6, 0]])
 
 
 @settings(max_examples=20)
@@ -244,12 +223,6 @@ def test_limits_of_a_long_text_know_the_rankings_that_are_compared(effect, share
     assert sampled.lower == sampled.upper == 0 != area
     wider = faithfulness.limits(trio, text, shares=shares, rankings=[found, [-found[0]]])
     assert faithfulness.normalised_aopc(area, wider) == share and wider.how == ("sampled",)
-
-
-def test_no_room_between_limits_gives_no_share():
-    found = faithfulness.limits(detector, [["a"], ["a", PLANTED, "b"]])
-    share = faithfulness.normalised_aopc(np.array([0.0, found.upper[1]]), found)
-    assert np.isnan(share[0]) and share[1] == 1
 
 
 def test_equal_importances_are_a_random_ranking_and_not_one_from_left_to_right():
