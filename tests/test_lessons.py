@@ -153,6 +153,7 @@ def test_joined_notebooks_have_their_folders_and_no_names_of_each_other(tmp_path
     cells = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells
     said = [output.text for cell in cells for output in cell.get("outputs", ())]
     assert said == ["one False\n", "two False\n"] and len(lessons.joined(paths, 4)) == 2
+    assert cells[-1].source == "# made.ipynb, cell 1\nkept = 1"  # where a failure is from
 
 
 def test_a_dead_kernel_is_reported(tmp_path):

@@ -21,7 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "figures": [
             "band_by_size", "band_curve", "baselines", "baselines_table", "composition_figure",
             "curve", "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
-            "losses_figure", "phrase_lengths", "pooled_deviation", "steps_panels", "two_errors",
+            "losses_figure", "phrase_lengths", "pooled_deviation", "steps_panels",
             "waterfall_figure",
         ],
         "frames": [
@@ -37,9 +37,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "tables": [
             "changes_table", "imdb_table", "mean_figures", "optimiser_table", "own_table",
-            "planned_values", "runs_table", "sanet_attention_table", "sanet_error_table",
+            "planned_values", "sanet_attention_table", "sanet_error_table",
             "sst_table", "steps_sweep", "sweep", "sweep_table", "vectors_table",
-            "zhang_costs_table",
         ],
     },
 )  # fmt: skip

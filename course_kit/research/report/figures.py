@@ -55,7 +55,7 @@ def losses_figure(runs: Mapping[str, Record]) -> Figure:
     return figure
 
 
-# What an accuracy is compared with, and its two errors
+# What an accuracy is compared with, and its error over seeds
 
 
 def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
@@ -90,29 +90,6 @@ def baselines_table(found: pd.DataFrame) -> str:
         for dataset, row in found.iterrows()
     ]  # fmt: skip
     return frames.to_markdown(heads, rows, "lr")
-
-
-class TwoErrors(NamedTuple):
-    """Of one network on one dataset, in points: the standard deviation of its test accuracies over
-    seeds, and the standard error that the test texts leave to one of them."""
-
-    seeds: float
-    texts: float
-
-
-def two_errors(records: Records) -> dict[str, TwoErrors]:
-    """The two, for every network with test accuracies of three seeds, those with film vectors
-    apart; the widest over seeds first."""
-    frame, found = tidy(records), {}
-    trained = frame[frame.validation.notna()]
-    for network in sorted(set(zip(trained.system, trained.preset, trained.dataset, strict=True))):
-        groups = frames.seeds_of(frame, *network), frames.with_film_vectors(frame, *network)
-        for note, group in zip(("", ", film vectors"), groups, strict=True):
-            if len(group) >= 3:
-                texts = sampling_error(_mean_accuracy(group), group[0]["sizes"]["test"])
-                name = "{} {}, {}".format(*network) + note
-                found[name] = TwoErrors(pooled_deviation(group), 100 * texts)
-    return dict(sorted(found.items(), key=lambda item: -item[1].seeds))
 
 
 def pooled_deviation(*groups: Group) -> float:
