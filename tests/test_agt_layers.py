@@ -196,14 +196,3 @@ def test_histograms_are_shares_of_each_layer_on_one_scale():
     pictures = [axis.collections[0] for axis in figure.axes[:2]]
     assert all(np.allclose(image.get_array(), [[0.75, 0.25], [0, 1]]) for image in pictures)
     assert {image.get_clim() for image in pictures} == {(0, 0.3)}
-
-
-def test_dictionaries_stand_as_bars_and_as_matrices():
-    follows = {"untrained": [0.1, -0.2, 0.0], "trained": [0.3, 0.4, 0.5]}
-    between = {name: np.eye(3) for name in follows}
-    figure = side_notes.dictionary_panels(follows, between, "Alike")
-    assert [bar.get_height() for bar in figure.axes[0].patches] == [
-        *follows["untrained"],
-        *follows["trained"],
-    ]
-    assert figure.axes[1].images[0].get_clim() == (-1, 1)
