@@ -58,16 +58,6 @@ def test_a_text_of_ones_own_can_be_typed(agt):
     assert sweep(view) > len(HOSTILE_TEXTS)  # the button, with each of them in the box
 
 
-def test_selections_are_those_of_the_model(agt, documents):
-    seen = side_notes.select_words(agt.model, documents, bins=10)
-    assert list(seen.words) == list(explore.SELECTION_RULES)
-    words = sum(int(mask.sum()) for _, mask in seen.words["above 0.95"])
-    assert seen.histogram.sum(1).tolist() == [words] * 4 and seen.histogram.shape == (4, 10)
-    for (strict, mask), (relaxed, _) in zip(*seen.words.values(), strict=True):
-        assert not strict[~mask.unsqueeze(1).expand_as(strict)].any()
-        assert relaxed.sum() >= strict.sum()
-
-
 def test_counts_are_those_of_a_plain_loop(agt, documents):
     size = len(agt.vocabulary)
     counts = side_notes.count_words(agt.model, documents, size)

@@ -46,14 +46,6 @@ def test_a_file_is_replaced_at_the_end_of_a_block_that_ends_well(tmp_path, stop)
     assert target.read_text() == ("old" if stop else "new")
 
 
-def test_missing_folders_are_made_and_whole_folders_renamed(tmp_path):
-    with atomic_path(tmp_path / "a" / "b" / "target") as temporary:
-        temporary.mkdir()
-        (temporary / "file").write_text("x")
-    assert files_below(tmp_path) == ["a/b/target/file"]
-    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["target"]
-
-
 @pytest.mark.parametrize("file", [False, True])
 def test_a_folder_that_another_process_finished_meanwhile_stays(tmp_path, file):
     target = tmp_path / "target"
