@@ -58,16 +58,6 @@ def test_a_text_of_ones_own_can_be_typed(agt):
     assert sweep(view) > len(HOSTILE_TEXTS)  # the button, with each of them in the box
 
 
-def test_selections_are_those_of_the_model(agt, documents):
-    seen = side_notes.select_words(agt.model, documents, bins=10)
-    assert list(seen.words) == list(explore.SELECTION_RULES)
-    words = sum(int(mask.sum()) for _, mask in seen.words["above 0.95"])
-    assert seen.histogram.sum(1).tolist() == [words] * 4 and seen.histogram.shape == (4, 10)
-    for (strict, mask), (relaxed, _) in zip(*seen.words.values(), strict=True):
-        assert not strict[~mask.unsqueeze(1).expand_as(strict)].any()
-        assert relaxed.sum() >= strict.sum()
-
-
 def test_counts_are_those_of_a_plain_loop(agt, documents):
     size = len(agt.vocabulary)
     counts = side_notes.count_words(agt.model, documents, size)
@@ -188,14 +178,3 @@ def test_histograms_are_shares_of_each_layer_on_one_scale():
     pictures = [axis.collections[0] for axis in figure.axes[:2]]
     assert all(np.allclose(image.get_array(), [[0.75, 0.25], [0, 1]]) for image in pictures)
     assert {image.get_clim() for image in pictures} == {(0, 0.3)}
-
-
-def test_dictionaries_stand_as_bars_and_as_matrices():
-    follows = {"untrained": [0.1, -0.2, 0.0], "trained": [0.3, 0.4, 0.5]}
-    between = {name: np.eye(3) for name in follows}
-    figure = side_notes.dictionary_panels(follows, between, "Alike")
-    assert [bar.get_height() for bar in figure.axes[0].patches] == [
-        *follows["untrained"],
-        *follows["trained"],
-    ]
-    assert figure.axes[1].images[0].get_clim() == (-1, 1)
