@@ -91,7 +91,7 @@ def beside_others() -> str:
             gap = report.difference(ours, group)
             rows.append([text, *_shown(ours), system, *_shown(group), str(gap), gap.test])
     texts = "training texts"
-    heads = ["", "MiniLM", texts, "another", "its accuracy", texts, "MiniLM − it", "test"]
+    heads = ["on", "MiniLM", texts, "another", "its accuracy", texts, "MiniLM − it", "test"]
     return report.to_markdown(heads, rows, "lrrlrrrl")
 
 

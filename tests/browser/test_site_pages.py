@@ -79,6 +79,18 @@ def test_on_a_phone_and_on_paper_nothing_is_too_wide(open_page, name, media, wid
     assert cut == []
 
 
+def test_where_colours_are_forced_focus_and_the_choice_still_show(open_page):
+    page = open_page("index")
+    page.emulate_media(forced_colors="active")
+    link, choice = page.locator("nav.bd-links a").nth(1), page.locator(".readers label")
+    link.focus()
+    page.keyboard.press("Tab")
+    focus = page.locator("nav a:focus-visible")
+    assert focus.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+    grounds = choice.evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)")
+    assert len(set(grounds)) == 2 and grounds[0] not in grounds[1:]
+
+
 def test_search_finds_a_section_and_leads_there(open_page):
     page = open_page("search")
     page.goto(f"{page.url}?q=highway")

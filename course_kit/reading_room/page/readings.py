@@ -9,6 +9,7 @@ from scipy.linalg import block_diag
 from course_kit.reading_room.pack import NAMES, reads_pieces
 from course_kit.research.report.frames import NAMES as DATASETS
 from course_lib.data.catalog import CARDS
+from course_lib.data.config import TextConfig
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import DocumentModel, Variant, ask, kendall, whole, words_of
 from course_lib.runs import Run
@@ -32,10 +33,16 @@ def facts(run: Run) -> dict[str, Any]:
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),
         "record": record["id"],
-        "vectors": "of its pieces" if reads_pieces(run) else run.system.settings.text.vectors,
+        "vectors": "of its pieces" if reads_pieces(run) else _vectors(run.system.settings.text),
         "packing": _packing(run),
         "note": "learned from a part of the data" if record["data"]["subset"] else "",
     }
+
+
+def _vectors(text: TextConfig) -> str:
+    """Which vectors a network reads, with what nobody could know from their name."""
+    film = " (100-d, trained on film reviews)" if text.vectors.startswith("reviews") else ""
+    return text.vectors + film
 
 
 def _packing(run: Run) -> str:

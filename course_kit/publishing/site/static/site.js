@@ -1,6 +1,6 @@
 // What folds a part of the sidebar is named after it.
 addEventListener("DOMContentLoaded", () => document.querySelectorAll("nav li > details > summary").forEach(
-  (fold) => fold.setAttribute("aria-label", fold.closest("li").querySelector("a").textContent.trim())
+  (fold) => fold.setAttribute("aria-label", "Pages of " + fold.closest("li").querySelector("a").textContent.trim())
 ));
 
 // The title, which leads home, is the banner; the theme's own is empty.

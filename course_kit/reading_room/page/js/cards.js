@@ -148,7 +148,7 @@ function aboutFold(model) {
     ["Right on the test texts", model.accuracy === null || model.accuracy === undefined
       ? "not measured" : `${(100 * model.accuracy).toFixed(1)} %`],
     ["Vectors", model.vectors], ["Record", model.record], ["Note", model.note],
-    ["Packing", model.packing],
+    ["Rounded for this page", model.packing],
   ].filter(([, text]) => text);
   const terms = facts.flatMap(([name, text]) =>
     [make("dt", { textContent: name }), make("dd", { textContent: text })]);
@@ -162,8 +162,8 @@ function unreadText({ tokens, known, read }) {
   const beyond = tokens.length - all;
   const unknown = known.filter((one, i) => !one && read[i]).length;
   const few = 2 * unknown > all;
-  const knows = `Knows only ${all - unknown} of ${all} words (the others are dotted), so its answer says`
-    + " little about this text";
+  const knows = `Knows ${all - unknown ? `only ${all - unknown}` : "none"} of ${all} words (the others are dotted),`
+    + " so its answer says little about this text";
   return [[
     few ? knows : unknown && `${unknown} of ${tokens.length} words unknown (dotted)`,
     beyond && `${beyond} not read`,

@@ -60,7 +60,7 @@ export function makeRoom(told, { draw, drawCard, say }) {
     const missing = chosen().filter((id) =>
       !room.shown.has(id) || !sameQuestion(room.shown.get(id).asked, asked));
     if (!missing.length) {
-      if (said && !sameQuestion(said, asked)) tell("Answered before.");
+      if (said && !sameQuestion(said, asked)) tell("Read earlier; shown again.");
       return true;
     }
     const start = performance.now();

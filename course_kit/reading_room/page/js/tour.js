@@ -49,7 +49,9 @@ export function makeTour(act) {
     panel.hidden = false;
     run(act);
     mark(selector);
-    heading.focus();
+    heading.focus({ preventScroll: true });
+    const phone = getComputedStyle(panel).position === "fixed"; // the panel leaves room for one thing
+    document.querySelector(phone ? "#cards" : selector).scrollIntoView();
   }
   panel.addEventListener("keydown", (event) => event.key === "Escape" && end());
   return { panel, start: () => show(0) };
