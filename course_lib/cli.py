@@ -52,14 +52,15 @@ class Parser(argparse.ArgumentParser):
             near = get_close_matches(word.partition("=")[0], self._option_string_actions, 1, 0.7)
             if near or not hasattr(options, "further"):
                 hint = f"do you mean {near[0]}?" if near else self.epilog
-                self.error(f"unrecognized arguments: {word}; {hint}")
+                self.error(f"unrecognized arguments: {word}", hint)
         return options, further
 
-    def error(self, message: str) -> NoReturn:
-        """Refuse what was asked."""
+    def error(self, message: str, hint: str | None = None) -> NoReturn:
+        """Refuse what was asked, in one line."""
         word, *choices = re.findall(r"[\w-]+", message.partition("invalid choice:")[2]) or [""]
         near = get_close_matches(word, choices, 1)
-        super().error(f"{message}; do you mean {near[0]}?" if near else message)
+        more = f"do you mean {near[0]}?" if near else f"{self.prog} --help says more"
+        self.exit(REFUSED, f"error: {message}; {hint or more}\n")
 
 
 def command_of(module: str) -> Callable[[argparse.Namespace], int]:
@@ -88,6 +89,9 @@ def main(arguments: list[str] | None = None) -> int:
         return commands[name].carry_out(parse(arguments[1 + grouped :], name, commands))
     except KeyboardInterrupt:
         sentence, status = "interrupted", INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        sys.stdout = None
+        return 0
     except Exception as error:
         sentence, status = _sentence(error, name, commands), REFUSED
         if arguments != words or sentence is None:

@@ -138,6 +138,7 @@ def test_a_page_says_on_how_many_texts_it_measured(tmp_path):
 
 
 def test_texts_that_cannot_be_read_are_counted():
+    assert audit(Known(3), texts(3, 19)).headline.startswith("19 texts are too few for its")
     report = audit(Known(3), [*texts(3, 25), None, 7, ["a"], "", ["a"] * 10_000])
     assert report.counts["measured"] == 25 and report.counts["given"] == 30
     assert sorted(report.counts["left_out"].values()) == [1, 2, 2]

@@ -202,7 +202,7 @@ def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys,
         ([f"{made}:ends", "--texts", file], "made.py:ends raised SystemExit"),
         ([f"{made}:none", "--texts", file], "NoneType is no model: it has no probabilities()"),
         ([f"{made}:other", "--texts", file], "no function other"),
-        (["no.py:other", "--texts", file], "no.py:other raised FileNotFoundError"),
+        (["no.py:other", "--texts", file], "no.py: there is no such file"),
         ([f"{made}:none", "--texts", "no.csv"], "no.csv: No such file"),
         ([f"{made}:none", "--texts", file, "--text", "body"], "no column 'body'; there are: "),
         (

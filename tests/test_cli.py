@@ -49,6 +49,7 @@ def test_a_nested_command_has_an_overview_and_brings_the_nearest_one(capsys):
     for words, told in {
         "grid stats": "(choose from 'status', 'run', 'one'); do you mean status?\n",
         "grid run core --agian": "unrecognized arguments: --agian; do you mean --again?\n",
+        "run --seed x": "error: argument --seed: invalid int value: 'x'; attention-course run --he",
         "grid status --group core": "--group; example: attention-course grid status core han\n",
     }.items():
         with pytest.raises(SystemExit):
@@ -101,7 +102,7 @@ REFUSED = {
     "trained-tests adversary --on nowhere": "no setup 'nowhere'; there are: planted, ",
     "trained-tests roar --seeds 1 1": "seeds takes different whole numbers",
     "trained-tests roar --seeds -1": "got [-1]",
-    "room nowhere": "nowhere/record.json cannot be read",
+    "room nowhere": "nowhere: no finished run; attention-course run prints",
     "room --pretrained": "attention-course data minilm",
     "room mine --pretrained": "--pretrained takes no runs",
 }

@@ -114,8 +114,10 @@ def test_a_text_file_holds_one_text_a_line(han, tmp_path):
 def test_what_is_refused_leaves_no_folder(han, tmp_path):
     (tmp_path / "new.csv").write_text("body\nGood.\n")
     (tmp_path / "new.docx").touch()
+    (tmp_path / "new.txt").write_text(" \n\n")
     before = sorted(tmp_path.rglob("*"))
-    for name, says in (("new.csv", "no column 'text'"), ("new.docx", "not read; .csv, .*, .txt")):
+    for name, says in (("new.csv", "no column 'text'"), ("new.docx", "not read; .csv, .*, .txt"),
+                       ("new.txt", "holds no text")):  # fmt: skip
         with pytest.raises(DataError, match=says):
             predict_file(han, tmp_path / name, tmp_path / "deep" / "out.csv")
     assert sorted(tmp_path.rglob("*")) == before

@@ -9,6 +9,7 @@ A ``.txt`` file is a column of texts, one a line, without a heading or labels.
 import codecs
 import csv
 import json
+import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -25,6 +26,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 FORMS = (*DELIMITERS, ".jsonl", ".parquet")
 BATCH = 1000  # rows of Parquet at a time
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+ESCAPED = re.compile("[\udc80-\udcff]")  # what a byte that is not UTF-8 is read as
 UNREADABLE = (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException)
 
 Rows = Iterator[tuple[int, tuple[Any, ...]]]  # a row's number, the values of its columns
@@ -69,12 +71,24 @@ def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Ro
     except DataError:
         raise
     except UnicodeError as error:
+        utf8 = (encoding or "").startswith("utf-8")
+        where = f"line {_undecodable(path)}" if utf8 else f"after row {number}"
         raise DataError(
-            f"{path} after row {number}: is not {encoding or 'utf-8'}; say the file's own by "
+            f"{path} {where}: is not {encoding or 'utf-8'}; say the file's own by "
             "--encoding; old Windows programs write cp1252"
         ) from error
+    except csv.Error as error:
+        why = f"{error}; is each quote that opens closed?"
+        raise DataError(f"{path} after row {number}: cannot be read ({why})") from error
     except UNREADABLE as error:
         raise DataError(f"{path} after row {number}: cannot be read ({error})") from error
+
+
+def _undecodable(path: Path) -> int:
+    """The number of the first line that is not UTF-8."""
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+        lines = enumerate(file, 1)
+        return next(number for number, line in lines if not line.isascii() and ESCAPED.search(line))
 
 
 def _delimited(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
@@ -82,6 +96,8 @@ def _delimited(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
     with path.open(encoding=encoding, newline="") as file:
         records = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
         heading = next(records, [])
+        if not heading:
+            raise DataError(f"{path} has no first row, in which its columns are named")
         check_columns(heading, columns, f"{path} row 1")
         places = [heading.index(column) for column in columns]
         for number, record in enumerate(records, 2):

@@ -19,6 +19,7 @@ RANDOM, UNTRAINED = "random words", "attention before training"
 ITSELF, TOP = "leave-one-out with itself", "the top word"
 QUESTIONS = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
 DIGITS = 4
+ENOUGH = 20  # texts, below which an interval is too wide to say anything
 Rows = dict[str, dict[str, np.ndarray]]  # by question and name, one number a text, NaN for none
 
 
@@ -126,6 +127,8 @@ def report_of(found: list[Rows], **about: Any) -> Report:
     }
     weakest = headline({one.question: one.grade for one in answers if one.grade})
     says = QUESTIONS["headline"]["endings"][GRADES.index(weakest)]
+    if (texts := about["counts"]["measured"]) < ENOUGH:
+        says = f"{texts} texts are too few for its intervals: give {ENOUGH} or more. {says}"
     return Report(says, weakest, tuple(answers), missing, len(controlled), **about)
 
 

@@ -111,6 +111,8 @@ def any_model(name: str) -> Any:
     """What ``audit`` takes, by the name of a run, of a classifier of transformers, or
     ``file.py:function``; ``AuditError`` says why there is none."""
     path, _, function = name.rpartition(":")
+    if path.endswith(".py") and not Path(path).exists():
+        raise AuditError(f"{path}: there is no such file")
     if path.endswith(".py"):
         return _made(path, function)
     if (run_folder(name) / "record.json").exists() or name in recorded_names():

@@ -19,7 +19,7 @@ from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.files import atomic_path
+from course_lib.files import DataError, atomic_path
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
@@ -42,8 +42,8 @@ def predict_file(
     words with their weights; returns how many.
 
     The words are those within the run's cut, and their weights its attention reduced to words; they
-    are missing for a system without attention. ``DataError`` names the row of what is no text,
-    ``SpecError`` a form that is not written or a file that exists.
+    are missing for a system without attention. ``DataError`` names the row of what is no text, or a
+    file without any, ``SpecError`` a form that is not written or a file that exists.
     """
     if to.suffix.lower() not in FORMS:
         raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
@@ -56,6 +56,8 @@ def predict_file(
     )
     schema, count = _schema(run.system.classes), 0
     chunk = list(islice(rows, AT_ONCE))  # what is refused here leaves no folder, either
+    if not chunk:
+        raise DataError(f"{path} holds no text: put one in each line of .txt, or in each row")
     with atomic_path(to) as temporary, FORMS[to.suffix.lower()](temporary, schema) as file:
         while chunk:
             file.write_table(pa.Table.from_pylist(list(answers(run.system, chunk)), schema))
@@ -108,7 +110,7 @@ def command(options: argparse.Namespace) -> int:
         run.model.to(choose_device("auto"))
     to = options.to or options.file.with_name(f"{options.file.stem}.predictions.csv")
     count = predict_file(run, options.file, to, options.text, options.encoding)
-    print(f"{to}: {count:,} texts")
+    print(f"{to}: {count:,} text{'s' * (count > 1)}")
     shares = [f"P({name})" for name in run.system.classes]
     table = read_table(to, ("row", "class", *shares, "word 1", "word 2", "word 3"), "utf-8")
     for _, (row, chosen, *others) in islice(table, FIRST):

@@ -111,7 +111,10 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
         if ended:
             _check_results(record)
     except OSError as error:
-        raise StaleRun(f"{path} cannot be read: {error.strerror}") from error
+        why = f"{path} cannot be read: {error.strerror}"
+        if isinstance(error, FileNotFoundError):
+            why = f"{path.parent}: no finished run; attention-course run prints the folder of one"
+        raise StaleRun(why) from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise StaleRun(
             f"{path} is no record ({type(error).__name__}: {error}). Move it or delete it."
