@@ -1,5 +1,7 @@
 """What an AGT's layers select: in a text, over many, in the records, and drawn."""
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -40,16 +42,11 @@ def reading(weights=BY_HAND, words=WORDS):
     return Reading(words, (len(words),), ("bad", "good"), shares, kept)
 
 
-def test_phrases_of_a_reading_by_rule():
-    strict, relaxed = explore.layer_phrases(reading()).values()
-    assert strict == [["not", "dull"], ["a"], []]
-    assert relaxed == [["not", "dull"], ["a dull"], []]
-
-
 def test_the_table_of_phrases_runs_nothing_of_a_text():
     shown = layers.phrases_table(reading(words=("<script>", "a", "dull", "moment"))).value
-    assert "<script>" not in shown and "&lt;script&gt; · dull" in shown
-    assert shown.count("<tr>") == 1 + 3 and "above the median" in shown
+    by_layer, both = re.findall(">([^<>]*)</td>", shown), ["&lt;script&gt; · dull"] * 2
+    assert by_layer == ["0", *both, "1", "a", "a dull", "2", "", ""]
+    assert "<script>" not in shown and "above the median" in shown
     assert layers.layer_table(reading()).spec["title"].startswith("good 0.70; words by layer")
 
 
@@ -110,23 +107,6 @@ def test_dictionaries_are_compared_with_a_property_and_with_each_other():
 
 
 # The records
-
-
-def test_gates_and_phrases_are_those_of_the_records():
-    records = load_records()
-    profiles = report.gate_profiles(records)
-    record = report.seeds_of(records, "agt", "paper", "sst5")[1]
-    gates = profiles["50-d vectors that learn"]["seed 1"]
-    assert gates.tolist() == pytest.approx(record["attention"]["trained"]["gate"])
-    assert all(len(by_seed) == 3 for by_seed in profiles.values()) and len(profiles) == 2
-    room = next(record for record in records if record["id"] == "agt-sst5-compact-s0")
-    found, figures = report.phrase_lengths(room), room["attention"]["trained"]
-    strict = found["above 0.95"]
-    assert strict.mean == pytest.approx(sum(figures["selected"]) / sum(figures["phrases"]))
-    relaxed = found["above the median"].ratio
-    expected = np.divide(figures["relaxed phrases by chance"], figures["relaxed phrases"])
-    assert relaxed.tolist() == pytest.approx(expected.tolist())
-    assert "above the median" not in report.phrase_lengths(record)
 
 
 def test_the_figure_of_phrases_and_gates_shows_the_means_of_the_seeds():
