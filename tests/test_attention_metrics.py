@@ -11,7 +11,6 @@ from course_lib.metrics.attention import (
     describe_attention,
     diagonality,
     gini,
-    row_entropy,
     row_gini,
     uniform_diagonality,
 )
@@ -67,6 +66,7 @@ def diagonality_by_loop(block, bandwidth):
 def test_all_agree_with_independent_formulas(lengths, seed, sharpness):
     """Sharpness 0 makes attention uniform, and 200 gives nearly all weight to one token of each."""
     attention, mask = attention_of(lengths, seed, sharpness)
+    attention = attention.double()
     found = blocks(attention, mask)
     for metric, formula in [
         (gini, gini_by_differences),
@@ -83,7 +83,7 @@ def test_all_agree_with_independent_formulas(lengths, seed, sharpness):
     ]:
         values = metric(attention, mask)
         assert values.shape == (len(lengths),) and values.ge(0).all() and values.le(1 + 1e-6).all()
-        assert np.allclose(values, [formula(block) for block in found], atol=1e-5)
+        assert np.allclose(values, [formula(block) for block in found], atol=1e-12)
 
 
 @settings(max_examples=40)
@@ -131,15 +131,6 @@ def test_rows_may_be_queries_of_their_own():
         gini(alpha, mask[:, :4])
     with pytest.raises(ValueError, match="bandwidth takes a whole number from 0, got -1"):
         diagonality(alpha, mask, -1)
-
-
-def test_float64_is_computed_in_float64():
-    attention, mask = attention_of([9, 4, 1])
-    attention = attention.double() / attention.double().sum(2, keepdim=True).clamp(min=0.1)
-    for row, block in enumerate(blocks(attention, mask)):
-        assert gini(attention, mask)[row] == pytest.approx(gini_by_differences(block), abs=1e-14)
-        found = row_entropy(attention, mask)[row, : len(block)].mean().item()
-        assert found == pytest.approx(entropy_by_logs(block), abs=1e-14)
 
 
 @every_device

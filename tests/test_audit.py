@@ -156,6 +156,8 @@ BAD = {
     "NaN": ("probabilities", lambda d: np.full((len(d), 2), np.nan), "finite.*a row is .nan"),
     "ragged": ("probabilities", lambda d: [[0.5, 0.5], *[[1.0]] * (len(d) - 1)], "."),
     "sums": ("probabilities", lambda d: np.full((len(d), 2), 0.7), "sum to 1.*softmax"),
+    "flat": ("probabilities", lambda d: np.full(len(d), 0.5), "shape"),
+    "below 0": ("probabilities", lambda d: np.tile([1.5, -0.5], (len(d), 1)), "softmax"),
     "one class": ("probabilities", lambda d: np.ones((len(d), 1)), "shape"),
     "fewer": ("probabilities", lambda d: [HALF], "documents"),
     "raises": ("probabilities", fails, "probabilities raised RuntimeError: no memory left$"),

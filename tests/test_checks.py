@@ -335,14 +335,8 @@ def test_nbgrader_gives_no_points_for_an_open_exercise(monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(CheckFailed, match="○ masked_softmax is still open: it returned None"):
         check_masked_softmax(lambda scores, mask: None)
-    check_masked_softmax(masked_softmax)
-    assert capsys.readouterr().out.startswith("✓ masked_softmax")
-
-
-def test_success_is_one_line_and_our_solution(capsys):
     assert check_masked_softmax(masked_softmax) is None  # a cell shows no Out
-    said, *offered = capsys.readouterr().out.splitlines()
-    assert said == "✓ masked_softmax: 64 cases, from one token to 200" and len(offered) == 1
+    assert capsys.readouterr().out.startswith("✓ masked_softmax: 64 cases, from one token to 200\n")
 
 
 def test_a_wrong_answer_raises_one_sentence_and_no_traceback(monkeypatch):
@@ -493,11 +487,3 @@ def test_a_large_answer_is_drawn_around_its_first_difference():
         assert axis.get_xticklabels()[-1].get_text() == "150"
     assert titles(figure)[0] == "input: scores[:, 139:151]"
     assert figure.axes[-2].images[0].get_array()[0, -1] > 1
-
-
-def test_an_exception_is_told_with_the_learners_own_line():
-    def stumbling(scores, mask):
-        return torch.nn.functional.layer_norm(scores, (99,))
-
-    said = judge(check_masked_softmax, stumbling).sentence
-    assert said.startswith("your code raised RuntimeError in your line `return torch.nn")

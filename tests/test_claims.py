@@ -91,7 +91,7 @@ def test_claims_name_their_paper_their_reason_and_an_appendix_and_at_most_six_st
         assert 0 < len(paper["claims"]) <= 6
         for one in paper["claims"]:
             assert one.get("because") or one["scale"], one["claim"]
-            assert one["unit"] in ("", "points") and 1 <= one["appendix"] <= 12
+            assert one["unit"] in ("", "points") and 1 <= one["appendix"] <= 10
 
 
 def test_a_subset_is_never_called_replicated():

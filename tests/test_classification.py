@@ -9,7 +9,6 @@ from sklearn import metrics as reference
 from strategies import every_device
 
 from course_lib.metrics.classification import (
-    THRESHOLD,
     Predictions,
     classification_metrics,
     sampling_error,
@@ -60,14 +59,6 @@ def test_more_classes_agree_with_scikit_learn(classes, count, seed):
     assert found["confusion"] == expected.tolist()
 
 
-def test_positive_means_strictly_above_a_half():
-    assert THRESHOLD == 0.5
-    above = np.nextafter(np.float32(0.5), np.float32(1)).item()
-    found = classification_metrics(two_classes([0.5, above, 0.5, above], [0, 1, 1, 0]))
-    assert found["confusion"] == [[1, 1], [1, 1]]
-    assert classification_metrics(two_classes([0.5, above], [0, 1]))["accuracy"] == 1
-
-
 def test_a_long_roc_curve_is_thinned_and_still_the_curve():
     random = np.random.default_rng(0)
     labels = random.integers(0, 2, 5000)
@@ -78,14 +69,6 @@ def test_a_long_roc_curve_is_thinned_and_still_the_curve():
     assert (false_rate[0], true_rate[0], false_rate[-1], true_rate[-1]) == (0, 0, 1, 1)
     assert (np.diff(false_rate) >= 0).all() and (np.diff(true_rate) >= 0).all()
     assert reference.auc(false_rate, true_rate) == pytest.approx(found["auc"], abs=2e-3)
-
-
-def test_double_precision_probabilities_are_taken():
-    """What scikit-learn's classifiers predict."""
-    positive = torch.tensor([0.2, 0.6, 0.9], dtype=torch.float64)
-    predictions = Predictions(torch.stack([1 - positive, positive], 1), torch.tensor([0, 0, 1]))
-    found = classification_metrics(predictions)
-    assert found["auc"] == 1 and found["accuracy"] == pytest.approx(2 / 3)
 
 
 @settings(max_examples=30)

@@ -120,15 +120,6 @@ def test_the_split_is_no_end_of_the_stored_order(tmp_path):
     assert all(25 < half.count("test") < 55 for half in halves)
 
 
-def test_columns_are_named_and_further_ones_left_out(tmp_path):
-    path = tmp_path / "a.csv"
-    rows = [("x", label, text) for text, label in ROWS]
-    path.write_text(delimited(rows, heading=("id", "stars", "review")))
-    corpus = prepared(path, Columns("review", "stars", tokeniser="unicode"))
-    assert corpus.card.classes == ("bad", "fine", "good")
-    assert corpus.provenance.reading["columns"] == {"text": "review", "label": "stars"}
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_encodings_are_detected_or_given(encoding, tmp_path):
     path = tmp_path / "a.csv"

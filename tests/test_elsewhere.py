@@ -5,7 +5,7 @@ attention, its own dropout)."""
 import numpy as np
 import pytest
 import torch
-from elsewhere import DEVICE, AnotherDevice, Elsewhere, moved
+from elsewhere import AnotherDevice, Elsewhere, moved
 from test_faithfulness_networks import FAMILIES, untrained
 from torch import nn
 from torch.utils._pytree import tree_leaves
@@ -115,22 +115,3 @@ def test_a_batch_without_a_place_is_answered_like_one_of_padding(name, changes):
 
 def test_every_network_is_tried():
     assert {name for name, _ in VARIANTS} == set(FAMILIES)
-
-
-class Careless(nn.Module):
-    """It adds places that it makes on the CPU, as long as ``device`` is None."""
-
-    def __init__(self, device=None):
-        super().__init__()
-        self.embedding, self.device = nn.Embedding(9, 4), device
-
-    def forward(self, tokens):
-        return self.embedding(tokens) + torch.arange(tokens.shape[1], device=self.device)[:, None]
-
-
-def test_what_is_made_on_the_cpu_is_noticed():
-    tokens = Elsewhere(torch.ones(2, 3, dtype=torch.long))
-    with AnotherDevice():
-        with pytest.raises(RuntimeError, match=r"add: a tensor of shape \(3, 1\) was made on the"):
-            moved(Careless())(tokens)
-        assert moved(Careless(DEVICE))(tokens).device == DEVICE

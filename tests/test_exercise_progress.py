@@ -158,34 +158,25 @@ def test_an_offer_counts_where_the_copy_was_removed_and_other_files_never(folder
 LONG = "words " * 20  # which pandas would cut
 
 
-def test_a_table_has_a_row_a_lesson_and_text_never_becomes_markup(tmp_path, monkeypatch, capsys):
+def test_a_notebook_shows_a_row_for_each_copy_beside_it_and_text_never_becomes_markup(
+    tmp_path, monkeypatch, capsys
+):
     hostile = copy_of(WRONG, SOLVED, [])
     hostile.cells[1].source = f"### Exercise 1: <script>alert(1)</script> {LONG}& more"
     workspace.write_copies({"02_<img src=x>.ipynb": hostile}, tmp_path)
-    page = BeautifulSoup(shown_in(tmp_path, monkeypatch), "html.parser")
+    shown = []
+    monkeypatch.setattr(
+        exercise_progress, "display", lambda table: shown.append(table._repr_html_())
+    )
+    monkeypatch.chdir(tmp_path)
+    show_progress()
+    page = BeautifulSoup(shown[0], "html.parser")
     assert capsys.readouterr().out.startswith("1 of 3 exercises solved")
     assert not page.find_all(["script", "img"])
     rows = [row.find_all(["th", "td"]) for row in page.tbody.find_all("tr")]
     assert [[cell.text.strip() for cell in row] for row in rows] == [
         ["02_<img src=x>", "1 of 3", f"Exercise 1: <script>alert(1)</script> {LONG}& more (wrong)"]
     ]
-
-
-def shown_in(folder, monkeypatch):
-    """The table that a notebook in a folder shows, as HTML."""
-    shown = []
-    monkeypatch.setattr(
-        exercise_progress, "display", lambda table: shown.append(table._repr_html_())
-    )
-    monkeypatch.chdir(folder)
-    show_progress()
-    return shown[0]
-
-
-def test_a_notebook_shows_the_table_of_its_own_folder(folder, monkeypatch, capsys):
-    page = shown_in(folder, monkeypatch)
-    assert "01_gru" in page
-    assert capsys.readouterr().out.startswith("2 of 4")
 
 
 def test_a_source_lesson_shows_what_its_stored_output_holds(monkeypatch, capsys):

@@ -10,16 +10,14 @@ import pytest
 import torch
 
 from course_kit.research.faithful import analysis, cell, corpora, design, measures, paper
-from course_kit.research.faithful.command import chosen
 from course_kit.research.faithful.network import Pooled, Reader
 from course_kit.research.faithful.sparse import entmax15, sparsemax
 from course_kit.research.faithful.states import MEAN, States, WordStates
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import DataError, data_root
+from course_lib.files import data_root
 from course_lib.runs.records import RESULTS
-from course_lib.runs.settings import SpecError
 
 DATA = data_root()  # looked up before a fixture hides it
 STUDIES = ("faithfulness", "agreement", "interventions", "levels")
@@ -211,16 +209,6 @@ def corpus_of(record):
     return record["id"].split("-")[1]
 
 
-def test_cells_come_seed_after_seed():
-    every = design.cells()
-    assert [each.seed for each in every] == sorted(each.seed for each in every)
-    assert len({each.name for each in every}) == len(every)
-    main = [c for c in every if c.corpus != "planted" and c.attention != "sharp"]
-    assert len(main) == 300
-    with pytest.raises(SpecError, match="no cell 'nothing'"):
-        chosen(["nothing"])
-
-
 def test_every_record_names_the_one_commit_of_the_plan():
     commits = cell._git("log", "--format=%H", "--", str(design.PLAN)).split()
     if cell._git("rev-parse", "--is-shallow-repository") == "true":
@@ -230,15 +218,6 @@ def test_every_record_names_the_one_commit_of_the_plan():
         assert record["plan"] == commits[0][:12], name
         assert "dirty" not in record["environment"]["commit"]
         assert len(json.dumps(record, indent=1, ensure_ascii=False)) < 6000
-
-
-def test_runs_name_a_plan_that_is_committed(monkeypatch):
-    monkeypatch.setattr(cell, "_git", lambda *words: " M file" if words[0] == "status" else "")
-    with pytest.raises(DataError, match="commit all changes first"):
-        cell.plan_commit()
-    monkeypatch.setattr(cell, "_git", lambda *words: "")
-    with pytest.raises(DataError, match="is not committed"):
-        cell.plan_commit()
 
 
 def test_tables_are_published_once(tmp_path, monkeypatch):

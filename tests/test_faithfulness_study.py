@@ -78,15 +78,6 @@ def changed(names):
     return recorded(names[0], INTERVENTIONS, "--only", "interventions", "--beside", names[1])
 
 
-def means(part):
-    """All means of a part of a record, wherever they are in it."""
-    if isinstance(part, list):
-        return [mean for each in part for mean in means(each)]
-    if not isinstance(part, dict):
-        return []
-    return [part] if "low" in part else [mean for each in part.values() for mean in means(each)]
-
-
 def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
     tested = choose_run(name, TEXTS)
     command = f"attention-course author faithfulness {name} --texts {TEXTS} --seed 0"
@@ -108,12 +99,6 @@ def test_the_record_says_what_was_tested_how_and_on_which_texts(made, name):
             for figures in found[measure]["rankings"].values():
                 assert len(figures["by_share"]) == 5 and figures["aopc"]["counted"] == TEXTS
     assert load_records()[0]["id"] == name  # the folder of faithfulness holds no run
-    shown = means(made["removals"]) + means(made["kendall"])
-    assert len(shown) > 100
-    for mean in shown:
-        assert mean["mean"] is None if not mean["counted"] else (
-            mean["low"] <= mean["mean"] <= mean["high"]
-        )  # fmt: skip
 
 
 def test_its_figures_are_the_librarys_with_words_removed_as_it_says(made, name):

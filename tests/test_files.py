@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 from strategies import files_below
 
-from course_lib.files import REPOSITORY, DataError, atomic_path, data_root
+from course_lib.files import DataError, atomic_path
 
 CODES = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOSPC)
 
@@ -46,14 +46,6 @@ def test_a_file_is_replaced_at_the_end_of_a_block_that_ends_well(tmp_path, stop)
     assert target.read_text() == ("old" if stop else "new")
 
 
-def test_missing_folders_are_made_and_whole_folders_renamed(tmp_path):
-    with atomic_path(tmp_path / "a" / "b" / "target") as temporary:
-        temporary.mkdir()
-        (temporary / "file").write_text("x")
-    assert files_below(tmp_path) == ["a/b/target/file"]
-    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["target"]
-
-
 @pytest.mark.parametrize("file", [False, True])
 def test_a_folder_that_another_process_finished_meanwhile_stays(tmp_path, file):
     target = tmp_path / "target"
@@ -76,10 +68,10 @@ def test_a_disk_that_is_full_or_closed_names_the_target_and_all_else_passes_unch
         told = pytest.raises(DataError, match=f"cannot write {target} .*{os.strerror(code)}")
         with told, atomic_path(target):
             raise trouble(code, *names)
-    other = trouble(errno.ENOENT, target)
-    with pytest.raises(OSError) as caught, atomic_path(target):
-        raise other
-    assert caught.value is other
+    for other in (trouble(errno.ENOENT, target), DataError("cannot write x (os error 28)")):
+        with pytest.raises(type(other)) as caught, atomic_path(target):
+            raise other
+        assert caught.value is other
     assert list(tmp_path.iterdir()) == []
 
 
@@ -96,17 +88,3 @@ def test_a_target_below_a_file_or_whose_folders_cannot_be_made_is_named(tmp_path
     target = tmp_path / "a" / "b" / "target"
     with pytest.raises(DataError, match=f"cannot write {target} .*Perm"), atomic_path(target):
         pytest.fail("nothing can be written there")
-
-
-def test_a_data_error_from_inside_is_not_wrapped_in_another(tmp_path):
-    inner = DataError("cannot write other (os error 28)")
-    with pytest.raises(DataError) as caught, atomic_path(tmp_path / "target"):
-        raise inner
-    assert caught.value is inner
-
-
-def test_the_data_folder_is_that_of_its_variable(tmp_path, monkeypatch):
-    monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path / "data"))
-    assert data_root() == tmp_path / "data"
-    monkeypatch.setenv("COURSE_DATA_DIR", "")
-    assert data_root() == REPOSITORY / "data"

@@ -103,17 +103,3 @@ def test_states_and_gradients_are_those_of_nn_gru_on_each_row(
     ):
         expected_grad = torch.zeros_like(value) if other.grad is None else other.grad
         torch.testing.assert_close(value.grad, expected_grad, atol=1e-9, rtol=0, msg=name)
-
-
-@every_device
-def test_bfloat16_autocast_comes_close_and_trains(device):
-    torch.manual_seed(0)
-    gru, mask = BidirectionalGRU(3, 4).to(device), prefix_mask([2, 5, 0, 3]).to(device)
-    x = torch.randn(4, 5, 3, device=device)
-    with torch.autocast(device, torch.bfloat16):
-        found = gru(x, mask)
-        halved = gru(x.bfloat16(), mask)
-    for states in (found, halved):
-        torch.testing.assert_close(states.float(), gru(x, mask), atol=0.05, rtol=0)
-    found.float().sum().backward()
-    assert all(value.grad.isfinite().all() and value.grad.any() for value in gru.parameters())

@@ -146,12 +146,6 @@ def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
         contents.write_tables(tmp_path)
 
 
-def test_the_routes_name_only_lessons_that_there_are():
-    entries = [contents.read_entry(path) for path in lessons.lesson_paths()]
-    routes = contents.learners_table(entries[:3]).partition("Three ways")[2]
-    assert set(re.findall(r"\[(\d\d)\]", routes)) == {entry.number for entry in entries[:3]}
-
-
 # words, lines, pictures, minutes named by the exercises, and a reader's minutes for it all: of the
 # ten lessons at commit 3b3c593, when they were from 105 to 270 minutes long
 def test_minutes_follow_from_words_code_pictures_and_exercises(tmp_path):

@@ -155,13 +155,6 @@ def test_a_trace_says_its_setting():
     assert drawn(figure) == ["z = 0.5: 12% of “a” is left"]
 
 
-def test_distances_are_drawn_on_logarithmic_axes():
-    figure = figures.distances({"Adam": ([1, 10], [0.1, 1.0])}, {"an epoch": 5}, "Slow")
-    (axis,) = figure.axes
-    assert axis.get_xscale() == axis.get_yscale() == "log"
-    assert axis.texts[0].get_text() == "an epoch" and not np.isnan(axis.get_ylim()[0])
-
-
 @pytest.mark.parametrize("longest", [4, 9, 30])
 def test_one_call_is_followed_by_the_name_within_every_text(longest):
     found = calls.draw(200, longest, seed=0)

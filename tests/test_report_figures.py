@@ -1,4 +1,4 @@
-"""Two errors of an accuracy, and experiments that are simulated with them."""
+"""The deviation of accuracies over seeds, and experiments that are simulated with it."""
 
 import re
 
@@ -10,22 +10,15 @@ from sweeping import sweep
 from course_kit.research import report
 from course_lib.explore import explore_values
 from course_lib.metrics import power
-from course_lib.metrics.classification import sampling_error
-from course_lib.runs.records import load_records
 
 
 def agt(seed, accuracy):
     return made_up("agt", "sst5", "paper", accuracy, seed=seed, texts=100)
 
 
-def test_two_errors_are_those_of_the_seeds_and_of_the_test_texts():
+def test_the_deviation_over_seeds_is_pooled_over_networks():
     runs = [agt(seed, accuracy) for seed, accuracy in enumerate((0.4, 0.5, 0.6))]
-    found = report.two_errors(runs)
-    errors = pytest.approx((10.0, 100 * sampling_error(0.5, 100)))
-    assert found == {"agt paper, sst5": errors}
-    assert report.two_errors(runs[:2]) == {}
-    every = report.two_errors(load_records())
-    assert [e.seeds for e in every.values()] == sorted(e.seeds for e in every.values())[::-1]
+    assert report.pooled_deviation(runs) == pytest.approx(10)
     wide = [agt(0, 0.3), agt(1, 0.7)]
     assert report.pooled_deviation(runs, wide) == pytest.approx(100 * ((0.01 + 0.08) / 2) ** 0.5)
 

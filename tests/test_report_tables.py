@@ -41,8 +41,6 @@ OF_RECORDS = {
     "papers": report.papers_table,
     "replica": report.replica_table,
     "replica changes": report.replica_changes_table,
-    "replica order": report.replica_order,
-    "runs": report.runs_table,
     "sanet attention": report.sanet_attention_table,
     "sanet errors": report.sanet_error_table,
     "sweep of penalties": lambda r: report.sweep_table(
@@ -72,7 +70,6 @@ OTHERS = {
     "shuffles": report.shuffles_table,
     "trained tests": lambda: "\n\n".join(map(report.trained_table, TRAINED)),
     "vectors": report.vectors_table,
-    "zhang costs": report.zhang_costs_table,
 }
 FIGURES = {
     "bands": lambda r: report.band_curve(report.band_by_size(r), "%"),

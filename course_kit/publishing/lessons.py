@@ -111,14 +111,18 @@ def execute_all(lessons: list[Path], profile: str, views: str) -> Iterator[Outco
 
 def joined(notebooks: list[Path], kernels: int) -> list[Path]:
     """Write the cells of ``notebooks`` into at most ``kernels`` notebooks below ``EXECUTED``: one
-    kernel then imports everything once. Each starts in its own folder, without earlier names."""
+    kernel then imports everything once. Each starts in its own folder, without earlier names; a
+    comment in each cell says where it is from, since a failure shows the source."""
     (folder := EXECUTED / "joined").mkdir(parents=True, exist_ok=True)
     written = []
     for number in range(min(kernels, len(notebooks))):
         cells = []
         for path in notebooks[number::kernels]:
             cells.append(new_code_cell(f"import os; os.chdir({str(path.parent)!r})\n%reset -f"))
-            cells += nbformat.read(path, as_version=4).cells
+            for index, cell in enumerate(nbformat.read(path, as_version=4).cells):
+                if cell.cell_type == "code":
+                    cell.source = f"# {path.name}, cell {index}\n{cell.source}"
+                cells.append(cell)
         for place, cell in enumerate(cells):
             cell["id"] = str(place)  # two notebooks may have the same
         written.append(folder / f"{number}.ipynb")

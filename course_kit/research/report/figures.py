@@ -4,7 +4,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping
 from statistics import fmean, variance
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +55,7 @@ def losses_figure(runs: Mapping[str, Record]) -> Figure:
     return figure
 
 
-# What an accuracy is compared with, and its two errors
+# What an accuracy is compared with, and its error over seeds
 
 
 def baselines(records: Records, networks: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
@@ -90,29 +90,6 @@ def baselines_table(found: pd.DataFrame) -> str:
         for dataset, row in found.iterrows()
     ]  # fmt: skip
     return frames.to_markdown(heads, rows, "lr")
-
-
-class TwoErrors(NamedTuple):
-    """Of one network on one dataset, in points: the standard deviation of its test accuracies over
-    seeds, and the standard error that the test texts leave to one of them."""
-
-    seeds: float
-    texts: float
-
-
-def two_errors(records: Records) -> dict[str, TwoErrors]:
-    """The two, for every network with test accuracies of three seeds, those with film vectors
-    apart; the widest over seeds first."""
-    frame, found = tidy(records), {}
-    trained = frame[frame.validation.notna()]
-    for network in sorted(set(zip(trained.system, trained.preset, trained.dataset, strict=True))):
-        groups = frames.seeds_of(frame, *network), frames.with_film_vectors(frame, *network)
-        for note, group in zip(("", ", film vectors"), groups, strict=True):
-            if len(group) >= 3:
-                texts = sampling_error(_mean_accuracy(group), group[0]["sizes"]["test"])
-                name = "{} {}, {}".format(*network) + note
-                found[name] = TwoErrors(pooled_deviation(group), 100 * texts)
-    return dict(sorted(found.items(), key=lambda item: -item[1].seeds))
 
 
 def pooled_deviation(*groups: Group) -> float:
@@ -287,31 +264,6 @@ def gate_profiles(records: Records = None) -> dict[str, dict[str, Tensor]]:
 def _layers(group: Group, state: str, name: str) -> Tensor:
     """A recorded figure of each layer, mean over the runs."""
     return torch.tensor([record["attention"][state][name] for record in group]).mean(0)
-
-
-class PhraseLengths(NamedTuple):
-    """Mean words of a phrase, over all layers and in a random order of the words; ``ratio``
-    ``(layers,)`` is how many times as long as by chance a layer's phrases are."""
-
-    mean: float
-    by_chance: float
-    ratio: Tensor
-
-
-def phrase_lengths(record: Record) -> dict[str, PhraseLengths]:
-    """The phrases of a recorded AGT by the rule of selection, on the texts that it was tested on;
-    a rule that is not in the record is left out."""
-    found = {}
-    for rule, prefix in RULES.items():
-        if f"{prefix}selected" in record["attention"]["trained"]:
-            words, runs, expected = (
-                _layers([record], "trained", f"{prefix}{name}")
-                for name in ("selected", "phrases", "phrases by chance")
-            )
-            # the words are the same in any order, so lengths go as one over the numbers of runs
-            totals = [(words.sum() / count.sum()).item() for count in (runs, expected)]
-            found[rule] = PhraseLengths(*totals, expected / runs)
-    return found
 
 
 def composition_figure(records: Records = None) -> Figure:

@@ -1,10 +1,8 @@
 """The tables of recorded runs, each beside its paper's figures, as markdown."""
 
-import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from course_kit.research.grid.groups import choose, read_grid
@@ -12,18 +10,14 @@ from course_kit.research.report import frames
 from course_kit.research.report.frames import Group, Records, shown, tidy, to_markdown
 from course_lib.data.catalog import CARDS
 from course_lib.data.naming import CUSTOM
-from course_lib.files import REPOSITORY
 from course_lib.runs.records import kept_accuracy, largest_class
 from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec
-from course_lib.runs.systems.sanet_system import BASE
 
 IRAM_MODELS = frames.COMPARISONS["models"]["iram"]
 AGT_MODELS = frames.COMPARISONS["models"]["agt"]
 SANET_MODELS = frames.COMPARISONS["models"]["sanet"]
 STATES = ("trained", "untrained", "uniform attention")
-BENCHMARKS = REPOSITORY / "benchmarks" / "results"
-LENGTHS = (48, 256)  # words per text in the measured throughputs
 Groups = dict[float, Group]  # records by the value of a setting, from low to high
 
 
@@ -315,53 +309,10 @@ def _change(spec: RunSpec, first: RunSpec) -> str:
     return ", ".join(changed) or "none"
 
 
-def runs_table(records: Records = None) -> str:
-    """How many runs of each group of the grid are recorded, as a markdown table; groups of groups
-    are left out. ``attention-course grid status`` names those that are missing."""
-    frame, rows, listed = tidy(records), [], set()
-    for name, specs in read_grid().items():
-        if listed.issuperset(spec.id for spec in specs):
-            continue
-        listed.update(spec.id for spec in specs)
-        recorded = sum(record is not None for record in frames.planned(frame, specs))
-        rows.append([f"`{name}`", recorded, len(specs)])
-    return to_markdown(["group", "recorded", "planned"], rows, "lr")
-
-
 def words_per_text(dataset: str) -> float:
     """The mean number of words in the texts of one of Zhang's sets, about."""
     texts = sum(map(sum, CARDS[dataset].sizes.values()))
     return 1e6 * frames.PAPERS["text_megabytes"][dataset] / frames.PAPERS["bytes_per_token"] / texts
-
-
-def throughputs(folder: Path = BENCHMARKS) -> dict[str, dict[str, Any]]:
-    """The records of ``benchmarks/throughput.py`` by the machine that made them."""
-    records = [json.loads(path.read_text()) for path in sorted(folder.glob("throughput_*.json"))]
-    machine = "{processes} × {threads} threads, {device}"
-    return {machine.format(**record["environment"]): record for record in records}
-
-
-def zhang_costs_table(folder: Path = BENCHMARKS) -> str:
-    """What SANet base takes on each of Zhang's sets as a markdown table: tokens per epoch, hours of
-    preparation, megabytes of word ids in memory, and hours of all epochs on every device measured.
-
-    Tokens follow from the megabytes of text; a set runs at the rate of the first measured length
-    that its mean exceeds by at most 30 %, so most are a little faster than shown.
-    """
-    preparing = json.loads((folder / "prepare.json").read_text())["figures"]["hours_extrapolated"]
-    measured, rows = throughputs(folder), []
-    for dataset, title in frames.ZHANG.items():
-        texts, mean = sum(map(sum, CARDS[dataset].sizes.values())), words_per_text(dataset)
-        epoch = sum(CARDS[dataset].sizes["train"]) * (1 - BASE.text.validation_share) * mean
-        length = next(words for words in LENGTHS if mean <= words * 1.3 or words == LENGTHS[-1])
-        figures = [record["figures"][f"SANet base, {length} words"] for record in measured.values()]
-        rates = [figure["tokens_per_second"]["median"] for figure in figures]
-        hours = [f"{BASE.training.epochs * epoch / rate / 3600:,.1f}" for rate in rates]
-        cells = [f"{texts:,}", f"{mean:.0f}", f"{epoch / 1e6:.0f}", f"{preparing[dataset]:.1f}"]
-        rows.append([title, *cells, f"{4 * texts * mean / 1e6:,.0f}", *hours])
-    heads = ["set", "texts", "words a text", "million words an epoch", "hours to prepare",
-             "MB of ids", *(f"hours on {name}" for name in measured)]  # fmt: skip
-    return to_markdown(heads, rows, "lr")
 
 
 # Word vectors
