@@ -41,7 +41,6 @@ OF_RECORDS = {
     "papers": report.papers_table,
     "replica": report.replica_table,
     "replica changes": report.replica_changes_table,
-    "replica order": report.replica_order,
     "sanet attention": report.sanet_attention_table,
     "sanet errors": report.sanet_error_table,
     "sweep of penalties": lambda r: report.sweep_table(

@@ -18,7 +18,7 @@ from course_lib.data.catalog import CARDS, card
 from course_lib.data.config import OF_VECTORS
 from course_lib.files import DataError, atomic_path, file_digest
 from course_lib.metrics.classification import Predictions, classification_metrics
-from course_lib.runs import records
+from course_lib.runs import records, weights
 from course_lib.runs.predictions import FILE, read_predictions
 from course_lib.runs.records import StaleRun, publish, run_folder, write_json
 from course_lib.runs.run import Run, load_run, recorded_spec, split_rows
@@ -26,14 +26,7 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import Network, known_systems
 from course_lib.runs.systems.network import PREDICTED
-from course_lib.runs.weights import (
-    DIGEST,
-    fill,
-    from_repository,
-    stored_names,
-    untrained,
-    weights_path,
-)
+from course_lib.runs.weights import DIGEST, stored_names
 from course_lib.training.checkpoints import save_weights
 from course_lib.training.loop import measure
 
@@ -63,9 +56,9 @@ def publish_weights(folder: Path) -> Path:
     if "predictions" in run.record:  # published below with the record: nothing is kept without
         read_predictions(folder / FILE, run.record["predictions"])
     check_recordable(spec)
-    system = untrained(run.record, folder)
+    system = weights.untrained(run.record, folder)
     _check_the_rest(system.model, run.model, spec)
-    path = weights_path(spec.id)
+    path = weights.weights_path(spec.id)
     with atomic_path(path) as temporary:
         _write(run.model, temporary)
         measured = _measured(system, run, temporary)
@@ -130,7 +123,7 @@ def _measured(system: Network, run: Run, path: Path) -> dict[str, float]:
     """The float16 form in a file beside its run, on ``texts`` validation texts: its ``accuracy``,
     how many texts get another class (``changed``), the largest ``difference`` of a logit, and its
     size; ``DataError`` if they differ too much."""
-    fill(system.model, path, "")
+    weights.fill(system.model, path, "")
     spec = recorded_spec(run.record, path)
     rows = split_rows(run.corpus, spec.limit, system.settings.text.validation_share)
     documents = system.encode(rows["validation"])
@@ -168,5 +161,5 @@ def command(options: argparse.Namespace) -> int:
     """Publish the weights of some runs, and say where they are and how large."""
     for folder in options.runs:
         path = publish_weights(folder)
-        print(f"{from_repository(path)} ({path.stat().st_size / 1e6:.1f} MB)")
+        print(f"{weights.from_repository(path)} ({path.stat().st_size / 1e6:.1f} MB)")
     return 0

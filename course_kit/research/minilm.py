@@ -42,22 +42,11 @@ NETWORKS = {
 }
 STUDIES = "faithfulness", "deletion"  # records of all rankings; of those that take little time
 RANKINGS = (
-    "leave-one-out",
-    "α · ∇α",
-    "integrated gradients",
-    "(α · ∇α)⁺, rolled out",
-    "gradient × input, attention detached",
-    "attention",
-    "attention × sign of the gradient",
-    "norms",
-    "|α · ∇α|",
-    "|gradient × input|",
-    "value zeroing",
-    "attention, rollout",
-    "attention flow",
-    "random",
-    "gradient × input",
-)
+    "leave-one-out", "α · ∇α", "integrated gradients", "(α · ∇α)⁺, rolled out",
+    "gradient × input, attention detached", "attention", "attention × sign of the gradient",
+    "norms", "|α · ∇α|", "|gradient × input|", "value zeroing", "attention, rollout",
+    "attention flow", "random", "gradient × input",
+)  # fmt: skip
 DRAWN = (  # those that lesson 11 compares
     "leave-one-out", "α · ∇α", "integrated gradients", "gradient × input, attention detached",
     "attention", "attention × sign of the gradient", "attention, rollout", "random",

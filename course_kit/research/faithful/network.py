@@ -10,15 +10,9 @@ from torch import Tensor, nn
 from course_kit.research.faithful.sparse import entmax15, sparsemax
 from course_kit.research.faithful.states import States
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.models import layers
 from course_lib.models.bilstm import WordByWord
-from course_lib.models.layers import (
-    AttentionPooling,
-    Dropout,
-    LockedDropout,
-    LSTMLayer,
-    masked_softmax,
-    positions,
-)
+from course_lib.models.layers import AttentionPooling
 from course_lib.models.transformer import Block, TransformerConfig
 
 DROPOUT = 0.2
@@ -34,7 +28,7 @@ class TwoBlocks(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor]:
         """``x`` ``(batch, length, width)`` → states of the same shape."""
-        x = x + positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
+        x = x + layers.positions(x.shape[1], x.shape[2], x.dtype).to(x.device)
         for block in self.blocks:
             x = block(x, mask)[0]
         return (x,)
@@ -42,7 +36,7 @@ class TwoBlocks(nn.Module):
 
 def sharpened(scores: Tensor, mask: Tensor) -> Tensor:
     """Softmax at a quarter of the temperature."""
-    return masked_softmax(4 * scores, mask)
+    return layers.masked_softmax(4 * scores, mask)
 
 
 def equal(scores: Tensor, mask: Tensor) -> Tensor:
@@ -52,7 +46,7 @@ def equal(scores: Tensor, mask: Tensor) -> Tensor:
 
 ENCODERS: dict[str, Callable[[int], Any]] = {  # of vectors of a width, into states as wide
     "projected": lambda width: WordByWord(width, width),
-    "bilstm": lambda width: LSTMLayer(width, width),
+    "bilstm": lambda width: layers.LSTMLayer(width, width),
     "transformer": TwoBlocks,
     "minilm": lambda width: None,  # its states are kept, and nothing more is learned before α
 }
@@ -84,7 +78,7 @@ class Pooled(nn.Module):
         self.embedding = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
         self.encoder, self.pooling = ENCODERS[encoder](width), ATTENTIONS[attention](width)
         self.classifier = nn.Linear(width, classes)
-        self.locked, self.dropout = LockedDropout(DROPOUT), Dropout(DROPOUT)
+        self.locked, self.dropout = layers.LockedDropout(DROPOUT), layers.Dropout(DROPOUT)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Output:
         """Ids and mask ``(batch, length)``, True = real, real words first."""

@@ -110,14 +110,11 @@ def record_agreement(tested: FaithfulnessRun) -> dict[str, Any]:
 def compared_rankings(tested: FaithfulnessRun) -> Rankings:
     """The rankings whose agreement is measured; none depends on how words are removed."""
     model, documents = tested.model, tested.documents
-    attention = tested.attention()
-    gradients = (model.gradients, model, documents)
-    return {
-        n if n == ATTENTION else f"{ATTENTION}, {n}": found for n, found in attention.items()
-    } | {
-        TIMES_SLOPE: faithfulness.attention_times_gradient(
-            model.attention_gradients, model, documents
-        ),
+    attention, gradients = tested.attention(), (model.gradients, model, documents)
+    slopes = (model.attention_gradients, model, documents)
+    kinds = {n if n == ATTENTION else f"{ATTENTION}, {n}": found for n, found in attention.items()}
+    return kinds | {
+        TIMES_SLOPE: faithfulness.attention_times_gradient(*slopes),
         ATTACHED: faithfulness.gradient_times_input(*gradients),
         DETACHED: faithfulness.gradient_times_input(*gradients, detached=True),
         RANDOM: faithfulness.random_importance(documents, tested.seed),

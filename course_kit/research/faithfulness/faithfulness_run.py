@@ -23,14 +23,9 @@ from course_lib.runs.weights import DIGEST, any_run
 
 ATTENTION = "attention"  # of a network's reductions to words, the one that is tested
 MASK = "⟨unknown⟩"  # in no vocabulary, so the network reads its unknown word
-TIMES_SLOPE, ATTACHED, DETACHED, INTEGRATED, LEFT_OUT, RANDOM = (
-    "α · ∇α",
-    "gradient × input",
-    "gradient × input, attention detached",
-    "integrated gradients",
-    "leave-one-out",
-    "random",
-)
+ATTACHED, DETACHED = "gradient × input", "gradient × input, attention detached"
+TIMES_SLOPE, INTEGRATED = "α · ∇α", "integrated gradients"
+LEFT_OUT, RANDOM = "leave-one-out", "random"
 SIGNED_ATTENTION = "attention × sign of the gradient"  # which is DETACHED, Jain and Wallace's
 say = partial(print, flush=True)  # what comes next
 

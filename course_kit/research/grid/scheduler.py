@@ -13,15 +13,8 @@ import torch
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from course_kit.research.grid.groups import (
-    choose,
-    clear_stale,
-    describe,
-    missing,
-    prepare_data,
-    read_grid,
-    spec_of,
-)
+from course_kit.research.grid import groups as grid
+from course_kit.research.grid.groups import choose, missing
 from course_lib.files import REPOSITORY
 from course_lib.runs import records
 from course_lib.runs.records import publish
@@ -49,13 +42,13 @@ def run_groups(
     of a run cannot be had.
     """
     specs, place = choose(groups), _place(on)
-    for line in clear_stale(specs):
+    for line in grid.clear_stale(specs):
         print(line, file=sys.stderr)
     to_run = missing(specs, again)
     print(f"{len(specs) - len(to_run)} of {len(specs)} runs are done", flush=True)
     if not to_run:
         return []
-    prepare_data(to_run)
+    grid.prepare_data(to_run)
     for spec in to_run:
         folder = records.RUNS / spec.id
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +135,7 @@ def run_one(name: str) -> int:
     from papermill.exceptions import PapermillExecutionError  # slow to import, and only needed here
 
     try:
-        with free_device(spec_of(name)) as spec:
+        with free_device(grid.spec_of(name)) as spec:
             execute(spec)
     except PapermillExecutionError as error:
         print(f"cell {error.cell_index}: {error.ename}: {error.evalue}", file=sys.stderr)
@@ -170,9 +163,9 @@ def command(options: argparse.Namespace) -> int:
         print(options.overview())
         return 0
     if options.action == "status":
-        grid = read_grid()
-        choose(options.groups, grid)  # refuses unknown ones
-        print(describe({name: grid[name] for name in options.groups or grid}))
+        every = grid.read_grid()
+        choose(options.groups, every)  # refuses unknown ones
+        print(grid.describe({name: every[name] for name in options.groups or every}))
         return 0
     if options.action == "one":
         return run_one(options.id)

@@ -7,27 +7,25 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "claims": ["claims_table", "estimates"],
         "debate": [
-            "adversaries_table", "four_tests_table", "replica_changes_table", "replica_order",
-            "replica_table", "shuffles_table",
+            "adversaries_table", "four_tests_table", "replica_changes_table", "replica_table",
+            "shuffles_table",
         ],
         "differences": [
-            "ablation_table", "compact_table", "contrasts_table", "difference",
-            "extensions_table", "gaps_table", "papers_table",
+            "ablation_table", "compact_table", "contrasts_table", "difference", "extensions_table",
+            "gaps_table", "papers_table",
         ],
         "erasure": [
             "RIVALS", "agreement_table", "areas", "best_gaps", "best_table", "by_network",
-            "rankings_table", "sign_gaps", "signs_in_words", "signs_table",
+            "rankings_table", "signs_in_words", "signs_table",
         ],
         "figures": [
             "band_by_size", "band_curve", "baselines", "baselines_table", "composition_figure",
             "curve", "draw_experiments", "gate_profiles", "implied_figure", "implied_lengths",
-            "losses_figure", "phrase_lengths", "pooled_deviation", "steps_panels",
-            "waterfall_figure",
+            "losses_figure", "pooled_deviation", "steps_panels", "waterfall_figure",
         ],
         "frames": [
-            "COMPARISONS", "SIMPLE", "ZHANG", "bounds", "by_seed", "interval", "mean_std",
-            "seeds_of", "show_table", "study_records", "tidy", "to_markdown", "with_film_vectors",
-            "with_other_vectors", "without_film_vectors",
+            "COMPARISONS", "ZHANG", "bounds", "by_seed", "interval", "seeds_of", "show_table",
+            "study_records", "tidy", "to_markdown", "with_film_vectors", "with_other_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
         "studies": [
@@ -37,8 +35,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "tables": [
             "changes_table", "imdb_table", "mean_figures", "optimiser_table", "own_table",
-            "planned_values", "sanet_attention_table", "sanet_error_table",
-            "sst_table", "steps_sweep", "sweep", "sweep_table", "vectors_table",
+            "planned_values", "sanet_attention_table", "sanet_error_table", "sst_table",
+            "steps_sweep", "sweep", "sweep_table", "vectors_table",
         ],
     },
 )  # fmt: skip

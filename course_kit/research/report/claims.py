@@ -91,8 +91,7 @@ def estimates(records: Records = None) -> pd.DataFrame:
     for side in ("supported", "contradicted"):
         corrected = tested.groupby("paper")[side].transform(lambda p: holm(p.to_numpy()))
         table[side] = corrected.reindex(table.index)
-    shown = [claim["expect"]["exists"] < value for claim, value in
-             zip(table[exists].to_dict("records"), table[exists].value)]  # fmt: skip
+    shown = [of["exists"] < value for of, value in zip(table.expect[exists], table.value[exists])]
     table["verdict"] = np.select(
         [table.scale.notna(), table.supported < LEVEL, table.contradicted < LEVEL],
         ["not at its scale", "replicated", "not replicated"],
@@ -130,13 +129,6 @@ def _in_words(row: Any) -> str:
 # Figures of ours, by the names that claims.yaml gives them
 
 
-def _runs(frame: pd.DataFrame, model: str, dataset: str, film: str | None) -> Group:
-    """The runs of a model; ``film`` is the preset of those that read film vectors."""
-    if film:
-        return frames.film_runs(frame, model, film, dataset)
-    return frames.runs_of(frame, model, dataset)
-
-
 def _accuracy(
     frame: pd.DataFrame, model: str, dataset: str, film: str | None = None, name: str = "accuracy"
 ) -> Sides:
@@ -144,21 +136,19 @@ def _accuracy(
     paper = PAPER_ACCURACIES[model][dataset] / 100
     if name != "accuracy":
         paper = frames.PAPERS["imdb_report"][name]
-    return [run["test"][name] for run in _runs(frame, model, dataset, film)], paper
+    return [run["test"][name] for run in frames.runs_of(frame, model, dataset, film)], paper
 
 
 def _contrast(
     frame: pd.DataFrame, dataset: str, first: str, second: str, film: bool = False
 ) -> Sides:
     """Accuracies of one model minus those of another, where asked both with film vectors."""
-    one, other = (
-        [
-            frames.accuracy_of(run)
-            for run in _runs(frame, model, dataset, frames.MODELS[model][1] if film else None)
-        ]
-        for model in (first, second)
-    )
-    return one, other
+
+    def accuracies(model: str) -> list[float]:
+        preset = frames.MODELS[model][1] if film else None
+        return list(map(frames.accuracy_of, frames.runs_of(frame, model, dataset, preset)))
+
+    return accuracies(first), accuracies(second)
 
 
 def _at(
@@ -180,8 +170,8 @@ def _of_runs(
     film: str | None = None,
 ) -> Sides:
     """``_at`` of a model's runs, beside that of its runs on an ``other`` dataset, if any."""
-    ours = _at(_runs(frame, model, dataset, film), at, minus)
-    return ours, _at(_runs(frame, model, other, film), at, minus) if other else 0.0
+    ours, others = (frames.runs_of(frame, model, data, film) for data in (dataset, other))
+    return _at(ours, at, minus), _at(others, at, minus) if other else 0.0
 
 
 def _penalty(frame: pd.DataFrame, penalty: float, name: str, minus: float | None = None) -> Sides:
@@ -189,10 +179,7 @@ def _penalty(frame: pd.DataFrame, penalty: float, name: str, minus: float | None
     for each seed that both have."""
     kind = (frame.system == "iram") & (frame.preset == "vanilla") & (frame.dataset == "sst2")
     short = frame[kind & (frame["model.steps"] == 3) & (frame["training.epochs"] == 3)]
-    values = {
-        price: group.set_index("seed")[f"trained {name}"]
-        for price, group in short.groupby("model.penalty")
-    }
+    values = short.pivot(index="seed", columns="model.penalty", values=f"trained {name}")
     found = values[penalty] - (0 if minus is None else values[minus])
     return list(found.dropna().astype(float)), 0.0
 

@@ -2,7 +2,6 @@
 on their networks trained again, and the four tests of Wiegreffe and Pinter."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,23 +11,14 @@ from course_kit.research.faithfulness.changed_attention import SHARPNESS, TOLERA
 from course_kit.research.faithfulness.erasure_record import AGREEMENT
 from course_kit.research.grid.groups import read_grid
 from course_kit.research.report import frames
-from course_kit.research.report.frames import (
-    ByName,
-    Group,
-    Records,
-    mean_std,
-    shown,
-    study_records,
-    to_markdown,
-)
+from course_kit.research.report.frames import ByName, Group, Records, mean_std, shown, to_markdown
 from course_kit.research.trained_tests.protocols import ACCURACY, DIVERGENCE, VARIATION
 from course_lib.runs.spec import RunSpec
 
 PUBLISHED, THEIRS = frames.PAPERS["rank_correlations"], frames.PAPERS["interventions"]
-GRADIENT = "attention–gradient"
 RANDOM_PAIR = "attention–random"
 PAIRS = {  # by their titles; Jain and Wallace have figures of these three
-    GRADIENT: GRADIENT,
+    "attention–gradient": "attention–gradient",
     "attention–leave-one-out": "attention–leave-one-out, deletion",
     "gradient–leave-one-out": "gradient–leave-one-out, deletion",
 }
@@ -62,24 +52,19 @@ class Replica(NamedTuple):
     runs: Group
     measured: Group
 
-    def tau(self, pair: str) -> dict[str, float] | None:
-        """The mean of the seeds' means and of their deviations over documents, and the widest ends
-        of their 95 % intervals; None without any."""
+    def cell(self, pair: str) -> str | None:
+        """Kendall's τ of a pair: the mean of the seeds' means ± that of their deviations over
+        documents, and the widest ends of their 95 % intervals; None without any."""
         if not self.measured:
             return None
         found = pd.DataFrame([record["kendall"][pair] for record in self.measured])
-        over = {"mean": "mean", "deviation": "mean", "low": "min", "high": "max"}
-        return found.agg(over).to_dict()
-
-    def cell(self, pair: str) -> str | None:
-        """``tau`` in words."""
-        tau = self.tau(pair)
-        return tau and "{mean:.2f} ± {deviation:.2f} [{low:.2f}, {high:.2f}]".format(**tau)
+        tau = found.agg({"mean": "mean", "deviation": "mean", "low": "min", "high": "max"})
+        return "{mean:.2f} ± {deviation:.2f} [{low:.2f}, {high:.2f}]".format(**tau)
 
 
 def _replicas(group: str, records: Records, agreements: ByName | None = None) -> dict[Any, Replica]:
     """What is recorded of a group of the grid, by dataset and variant, or by what it changes."""
-    agreements = study_records(AGREEMENT) if agreements is None else agreements
+    agreements = frames.study_records(AGREEMENT) if agreements is None else agreements
     specs, found = read_grid()[group], {}
     for spec, run in zip(specs, frames.planned(frames.tidy(records), specs), strict=True):
         key = (spec.dataset, _variant(spec)) if group == "replica" else _changes(spec)
@@ -143,31 +128,6 @@ def replica_changes_table(records: Records = None) -> str:
     return to_markdown(["changed", *PAIRS, "accuracy in %"], rows, "lr")
 
 
-def replica_order(records: Records = None) -> str:
-    """Whether attention agrees with gradients in the order that Jain and Wallace's figures have, a
-    line a dataset: averaging encoder above BiLSTM with tanh attention above that with dot product.
-
-    One variant counts as above another only if every seed's interval lies above every interval of
-    the other's.
-    """
-    found, lines = _replicas("replica", records), []
-    for data, networks in PUBLISHED.items():
-        taus, words = {name: found[data, name].tau(GRADIENT) for name in networks}, []
-        if None in taus.values():
-            lines.append(f"- **{frames.NAMES[data]}**: not all three were run.")
-            continue
-        for (first, one), (second, other) in pairwise(taus.items()):
-            above, below = one["low"] > other["high"], one["high"] < other["low"]
-            relation = (
-                "is above" if above else "is below" if below else "cannot be distinguished from"
-            )
-            words.append(f"{first} ({one['mean']:.2f}) {relation} {second} ({other['mean']:.2f})")
-        as_theirs = all("is above" in each for each in words)
-        end = "As theirs." if as_theirs else "Theirs: all above."
-        lines.append(f"- **{frames.NAMES[data]}**: {'; '.join(words)}. {end}")
-    return "\n".join(lines)
-
-
 def _over_seeds(records: Group, key: str, name: str) -> str:
     """The mean ± the deviation over seeds, and the seeds' mean 5 and 95 % quantile over texts."""
     parts = [record[key] for record in records]
@@ -178,7 +138,7 @@ def _over_seeds(records: Group, key: str, name: str) -> str:
 
 def _networks() -> list[tuple[str, str, Group, dict[str, Any]]]:
     """Dataset, variant, our records of all seeds and their figures, in the paper's order."""
-    found = _replicas("replica", [], study_records("interventions"))
+    found = _replicas("replica", [], frames.study_records("interventions"))
     return [
         (data, name, found[data, name].measured, theirs)
         for data, networks in THEIRS.items()
@@ -228,7 +188,7 @@ def _binned(bins: Sequence[dict[str, float]]) -> str | None:
 def four_tests_table() -> str:
     """Wiegreffe and Pinter's four tests on SST-2's sentences: F1, and how far attention (JSD) and
     predictions (TVD) are from the base network's, mean ± deviation over seeds, beside their F1."""
-    records, rows = study_records("faithfulness/trained"), []
+    records, rows = frames.study_records("faithfulness/trained"), []
     for test, line, title in SHOWN:
         record = records[f"{test}-sst2_sentences"]
         scores = [record["f1_by_seed"][line]]

@@ -191,7 +191,7 @@ def gaps_table(records: Records = None) -> str:
     chains = recorded_chains(frame)
     for model, dataset, preset, chain in frames.COMPARISONS["gaps"]:
         before = frames.runs_of(frame, model, dataset)
-        now = frames.film_runs(frame, model, preset, dataset)
+        now = frames.runs_of(frame, model, dataset, preset)
         steps = pairwise(chains.get(chain, {}).items())
         gains = {words: 100 * (after - first) for (_, first), (words, after) in steps}
         best = max(gains, key=gains.__getitem__, default=None)

@@ -91,9 +91,8 @@ def signs_in_words(records: ByName | None = None) -> str:
         for head in list(SIGNS)[1:]:
             values = {name: gaps[name][head].value for name in networks}
             sure = [values[name] for name in networks if (name, head) in detected]
-            ahead, behind = (sum(side * value > 0 for value in sure) for side in (1, -1))
-            mean = sum(values.values()) / len(values)
-            told.append(f"{mean:+.2f} (ahead in {ahead}, behind in {behind})")
+            mean, ahead = sum(values.values()) / len(values), sum(value > 0 for value in sure)
+            told.append(f"{mean:+.2f} (ahead in {ahead}, behind in {len(sure) - ahead})")
         plain, as_often, both = told
         count = f"{len(networks)} network{'s' * (len(networks) > 1)}"
         lines.append(

@@ -4,7 +4,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping
 from statistics import fmean, variance
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -264,31 +264,6 @@ def gate_profiles(records: Records = None) -> dict[str, dict[str, Tensor]]:
 def _layers(group: Group, state: str, name: str) -> Tensor:
     """A recorded figure of each layer, mean over the runs."""
     return torch.tensor([record["attention"][state][name] for record in group]).mean(0)
-
-
-class PhraseLengths(NamedTuple):
-    """Mean words of a phrase, over all layers and in a random order of the words; ``ratio``
-    ``(layers,)`` is how many times as long as by chance a layer's phrases are."""
-
-    mean: float
-    by_chance: float
-    ratio: Tensor
-
-
-def phrase_lengths(record: Record) -> dict[str, PhraseLengths]:
-    """The phrases of a recorded AGT by the rule of selection, on the texts that it was tested on;
-    a rule that is not in the record is left out."""
-    found = {}
-    for rule, prefix in RULES.items():
-        if f"{prefix}selected" in record["attention"]["trained"]:
-            words, runs, expected = (
-                _layers([record], "trained", f"{prefix}{name}")
-                for name in ("selected", "phrases", "phrases by chance")
-            )
-            # the words are the same in any order, so lengths go as one over the numbers of runs
-            totals = [(words.sum() / count.sum()).item() for count in (runs, expected)]
-            found[rule] = PhraseLengths(*totals, expected / runs)
-    return found
 
 
 def composition_figure(records: Records = None) -> Figure:

@@ -50,14 +50,7 @@ MODELS: dict[str, Sequence[str]] = {
     name: model for models in COMPARISONS["models"].values() for name, model in models.items()
 }  # a system and its presets, by the name of a row
 SIMPLE = COMPARISONS["models"]["simple"]
-SYSTEM_NAMES = {
-    "han": "HAN",
-    "sanet": "SANet",
-    "iram": "IRAM",
-    "agt": "AGT",
-    "bilstm": "BiLSTM",
-    "minilm": "MiniLM",
-}
+SYSTEM_NAMES = {n.lower(): n for n in ("HAN", "SANet", "IRAM", "AGT", "BiLSTM", "MiniLM")}
 PAIRS = "TF-IDF of words and word pairs"
 ZHANG = PAPERS["sanet_errors"]["datasets"]
 TREEBANK = {"sst2": "SST-2", "sst5": "SST-5", "imdb": "IMDb"}
@@ -165,17 +158,13 @@ def without_film_vectors(records: Records, system: str, preset: str, dataset: st
     return largest_group(_tested(records, system, preset, dataset, wanted.__eq__))
 
 
-def runs_of(records: Records, model: str, dataset: str) -> Group:
-    """``seeds_of`` one of ``MODELS``: the first of its presets that has a run."""
+def runs_of(records: Records, model: str, dataset: str, film: str | None = None) -> Group:
+    """``seeds_of`` one of ``MODELS``: the first of its presets that has a run; or its runs with
+    film vectors of the preset ``film``, of which ``compact`` reads them by itself."""
     system, *presets = MODELS[model]
-    groups = (seeds_of(records, system, preset, dataset) for preset in presets)
+    find = seeds_of if film in (None, "compact") else with_film_vectors
+    groups = (find(records, system, each, dataset) for each in ([film] if film else presets))
     return next(filter(None, groups), [])
-
-
-def film_runs(records: Records, model: str, preset: str, dataset: str) -> Group:
-    """A model's runs with film vectors; the preset ``compact`` reads them by itself."""
-    find = seeds_of if preset == "compact" else with_film_vectors
-    return find(records, MODELS[model][0], preset, dataset)
 
 
 def _tested(

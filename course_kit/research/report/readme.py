@@ -7,7 +7,7 @@ from pathlib import Path
 
 from course_kit.research.report import frames
 from course_kit.research.report.differences import UNDETECTED, difference, paper_cell
-from course_kit.research.report.frames import Records, film_runs, runs_of, shown, tidy
+from course_kit.research.report.frames import Records, runs_of, shown, tidy
 from course_kit.research.report.tables import steps_sweep
 from course_lib.files import REPOSITORY, atomic_path
 
@@ -16,7 +16,7 @@ def short_table(records: Records = None) -> str:
     """Test accuracies in %: the paper's, ours, and TF-IDF's with logistic regression."""
     frame, rows = tidy(records), []
     for title, model, dataset, *preset in frames.COMPARISONS["short_table"]:
-        ours = (film_runs if preset else runs_of)(frame, model, *preset, dataset)
+        ours = runs_of(frame, model, dataset, *preset)
         simple = shown(runs_of(frame, frames.PAIRS, dataset))  # one fit, which no seed changes
         simple = re.sub(r" \(1 seed(?:, (subset))?\)", r" (\1)", simple).removesuffix(" ()")
         named = title + ", film vectors" * len(preset)
@@ -30,7 +30,7 @@ def findings(records: Records = None) -> str:
     Raises ``ValueError`` where the records no longer say what a sentence claims.
     """
     frame = tidy(records)
-    han = film_runs(frame, "HAN, 25 × 50", "compact", "imdb")
+    han = runs_of(frame, "HAN, 25 × 50", "imdb", "compact")
     words = runs_of(frame, frames.PAIRS, "imdb")
     lead = difference(han, words)
     _require(lead.reading == UNDETECTED, "HAN and TF-IDF are level on IMDb")

@@ -9,18 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from course_kit.research.faithfulness.faithfulness_run import ATTENTION, RANDOM
+from course_kit.research.faithfulness import faithfulness_run as ranked
 from course_kit.research.report import frames
-from course_kit.research.report.frames import (
-    ByName,
-    Mean,
-    Record,
-    bounds,
-    interval,
-    mean_std,
-    study_records,
-    to_markdown,
-)
+from course_kit.research.report.frames import bounds, interval, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests import protocols
 from course_lib.views.colours import ACCENT, SECOND
 from course_lib.views.panels import dot_panels, grid
@@ -29,22 +20,16 @@ HALVES = ("certain", "hesitant")
 COLUMNS = ("trained", "untrained", "uniform")
 LEVEL_FIGURES = ("comprehensiveness", "comprehensiveness per tenth", "sufficiency",
                  "sufficiency per tenth", "tenths of the words")  # fmt: skip
-SIGNS = {  # rankings by what they rest on: as they come, and towards the class that is predicted
-    "unsigned": {
-        "attention": ATTENTION,
-        "α · ∇α": "|α · ∇α|",
-        "gradient": "|gradient × input|",
-        "integrated": "|integrated gradients|",
-        "left out": "|leave-one-out|",
-        "random": RANDOM,
-    },
-    "signed": {
-        "attention": "attention × sign of the gradient",
-        "α · ∇α": "α · ∇α",
-        "gradient": "gradient × input",
-        "integrated": "integrated gradients",
-        "left out": "leave-one-out",
-    },
+GRADED = {  # rankings that know the sign of a word's effect, by what they rest on
+    "α · ∇α": ranked.TIMES_SLOPE,
+    "gradient": ranked.ATTACHED,
+    "integrated": ranked.INTEGRATED,
+    "left out": ranked.LEFT_OUT,
+}
+PLAIN = {word: ranked.unsigned(ranking) for word, ranking in GRADED.items()}
+SIGNS = {
+    "unsigned": {"attention": ranked.ATTENTION, **PLAIN, "random": ranked.RANDOM},
+    "signed": {"attention": ranked.SIGNED_ATTENTION, **GRADED},
 }
 
 
@@ -53,7 +38,7 @@ def interventions_table() -> str:
     the half of the texts of which it is more certain and the other half, and beside another seed
     of the same network, as a markdown table."""
 
-    def cells(name: str, record: Record) -> list[str | None]:
+    def cells(name: str, record: frames.Record) -> list[str | None]:
         parts = record["permutation"]["change"], record["adversary"]["divergence"]
         seed = next(iter(record["other_seeds"].values()), {})
         means = [part[half] for part in parts for half in ("all", *HALVES)]
@@ -68,7 +53,7 @@ def interventions_table() -> str:
     return to_markdown(heads, rows, "lr")
 
 
-def trained_table(test: str, records: ByName | None = None) -> str:
+def trained_table(test: str, records: frames.ByName | None = None) -> str:
     """All figures of a test as a markdown table, a row for each line of each record: the mean over
     seeds and texts with its 95 % interval over texts, and ± the standard deviation over seeds."""
     records = study_records("faithfulness/trained") if records is None else records
@@ -84,7 +69,7 @@ def trained_table(test: str, records: ByName | None = None) -> str:
     return to_markdown(heads, rows, "llr")
 
 
-def _with_seeds(mean: Mean | None) -> str | None:
+def _with_seeds(mean: frames.Mean | None) -> str | None:
     told = interval(mean, 3)
     seeds = [value for value in mean["by_seed"] if value is not None] if told else []
     return f"{told} ± {statistics.stdev(seeds):.3f}" if len(seeds) > 1 else told
@@ -159,7 +144,7 @@ def _sanity_cell(values: list[float]) -> str | None:
     return f"up to {max(values):.0e}" if tiny else mean_std(values, digits=3)
 
 
-def erasure_figure(records: ByName | None = None) -> Figure:
+def erasure_figure(records: frames.ByName | None = None) -> Figure:
     """What deleting words costs (comprehensiveness, AOPC) as small multiples, a panel for each
     network and a dot for each of its trainings: rankings that know the sign of a word's effect
     beside the same without it."""

@@ -5,7 +5,7 @@ single word gives the label away, and we can ask whether an instrument finds the
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -49,7 +49,7 @@ class Splits(NamedTuple):
     test: list[Text]
 
 
-Twins = tuple[Text, Text]
+Twins = Iterator[Text]  # a text of label 0 and one of label 1
 
 
 def write_pairs(source: random.Random, distance: int) -> Twins:
@@ -62,13 +62,11 @@ def write_pairs(source: random.Random, distance: int) -> Twins:
     animals = source.sample(ANIMALS, PAIRS)
     words = [source.choice(FILLERS) for _ in range(PAIR_LENGTH)]
     decides = tuple(place for start in starts for place in (start, start + distance))
-    twins = []
     for label in (0, 1):
         for number, start in enumerate(starts):
             of = animals[number if label else number - 1]
             words[start], words[start + distance] = animals[number], f"{of}'s"
-        twins.append(Text(tuple(words), label, decides))
-    return twins[0], twins[1]
+        yield Text(tuple(words), label, decides)
 
 
 def _starts(source: random.Random, distance: int) -> list[int]:
@@ -95,12 +93,10 @@ def write_pointer(source: random.Random) -> Twins:
     rest = [source.choice(FILLERS) for _ in range(POINTER_LENGTH - len(PEOPLE) - 1)]
     order = source.sample(range(POINTER_LENGTH), POINTER_LENGTH)
     decides = (order.index(0), order.index(1 + PEOPLE.index(asked)))
-    twins = []
     for label in (0, 1):
         values |= {asked: VALUES[label], other: VALUES[1 - label]}
         words = [f"{asked}?", *(f"{person}={value}" for person, value in values.items()), *rest]
-        twins.append(Text(tuple(words[place] for place in order), label, decides))
-    return twins[0], twins[1]
+        yield Text(tuple(words[place] for place in order), label, decides)
 
 
 def write_phrase(source: random.Random) -> Twins:
@@ -113,28 +109,22 @@ def write_phrase(source: random.Random) -> Twins:
     adjective = source.choice(GOOD if good else BAD)
     place = source.randrange(PHRASE_LENGTH - 1)
     words = [source.choice(FILLERS) for _ in range(PHRASE_LENGTH)]
-    twins = []
     for label in (0, 1):
         before = source.choice(INTENSIFIERS if good == label else NEGATORS)
         words[place : place + 2] = before, adjective
-        twins.append(Text(tuple(words), label, (place, place + 1)))
-    return twins[0], twins[1]
+        yield Text(tuple(words), label, (place, place + 1))
 
 
 def write_planted(source: random.Random) -> Twins:
     """One word of judgement among fillers; it decides alone."""
     place = source.randrange(PLANTED_LENGTH)
     words = [source.choice(FILLERS) for _ in range(PLANTED_LENGTH)]
-    twins = []
     for label, judgements in enumerate((BAD, GOOD)):
         words[place] = source.choice(judgements)
-        twins.append(Text(tuple(words), label, (place,)))
-    return twins[0], twins[1]
+        yield Text(tuple(words), label, (place,))
 
 
-SYNTHETIC_TASKS: dict[
-    str, Callable[[random.Random], Twins]
-] = {  # each writes a text of either label
+SYNTHETIC_TASKS: dict[str, Callable[[random.Random], Twins]] = {
     "adjacent": partial(write_pairs, distance=1),
     "distant": partial(write_pairs, distance=FAR),
     "pointer": write_pointer,

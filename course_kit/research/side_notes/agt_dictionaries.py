@@ -50,10 +50,7 @@ class WordCounts(NamedTuple):
 def count_words(model: AGT, documents: Documents, vocabulary: int) -> WordCounts:
     """How often every layer selects each word of the ``vocabulary`` in many documents."""
     selected = torch.zeros(model.config.selecting, vocabulary, dtype=torch.long)
-    occurrences, grades = (
-        torch.zeros(vocabulary, dtype=torch.long),
-        torch.zeros(vocabulary).double(),
-    )
+    occurrences, grades = (torch.zeros(vocabulary, dtype=t) for t in (torch.long, torch.double))
     for batch in Batches(documents, AT_ONCE).epoch():
         tokens, mask = batch.tokens, batch.mask
         chosen = selected_words(attention_of(model, tokens, mask), mask)
