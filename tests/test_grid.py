@@ -186,13 +186,6 @@ def test_missing_is_what_neither_runs_nor_results_hold(place):
     assert grid.missing([SPEC, other], again=True) == [other]
 
 
-def test_publishing_copies_what_was_run_here(place):
-    assert scheduler.publish_all([SPEC]) == []
-    made = place("runs", seconds=3.0)
-    (published,) = scheduler.publish_all([SPEC])
-    assert json.loads(published.read_text()) == json.loads(made.read_text())
-
-
 def test_progress_is_that_of_the_epochs_and_one_with_a_record(place):
     assert scheduler.progress(SPEC.id) == 0
     note = note_progress(records.RUNS / SPEC.id, 4)

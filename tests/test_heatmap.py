@@ -20,7 +20,7 @@ from PIL import Image
 
 from course_lib.views import colours
 from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
-from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale, widget
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText, widget
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
@@ -140,16 +140,6 @@ def test_text_says_what_is_wrong(change, says):
     arguments = {"sentences": [["a", "b"], ["c"]], "word_attention": np.ones((2, 2))} | change
     with pytest.raises(ValueError, match=says):
         AttentionText(**arguments)
-
-
-def test_heatmaps_that_are_compared_share_one_scale():
-    some = [AttentionHeatmap(attention(6, 6) * size, words(6)) for size in (0.2, 0.5, 0.3)]
-    peaks = [view.spec["peak"] for view in some]
-    assert [view.most for view in some] == peaks and len(set(peaks)) == 3
-    same_scale(*some)
-    assert [view.most for view in some] == [max(peaks)] * 3
-    assert packed(some[0].to_html())[0]["most"] == max(peaks)
-    same_scale()
 
 
 VIEWS = {
