@@ -4,7 +4,6 @@ noticed."""
 import json
 import pickle
 import shutil
-from dataclasses import replace
 
 import datasets
 import numpy as np
@@ -94,12 +93,6 @@ def test_a_run_keeps_its_test_predictions_and_publishes_them_with_its_record(fin
     probabilities = done.system.evaluate(rows).predictions.probabilities.numpy()
     assert np.array_equal(found.classes, probabilities.argmax(1))
     assert found.right.mean() == pytest.approx(published["test"]["accuracy"])
-
-
-def test_a_run_that_leaves_the_test_half_unread_keeps_none(tmp_path):
-    record = train(replace(SPEC, test=False), tmp_path).record
-    assert "predictions" not in record and not (tmp_path / "predictions.npz").exists()
-    assert predictions_of(record) is None
 
 
 def archive(**arrays):

@@ -13,7 +13,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from course_kit.research import sanity_checks
-from course_kit.research.report import study_records
 from course_kit.research.sanity_checks.synthetic import (
     FAR,
     FILLERS,
@@ -114,14 +113,3 @@ def test_a_word_by_word_encoder_knows_no_neighbours():
 
 def test_the_sum_of_words_adds_nothing_for_padding():
     check_padding(sanity_checks.SumOfWords(9, 2), torch.tensor([[3, 4]]), torch.ones(1, 2).bool())
-
-
-# The record and its table
-
-
-def test_the_committed_records_are_of_three_seeds_and_clean_commits():
-    records = study_records("sanity_checks")
-    assert records.keys() == {f"{of}s{seed}" for of in ("", "sharp-band-") for seed in range(3)}
-    for name, made in records.items():
-        assert made["spec"]["seed"] == int(name[-1])
-        assert "dirty" not in made["environment"]["commit"]

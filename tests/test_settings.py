@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.runs import records, run
-from course_lib.runs.settings import SpecError, differences, flat_settings, with_overrides
+from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.runs.systems import known_systems
 
@@ -47,6 +47,11 @@ EVERY_PRESET = [
         ("control.attention_weights has no meaning here",
          {"system": "tfidf", "preset": "words", "overrides": {WEIGHTS: "untrained"}}),
         ("control.attention_weights takes one of 'learned', ", {"overrides": {WEIGHTS: "frozen"}}),
+        *((f"text.max_tokens takes 1 to 510 pieces, got {n}",
+           {"system": "minilm", "preset": "whole", "overrides": {"text.max_tokens": n}})
+          for n in (0, 511)),
+        ("text.vectors must be 'none': the network brings vectors of its own",
+         {"system": "minilm", "preset": "whole", "overrides": {"text.vectors": "glove.6B.50d"}}),
         ("model.minimum_documents takes at most the 540 training rows, got 9999",
          {"system": "tfidf", "preset": "words", "dataset": "toy",
           "overrides": {"model.minimum_documents": 9999}}),
@@ -79,14 +84,6 @@ def test_what_cannot_run_is_refused_by_name_before_anything_starts(
 def test_every_preset_can_run(system, preset):
     spec = RunSpec(system, "toy", preset)
     assert spec.validate() is None and spec.id == f"{system}-toy-{preset}-s0"
-
-
-def test_overrides_change_what_they_address_and_nothing_else():
-    usual = RunSpec().settings()
-    overrides = {"model.hidden": 60, "training.patience": 0, "text.vectors": "none"}
-    changed = with_overrides(usual, overrides)
-    assert differences(changed, usual) == overrides
-    assert changed.model == replace(usual.model, hidden=60)
 
 
 def test_what_says_the_same_is_the_same_run():

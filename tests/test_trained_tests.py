@@ -85,14 +85,6 @@ def test_further_words_go_in_their_order_and_none_comes_back(values, share, data
 # What is trained
 
 
-def test_a_setup_repeats_and_one_word_of_each_text_decides():
-    again, other = (training_setup.synthetic("planted", rows) for rows in (1000, 1002))
-    assert small().data == again.data != other.data
-    for texts in small().texts:
-        assert len(texts) >= 400 and np.mean([text.label for text in texts]) == 0.5
-        assert all(len(text.decides) == 1 for text in texts)
-
-
 def test_a_word_wise_network_ignores_padding_and_takes_its_guides_attention():
     guide = attention_of(base())
     model = small().word_mlp(0, guide).eval()

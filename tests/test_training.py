@@ -52,13 +52,6 @@ def test_an_epochs_figures_are_those_of_the_model_on_the_data(capsys):
     assert f"accuracy={epoch.train_accuracy:.3f}, loss={epoch.train_loss:.3f}]" in told
 
 
-def test_dropout_acts_in_every_training_step_and_in_no_validation():
-    model, modes = new_model(), []
-    model.register_forward_pre_hook(lambda *_: modes.append({m.training for m in model.modules()}))
-    fit(model, data(), replace(CONFIG, epochs=2))
-    assert modes == 2 * (STEPS * [{True}] + [{False}])
-
-
 @pytest.mark.parametrize("on_disk", [True, False])
 def test_it_stops_early_and_keeps_the_best_epoch(tmp_path, on_disk):
     """A learning rate this high gets worse soon; validation documents have their labels wrong."""
