@@ -187,13 +187,6 @@ def test_a_subset_is_recorded_as_one_and_the_whole_dataset_goes_before_it(load, 
     assert not load("subset").provenance.subset
 
 
-def test_what_cannot_be_had_leaves_nothing(load, mirrors, no_network):
-    with pytest.raises(DataError, match=r"part\.tar\.gz"):
-        load("nowhere")
-    assert not (mirrors / "root/prepared").exists()
-    assert corpus.prepared_content("made-up") is None
-
-
 @pytest.mark.parametrize("name", ["imbd", "punkt_tab", "glove.6B.50d"])
 def test_what_is_no_corpus_is_refused_before_any_download(tmp_path, no_network, monkeypatch, name):
     monkeypatch.setenv("COURSE_DATA_DIR", str(tmp_path))
