@@ -40,13 +40,6 @@ def finished(tmp_path_factory):
     return folder, train(SPEC, folder)
 
 
-def change_preset(monkeypatch, part, **values):
-    """HAN's small preset with other values in one of its parts."""
-    small = known_systems()["han"].presets["small"]
-    changed = replace(small, **{part: replace(getattr(small, part), **values)})
-    monkeypatch.setitem(known_systems()["han"].presets, "small", changed)
-
-
 def strict(text):
     """JSON as the standard has it, without NaN and Infinity."""
     return json.loads(json.dumps(json.loads(text), allow_nan=False))
@@ -196,7 +189,9 @@ def test_a_run_is_trained_once_and_anew_when_it_is_damaged_or_its_preset_changed
     weights = places / "runs" / SHORT.id / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-40] + 40 * b"\0")
     assert train_or_load(SHORT).record["test"] == first.record["test"]
-    change_preset(monkeypatch, "model", attention=3)
+    small = known_systems()["han"].presets["small"]
+    changed = replace(small, model=replace(small.model, attention=3))
+    monkeypatch.setitem(known_systems()["han"].presets, "small", changed)
     assert train_or_load(SHORT).record["settings"]["model"]["attention"] == 3
     assert capsys.readouterr().out.count("Training again, because") == 2
     assert len(list((places / "runs").glob("*.stale-*"))) == 2
