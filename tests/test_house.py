@@ -79,7 +79,6 @@ def test_imports_go_down_only():
 def test_every_package_has_a_floor():
     fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
     assert {module_of(path) for path in fronts} <= FLOOR.keys()
-    assert len(fronts) <= 15 and len(FLOORS) <= 10
 
 
 HEAVY = {
