@@ -341,9 +341,7 @@ def _ablation(
         runs = {s: run for s, run in runs.items() if _content(learned.get(s, run)) == _content(run)}
         accuracies.append(shown(list(runs.values())))
         gaps[name] = difference(*_of_the_same_seeds(learned, runs))
-    others = [
-        in_words(name, value) for name, value in spec.overrides.items() if name != frames.WEIGHTS
-    ]
+    others = [in_words(*change) for change in spec.overrides.items() if change[0] != frames.WEIGHTS]
     network = ", ".join([frames.SYSTEM_NAMES[spec.system], spec.preset, *others])
     return spec.system, [network, frames.title_of(spec.dataset), *accuracies], gaps
 
