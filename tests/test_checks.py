@@ -180,12 +180,6 @@ def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     assert f"it returned {'None' if empty is None else '...'}" in said
 
 
-def test_every_checker_of_the_package_is_tested_and_says_what_it_asks_for():
-    assert {checker.name for checker in CHECKERS} == WRONG.keys()
-    for checker in CHECKERS:
-        assert checker.__doc__.startswith("``f(") and "\n    " not in checker.__doc__
-
-
 def numbers(reference, *inputs, returns=("value",), **more):
     """A checker with a case for each tuple of inputs."""
     cases = [Case(f"case {place}", given) for place, given in enumerate(inputs)]
