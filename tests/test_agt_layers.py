@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from sweeping import HOSTILE_TEXTS, sweep
+from test_erasing import small
 
 from course_kit.research import side_notes
 from course_kit.research.side_notes.agt_dictionaries import word_scores
@@ -14,8 +15,7 @@ from course_lib import explore
 from course_lib.explore import layers
 from course_lib.metrics.composition import selected_words
 from course_lib.models.agt import AGT, AGTConfig
-from course_lib.runs.run import split_rows, train
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.run import split_rows
 from course_lib.views import Attention, Reading, lines_over_layers
 
 WORDS = ("not", "a", "dull", "moment")
@@ -24,9 +24,7 @@ BY_HAND = np.array([[0.4, 0.1, 0.4, 0.1], [0.1, 0.6, 0.2, 0.1], [0.25, 0.25, 0.2
 
 @pytest.fixture(scope="module")
 def agt():
-    settings = {"training.epochs": 1, "model.layers": 4}
-    spec = RunSpec("agt", "toy", "small", settings, limit=200, test=False, threads=1)
-    return train(spec)
+    return small("agt", **{"model.layers": 4})
 
 
 @pytest.fixture(scope="module")

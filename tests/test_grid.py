@@ -53,8 +53,6 @@ def test_a_group_is_each_entry_once_per_seed_or_other_groups(written):
     [
         ("a: [{hidden: 3}]", "group 'a', entry 1: RunSpec.__init__() got an unexpected"),
         (f"a: [{SMALL}, {{seed: 3}}]", "group 'a', entry 2: "),
-        ("a: [{overrides: [hidden]}]", "entry 1: overrides takes values by address"),
-        ("a: [{dataset: [toy]}]", "entry 1: no dataset ['toy']"),
         ("a: [{seeds: 3}]", "entry 1 takes settings by name, and a list of seeds"),
         ("a: [{seeds: [0, x]}]", "entry 1: seed takes a whole number from 0 to 2³² − 1, got 'x'"),
         ("a: [han]", "entry 1 takes settings by name"),

@@ -34,6 +34,7 @@ from strategies import (
     tiny_han,
 )  # fmt: skip
 
+from course_lib.data.config import TextConfig
 from course_lib.metrics import invariants
 from course_lib.models.agt import AGT, AGTConfig
 from course_lib.models.bert import BertConfig
@@ -301,7 +302,8 @@ def test_presets_have_as_many_parameters_as_the_papers_networks(
 
 
 OF_ANOTHER_KIND = {int: (-1, 8.0, True), float: (None, math.inf, "1"), bool: (0,), str: ("?", 3)}
-CONFIGS = [*(config for _, config in NETWORKS), TransformerConfig, BertConfig, TrainingConfig]
+CONFIGS = [*(config for _, config in NETWORKS), TransformerConfig, BertConfig, TrainingConfig,
+           TextConfig]  # fmt: skip
 
 
 @pytest.mark.parametrize("config", CONFIGS)

@@ -96,12 +96,8 @@ def test_a_run_keeps_its_test_predictions_and_publishes_them_with_its_record(fin
 
 
 def archive(**arrays):
-    """Bytes of an archive of arrays."""
-
-    def write(path):
-        np.savez(path, **arrays)
-
-    return write
+    """What writes an archive of arrays to a path."""
+    return lambda path: np.savez(path, **arrays)
 
 
 THREE = np.zeros(3, np.uint8)

@@ -66,16 +66,6 @@ def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():
     assert report.sweep("model.penalty", {}, ("iram", "vanilla"), "sst2", part) == {}
 
 
-# Differences
-
-
-@pytest.fixture
-def published(monkeypatch, tmp_path):
-    """Where made-up records publish their predictions."""
-    monkeypatch.setattr(records, "RESULTS", tmp_path)
-    return tmp_path
-
-
 def iram(accuracy=0.8, preset="vanilla", **how):
     return made_up("iram", "sst2", preset, accuracy, **how)
 
@@ -97,7 +87,7 @@ def test_a_difference_holds_the_test_sets_error_and_that_of_the_seeds():
     assert found.test == "unpaired"
 
 
-def test_runs_on_the_same_texts_are_compared_text_by_text(published):
+def test_runs_on_the_same_texts_are_compared_text_by_text(places):
     """One run on each side has McNemar's test, which has the last word; several seeds have t's."""
     found, p = report.difference([iram(right=FEW)], [tfidf(MANY)]), mcnemar(FEW, MANY)
     low, high = crossed(FEW[None], MANY[None]).interval
@@ -113,16 +103,13 @@ def test_runs_on_the_same_texts_are_compared_text_by_text(published):
     assert found.reading == "worse"
 
 
-def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(published):
+def test_runs_on_other_texts_or_without_predictions_are_compared_unpaired(places):
     ours = [iram(right=FEW, seed=1), iram(right=FEW)]
     assert report.difference(ours, [tfidf(MANY, content="other")]).test == "unpaired"
     assert report.difference([ours[0], iram()], [tfidf(MANY)]).test == "unpaired"
     records.published_predictions(ours[0]["id"]).unlink()  # gone is not silently unpaired
     with pytest.raises(DataError, match=r"iram-sst2-vanilla-s1\.npz: cannot be read"):
         report.difference(ours, [tfidf(MANY)])
-
-
-# The attention ablation, whose table is one of the snapshots
 
 
 def gap(points):

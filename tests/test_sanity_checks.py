@@ -26,8 +26,6 @@ from course_lib.files import DataError
 from course_lib.metrics.invariants import check_padding
 from course_lib.models.iram import IRAM, IRAMConfig
 
-# The texts
-
 
 @pytest.mark.parametrize("task", SYNTHETIC_TASKS)
 def test_texts_repeat_from_their_seed_and_are_balanced(task):
@@ -81,9 +79,6 @@ def test_texts_are_encoded_with_their_labels():
     assert encoded.labels.tolist() == [0, 1, 0, 1]
     assert tuple(vocabulary.decode(encoded.words[:18])) == texts[0].words
     assert encoded.batch(np.arange(4)).tokens.shape == (4, 18)
-
-
-# Networks for the checks
 
 
 def test_a_held_query_asks_the_same_again():

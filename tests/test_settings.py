@@ -114,6 +114,8 @@ def test_what_says_the_same_is_the_same_run():
          "han-imdb-report-vocabulary_from-train+validation-s0"),
         (RunSpec(overrides={"training.learning_rate": 0.1234567891}),
          "han-imdb-report-learning_rate0.1234567891-s0"),
+        (RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True}),
+         "agt-sst5-mean-film-frozen-s0"),
     ],
 )  # fmt: skip
 def test_a_run_is_named_in_words(spec, name):
@@ -138,12 +140,6 @@ def test_many_overrides_end_in_a_digest_of_all():
     assert re.fullmatch(r"han-imdb-report-vocabulary_limit123456789-[0-9a-f]{6}-s7", one.id)
     assert one.id != two.id and one.id == replace(one, device="cpu").id
     assert one.id != replace(one, test=False).id
-
-
-def test_named_vectors_are_short_in_an_id_and_whole_in_the_settings():
-    spec = RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True})
-    assert spec.id == "agt-sst5-mean-film-frozen-s0"
-    assert spec.settings().text.vectors == "glove.6B.50d+imdb-cbow-300d-s0.npz@2ba9f51b6e6b"
 
 
 def test_an_identity_is_that_of_all_that_the_result_depends_on():

@@ -285,17 +285,13 @@ def test_side_by_side_is_one_after_the_other_and_covers_as_the_first(put, cache)
     np.testing.assert_array_equal(embedding[4], [*MATRIX[1], *MATRIX[1]])
 
 
-@pytest.fixture(scope="module")
-def stretched():
-    """25,000 vectors of 6 dimensions (more than one chunk) that vary most along known axes."""
+def test_without_the_common_part_the_mean_is_zero_and_the_leading_direction_is_gone():
+    """25,000 vectors of 6 dimensions (more than one chunk) vary most along known axes."""
     random = np.random.default_rng(0)
     axes, _ = np.linalg.qr(random.normal(size=(6, 6)))
     spread = np.array([9, 5, 2, 1, 0.5, 0.2])
     values = random.normal(size=(25_000, 6)) * spread @ axes.T + np.array([3, -1, 0.5, 2, 0, -7])
-    return values.astype(np.float32)
-
-
-def test_without_the_common_part_the_mean_is_zero_and_the_leading_direction_is_gone(stretched):
+    stretched = values.astype(np.float32)
     common = common_part(stretched)
     centred = stretched - stretched.mean(0, dtype=np.float64)
     _, spread, directions = np.linalg.svd(centred, full_matrices=False)
