@@ -9,6 +9,7 @@ from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
 from course_lib.models.han import HAN
 from course_lib.models.iram import IRAM, FullIRAM, IRAMConfig, visible
 from course_lib.models.sanet import SANet, SANetConfig
+from course_lib.models.transformer import LowRank, Transformer, TransformerConfig
 
 SIZES = {"embedding": 6, "hidden": 8}
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
@@ -53,6 +54,17 @@ def tiny_bilstm(seed=0, **changes):
     return model
 
 
+def tiny_transformer(seed=0, **changes):
+    torch.manual_seed(seed)
+    config = TransformerConfig(**{"width": 16, "feed_forward": 12} | changes)
+    model = Transformer(config, WORDS, 3).eval()
+    for layer in model.modules():
+        if isinstance(layer, LowRank):
+            torch.nn.init.normal_(layer.b)  # at zero it changes nothing, and has no gradient
+    return model
+
+
+LIKE_BERT = {"activation": "gelu", "normalised_input": True, "norm_epsilon": 1e-12, "positions": 9}
 AVERAGE, DOT = {"encoder": "average"}, {"attention": "dot"}
 FLAT = {
     tiny_agt: [{}, {"layers": 1}, {"layers": 15}, {"selection_layers": 1}, {"selection_layers": 3},
@@ -61,6 +73,7 @@ FLAT = {
                FULL | {"query_layers": 0}],
     tiny_sanet: [{}, {"attention": False}, {"blocks": 2}, {"scaled": True}, {"positions": False}],
     tiny_bilstm: [{}, DOT, AVERAGE, AVERAGE | DOT],
+    tiny_transformer: [{}, LIKE_BERT, {"pooling": "first"}, {"rank": 2}, {"positions": 0}],
 }  # fmt: skip
 VARIANTS = {
     f"{make.__name__.removeprefix('tiny_')} {changes}": (make, changes)
@@ -97,7 +110,7 @@ def read(model, tokens, mask, given=None):
     """Its output, with its attention; ``given`` replaces that, a list of one or two tensors."""
     if given is not None:
         given = tuple(given) if isinstance(model, HAN) else given[0]
-    shown = {"return_attention": True} if isinstance(model, SANet) else {}
+    shown = {"return_attention": True} if isinstance(model, SANet | Transformer) else {}
     return model(tokens, mask, given, **shown)
 
 
@@ -115,6 +128,9 @@ def places(model, mask):
     if isinstance(model, SANet):
         pairs = mask[:, None, None] & mask[:, None, :, None]
         return [pairs.expand(-1, len(model.blocks), -1, -1)] if model.config.attention else []
+    if isinstance(model, Transformer):
+        pairs = (mask[:, None] & mask[:, :, None])[:, None, None]
+        return [pairs.expand(-1, len(model.blocks), model.config.heads, -1, -1)]
     if isinstance(model, IRAM):
         return [visible(mask, model.config.steps)] if model.steps else []
     return [

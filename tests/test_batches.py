@@ -126,16 +126,6 @@ def test_skipped_batches_are_never_made(monkeypatch):
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("lengths", [range(1, 101), [3] * 100])
-def test_other_epoch_and_other_seed_give_other_orders(lengths):
-    documents = documents_of(lengths)
-    orders = [
-        str(indices(Batches(documents, 8, seed).epoch(epoch)))
-        for seed, epoch in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
-    ]
-    assert len(set(orders)) == len(orders)
-
-
 def test_shuffling_does_not_touch_the_global_random_state():
     np.random.seed(0)
     torch.manual_seed(0)

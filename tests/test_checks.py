@@ -180,12 +180,6 @@ def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     assert f"it returned {'None' if empty is None else '...'}" in said
 
 
-def test_every_checker_of_the_package_is_tested_and_says_what_it_asks_for():
-    assert {checker.name for checker in CHECKERS} == WRONG.keys()
-    for checker in CHECKERS:
-        assert checker.__doc__.startswith("``f(") and "\n    " not in checker.__doc__
-
-
 def numbers(reference, *inputs, returns=("value",), **more):
     """A checker with a case for each tuple of inputs."""
     cases = [Case(f"case {place}", given) for place, given in enumerate(inputs)]
@@ -193,8 +187,6 @@ def numbers(reference, *inputs, returns=("value",), **more):
 
 
 A, B = torch.tensor([[1.0, -2.0], [3.0, 0.5]]), torch.tensor([[0.3, 0.7], [-1.0, 2.0]])
-MASK = torch.tensor([True, True, False])
-WORDS = torch.tensor([2.0, -1.0, 4.0])
 
 
 def same(a):
@@ -242,15 +234,6 @@ def test_a_common_slip_is_named_in_any_exercise(reference, written, says):
 
 
 def test_slips_of_several_inputs_and_results_are_named():
-    def weigh(values, mask):
-        return values * mask
-
-    made = numbers(weigh, (WORDS, MASK), (2 * WORDS, MASK.flip(0)))
-    assert "mask is not used" in judge(made, lambda values, mask: values).sentence
-    turned = judge(made, lambda values, mask: values * ~mask).sentence
-    assert turned.startswith("mask is used the wrong way round")
-    made = numbers(lambda a, b: a - 2 * b, (A, B), (B, A))
-    assert judge(made, lambda x, y: y - 2 * x).sentence.startswith("x and y are exchanged.")
     both = numbers(lambda a: (a.sum(0), a.mean(0) + 1), (A,), (B,), returns=("total", "mean"))
     assert judge(both, lambda a: [a.sum(0), a.mean(0) + 1]).state == "passed"
     says = judge(both, lambda a: (a.mean(0) + 1, a.sum(0))).sentence

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from strategies import prefix_mask, row_lengths, seeds
 
-from course_kit.research.side_notes.agt_dictionaries import most_selected, selection_counts
+from course_kit.research.side_notes.agt_dictionaries import WordCounts, selection_counts
 from course_kit.research.side_notes.agt_selections import (
     composition_test,
     rise_and_fall,
@@ -135,17 +135,16 @@ def test_the_words_that_a_layer_selects_most():
     assert counts.tolist() == [[0, 0, 0, 2, 1, 0], [0, 0, 0, 1, 0, 0], [0] * 6]
     occurrences = selection_counts(ALL[:, None], tokens, 6)[0]
     assert occurrences.tolist() == [0, 0, 2, 2, 1, 1]
-    ids, rates = most_selected(counts, occurrences, top=2, at_least=1)
+    seen = WordCounts(counts, occurrences, occurrences)
+    ids, rates = seen.most_selected(torch.arange(2, 6), top=2)
     assert ids[0].tolist() == [3, 4] and rates[0].tolist() == [1, 1]  # twice of two before once
     assert ids[1, 0] == 3 and rates[1].tolist() == [0.5, 0]
-    ids, _ = most_selected(counts, occurrences, top=2, at_least=2)
-    assert sorted(ids[0].tolist()) == [2, 3]
-    often_but_rarely = torch.tensor([[9, 5, 2]]), torch.tensor([18, 5, 10])
-    assert most_selected(*often_but_rarely, top=3, at_least=1)[0].tolist() == [[1, 0, 2]]
+    assert sorted(seen.most_selected(torch.tensor([2, 3]))[0][0].tolist()) == [2, 3]
+    often_but_rarely = WordCounts(torch.tensor([[9, 5, 2]]), torch.tensor([18, 5, 10]), None)
+    assert often_but_rarely.most_selected(torch.arange(3))[0].tolist() == [[1, 0, 2]]
     always = torch.arange(40)  # an unstable sort keeps up to 16 equal rates in their order
-    assert torch.equal(most_selected(always[None], always, top=20)[0][0], always.flip(0)[:20])
-    with pytest.raises(ValueError, match="only 2 words occur 2 times; top asks for 3"):
-        most_selected(counts, occurrences, top=3, at_least=2)
+    ids, _ = WordCounts(always[None], always, None).most_selected(always[10:], top=20)
+    assert torch.equal(ids[0], always.flip(0)[:20])
 
 
 @given(st.lists(st.integers(0, 9), min_size=3, max_size=20))

@@ -187,9 +187,6 @@ def test_a_source_lesson_shows_what_its_stored_output_holds(monkeypatch, capsys)
     assert cell.outputs[0].text == capsys.readouterr().out
 
 
-def test_a_folder_without_copies_and_a_damaged_copy_are_named(folder):
+def test_a_folder_without_copies_is_named(folder):
     with pytest.raises(DataError, match=r"none holds no copies .*`make lab` makes them"):
         read(folder / "none")
-    (folder / "02_attention.ipynb").write_text('{"cells": [')
-    with pytest.raises(DataError, match=r"02_attention\.ipynb is no notebook"):
-        read(folder)

@@ -20,7 +20,7 @@ from PIL import Image
 
 from course_lib.views import colours
 from course_lib.views.colours import ATTENTION_HEX, INK, PAPER, TINTS_HEX, contrast, ink_on
-from course_lib.views.heatmap import AttentionHeatmap, AttentionText, same_scale, widget
+from course_lib.views.heatmap import AttentionHeatmap, AttentionText, widget
 from course_lib.views.heatmap.encoding import LIVE_LEVELS, STATIC_LEVELS, deflate, quantise
 from course_lib.views.heatmap.module import module
 from course_lib.views.heatmap.static import PICTURE_LIMIT
@@ -142,16 +142,6 @@ def test_text_says_what_is_wrong(change, says):
         AttentionText(**arguments)
 
 
-def test_heatmaps_that_are_compared_share_one_scale():
-    some = [AttentionHeatmap(attention(6, 6) * size, words(6)) for size in (0.2, 0.5, 0.3)]
-    peaks = [view.spec["peak"] for view in some]
-    assert [view.most for view in some] == peaks and len(set(peaks)) == 3
-    same_scale(*some)
-    assert [view.most for view in some] == [max(peaks)] * 3
-    assert packed(some[0].to_html())[0]["most"] == max(peaks)
-    same_scale()
-
-
 VIEWS = {
     "heatmap": lambda: AttentionHeatmap(attention(5, 5), words(5), title="Five"),
     "text": lambda: AttentionText([["a", "$b"], ["c"]], attention(2, 2), title="Two"),
@@ -226,17 +216,6 @@ def test_static_pages_are_small():
     assert len(small.to_html()) <= 35_000
     large = AttentionHeatmap(attention(500, 500), words(500))
     assert len(large.to_html()) <= 450_000
-
-
-def test_a_frame_begins_about_as_tall_as_it_will_be():
-    def height(view):
-        return int(re.search(r"height:(\d+)px", view.to_html())[1])
-
-    square = AttentionHeatmap(np.eye(30), words(30))
-    flat = AttentionHeatmap(np.eye(3, 9), words(3), words(9))
-    assert 800 < height(square) < 1000 and 150 < height(flat) < 300
-    long, short = (AttentionText([words(n)], np.ones((1, n)) / n) for n in (400, 10))
-    assert height(long) > 3 * height(short) and height(short) < 150
 
 
 HOSTILE = ["</iframe>", "</script>", '"]]>', "<img src=x onerror=alert(1)>", "&quot;", "\ud800"]

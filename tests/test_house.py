@@ -79,7 +79,6 @@ def test_imports_go_down_only():
 def test_every_package_has_a_floor():
     fronts = [path for name in PACKAGES for path in REPOSITORY.glob(f"{name}/*/__init__.py")]
     assert {module_of(path) for path in fronts} <= FLOOR.keys()
-    assert len(fronts) <= 15 and len(FLOORS) <= 10
 
 
 HEAVY = {
@@ -96,11 +95,11 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/faithfulness": (2_281, 1_550),
     "course_lib/runs": (2_762, 2_650),
     "course_kit/exercises": (6_899, 6_600),
-    "course_kit/research": (5_934, 3_700),
-    "course_kit/publishing": (2_285, 1_000),
+    "course_kit/research": (5_866, 3_700),
+    "course_kit/publishing": (2_270, 1_000),
     "course_kit/reading_room": (700, 600),
     "benchmarks": (2_148, 2_200),
-    "tests": (20_516, 16_600),
+    "tests": (19_831, 16_600),
 }
 LONGEST = 450
 

@@ -355,11 +355,6 @@ def test_broken_poolings_are_rejected_with_the_reason(check, pooling, says):
     fails(check, pooling, *((4,) if check is check_concentration else (H, REAL)), says=says)
 
 
-def test_extremes_are_of_a_row_alone_and_rows_are_compared_with_each_other():
-    check_extremes(Pool(shifted_by_the_batch), H, REAL)
-    check_rows(Pool(exponential), H, REAL)
-
-
 def test_encoders_that_read_one_way_only_are_rejected():
     torch.manual_seed(0)
     gru = BidirectionalGRU(4, 3)

@@ -146,8 +146,6 @@ def test_the_tables_of_lessons_are_those_that_the_command_writes(tmp_path):
         contents.write_tables(tmp_path)
 
 
-# words, lines, pictures, minutes named by the exercises, and a reader's minutes for it all: of the
-# ten lessons at commit 3b3c593, when they were from 105 to 270 minutes long
 def test_minutes_follow_from_words_code_pictures_and_exercises(tmp_path):
     prose = (
         "# 42 · Title\n\n**running** about 3 minutes on\ntwo cores",

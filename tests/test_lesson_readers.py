@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from course_kit.exercises import calls, figures, readers
-from course_kit.exercises.lesson_01 import OurCell
 from course_kit.exercises.lesson_02 import check_attention_pooling
 from course_lib.data import load_corpus
 from course_lib.metrics import invariants
@@ -167,15 +166,3 @@ def test_one_call_is_followed_by_the_name_within_every_text(longest):
     assert all(map(torch.equal, found, calls.draw(200, longest, seed=0)))
     tokens, mask = calls.encode("rain call Tom")
     assert [calls.WORDS[word] for word in tokens[0]] == ["rain", "call", "Tom"] and mask.all()
-
-
-def test_the_cell_that_answers_are_compared_with_is_the_librarys():
-    ours, cell = OurCell(3, 4), GRUCell(3, 4)
-    of_input, of_state = ([getattr(ours, f"{kind}_{gate}") for gate in "rzh"] for kind in "UW")
-    stacked = {"u.weight": of_input, "w.weight": of_state, "u.bias": of_input}
-    cell.load_state_dict({
-        name: torch.cat([getattr(layer, name[2:]) for layer in layers])
-        for name, layers in stacked.items()
-    })  # fmt: skip
-    x, h = torch.randn(5, 3), torch.randn(5, 4)
-    assert torch.allclose(ours(x, h)[0], cell(x, h), atol=1e-6)

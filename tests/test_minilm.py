@@ -18,7 +18,6 @@ from course_lib.metrics import invariants
 from course_lib.models.bert import SPECIAL_IDS, with_special
 from course_lib.runs.predict import answers
 from course_lib.runs.run import load_run, split_rows, system_of, train
-from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 
 SIZES = {"layers": 2, "heads": 2, "width": 16, "feed_forward": 24, "positions": 40}
@@ -135,22 +134,6 @@ def test_views_of_erasing_and_of_two_networks_read_pieces(trained):
     assert [toggle.description for toggle in view._toggles] == ["a", "wonder", "##ful", "film"]
     (heatmap,) = explore_seeds({"one": system, "two": system}, text)._stage.children
     assert heatmap.spec["columns"] == ["a", "wonderful", "film"]
-
-
-def test_what_is_behind_the_cut_is_said(trained):
-    reading = trained[2].system.read("film " * 33)
-    assert len(reading.tokens) == 30 and reading.rest == ("film",) * 3
-
-
-@pytest.mark.parametrize(("tokens", "named"), [(0, "1 to 38 pieces"), (39, "got 39")])
-def test_a_cut_that_does_not_fit_its_positions_is_refused(tokens, named):
-    with pytest.raises(SpecError, match=named):
-        spec(**{"text.max_tokens": tokens}).settings()
-
-
-def test_foreign_vectors_are_refused():
-    with pytest.raises(SpecError, match="brings vectors of its own"):
-        spec(**{"text.vectors": "glove.6B.50d"}).settings()
 
 
 @pytest.mark.parametrize(

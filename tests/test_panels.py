@@ -18,9 +18,20 @@ def test_heatmaps_side_by_side_share_a_scale_that_begins_at_zero():
     assert figure.get_suptitle() == "T"
 
 
-def test_cells_of_a_large_matrix_hold_no_numbers():
-    figure = views.heatmap_panels({"": np.eye(21)}, ["$w"] * 21, ["w"] * 21)
-    assert len(figure.axes[0].texts) == 0
+@pytest.mark.parametrize(
+    ("matrix", "options", "limits", "first"),
+    [
+        (np.eye(2), {"most": 0.4}, (0, 0.4), ["1.00"]),  # ends below the largest value
+        ([[-2.0, 1.0], [0.0, 0.5]], {"signed": True}, (-2, 2), ["-2.0"]),  # zero in its middle
+        (np.eye(21), {}, (0, 1), []),  # too large for numbers
+    ],
+)
+def test_a_scale_has_its_limits_and_a_small_matrix_its_numbers(matrix, options, limits, first):
+    names = ["$w"] * len(matrix)
+    axis, bar = views.heatmap_panels({"": matrix}, names, names, **options).axes
+    assert axis.collections[0].get_clim() == limits
+    assert [text.get_text() for text in axis.texts][:1] == first
+    assert len(bar.patches) == ("most" in options)  # the arrow of the colour bar
 
 
 def test_a_matrix_that_does_not_fit_its_names_is_named():
@@ -44,21 +55,6 @@ def test_signed_bars_have_a_scale_each_and_the_second_colour_below_zero():
     assert value.get_ylim()[1] < 2 < weight.get_ylim()[1]
     below, zero, above = [bar.get_facecolor() for bar in value.patches]
     assert below != zero == above
-
-
-def test_a_scale_may_end_below_the_largest_value_and_says_so():
-    figure = views.heatmap_panels({"": np.eye(2)}, ["a", "b"], ["x", "y"], most=0.4)
-    assert figure.axes[0].collections[0].get_clim() == (0, 0.4)
-    assert len(figure.axes[1].patches) == 1  # the arrow of the colour bar
-
-
-def test_signed_values_have_zero_in_the_middle_of_the_scale():
-    figure = views.heatmap_panels(
-        {"": [[-2.0, 1.0], [0.0, 0.5]]}, ["a", "b"], ["x", "y"], signed=True
-    )
-    axis = figure.axes[0]
-    assert axis.collections[0].get_clim() == (-2.0, 2.0)
-    assert axis.texts[0].get_text() == "-2.0"
 
 
 def test_a_stack_of_heatmaps_shares_its_columns_and_sets_the_last_ones_apart():

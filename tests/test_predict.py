@@ -32,11 +32,6 @@ def trained(system, folder):
     return train(RunSpec(system, name, preset, changes, device="cpu", threads=1), folder / "run")
 
 
-@pytest.fixture(params=["han", "iram", "tfidf"])
-def run(request, tmp_path):
-    return trained(request.param, tmp_path)
-
-
 @pytest.fixture
 def han(tmp_path):
     return trained("han", tmp_path)
@@ -54,9 +49,11 @@ def table(path):
         return list(csv.DictReader(opened))
 
 
+@pytest.mark.parametrize("system", ["han", "iram", "tfidf"])
 def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(
-    run, file, tmp_path, monkeypatch
+    system, file, tmp_path, monkeypatch
 ):
+    run = trained(system, tmp_path)
     monkeypatch.setattr(predict, "AT_ONCE", 10)
     assert predict_file(run, file, tmp_path / "out.csv") == len(TEXTS)
     rows = table(tmp_path / "out.csv")
@@ -71,7 +68,7 @@ def test_every_text_has_its_class_all_probabilities_and_its_heaviest_words(
         assert weights == sorted(weights, reverse=True) and set(words) <= set(reading.tokens)
         read = bool(reading.tokens) and bool(reading.attention)
         assert len(words) == (min(HEAVIEST, len(reading.tokens)) if read else 0)
-        if run.record["spec"]["system"] == "han" and words:
+        if system == "han" and words:
             whole = reading.word_weights() * np.repeat(
                 reading.sentence_weights(), reading.sentence_lengths
             )

@@ -4,7 +4,6 @@ noticed."""
 import json
 import pickle
 import shutil
-from dataclasses import replace
 
 import datasets
 import numpy as np
@@ -96,19 +95,9 @@ def test_a_run_keeps_its_test_predictions_and_publishes_them_with_its_record(fin
     assert found.right.mean() == pytest.approx(published["test"]["accuracy"])
 
 
-def test_a_run_that_leaves_the_test_half_unread_keeps_none(tmp_path):
-    record = train(replace(SPEC, test=False), tmp_path).record
-    assert "predictions" not in record and not (tmp_path / "predictions.npz").exists()
-    assert predictions_of(record) is None
-
-
 def archive(**arrays):
-    """Bytes of an archive of arrays."""
-
-    def write(path):
-        np.savez(path, **arrays)
-
-    return write
+    """What writes an archive of arrays to a path."""
+    return lambda path: np.savez(path, **arrays)
 
 
 THREE = np.zeros(3, np.uint8)

@@ -252,15 +252,6 @@ def test_text_that_is_not_utf8_and_a_missing_member_are_named_with_the_archive(r
         read("sst5", zip_of({"trees/train.txt": b""}))
 
 
-def test_the_sets_of_zhang_have_balanced_classes_and_one_archive_each():
-    for name, (folder, _) in ZHANG_SETS.items():
-        card, (download,) = CARDS[name], CARDS[name].sources[0].downloads
-        assert card.on_demand
-        assert all(len(set(sizes)) == 1 for sizes in card.sizes.values())
-        assert {source.reader for source in card.sources} == {name}
-        assert download.filename == f"{folder}.tgz"
-
-
 def digest_of(rows, splits):
     """sha256 over all rows in the order of a salted hash of their text, then their label."""
     digest = hashlib.sha256()

@@ -1,6 +1,5 @@
 """A reading: what it refuses, what it tells of itself, and how it is shown."""
 
-import base64
 import io
 
 import numpy as np
@@ -164,27 +163,6 @@ def test_a_reading_without_a_word_is_one_too_and_a_sentence_stands_there():
     shown = show_reading(nothing, "<script>alert(1)</script>")
     assert shown.value.startswith("<p>There are no words to show. P(positive) = 0.70; &lt;script")
     assert "no words to show. positive 0.70" in show_attention(nothing, "steps").value
-
-
-@pytest.mark.parametrize(
-    ("form", "holds"),
-    [
-        ("static", {"text/plain", "text/html", "image/png"}),
-        ("png", {"text/plain", "image/png"}),
-        ("live", {"text/plain", "application/vnd.jupyter.widget-view+json"}),
-    ],
-)
-def test_a_text_with_heatmaps_has_the_three_forms_too(form, holds, monkeypatch):
-    monkeypatch.setenv("COURSE_HEATMAP", form)
-    shown = show_reading(several(3))
-    bundle = shown._repr_mimebundle_()
-    data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-    assert set(data) == holds
-    if form != "live":
-        assert metadata["image/png"]["alt"] == data["text/plain"] == shown.children[0].name
-        assert base64.b64decode(data["image/png"]) == shown.children[0].to_png()
-    if form == "static":
-        assert data["text/html"] == "".join(part.to_html() for part in shown.children)
 
 
 def test_no_text_of_a_table_is_markup():

@@ -42,15 +42,6 @@ def test_both_licences_are_named_where_a_reader_looks():
     assert {"LICENSE", "LICENSE-prose"} == set(PROJECT["license-files"])
 
 
-def test_every_issue_form_asks_for_something():
-    forms = sorted((REPOSITORY / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"))
-    names = [yaml.safe_load(form.read_text(encoding="utf-8")) for form in forms]
-    assert len(names) == 3
-    for form in names:
-        assert form["name"] in text("SUPPORT.md") and form["description"] and form["body"]
-        assert len({part["id"] for part in form["body"]}) == len(form["body"])
-
-
 def run(*command, **options):
     done = subprocess.run(command, capture_output=True, text=True, **options)
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from course_kit.research import sanity_checks
-from course_kit.research.report import study_records
 from course_kit.research.sanity_checks.synthetic import (
     FAR,
     FILLERS,
@@ -26,8 +25,6 @@ from course_kit.research.sanity_checks.synthetic import (
 from course_lib.files import DataError
 from course_lib.metrics.invariants import check_padding
 from course_lib.models.iram import IRAM, IRAMConfig
-
-# The texts
 
 
 @pytest.mark.parametrize("task", SYNTHETIC_TASKS)
@@ -84,9 +81,6 @@ def test_texts_are_encoded_with_their_labels():
     assert encoded.batch(np.arange(4)).tokens.shape == (4, 18)
 
 
-# Networks for the checks
-
-
 def test_a_held_query_asks_the_same_again():
     torch.manual_seed(0)
     iram = IRAM(IRAMConfig(embedding=4, hidden=4, steps=2, initial_std=1.0), 9, 2).eval()
@@ -114,14 +108,3 @@ def test_a_word_by_word_encoder_knows_no_neighbours():
 
 def test_the_sum_of_words_adds_nothing_for_padding():
     check_padding(sanity_checks.SumOfWords(9, 2), torch.tensor([[3, 4]]), torch.ones(1, 2).bool())
-
-
-# The record and its table
-
-
-def test_the_committed_records_are_of_three_seeds_and_clean_commits():
-    records = study_records("sanity_checks")
-    assert records.keys() == {f"{of}s{seed}" for of in ("", "sharp-band-") for seed in range(3)}
-    for name, made in records.items():
-        assert made["spec"]["seed"] == int(name[-1])
-        assert "dirty" not in made["environment"]["commit"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.runs import records, run
-from course_lib.runs.settings import SpecError, differences, flat_settings, with_overrides
+from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.runs.systems import known_systems
 
@@ -47,6 +47,11 @@ EVERY_PRESET = [
         ("control.attention_weights has no meaning here",
          {"system": "tfidf", "preset": "words", "overrides": {WEIGHTS: "untrained"}}),
         ("control.attention_weights takes one of 'learned', ", {"overrides": {WEIGHTS: "frozen"}}),
+        *((f"text.max_tokens takes 1 to 510 pieces, got {n}",
+           {"system": "minilm", "preset": "whole", "overrides": {"text.max_tokens": n}})
+          for n in (0, 511)),
+        ("text.vectors must be 'none': the network brings vectors of its own",
+         {"system": "minilm", "preset": "whole", "overrides": {"text.vectors": "glove.6B.50d"}}),
         ("model.minimum_documents takes at most the 540 training rows, got 9999",
          {"system": "tfidf", "preset": "words", "dataset": "toy",
           "overrides": {"model.minimum_documents": 9999}}),
@@ -81,14 +86,6 @@ def test_every_preset_can_run(system, preset):
     assert spec.validate() is None and spec.id == f"{system}-toy-{preset}-s0"
 
 
-def test_overrides_change_what_they_address_and_nothing_else():
-    usual = RunSpec().settings()
-    overrides = {"model.hidden": 60, "training.patience": 0, "text.vectors": "none"}
-    changed = with_overrides(usual, overrides)
-    assert differences(changed, usual) == overrides
-    assert changed.model == replace(usual.model, hidden=60)
-
-
 def test_what_says_the_same_is_the_same_run():
     """A whole number for a decimal, what the preset says already, another order."""
     first, second = {"model.penalty": 1, "model.hidden": 60}, {"model.hidden": 60}
@@ -117,6 +114,8 @@ def test_what_says_the_same_is_the_same_run():
          "han-imdb-report-vocabulary_from-train+validation-s0"),
         (RunSpec(overrides={"training.learning_rate": 0.1234567891}),
          "han-imdb-report-learning_rate0.1234567891-s0"),
+        (RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True}),
+         "agt-sst5-mean-film-frozen-s0"),
     ],
 )  # fmt: skip
 def test_a_run_is_named_in_words(spec, name):
@@ -141,12 +140,6 @@ def test_many_overrides_end_in_a_digest_of_all():
     assert re.fullmatch(r"han-imdb-report-vocabulary_limit123456789-[0-9a-f]{6}-s7", one.id)
     assert one.id != two.id and one.id == replace(one, device="cpu").id
     assert one.id != replace(one, test=False).id
-
-
-def test_named_vectors_are_short_in_an_id_and_whole_in_the_settings():
-    spec = RunSpec("agt", "sst5", "mean", {"text.vectors": "film", "model.frozen": True})
-    assert spec.id == "agt-sst5-mean-film-frozen-s0"
-    assert spec.settings().text.vectors == "glove.6B.50d+imdb-cbow-300d-s0.npz@2ba9f51b6e6b"
 
 
 def test_an_identity_is_that_of_all_that_the_result_depends_on():

@@ -2,9 +2,6 @@
 
 from itertools import product
 
-import numpy as np
-import pytest
-
 from course_kit.exercises.records import committed_record
 from course_kit.research import small_transformer
 from course_lib.data.corpus import load_corpus
@@ -37,13 +34,3 @@ def test_the_record_is_of_todays_settings():
     planned = list(product(small_transformer.VARIANTS, range(5)))
     assert [(run["variant"], run["seed"]) for run in record["runs"]] == planned
     assert record["variants"].keys() == small_transformer.VARIANTS.keys()
-
-
-def test_numbers_of_the_record_by_seed_and_their_interval():
-    assert small_transformer.over_seeds("whole", "accuracy").shape == (5,)
-    assert small_transformer.over_seeds("whole", "without a head").shape == (5, 2, 4)
-    run = committed_record("results/encoder/movies2.json")["runs"][1]
-    found = small_transformer.over_seeds(run["variant"], "tau", "rollout")
-    assert found[run["seed"]] == run["tau"]["rollout"]
-    mean, half = small_transformer.seed_interval(np.array([1.0, 2.0, 3.0]))
-    assert mean == 2 and half == pytest.approx(4.303 / 3**0.5, abs=1e-3)

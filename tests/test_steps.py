@@ -56,11 +56,6 @@ def test_padding_and_what_stands_on_it_change_nothing(lengths, steps, seed):
         torch.testing.assert_close(found[name], values, msg=name)
 
 
-def test_visible_are_the_words_and_the_summaries_before():
-    expected = [[[1, 1, 0, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 1, 1]], [[0] * 5] * 3]
-    assert visible(prefix_mask([2, 0], 3), 3).int().tolist() == expected
-
-
 def test_a_single_step_is_not_described():
     assert describe_steps(*steps_of([3], 1)) == {}
 

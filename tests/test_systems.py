@@ -211,13 +211,6 @@ def test_irams_vocabulary_covers_all_splits_and_its_n_grams_are_those_of_its_wor
     assert not table[:2].any() and torch.equal(table[2:], hashed_ngrams(done.vocabulary.words, 50))
 
 
-def test_fixed_word_vectors_outlast_training_and_weight_decay():
-    done = train(quick("iram", model__frozen=True, training__weight_decay=0.1))
-    untrained = done.system.untrained(0)
-    assert torch.equal(done.model.embedding.weight, untrained.embedding.weight)
-    assert not torch.equal(done.model.steps.attend.weight, untrained.steps.attend.weight)
-
-
 @pytest.mark.parametrize("name", ["han", "sanet", "iram", "agt"])
 def test_a_compact_preset_reads_the_committed_vectors_as_they_are(name, tmp_path):
     """Its vocabulary and word vectors are those of the file, before training and after it."""

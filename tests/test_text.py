@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from course_lib.data.catalog import CARDS, Card, Source
 from course_lib.data.readers import clean
-from course_lib.data.text import fetch_punkt, tokenise, tokeniser, trained_punkt, untrained_punkt
+from course_lib.data.text import fetch_punkt, tokeniser, trained_punkt
 from course_lib.files import DataError
 
 PUNKT = CARDS["punkt_tab"]
@@ -75,12 +75,6 @@ def test_no_token_holds_white_space_and_no_sentence_is_empty(text):
     for name in ("untrained", "unicode"):
         for sentence in in_sentences(tokeniser(name)(clean(text))):
             assert all(len(token.split()) == 1 and token == token.strip() for token in sentence)
-
-
-@given(st.lists(st.text("abcXYZ,;", min_size=1), min_size=1))
-def test_no_character_is_lost(words):
-    text = " ".join(words)
-    assert "".join(tokenise(text, untrained_punkt()).tokens) == text.replace(" ", "")
 
 
 def test_the_trained_splitter_knows_the_abbreviations_of_its_package_unpacked_once(

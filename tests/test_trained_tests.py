@@ -43,9 +43,6 @@ def mean(values):
     return float(np.nanmean(values))
 
 
-# The loss, and what is taken before a ranking is asked for again
-
-
 def rows(count, places, seed=0):
     powers = torch.rand(count, places, generator=torch.Generator().manual_seed(seed)).exp()
     return powers / powers.sum(1, keepdim=True)
@@ -82,17 +79,6 @@ def test_further_words_go_in_their_order_and_none_comes_back(values, share, data
     assert not len(new) or not len(left) or new.min() >= left.max()
 
 
-# What is trained
-
-
-def test_a_setup_repeats_and_one_word_of_each_text_decides():
-    again, other = (training_setup.synthetic("planted", rows) for rows in (1000, 1002))
-    assert small().data == again.data != other.data
-    for texts in small().texts:
-        assert len(texts) >= 400 and np.mean([text.label for text in texts]) == 0.5
-        assert all(len(text.decides) == 1 for text in texts)
-
-
 def test_a_word_wise_network_ignores_padding_and_takes_its_guides_attention():
     guide = attention_of(base())
     model = small().word_mlp(0, guide).eval()
@@ -125,9 +111,6 @@ def test_what_is_learned_does_not_depend_on_the_progress_bar(monkeypatch):
         model = protocols.taught_adversary(setup, base(), setup.untrained(1), 0.1, 0)
         states.append(model.state_dict())
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
-
-
-# Each protocol finds what was planted
 
 
 class IgnoresAttention(torch.nn.Module):
@@ -170,9 +153,6 @@ def test_each_removal_is_ranked_on_the_texts_as_they_are_then():
         assert before.sum() == 2 and after.sum() == 4 and (after >= before).all()
     assert [text.words.count(MASK) for text in masked(texts, second)] == [4] * 400
     assert np.mean([out[text.decides[0]] for out, text in zip(first, texts)]) > 0.9
-
-
-# The records
 
 
 @pytest.fixture

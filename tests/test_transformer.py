@@ -1,64 +1,22 @@
-"""The Transformer: beside PyTorch's layers, a formula in NumPy, and under the invariants."""
+"""The Transformer beside PyTorch's layers; what every network keeps is in ``test_networks``."""
 
 import pytest
 import torch
+from networks import FLAT, tiny_transformer
+from strategies import batch
 from torch import nn
 
-from course_lib.metrics import invariants
 from course_lib.models.transformer import LowRank, Transformer, TransformerConfig
 
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]]).bool()
-TOKENS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 3, 0, 0], [5, 0, 0, 0, 0]])
-BERT = {"activation": "gelu", "normalised_input": True, "norm_epsilon": 1e-12, "positions": 9}
-VARIANTS = [{}, BERT, {"pooling": "first"}, {"rank": 2}]
 
 
-def made(seed=0, **settings):
-    torch.manual_seed(seed)
-    config = TransformerConfig(**{"width": 16, "feed_forward": 12} | settings)
-    model = Transformer(config, vocabulary=10, classes=2).eval()
-    for layer in model.modules():
-        if isinstance(layer, LowRank):
-            nn.init.normal_(layer.b)  # at zero an adapter changes nothing, and has no gradient
-    return model
-
-
-def pairs_of(mask):
-    return (mask[:, None, :] & mask[:, :, None])[:, None, None]
-
-
-@pytest.mark.parametrize("settings", VARIANTS)
-def test_it_keeps_the_invariants(settings):
-    network = made(**settings)
-    invariants.check_padding(network, TOKENS, MASK, tolerance=1e-5)
-    invariants.check_neighbours(network, TOKENS, MASK, tolerance=1e-5)
-    invariants.check_stateless(network, TOKENS, MASK)
-    invariants.check_permutation(network, TOKENS, MASK, matters=True)
-    network.embedding.requires_grad_(False)  # the row of padding has no gradient
-    network.positions.requires_grad_(False)
-    for block in network.blocks:  # a key's bias adds the same to all scores of a row
-        block.attention.key.bias.requires_grad_(False)
-    invariants.check_gradients(network, TOKENS, MASK)
-
-
-def test_without_positions_it_is_blind_to_order():
-    network = made(positions=0)
-    invariants.check_permutation(network, TOKENS, MASK, matters=False, tolerance=1e-5)
-
-
-@pytest.mark.parametrize("settings", VARIANTS)
-def test_attention_is_a_distribution_and_an_empty_text_has_none(settings):
-    mask = MASK.clone()
-    mask[2] = False
-    network = made(**settings)
-    output = network(TOKENS, mask, return_attention=True)
-    assert output.attention.shape == (3, 2, 4, 5, 5)
-    invariants.check_attention(output.attention, pairs_of(mask))
-    assert output.attention[2].eq(0).all()
-    assert torch.equal(output.logits[2], network.classifier.bias)
-    plain = network(TOKENS, mask)
-    assert plain.attention is plain.states is plain.values is None
-    torch.testing.assert_close(plain.logits, output.logits, rtol=1e-5, atol=1e-6)
+@pytest.mark.parametrize("changes", FLAT[tiny_transformer], ids=str)
+def test_nothing_is_kept_unasked_and_an_empty_text_gets_the_bias(changes):
+    network = tiny_transformer(**changes)
+    output = network(*batch([3, 0, 2]))
+    assert output.attention is output.states is output.values is None
+    assert torch.equal(output.logits[1], network.classifier.bias)
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -105,24 +63,12 @@ def test_a_seed_makes_the_weights_of_pytorchs_layers():
     assert torch.equal(ours.w_2.weight, theirs.linear2.weight)
 
 
-def test_given_attention_is_used_and_returned():
-    network = made()
-    own = network(TOKENS, MASK, return_attention=True)
-    again = network(TOKENS, MASK, own.attention)
-    torch.testing.assert_close(again.logits, own.logits, rtol=1e-5, atol=1e-6)
-    other = network(TOKENS, MASK, torch.rand_like(own.attention))
-    assert torch.allclose(other.attention[0].sum(-1), torch.ones(2, 4, 5))
-    assert not torch.allclose(other.logits[0], own.logits[0], atol=1e-3)
-    with pytest.raises(ValueError, match="does not fit this batch"):
-        network(TOKENS, MASK, own.attention[:, :1])
-
-
 def test_more_tokens_than_positions_are_refused_and_padding_is_not():
     tokens = torch.ones(1, 62, dtype=torch.long)
     mask = torch.arange(62)[None] < 60
-    assert made()(tokens, mask).logits.isfinite().all()
+    assert tiny_transformer()(tokens, mask).logits.isfinite().all()
     with pytest.raises(ValueError, match="real tokens behind 60: cut the documents"):
-        made()(tokens, torch.ones_like(mask))
+        tiny_transformer()(tokens, torch.ones_like(mask))
 
 
 def test_an_adapter_starts_as_nothing_and_adds_a_product_of_low_rank():
@@ -136,7 +82,7 @@ def test_an_adapter_starts_as_nothing_and_adds_a_product_of_low_rank():
     torch.testing.assert_close(
         (layer(x) - plain).double(), x.double() @ change.T, rtol=0, atol=1e-5
     )
-    adapted = made(rank=2).blocks[0].attention
+    adapted = tiny_transformer(rank=2).blocks[0].attention
     assert [isinstance(part, LowRank) for part in (adapted.query, adapted.key, adapted.value)] == [
         True, False, True,
     ]  # fmt: skip
@@ -144,6 +90,4 @@ def test_an_adapter_starts_as_nothing_and_adds_a_product_of_low_rank():
 
 def test_a_wrong_size_is_one_line():
     with pytest.raises(ValueError, match="heads is 3, which does not divide the width 16"):
-        made(heads=3)
-    with pytest.raises(ValueError, match="pooling takes"):
-        TransformerConfig(pooling="last")
+        tiny_transformer(heads=3)

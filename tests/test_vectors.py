@@ -84,15 +84,6 @@ def test_every_form_gives_the_same_vectors(put, cache, data):
     assert isinstance(vectors.matrix, np.memmap) and vectors.matrix.dtype == np.float32
 
 
-def test_bytes_with_a_scale_for_each_word_are_multiplied_out(put, cache):
-    numbers = np.arange(-9, 9, dtype=np.int8).reshape(6, 3)
-    scale = np.array([0.5, 2, 1, 0.25, 3, 1], np.float32)
-    path = put({"words": np.array(WORDS), "vectors": numbers, "scale": scale})
-    np.testing.assert_array_equal(
-        load_vectors(custom_vectors(path)).matrix, numbers * scale[:, None]
-    )
-
-
 def test_a_name_says_nothing_of_the_machine_and_the_file_is_needed_only_once(
     put, cache, monkeypatch
 ):
@@ -294,17 +285,13 @@ def test_side_by_side_is_one_after_the_other_and_covers_as_the_first(put, cache)
     np.testing.assert_array_equal(embedding[4], [*MATRIX[1], *MATRIX[1]])
 
 
-@pytest.fixture(scope="module")
-def stretched():
-    """25,000 vectors of 6 dimensions (more than one chunk) that vary most along known axes."""
+def test_without_the_common_part_the_mean_is_zero_and_the_leading_direction_is_gone():
+    """25,000 vectors of 6 dimensions (more than one chunk) vary most along known axes."""
     random = np.random.default_rng(0)
     axes, _ = np.linalg.qr(random.normal(size=(6, 6)))
     spread = np.array([9, 5, 2, 1, 0.5, 0.2])
     values = random.normal(size=(25_000, 6)) * spread @ axes.T + np.array([3, -1, 0.5, 2, 0, -7])
-    return values.astype(np.float32)
-
-
-def test_without_the_common_part_the_mean_is_zero_and_the_leading_direction_is_gone(stretched):
+    stretched = values.astype(np.float32)
     common = common_part(stretched)
     centred = stretched - stretched.mean(0, dtype=np.float64)
     _, spread, directions = np.linalg.svd(centred, full_matrices=False)
@@ -359,13 +346,3 @@ def test_a_words_vector_of_character_ngrams_is_the_mean_of_those_that_have_one(c
         vectors.embedding_for(Vocabulary(("q",)), 0)
     with pytest.raises(DataError, match="n-grams have no words"):
         _ = vectors.vocabulary
-
-
-@pytest.mark.full
-def test_real_glove_has_400_000_words_and_the_published_first_numbers(real_file, monkeypatch):
-    (item,) = catalog.CARDS["glove.6B.50d"].sources[0].downloads
-    monkeypatch.setenv("COURSE_DATA_MIRROR", str(real_file(item.filename).parent))
-    glove = load_vectors("glove.6B.50d")
-    assert glove.matrix.shape == (400_000, 50)
-    the = glove.matrix[glove.rows_of(("The",))[0]]
-    np.testing.assert_allclose(the[:3], [0.418, 0.24968, -0.41242], rtol=1e-6)

@@ -1,4 +1,5 @@
-"""The views' JavaScript without a browser: its parts, their arithmetic, and what Python packs."""
+"""JavaScript of the views and the room without a browser: its parts, what they compute, and what
+Python packs."""
 
 import base64
 import json
@@ -31,7 +32,7 @@ def exported(source):
     return [name for export, name in DEFINED.findall(source) if export]
 
 
-@pytest.mark.parametrize("part", ARITHMETIC)
+@pytest.mark.parametrize("part", [*ARITHMETIC, "room_state", "room_render"])
 def test_the_arithmetic_is_right(node, part):
     path = TESTS / f"{part}.test.mjs"
     written = len(re.findall(r"^test\(", path.read_text(encoding="utf-8"), re.MULTILINE))

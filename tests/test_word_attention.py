@@ -37,6 +37,7 @@ def of_sanet(tokens, mask, seed):
     output = model(tokens, mask, return_attention=True)
     pooled = pooled_word_attention(output.pooled_from, mask)
     return {
+        "pooled": pooled,
         "received": reduced.received(output.attention[:, 0], mask),
         "rollout": reduced.rollout_words(output.attention, mask),
         "pooled rollout": reduced.pooled_rollout(output.attention, pooled, mask),
@@ -96,12 +97,6 @@ def test_han_pools_twice():
     torch.testing.assert_close((words.unsqueeze(3) * h).sum((1, 2)), document)
 
 
-def test_received_is_the_mean_of_real_rows():
-    weights = torch.tensor([[[0.9, 0.1, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 0.0]]])
-    mask = torch.tensor([[True, True, False]])
-    torch.testing.assert_close(reduced.received(weights, mask), torch.tensor([[0.65, 0.35, 0.0]]))
-
-
 def test_rollout_is_what_linear_blocks_pass_on():
     """x ← ½ (x + αx), block after block, applied to one-hot words."""
     mask = prefix_mask([4, 2])
@@ -143,11 +138,3 @@ def test_agt_s_gates_say_which_layer_counts():
     # above the selecting layers a new value is half of either: 0.35 and 0.95 stay the first's
     found = shares([1.0, 0.0], [0.7, 0.1], selecting=2)
     torch.testing.assert_close(found, torch.tensor([0.65, 0.35]))
-
-
-def test_agt_s_layers_are_weighted_by_their_shares():
-    attention = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]])
-    gates = torch.tensor([[[0.25, 0.25]]])
-    expected = 0.75 * attention[:, 0] + 0.25 * attention[:, 1]
-    torch.testing.assert_close(reduced.agt_words(attention, gates), expected)
-    torch.testing.assert_close(reduced.agt_words(attention[:, :1], gates[:, :0]), attention[:, 0])

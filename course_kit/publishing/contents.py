@@ -30,6 +30,7 @@ _PART = re.compile(rf"{re.escape(START)}\n.*?{re.escape(END)}", re.DOTALL)
 _MINUTES = re.compile(r"(?<=\babout )\d+(?= minutes,\s+reading\s+and\s+doing)")
 _RUNNING = re.compile(r"\*\*running\*\*\s+(.*?)\s+on\s+two\s+cores", re.DOTALL)
 _PRACTICE = re.compile(r"^### Exercise [^\n]*?· (\d+) minutes", re.MULTILINE)
+_PLAN = "| session | lesson | in class | to talk | of | at home |\n|---:|---|---:|---:|---:|---|"
 _ASKED_IN = re.compile(r"\]\(\.\./(\d\d)_")  # a side note's link to its lesson
 _NOT_PROSE = re.compile(
     rf"{START}.*?{END}|```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|<!--.*?-->|<[^>]*>|\]\([^)]*\)",
@@ -162,20 +163,15 @@ def syllabi_tables() -> str:
     """What ``syllabi.yaml`` plans, a table for each, with minutes that follow from the lessons."""
     paths, parts = {path.stem[:2]: path for path in lesson_paths()}, []
     for plan in yaml.safe_load(SYLLABI.read_text(encoding="utf-8")):
-        parts += [f"**{plan['name']}**: {plan['what']}.", ""]
-        parts += [
-            "| session | lesson | in class | to talk | of | at home |",
-            "|---:|---|---:|---:|---:|---|",
-        ]
+        parts.append(f"**{plan['name']}**: {plan['what']}.\n\n{_PLAN}")
         for number, session in enumerate(plan["sessions"], 1):
             path, home = paths[session["lesson"]], session["home"]
             minutes, later = in_class(path, home)
             link = f"[{session['lesson']}](../{path.name})"
             left = f"Exercise {', '.join(map(str, home))} ({later} min)" if home else "–"
             row = (number, link, minutes, session["talk"], session["minutes"], left)
-            parts.append(f"| {' | '.join(map(str, row))} |")
-        parts.append("")
-    return "\n".join(parts[:-1])
+            parts[-1] += f"\n| {' | '.join(map(str, row))} |"
+    return "\n\n".join(parts)
 
 
 def notes_list(notes: Sequence[Path]) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -93,7 +93,13 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
     """
     record = _read_record(folder)
     there = {name: _read_versions(folder / name) for name in copies}
-    told = _rename_moved(folder, copies.keys(), there, record)
+    told = []
+    for old, new in MOVED.items():
+        if new in copies and new not in there[new] and (folder / old).exists():
+            there[new] |= {new: _read_versions(folder / old)[old]}
+            (folder / old).rename(folder / new)
+            record[new] = record.pop(old, {})
+            told.append(f"{folder.name}/{old} is {new} now, as the lesson is")
     for name, fresh in copies.items():
         path = folder / name
         current = there[name].get(path.name)
@@ -111,23 +117,6 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
             )
     with atomic_path(folder / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    return told
-
-
-def _rename_moved(
-    folder: Path,
-    names: Collection[str],
-    there: dict[str, dict[str, NotebookNode]],
-    record: dict[str, dict[str, str]],
-) -> list[str]:
-    """Give a learner's copy the name that its lesson has today, where no copy has it yet."""
-    told = []
-    for old, new in MOVED.items():
-        if new in names and new not in there[new] and (folder / old).exists():
-            there[new] |= {new: _read_versions(folder / old)[old]}
-            (folder / old).rename(folder / new)
-            record[new] = record.pop(old, {})
-            told.append(f"{folder.name}/{old} is {new} now, as the lesson is")
     return told
 
 

@@ -89,6 +89,6 @@ COMMANDS = {
     "faithful": Command(
         "run the study of when attention is faithful: what is missing, a cell, what is published",
         "faithful run --only imdb-bilstm-sparsemax-s0", "course",
-        command_of("course_kit.research.faithful.command"), _faithful,
+        command_of("course_kit.research.faithful.cell"), _faithful,
     ),
 }  # fmt: skip

@@ -16,25 +16,14 @@ TITLES = {  # what learns from whole sentences, by preset and attention
     ("whole", "learned"): "all but the pieces' vectors",
 }
 BESIDE = {  # by text, MiniLM's runs, and those of networks that are tested on the same texts
-    "SST-2": (
-        "minilm-sst2-whole-epochs2-embedding_rate1",
-        "iram-sst2-full-film-else-zero-ngrams0-dropout0.4-51f5e5",
-        "tfidf-sst2-default",
-    ),
-    "SST-5": (
-        "minilm-sst5-whole-epochs2-embedding_rate1",
-        "agt-sst5-paper-every-word-film-else-zero-frozen",
-        "tfidf-sst5-default",
-    ),
+    "SST-2": ("minilm-sst2-whole-epochs2-embedding_rate1",
+              "iram-sst2-full-film-else-zero-ngrams0-dropout0.4-51f5e5", "tfidf-sst2-default"),
+    "SST-5": ("minilm-sst5-whole-epochs2-embedding_rate1",
+              "agt-sst5-paper-every-word-film-else-zero-frozen", "tfidf-sst5-default"),
     "AG News": ("minilm-ag_news-whole", "sanet-ag_news-base", "tfidf-ag_news-default"),
-    "IMDb": (
-        "minilm-imdb-long-10000rows",
-        "han-imdb-compact-10000rows",
-        "tfidf-imdb-default-10000rows",
-        "han-imdb-compact",
-        "tfidf-imdb-default",
-    ),
-}
+    "IMDb": ("minilm-imdb-long-10000rows", "han-imdb-compact-10000rows",
+             "tfidf-imdb-default-10000rows", "han-imdb-compact", "tfidf-imdb-default"),
+}  # fmt: skip
 NETWORKS = {
     "MiniLM": "minilm-sst2_sentences-adapters-",
     "IRAM": "iram-sst2-compact-",

@@ -1,5 +1,9 @@
-"""One network of the design: trained, measured on held-out texts, recorded."""
+"""One network of the design: trained, measured on held-out texts, recorded, published.
 
+``attention-course author faithful`` does so, and writes the paper.
+"""
+
+import argparse
 import shutil
 import subprocess
 import time
@@ -15,7 +19,7 @@ import pandas as pd
 import torch
 from accelerate.utils import set_seed
 
-from course_kit.research.faithful import corpora, measures
+from course_kit.research.faithful import corpora, design, measures
 from course_kit.research.faithful.corpora import FOLDER, LEAST_WORDS, Split
 from course_kit.research.faithful.design import PLAN, Cell
 from course_kit.research.faithful.network import DROPOUT, Pooled, Reader
@@ -25,7 +29,9 @@ from course_lib.data.batches import Documents
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import REPOSITORY, DataError, atomic_path
+from course_lib.front_end import progress
 from course_lib.runs.records import write_json
+from course_lib.runs.settings import SpecError
 from course_lib.training.config import TrainingConfig
 from course_lib.training.loop import fit
 
@@ -178,3 +184,22 @@ def _git(*words: str) -> str:
     command = ["git", *words]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+def command(options: argparse.Namespace) -> int:
+    """Run cells, publish what is new, or write the paper; ``SpecError`` for a name of no cell."""
+    if options.what == "publish":
+        print("\n".join(publish(design.cells())))
+    elif options.what == "paper":
+        from course_kit.research.faithful import paper  # what it imports takes seconds
+
+        print(paper.write())
+    else:
+        known = {cell.name: cell for cell in design.cells()}
+        if unknown := [name for name in options.only if name not in known]:
+            raise SpecError(f"no cell {unknown[0]!r} in {design.DESIGN.name}")
+        chosen = [known[name] for name in options.only] or design.missing()
+        for cell in progress(chosen, "networks"):
+            run(cell)
+            print(cell.name, flush=True)
+    return 0

@@ -19,8 +19,6 @@ HELD_OUT = FOLDER / "held_out.json"
 SIZES = {"train": 4000, "validation": 400, "test": 600}
 PLANTED, PLANTED_SIZES = "planted", {"train": 1000, "validation": 200, "test": 200}
 LEAST_WORDS = 9  # shorter texts have few rankings to tell apart
-
-
 MOST = {"sst2_sentences": 60, "ag_news": 60, "imdb": 80, PLANTED: 60}  # words that are read
 MEASURED = {"sst2_sentences": 40, "ag_news": 32, "imdb": 24, PLANTED: 40}  # held-out texts
 

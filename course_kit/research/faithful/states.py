@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from safetensors.torch import load_file
+from sklearn.decomposition import PCA
 from torch import nn
 
 from course_kit.research.faithful import corpora
@@ -53,11 +54,9 @@ class States:
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the training texts' states ``(384,)``, and the ``WIDTH`` directions in which
         they vary most, ``(384, WIDTH)``, scaled alike so that the mean square along them is 1."""
-        states = np.asarray(self.kept("train")[:AXES_FROM]).astype(np.float64)
-        values, vectors = np.linalg.eigh(np.cov((states - states.mean(0)).T))
-        vectors = vectors[:, ::-1][:, :WIDTH]
-        signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(WIDTH)])
-        return states.mean(0), vectors * signs / np.sqrt(values[::-1][:WIDTH].mean())
+        found = PCA(WIDTH, svd_solver="covariance_eigh")
+        found.fit(np.asarray(self.kept("train")[:AXES_FROM]).astype(np.float64))
+        return found.mean_, found.components_.T / np.sqrt(found.explained_variance_.mean())
 
     def reduced(self, states: np.ndarray) -> np.ndarray:
         """``(words, 384)`` → ``(words, WIDTH)`` float16."""

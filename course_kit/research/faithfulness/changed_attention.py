@@ -54,11 +54,8 @@ def record_interventions(tested: FaithfulnessRun, beside: Sequence[str] = ()) ->
         for name, epsilon in TOLERANCES.items():
             found = faithfulness.adversarial_attention(answer, epsilon=epsilon, **options)
             divergence[name][place], change[name][place] = found.divergence, found.change
-    states = [torch.from_numpy(one)[None] for one in model.states(documents)]
-    conicity = [
-        float(faithfulness.conicity(one, torch.ones(one.shape[:2], dtype=torch.bool)))
-        for one in states
-    ]
+    states = (torch.from_numpy(one)[None] for one in model.states(documents))
+    conicity = [float(faithfulness.conicity(x, torch.ones(x.shape[:2]).bool())) for x in states]
     say("  other seeds")
     _, certainty = predicted(model, documents)
     certain = certainty > np.median(certainty)

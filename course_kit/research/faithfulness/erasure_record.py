@@ -44,10 +44,7 @@ from course_lib.runs.settings import SpecError
 
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 REMOVALS = {"deletion": None, "masking": MASK}
-MEASURES = {
-    "comprehensiveness": faithfulness.comprehensiveness,
-    "sufficiency": faithfulness.sufficiency,
-}
+MEASURES = {of.__name__: of for of in (faithfulness.comprehensiveness, faithfulness.sufficiency)}
 AREAS = "areas"  # of every text: in a file beside the record
 Rankings = dict[str, list[np.ndarray]]
 

@@ -24,6 +24,7 @@ from course_lib.metrics.statistics import LEVEL, holm
 CLAIMS: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8")
 )
+Place = Sequence[str | int]  # in a record
 Sides = tuple[Sequence[float], Sequence[float] | float]  # values by seed, and what is subtracted
 
 
@@ -151,9 +152,7 @@ def _contrast(
     return accuracies(first), accuracies(second)
 
 
-def _at(
-    records: Group, at: Sequence[str | int], minus: Sequence[str | int] | None = None
-) -> list[float]:
+def _at(records: Group, at: Place, minus: Place | None = None) -> list[float]:
     """What stands at a place in each record, of several layers the mean, minus what stands at
     another place in it."""
     values = np.array([np.mean(reduce(getitem, at, record)) for record in records])
@@ -164,8 +163,8 @@ def _of_runs(
     frame: pd.DataFrame,
     model: str,
     dataset: str,
-    at: Sequence[str | int],
-    minus: Sequence[str | int] | None = None,
+    at: Place,
+    minus: Place | None = None,
     other: str | None = None,
     film: str | None = None,
 ) -> Sides:
@@ -188,8 +187,8 @@ def _of_study(
     frame: pd.DataFrame,
     study: str,
     network: str,
-    at: Sequence[str],
-    minus: Sequence[str] | float = 0.0,
+    at: Place,
+    minus: Place | float = 0.0,
     other: str | None = None,
 ) -> Sides:
     """``_at`` of a study's records of a network, minus a number or what stands elsewhere in them,
@@ -203,9 +202,7 @@ def _of_study(
     return _at(ours, at, minus), 0.0
 
 
-def _trained(
-    frame: pd.DataFrame, test: str, at: Sequence[str], minus: Sequence[str] | None = None
-) -> Sides:
+def _trained(frame: pd.DataFrame, test: str, at: Place, minus: Place | None = None) -> Sides:
     """What stands by seed at a place in the record of a test that trains networks."""
     record = frames.study_records("faithfulness/trained")[f"{test}-sst2_sentences"]
     values = np.array(reduce(getitem, at, record))

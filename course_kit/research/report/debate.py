@@ -1,7 +1,6 @@
 """Tables of both sides of the debate: the rankings and the changed attention of Jain and Wallace,
 on their networks trained again, and the four tests of Wiegreffe and Pinter."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,18 +170,13 @@ def shuffles_table() -> str:
         medians = [one["permutation"]["quantiles"]["change"]["0.5"] for one in ours]
         cells = [mean_std(medians, digits=3)]
         for low in map(str, SHARPNESS):
-            bins = [one["permutation"]["by_largest_weight"].get(low) for one in ours]
-            cells += [_binned([found for found in bins if found])]
+            bins = (one["permutation"]["by_largest_weight"] for one in ours)
+            found = [each[low] for each in bins if low in each]
+            medians, texts = [each["median"] for each in found], sum(of["counted"] for of in found)
+            cells += [f"{np.mean(medians):.3f} ({texts})" if found else None]
             cells += [", ".join(f"{m:.3f}" for m in theirs["shuffles"].get(low, [])) or None]
         rows.append([frames.NAMES[data], name, *cells])
     return to_markdown(heads, rows, "llr")
-
-
-def _binned(bins: Sequence[dict[str, float]]) -> str | None:
-    if not bins:
-        return None
-    texts = sum(found["counted"] for found in bins)
-    return f"{np.mean([found['median'] for found in bins]):.3f} ({texts})"
 
 
 def four_tests_table() -> str:

@@ -99,13 +99,8 @@ def difference(ours: Group, other: Group | tuple[float, int] | None) -> Differen
     p, name = estimate.p, "t over seeds and texts,"
     if len(first) == len(second) == 1:
         p, name = mcnemar(first[0], second[0]), "McNemar"
-    test = f"paired, {name} {p_value(p)}"
+    test = f"paired, {name} " + (f"p = {p:.3f}" if p >= 0.001 else "p < 0.001")
     return Difference(value, *estimate.interval, test, one_seed, p)
-
-
-def p_value(p: float) -> str:
-    """In words, from ``p < 0.001`` on."""
-    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
 def validation_difference(ours: Group, other: Group) -> Difference:
@@ -341,9 +336,7 @@ def _ablation(
         runs = {s: run for s, run in runs.items() if _content(learned.get(s, run)) == _content(run)}
         accuracies.append(shown(list(runs.values())))
         gaps[name] = difference(*_of_the_same_seeds(learned, runs))
-    others = [
-        in_words(name, value) for name, value in spec.overrides.items() if name != frames.WEIGHTS
-    ]
+    others = [in_words(*change) for change in spec.overrides.items() if change[0] != frames.WEIGHTS]
     network = ", ".join([frames.SYSTEM_NAMES[spec.system], spec.preset, *others])
     return spec.system, [network, frames.title_of(spec.dataset), *accuracies], gaps
 

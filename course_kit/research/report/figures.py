@@ -205,15 +205,13 @@ def band_by_size(records: Records = None, bandwidth: int = 3) -> dict[int, dict[
     asked = (frame.system == "sanet") & (frame.preset == "base") & (frame.dataset == "imdb")
     read = frame.accuracy.notna() & frame.record.map(lambda record: "attention" in record)
     found = frame[asked & read & frame.changes.map(frames.HOW_LONG.issuperset).astype(bool)]
-    lines = {"trained": ("trained", figure), "untrained": ("untrained", figure),
-             "uniform": ("trained", f"uniform {figure}")}  # fmt: skip
+    lines = {"trained": f"trained {figure}", "untrained": f"untrained {figure}",
+             "uniform": f"trained uniform {figure}"}  # fmt: skip
+    sizes = found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
+    best = {size: tidy(frames.largest_group(rows)) for size, rows in sizes}
     return {
-        size: {
-            line: statistics.mean(record["attention"][state][name] for record in group)
-            for line, (state, name) in lines.items()
-        }
-        for size, rows in found.groupby(found.record.map(lambda record: record["sizes"]["train"]))
-        for group in [frames.largest_group(rows)]
+        size: {line: float(rows[name].mean()) for line, name in lines.items()}
+        for size, rows in best.items()
     }
 
 

@@ -18,6 +18,8 @@ IRAM_MODELS = frames.COMPARISONS["models"]["iram"]
 AGT_MODELS = frames.COMPARISONS["models"]["agt"]
 SANET_MODELS = frames.COMPARISONS["models"]["sanet"]
 STATES = ("trained", "untrained", "uniform attention")
+IMDB_ORDER = ["system", "text.max_sentences", "model.longest", "model.hops", "model.penalty",
+              "text.vectors"]  # fmt: skip
 Groups = dict[float, Group]  # records by the value of a setting, from low to high
 
 
@@ -33,17 +35,10 @@ def imdb_table(records: Records = None) -> str:
     full = whole & (frame[frames.WEIGHTS] == "learned")
     accuracy, f1 = f"≈ {100 * paper['accuracy']:.0f}", f"≈ {paper['f1']}"
     rows = [[paper["model"], paper["cut"], None, 1, accuracy, f1, None]]
-    groups = [list(group.record) for _, group in frame[ours & full].groupby("group", sort=False)]
-    rows += [_imdb_row(group) for group in sorted(groups, key=_imdb_order)]
+    found = frame[ours & full].sort_values(IMDB_ORDER, kind="stable")
+    rows += [_imdb_row(list(group.record)) for _, group in found.groupby("group", sort=False)]
     heads = ["model", "cut", "words read", "seeds", "accuracy %", "F1", "AUC"]
     return to_markdown(heads, rows, "l")
-
-
-def _imdb_order(group: Group) -> tuple[Any, ...]:
-    text, model = (group[0]["settings"][part] for part in ("text", "model"))
-    size = text["max_sentences"] if group[0]["spec"]["system"] == "han" else model["longest"]
-    hops = model.get("hops", 1), model.get("penalty", 0)
-    return group[0]["spec"]["system"], size, *hops, text.get("vectors", "")
 
 
 def _imdb_row(group: Group) -> list[Any]:

@@ -6,12 +6,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=["iram_behaviours"],
     submod_attrs={
-        "agt_dictionaries": [
-            "compare_dictionaries",
-            "count_words",
-            "dictionary_panels",
-            "most_selected",
-        ],
+        "agt_dictionaries": ["compare_dictionaries", "count_words", "dictionary_panels"],
         "agt_selections": [
             "composition_test",
             "rise_and_fall",

@@ -46,6 +46,14 @@ class WordCounts(NamedTuple):
         )
         return by_count, by_rate
 
+    def most_selected(self, words: Tensor, top: int = 10) -> tuple[Tensor, Tensor]:
+        """Those of some words that each layer selects most often when they occur: ids and rates,
+        each ``(layers, top)``, by decreasing rate, then decreasing count."""
+        counts = self.selected[:, words]
+        rates = counts / self.occurrences[words]
+        order = torch.from_numpy(np.lexsort((-counts, -rates)))[:, :top]
+        return words[order], rates.gather(1, order)
+
 
 def count_words(model: AGT, documents: Documents, vocabulary: int) -> WordCounts:
     """How often every layer selects each word of the ``vocabulary`` in many documents."""
@@ -66,26 +74,6 @@ def selection_counts(selected: Tensor, tokens: Tensor, vocabulary: int) -> Tenso
     ``(layers, vocabulary)``; ``selected`` ``(batch, layers, length)``, ``tokens``
     ``(batch, length)``. With ``mask[:, None]`` it counts all words."""
     return counts_of(tokens.unsqueeze(1).expand(selected.shape), selected, vocabulary)
-
-
-def most_selected(
-    counts: Tensor, occurrences: Tensor, top: int = 10, at_least: int = 10
-) -> tuple[Tensor, Tensor]:
-    """The words that each layer selects most often when they occur: ids and rates, each
-    ``(layers, top)``, by decreasing rate, then decreasing count.
-
-    ``counts`` ``(layers, vocabulary)``, ``occurrences`` ``(vocabulary,)``; words that occur less
-    than ``at_least`` times do not count. ``ValueError`` if fewer than ``top`` do.
-    """
-    frequent = (occurrences >= at_least).nonzero().squeeze(1)
-    if len(frequent) < top:
-        raise ValueError(f"only {len(frequent)} words occur {at_least} times; top asks for {top}")
-    rates = counts[:, frequent] / occurrences[frequent]
-    order = counts[:, frequent].argsort(dim=1, descending=True, stable=True)
-    by_rate = rates.gather(1, order).argsort(dim=1, descending=True, stable=True)
-    order = order.gather(1, by_rate)
-    best = order[:, :top]
-    return frequent[best], rates.gather(1, best)
 
 
 class Dictionaries(NamedTuple):
