@@ -175,7 +175,7 @@ def test_what_is_not_written_yet_is_open(checker, empty, capsys):
     checker(unwritten)
     said = capsys.readouterr().out
     assert said.count(f"○ {checker.name} is still open") >= 2
-    assert said.count("Write your answer in the cell above") == said.count("○")
+    assert said.count("Write your answer above") == said.count("○")
     assert checker.start[:20] not in said
     assert f"it returned {'None' if empty is None else '...'}" in said
 

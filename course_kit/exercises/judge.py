@@ -22,7 +22,7 @@ from course_kit.exercises.relations import relation
 from course_lib.views import plots
 
 DENSE = "expected a dense tensor on the CPU"
-WHERE = "Write your answer in the cell above; a hint is folded beside the exercise."
+WHERE = "Write your answer above; a hint is folded below the task."
 RETURNED_NOTHING = (
     "it returned None here, and an answer elsewhere: does every way through your function end in "
     "a return?"

@@ -30,7 +30,7 @@ def course(options: argparse.Namespace) -> int:
     reading_room.write_page()
     site.write_site()
     status = _status(outcomes)
-    print(f"\nOpen {site.SITE / 'index.html'} or run `attention-course lab`.")
+    print(f"\nOpen {site.SITE / 'index.html'} or type `make lab`.")
     return status
 
 

@@ -20,7 +20,7 @@ from course_lib.files import REPOSITORY, atomic_path
 ABOUT = LESSONS / "lessons.yaml"
 SYLLABI = LESSONS / "teaching" / "syllabi.yaml"
 ROUTES = (
-    ("Three evenings", ("00", "02", "07"), "what attention is, and how far to trust it"),
+    ("Two days", ("00", "02", "03", "07"), "what attention is, and how far to trust it"),
     ("A course", (), "everything, in this order"),
     ("A replication seminar", ("03", "04", "05", "06", "07", "08", "09"), "one paper a session"),
 )
