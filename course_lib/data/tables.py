@@ -77,11 +77,9 @@ def read_table(path: Path, columns: tuple[str, ...], encoding: str | None) -> Ro
             f"{path} {where}: is not {encoding or 'utf-8'}; say the file's own by "
             "--encoding; old Windows programs write cp1252"
         ) from error
-    except csv.Error as error:
-        why = f"{error}; is each quote that opens closed?"
-        raise DataError(f"{path} after row {number}: cannot be read ({why})") from error
     except UNREADABLE as error:
-        raise DataError(f"{path} after row {number}: cannot be read ({error})") from error
+        hint = "; is each quote that opens closed?" * isinstance(error, csv.Error)
+        raise DataError(f"{path} after row {number}: cannot be read ({error}{hint})") from error
 
 
 def _undecodable(path: Path) -> int:

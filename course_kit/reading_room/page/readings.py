@@ -9,7 +9,6 @@ from scipy.linalg import block_diag
 from course_kit.reading_room.pack import NAMES, reads_pieces
 from course_kit.research.report.frames import NAMES as DATASETS
 from course_lib.data.catalog import CARDS
-from course_lib.data.config import TextConfig
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import DocumentModel, Variant, ask, kendall, whole, words_of
 from course_lib.runs import Run
@@ -24,7 +23,8 @@ PACKING, TYPED = (RESULTS / "reading_room" / f"{name}.json" for name in ("packin
 
 def facts(run: Run) -> dict[str, Any]:
     """What the page says of a network: who it is, what it learned from, how often it is right."""
-    record, spec = run.record, run.record["spec"]
+    record, spec, vectors = run.record, run.record["spec"], run.system.settings.text.vectors
+    film = " (100-d, trained on film reviews)" * vectors.startswith("reviews")
     return {
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
@@ -33,16 +33,10 @@ def facts(run: Run) -> dict[str, Any]:
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),
         "record": record["id"],
-        "vectors": "of its pieces" if reads_pieces(run) else _vectors(run.system.settings.text),
+        "vectors": "of its pieces" if reads_pieces(run) else vectors + film,
         "packing": _packing(run),
         "note": "learned from a part of the data" if record["data"]["subset"] else "",
     }
-
-
-def _vectors(text: TextConfig) -> str:
-    """Which vectors a network reads, with what nobody could know from their name."""
-    film = " (100-d, trained on film reviews)" if text.vectors.startswith("reviews") else ""
-    return text.vectors + film
 
 
 def _packing(run: Run) -> str:
