@@ -1,7 +1,7 @@
 """What errors about wrong names say, and checks that a settings dataclass runs on its fields."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,42 +13,32 @@ def refusal(config: Any, name: str, takes: str) -> ValueError:
 
 def check_whole(config: Any, *names: str, least: int = 1) -> None:
     """``ValueError`` unless each field is an ``int`` of at least ``least``; a bool is not one."""
-    for name in names:
-        value = getattr(config, name)
-        if type(value) is not int or value < least:
-            raise refusal(config, name, f"a whole number from {least}")
+    takes = f"a whole number from {least}"
+    _check(config, names, takes, lambda value: type(value) is int and value >= least)
 
 
 def check_even(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is an even number, as the two directions of a layer need."""
-    for name in names:
-        if getattr(config, name) % 2:
-            raise refusal(config, name, "an even number, which two directions share")
+    takes = "an even number, which two directions share"
+    _check(config, names, takes, lambda value: value % 2 == 0)
 
 
 def check_number(config: Any, *names: str, least: float = 0.0) -> None:
     """``ValueError`` unless each field is a finite float or int of at least ``least``."""
-    for name in names:
-        value = getattr(config, name)
-        if not _is_finite(value) or value < least:
-            kind = "a finite number"
-            raise refusal(config, name, kind if least == -math.inf else f"{kind} from {least:g}")
+    takes = "a finite number" if least == -math.inf else f"a finite number from {least:g}"
+    _check(config, names, takes, lambda value: _is_finite(value) and value >= least)
 
 
 def check_positive(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is a finite float or int above 0."""
-    for name in names:
-        value = getattr(config, name)
-        if not _is_finite(value) or value <= 0:
-            raise refusal(config, name, "a finite number above 0")
+    takes = "a finite number above 0"
+    _check(config, names, takes, lambda value: _is_finite(value) and value > 0)
 
 
 def check_share(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is a number in [0, 1), as the rate of a dropout is."""
-    for name in names:
-        value = getattr(config, name)
-        if not _is_finite(value) or not 0 <= value < 1:
-            raise refusal(config, name, "a number from 0 to below 1")
+    takes = "a number from 0 to below 1"
+    _check(config, names, takes, lambda value: _is_finite(value) and 0 <= value < 1)
 
 
 def check_choice(config: Any, name: str, choices: Collection[Any]) -> None:
@@ -60,9 +50,7 @@ def check_choice(config: Any, name: str, choices: Collection[Any]) -> None:
 
 def check_flags(config: Any, *names: str) -> None:
     """``ValueError`` unless each field is True or False."""
-    for name in names:
-        if type(getattr(config, name)) is not bool:
-            raise refusal(config, name, "True or False")
+    _check(config, names, "True or False", lambda value: type(value) is bool)
 
 
 def instead(name: Any, names: Iterable[str]) -> str:
@@ -74,6 +62,12 @@ def instead(name: Any, names: Iterable[str]) -> str:
     if near:
         return f"do you mean {' or '.join(near)}?"
     return f"there are: {', '.join(names) or 'none yet'}"
+
+
+def _check(config: Any, names: Iterable[str], takes: str, good: Callable[[Any], bool]) -> None:
+    for name in names:
+        if not good(getattr(config, name)):
+            raise refusal(config, name, takes)
 
 
 def _is_finite(value: Any) -> bool:

@@ -217,8 +217,7 @@ def front_coded(words: Sequence[str]) -> tuple[bytes, str]:
 
 def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     """What the engine needs of a network, and where its weights are."""
-    settings = run.system.settings
-    text = settings.text
+    text = run.system.settings.text
     table, common = tables.add(run)
     parameters = run.model.named_parameters()
     state = {name: values.detach().float().cpu().numpy() for name, values in parameters}
@@ -232,7 +231,7 @@ def _model(run: Run, parts: Parts, tables: Tables) -> dict[str, Any]:
     return {
         "id": run.record["id"],
         "system": run.record["spec"]["system"],
-        "config": asdict(settings.model),
+        "config": asdict(run.system.settings.model),
         "cut": {
             "sentences": run.system.reads_sentences,
             "maxSentences": text.max_sentences,

@@ -15,15 +15,11 @@ def hashed_ngrams(words: Sequence[str], buckets: int) -> torch.Tensor:
     A word is put between ``<`` and ``>``; equal n-grams have equal rows, from 1, on every machine;
     0 pads the rest.
     """
-    row_of: dict[str, int] = {}
     rows_of_words = []
     for word in words:
         framed = f"<{word}>"
         grams = [framed[i : i + n] for n in SIZES for i in range(len(framed) - n + 1)]
-        for gram in grams:
-            if gram not in row_of:
-                row_of[gram] = 1 + zlib.crc32(gram.encode()) % buckets
-        rows_of_words.append([row_of[gram] for gram in grams])
+        rows_of_words.append([1 + zlib.crc32(gram.encode()) % buckets for gram in grams])
     rows = np.zeros((len(words), max(map(len, rows_of_words), default=0)), dtype=np.int32)
     for row, ids in zip(rows, rows_of_words, strict=True):
         row[: len(ids)] = ids

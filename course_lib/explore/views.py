@@ -154,7 +154,8 @@ class DocumentView(Explorer):
             f"less than {UNSURE:.0%} sure ({len(unsure):,})": unsure,
         }
         self._filter = widgets.Dropdown(options=kinds.items(), description="show")
-        self._menu = widgets.Dropdown(description="document", layout=WIDE)
+        options = [self._options[place] for place in order]
+        self._menu = widgets.Dropdown(options=options, description="document", layout=WIDE)
         buttons = []
         for name, act in {
             "◀ previous": lambda _: self._step(-1),
@@ -165,7 +166,6 @@ class DocumentView(Explorer):
             buttons[-1].on_click(act)
         buttons[-1].disabled = not self._mistakes
         super().__init__([widgets.HBox([self._filter, *buttons]), self._menu])
-        self._fill_menu()
         self._filter.observe(self._narrow, "value")
         self._menu.observe(self._pick, "value")
         self.index = order[0]
@@ -192,13 +192,10 @@ class DocumentView(Explorer):
         if change["new"] is not None:
             self.index = change["new"]
 
-    def _fill_menu(self) -> None:
-        self._menu.options = [self._options[place] for place in self._places]
-
     def _narrow(self, change: dict[str, Any]) -> None:
         self._places = change["new"]
         self._menu.unobserve(self._pick, "value")  # new options choose their first one
-        self._fill_menu()
+        self._menu.options = [self._options[place] for place in self._places]
         self._menu.observe(self._pick, "value")
         if not self._places:
             self._say("No document matches this filter.")

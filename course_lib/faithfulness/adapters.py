@@ -74,11 +74,8 @@ class _Batched:
             ]
             return list(zip(_probabilities(logits), sums, strict=True))
 
-        handle = self.embedding.register_forward_hook(watched)
-        try:
+        with self.embedding.register_forward_hook(watched):
             return in_batches("texts", found, documents, *([] if classes is None else [classes]))
-        finally:
-            handle.remove()
 
 
 class ModuleModel(_Batched):

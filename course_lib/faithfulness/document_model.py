@@ -157,11 +157,8 @@ class DocumentModel:
             self._model()(tokens, mask)
             return _of_words(seen[-1], mask)
 
-        handle = self.system.see_states(seen.append)
-        try:
+        with self.system.see_states(seen.append):
             return in_batches("states", found, documents)
-        finally:
-            handle.remove()
 
     def attended(self, document: Document) -> Attended:
         """A document's attention and the network with that attention given.
@@ -224,11 +221,8 @@ def scaled_vectors(system: ReadableSystem, scale: float) -> Iterator[list[tuple[
         seen.append((x.detach(), at))
         return at
 
-    handle = system.change_vectors(scaled)
-    try:
+    with system.change_vectors(scaled):
         yield seen
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -236,19 +230,15 @@ def encoded_once(model: nn.Module, count: int) -> Iterator[None]:
     """While it lasts, a network reads batches of ``count`` equal texts, so what it calls its
     ``encoder`` encodes one of them for all."""
     encoder = getattr(model, "encoder", nn.Identity())
-    handles = [
+    with (
         encoder.register_forward_pre_hook(lambda _, inputs: tuple(x[:1] for x in inputs)),
         encoder.register_forward_hook(
             lambda _, inputs, output: tuple(
                 x if x is None else x.expand(count, *x.shape[1:]) for x in output
             )
         ),
-    ]
-    try:
+    ):
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def log_odds(logits: Tensor, classes: np.ndarray) -> Tensor:

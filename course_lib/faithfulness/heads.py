@@ -49,8 +49,7 @@ def changed_heads(model: Transformer, change: Change) -> Iterator[None]:
 
     with ExitStack() as stack:
         for layer, block in enumerate(model.blocks):
-            handle = block.attention.output.register_forward_pre_hook(hook(layer))
-            stack.callback(handle.remove)
+            stack.enter_context(block.attention.output.register_forward_pre_hook(hook(layer)))
         yield
 
 

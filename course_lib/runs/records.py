@@ -244,10 +244,9 @@ def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
     return read_predictions(published_predictions(record["id"]), record["predictions"])
 
 
-def load_records(folder: Path | None = None) -> list[dict[str, Any]]:
-    """All records in ``folder``, by default ``results/``, sorted by id; ``StaleRun`` names a file
-    that is not a record."""
-    paths = ((folder or RESULTS) / "runs").glob("*/*/*.json")
+def load_records() -> list[dict[str, Any]]:
+    """All records in ``results/``, sorted by id; ``StaleRun`` names a file that is no record."""
+    paths = (RESULTS / "runs").glob("*/*/*.json")
     return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
 
 

@@ -157,8 +157,7 @@ def _hash(text: str) -> str:
 
 def _data(value: Any) -> str:
     """JSON that may stand in a script element, whatever the strings in it hold."""
-    text = json.dumps(value, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def command(options: argparse.Namespace) -> int:

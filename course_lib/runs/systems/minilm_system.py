@@ -10,6 +10,7 @@ import datasets
 import numpy as np
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from course_lib.data.batches import Documents
 from course_lib.data.config import TextConfig
@@ -112,11 +113,8 @@ class MiniLMSystem(TransformerSystem):
     def word_attention(self, output: TransformerOutput, mask: Tensor) -> dict[str, Tensor]:
         """As ``TransformerSystem``: what each piece receives of all that the pieces receive."""
         found = super().word_attention(output, self.places(mask))
-        of_pieces = {name: weights[:, : mask.shape[1]] for name, weights in found.items()}
-        return {
-            name: weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
-            for name, weights in of_pieces.items()
-        }
+        pieces = mask.shape[1]
+        return {name: normalize(each[:, :pieces], p=1) for name, each in found.items()}
 
     def places(self, mask: Tensor) -> Tensor:
         """The pieces, then [CLS] and [SEP]."""

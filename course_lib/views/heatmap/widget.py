@@ -241,10 +241,9 @@ class AttentionHeatmap(_View):
 
 def same_scale(*heatmaps: AttentionHeatmap) -> None:
     """Give heatmaps that are compared one colour scale, from 0 to the largest weight among them."""
-    if heatmaps:
-        most = max(heatmap.spec["peak"] for heatmap in heatmaps)
-        for heatmap in heatmaps:
-            heatmap.most = most
+    most = max((heatmap.spec["peak"] for heatmap in heatmaps), default=0.0)
+    for heatmap in heatmaps:
+        heatmap.most = most
 
 
 class AttentionText(_View):
