@@ -9,6 +9,12 @@ import {
 
 const night = matchMedia("(prefers-color-scheme: dark)");
 
+export function pushButton(text, run, properties = {}) {
+  const made = make("button", { type: "button", textContent: text, ...properties });
+  made.addEventListener("click", run);
+  return made;
+}
+
 /** An element with a shadow root that wears the course's colours, by day and by night. */
 function viewHost(colours) {
   const host = make("div", { class: "view" });

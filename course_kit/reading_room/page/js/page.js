@@ -1,6 +1,6 @@
 import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
 import { openDesk } from "./asking.js";
-import { makeCard, makeLegend } from "./cards.js";
+import { makeCard, makeLegend, pushButton } from "./cards.js";
 import { asJson, save } from "./exports.js";
 import { makeRoom } from "./room.js";
 import { ofExample, question, readAddress, withWord } from "./state.js";
@@ -9,12 +9,6 @@ import { makeTour } from "./tour.js";
 // The controls of the room, and how they follow its state.
 
 const QUIET = 150; // milliseconds without a key before a text is read
-
-function pushButton(text, run, properties = {}) {
-  const made = make("button", { type: "button", textContent: text, ...properties });
-  made.addEventListener("click", run);
-  return made;
-}
 
 /** A group of inputs with one name; `run` is told of the one that was chosen. */
 function inputGroup(id, legend, type, choices, run) {

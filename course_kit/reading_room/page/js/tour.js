@@ -1,4 +1,5 @@
 import { make } from "../../../../course_lib/views/heatmap/js/elements.js";
+import { pushButton } from "./cards.js";
 
 // Five steps through the page. Each shows something, and says what to look at.
 
@@ -34,15 +35,10 @@ export function makeTour(act) {
     step = number;
     const [selector, title, text, run] = STEPS[step];
     const heading = make("h2", { tabIndex: -1, textContent: `${step + 1} of ${STEPS.length}: ${title}` });
-    const button = (name, action) => {
-      const made = make("button", { type: "button", textContent: name });
-      made.addEventListener("click", action);
-      return made;
-    };
     const buttons = [
-      ...(step ? [button("Back", () => show(step - 1))] : []),
-      step < STEPS.length - 1 ? button("Next", () => show(step + 1)) : button("Done", end),
-      ...(step < STEPS.length - 1 ? [button("End the tour", end)] : []),
+      ...(step ? [pushButton("Back", () => show(step - 1))] : []),
+      step < STEPS.length - 1 ? pushButton("Next", () => show(step + 1)) : pushButton("Done", end),
+      ...(step < STEPS.length - 1 ? [pushButton("End the tour", end)] : []),
     ];
     panel.replaceChildren(heading, make("p", { textContent: text }),
       make("p", { class: "buttons" }, ...buttons));
