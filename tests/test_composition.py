@@ -104,13 +104,13 @@ def test_padding_is_inert(lengths, seed, left, right):
 
 
 def test_what_is_described_of_known_attention():
-    figures = describe_composition(BY_HAND, torch.tensor([[[0.05, 0.15], [0.5, 1.0]]]), ALL)
+    figures = describe_composition(BY_HAND, torch.tensor([[[0.06, 0.1], [0.5, 1.0]]]), ALL)
     assert figures["selected"].tolist() == [[3, 1, 0]]
     assert figures["phrases"].tolist() == [[2, 1, 0]]
     assert figures["phrases by chance"][0].tolist() == pytest.approx([3 * 4 / 6, 1, 0])
     assert figures["relaxed selected"].tolist() == [[3, 3, 0]]
     assert figures["relaxed phrases"].tolist() == [[2, 1, 0]]
-    assert figures["gate"][0].tolist() == pytest.approx([0.1, 0.75])
+    assert figures["gate"][0].tolist() == pytest.approx([0.08, 0.75])
     assert figures["gate closed"].tolist() == [[0.5, 0]]
     entropy = -sum(w * math.log(w) for w in BY_HAND[0, 1].tolist()) / math.log(6)
     assert figures["spread"][0].tolist()[1:] == pytest.approx([entropy, 1])
