@@ -35,21 +35,27 @@ def test_the_loss_falls_on_the_toy_corpus(device):
 def test_an_epochs_figures_are_those_of_the_model_on_the_data(capsys):
     """With one batch an epoch the training loss is that of the weights before the step, and its
     penalty is no part of it. The bar shows both figures."""
-    documents = toy_documents("train", 0, 40)
-    batches = Batches(documents, 40)
+    documents = toy_documents("train", 0, 39)  # an odd number: no accuracy of a half
+    batches = Batches(documents, 39)
     model = OneWord(penalty=0.5)
     before = predict(model, batches)
-    history = fit(model, (documents, documents), replace(CONFIG, epochs=1, batch_size=40))
+    history = fit(model, (documents, documents), replace(CONFIG, epochs=1, batch_size=39))
     after = predict(model, batches)
     for (probabilities, labels), loss, accuracy in (
         (before, history.epochs[0].train_loss, history.epochs[0].train_accuracy),
         (after, history.epochs[0].validation_loss, history.epochs[0].validation_accuracy),
     ):
-        rows = probabilities[torch.arange(40), labels].numpy()
+        rows = probabilities[torch.arange(39), labels].numpy()
         assert loss == pytest.approx(-np.log(rows).mean(), abs=1e-5)
         assert accuracy == pytest.approx(((rows > 0.5).mean()), abs=1e-6)
     epoch, told = history.epochs[0], capsys.readouterr().err
     assert f"accuracy={epoch.train_accuracy:.3f}, loss={epoch.train_loss:.3f}]" in told
+
+
+@pytest.mark.parametrize(("decay", "shares"), [(True, [0, 0.5, 1, 0.5]), (False, [0, 0.5, 1, 1])])
+def test_the_rate_warms_up_and_then_decays(decay, shares):
+    config = replace(CONFIG, epochs=4, warmup=0.25, decay=decay)
+    assert [config.share_of_rate(place, []) for place in (0, 0.5, 1, 2.5)] == shares
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
