@@ -146,7 +146,7 @@ def test_the_command_audits_a_folder_of_transformers(hub, tmp_path, capsys, no_n
     words = ["audit", str(hub), "--texts", str(file), "--view", "rollout", "--to"]
     assert cli.main([*words, str(tmp_path / "a.json")]) == 0
     said = capsys.readouterr().out
-    assert f"{tmp_path / 'a.json'}: {len(ROWS)} texts" in said and "Removing the tenth" in said
+    assert f"{tmp_path / 'a.json'}: {len(ROWS)} texts\n" in said and "Removing the tenth" in said
     assert "weights" in json.loads((tmp_path / "a.json").read_text("utf-8"))["missing"]
 
 
@@ -210,6 +210,7 @@ def test_what_cannot_be_audited_is_one_line_and_leaves_nothing(tmp_path, capsys,
             "no finished run, and no classifier of transformers",
         ),
         ([str(tmp_path / "words"), "--texts", file], "has no attention to audit"),
+        ([tmp_path, "--texts", file], f"{tmp_path}: no finished run; attention-course run prints"),
     ):
         assert cli.main(["audit", *map(str, arguments), "--to", str(to)]) == 2
         (line,) = capsys.readouterr().err.splitlines()[-1:]

@@ -117,6 +117,8 @@ def any_model(name: str) -> Any:
         return _made(path, function)
     if (run_folder(name) / "record.json").exists() or name in recorded_names():
         return model_of(any_run(name))
+    if Path(name).is_dir() and not (Path(name) / "config.json").exists():
+        raise AuditError(f"{name}: no finished run; attention-course run prints the folder of one")
     if not (Path(name).exists() or "/" in name):
         there = instead(name, recorded_names())
         raise AuditError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")
@@ -162,5 +164,6 @@ def command(options: argparse.Namespace) -> int:
     if counts["stopped"]:
         print(f"Stopped after {counts['measured']} of {counts['given']} texts; these are kept.")
     print(report.headline, *(f"* {one.sentence}" for one in report.answers), sep="\n")
-    print(f"{options.to}: {counts['measured']} texts")
+    others = "".join(f"; left out: {n} {why}" for why, n in counts["left_out"].items())
+    print(f"{options.to}: {counts['measured']} texts{others}")
     return 0

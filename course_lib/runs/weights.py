@@ -37,7 +37,7 @@ def any_run(name: str) -> Run:
     folder = run_folder(name)
     if (folder / "record.json").exists():
         return load_run(folder)
-    if len(Path(name).parts) > 1:
+    if len(Path(name).parts) > 1 or Path(name).is_dir():
         raise DataError(f"{name}: no finished run; attention-course run prints the folder of one")
     return load_recorded(name)
 

@@ -168,8 +168,8 @@ function unreadText({ tokens, known, read }) {
   const beyond = tokens.length - all;
   const unknown = known.filter((one, i) => !one && read[i]).length;
   const few = 2 * unknown > all;
-  const knows = `Knows ${all - unknown ? `only ${all - unknown}` : "none"} of ${all} words (the others are dotted),`
-    + " so its answer says little about this text";
+  const some = `only ${all - unknown} of ${all} words (the others are dotted)`;
+  const knows = `Knows ${unknown < all ? some : "no word of it"}, so its answer says little about this text`;
   return [[
     few ? knows : unknown && `${unknown} of ${tokens.length} words unknown (dotted)`,
     beyond && `${beyond} not read`,

@@ -103,6 +103,7 @@ function actionsOf(room, box) {
     pin: () => room.pin ?? room.togglePin(),
     tint: (tint) => room.change({ tint }, room.example),
     uniform: (uniform) => room.ask({ uniform }),
+    address: () => room.address(),
     done: () => box.focus(),
   };
 }

@@ -107,16 +107,13 @@ export function makeRoom(told, { draw, drawCard, say }) {
     }
   }
 
-  function putAddress() {
-    history.replaceState(null, "", `#${writeAddress({ ...room.state, pinned: room.pin?.asked })}`);
-  }
-
+  room.address = () => `#${writeAddress({ ...room.state, pinned: room.pin?.asked })}`;
   /** Changes the state; `example` is the name of the one that is shown, if it is one. */
   room.change = (changes, example = null) => {
     room.state = { ...room.state, ...changes };
     room.example = example;
     clearTimeout(addressing);
-    addressing = setTimeout(putAddress, 300);
+    addressing = setTimeout(() => history.replaceState(null, "", room.address()), 300);
     return answer();
   };
   room.ask = (changes) => room.change({ asked: { ...room.state.asked, ...changes } });

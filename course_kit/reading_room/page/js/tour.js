@@ -4,9 +4,9 @@ import { pushButton } from "./cards.js";
 // Five steps through the page. Each shows something, and says what to look at.
 
 const STEPS = [
-  ["#cards", "The tint", "Five networks read one sentence. The darker a word, the more attention a network pays it. The bars say what the network answers. Do the dark words look like reasons?",
+  ["#cards", "The tint", "Five networks read one sentence. The stronger the tint of a word, the more attention a network pays it. The bars say what the network answers. Do the words with the strongest tint look like reasons?",
     (act) => act.example("negation")],
-  ["#cards", "Take a word away", "“not” is now erased. If it had mattered, the answers would have moved. Click any word, or press Enter on it, to erase it or put it back.",
+  ["#cards", "Take a word away", "“not” is now erased. Where an answer moved, that network needed it. Click any word, or press Enter on it, to erase it or put it back.",
     (act) => (act.example("negation"), act.pin(), act.erase(3))],
   ["#tint", "Attention beside need", "The tint now shows leave-one-out: what the answer loses without each word. τ compares the order of words by attention with their order by need. 1 is full agreement, 0 is none.",
     (act) => (act.example("irony"), act.tint("drops"))],
@@ -20,7 +20,7 @@ const STEPS = [
 export function makeTour(act) {
   const panel = make("section", { class: "tour", hidden: true, "aria-label": "Guided tour" });
   let step = 0;
-  let marked = null;
+  let [marked, before] = [null, null];
   const mark = (selector) => {
     marked?.classList.remove("pointed");
     marked = selector ? document.querySelector(selector) : null;
@@ -29,17 +29,21 @@ export function makeTour(act) {
   function end() {
     panel.hidden = true;
     mark(null);
+    history.replaceState(null, "", before); // what was typed and pinned comes back
+    dispatchEvent(new Event("hashchange"));
     act.done();
+  }
+  function start() {
+    if (panel.hidden) before = act.address();
+    show(0);
   }
   function show(number) {
     step = number;
     const [selector, title, text, run] = STEPS[step];
     const heading = make("h2", { tabIndex: -1, textContent: `${step + 1} of ${STEPS.length}: ${title}` });
-    const buttons = [
-      ...(step ? [pushButton("Back", () => show(step - 1))] : []),
-      step < STEPS.length - 1 ? pushButton("Next", () => show(step + 1)) : pushButton("Done", end),
-      ...(step < STEPS.length - 1 ? [pushButton("End the tour", end)] : []),
-    ];
+    const buttons = step === STEPS.length - 1 ? [pushButton("Done", end)]
+      : [pushButton("Next", () => show(step + 1)), pushButton("End the tour", end)];
+    if (step) buttons.unshift(pushButton("Back", () => show(step - 1)));
     panel.replaceChildren(heading, make("p", { textContent: text }),
       make("p", { class: "buttons" }, ...buttons));
     panel.hidden = false;
@@ -50,5 +54,5 @@ export function makeTour(act) {
     document.querySelector(phone ? "#cards" : selector).scrollIntoView();
   }
   panel.addEventListener("keydown", (event) => event.key === "Escape" && end());
-  return { panel, start: () => show(0) };
+  return { panel, start };
 }
