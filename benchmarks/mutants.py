@@ -28,7 +28,8 @@ from tqdm.auto import tqdm
 
 BUDGET = 40.0  # seconds of tests a mutant
 ROOT = Path(__file__).resolve().parents[1]
-ROOM_TESTS = [f"tests/test_room_{part}.py" for part in ("networks", "tokens", "page", "bundle")]
+ROOM_PARTS = ("room_networks", "room_tokens", "room_page", "room_bundle", "view_arithmetic")
+ROOM_TESTS = [f"tests/test_{part}.py" for part in ROOM_PARTS]
 PRELOADED = ("torch", "scipy.stats", "sklearn", "pandas", "matplotlib.pyplot", "hypothesis")
 Selection = Callable[[str, int], list[str]]
 
