@@ -98,8 +98,8 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/research": (5_866, 3_700),
     "course_kit/publishing": (2_270, 1_000),
     "course_kit/reading_room": (699, 600),
-    "benchmarks": (2_148, 2_200),
-    "tests": (19_878, 16_600),
+    "benchmarks": (2_149, 2_200),
+    "tests": (19_880, 16_600),
 }
 LONGEST = 450
 
