@@ -95,7 +95,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/faithfulness": (2_270, 1_550),
     "course_lib/runs": (2_769, 2_650),
     "course_kit/exercises": (6_899, 6_600),
-    "course_kit/research": (5_866, 3_700),
+    "course_kit/research": (5_868, 3_700),
     "course_kit/publishing": (2_270, 1_000),
     "course_kit/reading_room": (699, 600),
     "benchmarks": (2_149, 2_200),

@@ -115,10 +115,10 @@ def any_model(name: str) -> Any:
         raise AuditError(f"{path}: there is no such file")
     if path.endswith(".py"):
         return _made(path, function)
-    if (run_folder(name) / "record.json").exists() or name in recorded_names():
+    folder = run_folder(name)
+    of_hub = (folder / "config.json").exists() and not (folder / "record.json").exists()
+    if (folder.is_dir() and not of_hub) or name in recorded_names():  # or it is refused as no run
         return model_of(any_run(name))
-    if Path(name).is_dir() and not (Path(name) / "config.json").exists():
-        raise AuditError(f"{name}: no finished run; attention-course run prints the folder of one")
     if not (Path(name).exists() or "/" in name):
         there = instead(name, recorded_names())
         raise AuditError(f"no run, network or folder {name!r} (on the hub: owner/name); {there}")

@@ -109,14 +109,16 @@ class TrainingSetup:
         every = chain.from_iterable(map(batches.epoch, range(config.epochs)))
         steps = config.epochs * len(batches)
         for step, batch in enumerate(tqdm(every, what, steps, leave=False)):
+            share = 1 - step / steps if config.decay else 1.0
             for group in optimizer.param_groups:
-                group["lr"] = config.learning_rate * (1 - step / steps) * group["rate"]
+                group["lr"] = config.learning_rate * share * group["rate"]
             value = loss(model(batch.tokens, batch.mask), batch).mean()
             if not torch.isfinite(value):
                 raise TrainingError(f"{what}: the loss is {value.item()} in batch {step + 1}")
             optimizer.zero_grad()
             value.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            if config.clip_norm:  # 0 is no limit, and would leave no gradient
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
             optimizer.step()
         return model.eval()
 
