@@ -27,6 +27,14 @@ def test_bfloat16_on_a_cpu_is_asked_for_and_native(monkeypatch, asked, processor
     assert devices.choose_precision(asked, CPU) == expected
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_a_gpu_that_only_emulates_bfloat16_computes_in_float32(native, monkeypatch):
+    ask = lambda including_emulation=True: native or including_emulation  # noqa: E731
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", ask)
+    expected = "bf16" if native else "no"
+    assert devices.choose_precision("auto", torch.device("cuda")) == expected
+
+
 def pretend(monkeypatch, gpus=0, mps=False):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)

@@ -95,6 +95,7 @@ def test_it_is_bert_between_its_special_tokens(network):
     pairs = (real[:, None, :] & real[:, :, None])[:, None, None]
     invariants.check_attention(found.attention, pairs)
     assert torch.equal(found.logits[2], ours.classifier.bias)  # of a text without a word
+    assert torch.equal(ours(TOKENS[:, :0], MASK[:, :0]).logits[0], ours.classifier.bias)
 
 
 def test_it_learns_and_is_loaded_again_as_it_was(trained):

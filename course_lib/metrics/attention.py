@@ -1,9 +1,10 @@
 """Numbers that describe an attention matrix: how sparse and how near the diagonal it is.
 
-All take ``attention`` ``(batch, N, N)``, where row i holds what token i attends to, and ``mask``
-``(batch, N)``, True = real, and give one value in [0, 1] per document, 0 for an empty one. Only a
-document's own n × n block counts, so padding changes nothing. Where rows are not tokens but
-queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask`` ``(batch, rows)``. Example::
+Unless they say otherwise, all take ``attention`` ``(batch, N, N)``, where row i holds what token i
+attends to, and ``mask`` ``(batch, N)``, True = real, and give one value in [0, 1] per document, 0
+for an empty one. Only a document's own n × n block counts, so padding changes nothing. Where rows
+are not tokens but queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask``
+``(batch, rows)``. Example::
 
     attention = sanet(tokens, mask, return_attention=True).attention[:, 0]  # of the first block
     gini(attention, mask), diagonality(attention, mask, bandwidth=2)  # (batch,) each
@@ -35,8 +36,8 @@ def row_gini(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:
-    """Entropy of each row over log n: ``weights`` ``(batch, rows, N)``, 0 on padding, and ``mask``
-    ``(batch, N)`` → ``(batch, rows)`` in [0, 1]."""
+    """Entropy of each row divided by log n: ``weights`` ``(batch, rows, N)``, 0 on padding, and
+    ``mask`` ``(batch, N)`` → ``(batch, rows)`` in [0, 1]."""
     most = mask.sum(1, keepdim=True).clamp(min=2).to(weights.dtype).log()  # one token: entropy 0
     return (torch.special.entr(weights).sum(-1) / most).clamp(0, 1)
 
@@ -77,7 +78,8 @@ def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
 def uniform_diagonality(lengths: Tensor, bandwidth: int) -> Tensor:
     """The ``diagonality`` of uniform attention over ``lengths`` ``(batch,)`` tokens, exactly.
 
-    Of the n² pairs, n + Σ_{k ≤ b} 2 (n − k) lie in the band; about (2b + 1)/n for long documents.
+    Of the n² pairs, n + Σ_{k ≤ b} 2 (n − k) lie in the band, with b at most n − 1; for long
+    documents about (2b + 1)/n.
     """
     n = lengths.to(torch.float32)
     b = (n - 1).clamp(min=0, max=bandwidth)
@@ -104,7 +106,7 @@ def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Te
 
 
 def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:
-    """The share of weight up to b places off the diagonal, ``(widest + 1, batch)``, from b = 0."""
+    """The share of weight up to b off the diagonal, ``(widest + 1, batch)``, from b = 0."""
     if (mask[:, 1:] & ~mask[:, :-1]).any():  # distances count only real tokens: move them together
         order = mask.int().argsort(dim=1, descending=True, stable=True)
         rows = weights.take_along_dim(order.unsqueeze(2), 1)
@@ -130,11 +132,11 @@ def _gini(weights: Tensor, count: Tensor) -> Tensor:
 
 
 def _sorted(weights: Tensor) -> Tensor:
-    """Sorted along the last axis; on a CPU by NumPy, which is about thirty times as fast there."""
+    """Sorted along the last axis, on a CPU by NumPy, which takes about a thirtieth of the time."""
     if weights.device.type != "cpu" or (weights.requires_grad and torch.is_grad_enabled()):
         return weights.sort(-1).values
     copy = weights.detach().clone(memory_format=torch.contiguous_format)
-    copy.numpy().sort(-1)
+    copy.numpy().sort(-1)  # in place: it shares the copy's memory
     return copy
 
 

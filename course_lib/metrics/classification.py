@@ -23,7 +23,7 @@ def classification_metrics(predictions: Predictions) -> dict[str, float | list]:
     """Accuracy and the confusion matrix (rows: true class); for two classes F1, AUC and ROC too.
 
     F1 and AUC are those of class 1. ``roc`` holds the curve as two lists of false and true positive
-    rates, thinned to about 200 points.
+    rates, thinned to at most 200 points.
     """
     # imported here: it takes as long as torch, and the other modules do not need it
     from torchmetrics.functional import accuracy, auroc, confusion_matrix, f1_score, roc

@@ -1,4 +1,4 @@
-"""The words that layers of attention select, and the phrases that these words form.
+"""The words that attention layers select, and the phrases that these words form.
 
 After the analysis of Guo (2017): ``attention`` ``(batch, layers, length)`` with ``mask``
 ``(batch, length)``, True = real, is scaled within each sentence and layer; a word near the largest
@@ -66,14 +66,13 @@ def phrases(words: Sequence[str], selected: Tensor) -> list[list[str]]:
 
     ``words`` are all of the document's; ``selected`` bool ``(layers, words)``.
     """
-    return [
-        [
-            " ".join(word for word, _ in run)
-            for is_selected, run in groupby(zip(words, row, strict=True), key=itemgetter(1))
-            if is_selected
-        ]
-        for row in selected.tolist()
-    ]
+    found = []
+    for row in selected.tolist():
+        runs = groupby(zip(words, row, strict=True), key=itemgetter(1))
+        found.append(
+            [" ".join(word for word, _ in run) for is_selected, run in runs if is_selected]
+        )
+    return found
 
 
 def expected_phrases(selected: Tensor, mask: Tensor) -> Tensor:
@@ -89,10 +88,11 @@ def describe_composition(attention: Tensor, gates: Tensor, mask: Tensor) -> dict
     """Figures of each document and layer, ``(batch, layers)`` each, layer 0 first.
 
     ``selected`` and ``phrases`` count words and runs, ``phrases by chance`` the runs expected in a
-    random order of the words. The ratio of two means over documents, selected / phrases, is a mean
-    phrase length. ``relaxed …`` are the same above the median. ``spread`` is the entropy over
-    log n: 1 where all weights are equal. ``gate`` is the mean of ``gates`` ``(batch, layers − 1,
-    hidden)``, ``gate closed`` the share of them below ``CLOSED``; both start at layer 1.
+    random order of the words. The mean of ``selected`` over that of ``phrases`` is the mean phrase
+    length. ``relaxed …`` are the same of ``above_median``. ``spread`` is the entropy
+    divided by log n: 1 where all weights are equal. ``gate`` is the mean of ``gates``
+    ``(batch, layers − 1, hidden)``, ``gate closed`` the share of them below ``CLOSED``; both start
+    at layer 1.
     """
     figures = {}
     for prefix, selected in (

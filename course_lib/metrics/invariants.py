@@ -61,8 +61,8 @@ def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> Non
     """Each step attends only to its document's words and to the summaries of earlier steps.
 
     ``attention`` ``(batch, T, length + T − 1)`` with the summaries last, ``mask``
-    ``(batch, length)``. Raises ``InvariantError`` naming a step that looks at a summary not yet
-    written, or as ``check_attention`` does.
+    ``(batch, length)``. Raises ``InvariantError`` for another number of columns, naming a step that
+    looks at a summary not yet written, or as ``check_attention`` does.
     """
     batch, steps, columns = attention.shape
     if mask.shape != (batch, columns - steps + 1):

@@ -39,7 +39,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
     ``first`` and ``second`` are bool ``(texts,)``: whether each model is right. Only the texts
     count that exactly one of them gets right; if the models are equally good, each of those is a
-    fair coin's throw. 1 if there are none. ``ValueError`` unless the texts are as many, at least 1.
+    fair coin's throw. 1 if there are none. ``ValueError`` unless both have as many texts, and any.
     """
     from scipy.stats import binomtest
 
@@ -78,7 +78,8 @@ class Estimate(NamedTuple):
 
     @property
     def p(self) -> float:
-        """The two-sided p-value of "it is 0 in truth": the interval of 1 − p just reaches 0."""
+        """The two-sided p-value of "it is 0 in truth": the interval of 1 − p just reaches 0. At
+        least 1e-9, unless there is no variance."""
         from scipy.optimize import brentq
 
         if not self.value or not (self.by_texts or self.by_seeds):
@@ -101,11 +102,12 @@ def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
     """The mean of ``first`` ``(seeds, texts)``, minus that of ``second``, of trained networks on
     the same texts; the numbers of seeds may differ.
 
-    Seeds and texts are crossed, so a mean varies with both: the seeds' means do, by t (Welch's for
-    two sides), which includes what chance adds on single texts; and so do the texts' means, without
-    that part, which would count twice. A single seed says nothing of other trainings. 95 %
-    intervals held the true value in 95 to 99 % of simulated studies (``tests/test_statistics.py``).
-    ``ValueError`` unless the texts are as many, at least 2.
+    The score of seed s on text t is μ + a_s + b_t + e_st, so the mean over S seeds and T texts has
+    the variance σ_a²/S + σ_b²/T + σ_e²/(S T). The seeds' means estimate the first and the last part
+    (Welch's way for two sides), the texts' means the middle one, once their share of σ_e² is
+    subtracted. A single seed says nothing of other trainings. 95 % intervals held the true value in
+    95 to 99 % of simulated studies (``tests/test_statistics.py``). ``ValueError`` unless all have
+    the same number of texts, at least 2.
     """
     sides = [np.asarray(side, float) for side in ([first] if second is None else [first, second])]
     _check_texts(sides[0], sides[-1])
@@ -113,10 +115,12 @@ def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
     if texts < 2:
         raise ValueError("an interval over texts takes at least 2, got 1")
     gaps = sides[0].mean(0) - (sides[1].mean(0) if len(sides) > 1 else 0)
-    by_texts, parts = gaps.var(ddof=1) / texts, []
+    by_texts = gaps.var(ddof=1) / texts
+    parts = []
     for side in (side for side in sides if len(side) > 1):
         means, seeds = side.mean(1), len(side)
-        by_texts -= (side - means[:, None]).var(0, ddof=1).sum() / (texts - 1) / (seeds * texts)
+        error = (side - means[:, None]).var(0, ddof=1).sum() / (texts - 1)  # σ_e²
+        by_texts -= error / (seeds * texts)
         parts.append((means.var(ddof=1) / seeds, seeds - 1))
     return Estimate(float(gaps.mean()), max(float(by_texts), 0.0), texts, *welch(parts))
 
@@ -144,9 +148,9 @@ def constant_loss(old: list[int], new: list[int]) -> float:
 
 
 def power(difference: float, deviation: float, seeds: int) -> float:
-    """How often a two-sided t-test at 5 % finds a difference between two models, whose mean scores
-    differ by ``difference`` and whose scores deviate by ``deviation`` from seed to seed; ``seeds``
-    of each. ``ValueError`` for fewer than two seeds or a deviation that is not above 0.
+    """How often a two-sided t-test at 5 % finds a difference between two models whose mean scores
+    differ by ``difference``, with ``seeds`` runs of each and the standard deviation ``deviation``
+    over seeds. ``ValueError`` for fewer than two seeds or a deviation that is not above 0.
     """
     from scipy.special import ncfdtr, stdtrit
 
@@ -163,7 +167,7 @@ def power(difference: float, deviation: float, seeds: int) -> float:
 
 def detectable_difference(deviation: float, seeds: int) -> float:
     """The smallest difference of two models that ``power`` finds in 80 % of the experiments, in the
-    unit of ``deviation``."""
+    unit of ``deviation``. ``ValueError`` as ``power``."""
     from scipy.optimize import brentq
 
     high = deviation

@@ -55,5 +55,5 @@ def _weights(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def _mean_of_pairs(rows: Tensor) -> Tensor:
-    """The penalty, 1/(2T) of the sum over all T (T − 1) pairs, as a mean over them."""
+    """The mean over the T (T − 1) ordered pairs, from the penalty, which is their sum over 2T."""
     return (2 * step_penalty(rows) / max(1, rows.shape[1] - 1)).clamp(0, 1)

@@ -2,11 +2,11 @@
 
 Word vectors → one shared projection B → every layer's own attention over B → a highway stack whose
 gates and candidates are fed by what the layers selected → two-layer classifier. Comments in
-the code number the equations as here; attention, gate and candidate of a layer belong together:
+the code number the equations as here:
 
 (1) B_n = tanh(W x_n + b)                      (4) y_0 = s_0
 (2) m_{l,n} = w_l · tanh(W_l B_n)              (5) T_l = σ(W^t_l s_l + b^t_l)
-    d_l = softmax_n(m_l), masked: ``attend``   (6) y_l = f(W^f_l [y_{l−1}; s_l]) ∘ T_l
+    d_l = softmax_n(m_l) over real words       (6) y_l = f(W^f_l [y_{l−1}; s_l]) ∘ T_l
 (3) s_l = Σ_n d_{l,n} B_n                                + y_{l−1} ∘ (1 − T_l)
 
 A word's score in (2) depends on its vector alone, so the model cannot see the order of the words.
@@ -45,14 +45,15 @@ class AttentionStack(nn.Module):
     def scores(self, b: Tensor) -> Tensor:
         """m: word vectors ``(batch, length, hidden)`` → ``(batch, layers, length)``."""
         layers = zip(self.weight, self.vector, strict=True)
-        return torch.stack([torch.tanh(linear(b, w_l)) @ v_l for w_l, v_l in layers], 1)  # (2)
+        scores = [torch.tanh(linear(b, matrix)) @ vector for matrix, vector in layers]  # (2)
+        return torch.stack(scores, 1)
 
 
 class GatedStack(nn.Module):
     """The highway layers l = 1, 2, …, each of which receives its layer's selection s_l."""
 
     def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
-        """``selections`` are as many as ``layers``, or fewer in an ``AblatedStack``."""
+        """``selections`` equals ``layers`` here; an ``AblatedStack`` has fewer."""
         super().__init__()
         self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
         self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
@@ -62,7 +63,9 @@ class GatedStack(nn.Module):
             self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))
         for layer in range(layers):
             nn.init.xavier_uniform_(self.gate[layer])
-            halves = [self.carried[layer], *([self.selected[layer]] if layer < selections else [])]
+            halves = [self.carried[layer]]
+            if layer < selections:
+                halves.append(self.selected[layer])
             limit = (6 / (hidden * (len(halves) + 1))) ** 0.5  # Xavier's, for both as one matrix
             for half in halves:
                 nn.init.uniform_(half, -limit, limit)
@@ -95,8 +98,8 @@ class AGT(nn.Module):
         self.embedding.weight.requires_grad_(not config.frozen)
         self.projection = nn.Linear(self.embedding.embedding_dim, hidden)
         self.attention, self.stack = self.make_layers()
-        self.word_dropout = Dropout(config.dropout * (config.dropout_at != "classifier"))
-        dropout = Dropout(config.dropout * (config.dropout_at != "words"))
+        self.word_dropout = Dropout(0.0 if config.dropout_at == "classifier" else config.dropout)
+        dropout = Dropout(0.0 if config.dropout_at == "words" else config.dropout)
         width = config.classifier or hidden
         self.classifier = nn.Sequential(
             dropout, nn.Linear(hidden, width), nn.ReLU(), dropout, nn.Linear(width, classes)
@@ -118,21 +121,17 @@ class AGT(nn.Module):
         """
         b = self.project(tokens, mask)  # (1) (batch, length, hidden)
         real = mask.unsqueeze(1).expand(-1, self.config.selecting, -1)
-        given = attention is not None
-        d = renormalised(attention, real) if given else self.attend(b, real)  # (2) as real
+        d = self.attend(b, real) if attention is None else renormalised(attention, real)  # (2)
         s = d.to(b.dtype) @ b  # (3) (batch, selecting, hidden)
         y, gates = self.compose(s)  # (4), (5), (6)
         return AGTOutput(self.classifier(y), d, gates)
 
     def project(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """B of (1): ids and mask ``(batch, length)`` → ``(batch, length, hidden)``.
-
-        Each vector is of its word alone; ``attend`` masks the padding.
-        """
+        """B of (1), ``(batch, length, hidden)``; subclasses that read neighbours need the mask."""
         return torch.tanh(self.projection(self.word_dropout(self.embedding(tokens))))
 
     def attend(self, b: Tensor, real: Tensor) -> Tensor:
-        """d of (2): B and the real words ``(batch, layers, length)`` → as ``real``."""
+        """d of (2): B and the real words ``(batch, layers, length)`` → weights of that shape."""
         return masked_softmax(self.attention.scores(b), real)
 
     def compose(self, s: Tensor) -> tuple[Tensor, Tensor]:
@@ -156,7 +155,9 @@ class AblatedStack(GatedStack):
 
     def forward(self, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
         """As ``GatedStack``, with ``s`` ``(batch, selections, hidden)``."""
-        gates, selected = [], () if self.selected is None else self.selected
+        gates = []
+        selected = () if self.selected is None else self.selected
+        # zip_longest fills with None where a layer receives no selection
         layers = zip_longest(self.gate, self.gate_bias, self.carried, selected, s.unbind(1))
         for w_t, b_t, w_y, w_s, s_l in layers:
             gate = torch.sigmoid(linear(y if s_l is None else s_l, w_t, b_t))
@@ -202,9 +203,9 @@ class AGTConfig:
     all words the same weight; with one layer the result is a mean of word vectors.
 
     The paper does not say where dropout acts (``dropout_at``), how wide the classifier's first
-    layer is (``classifier``; 0: like ``hidden``), or whether word vectors are trained (``frozen``:
-    not). ``sparse`` computes their gradients only for words in the batch. f in (6) is tanh, the
-    paper's example. ``embedding`` is the width of randomly initialised vectors.
+    layer is (``classifier``; 0: like ``hidden``), or whether word vectors are trained (not if
+    ``frozen``). ``sparse`` computes their gradients only for words in the batch. f in (6) is tanh,
+    the paper's example. ``embedding`` is the width of randomly initialised vectors.
     """
 
     embedding: int = 300

@@ -1,8 +1,8 @@
 """BERT's encoder (Devlin et al. 2019) with trained weights, and a classifier on its mean state.
 
-It is a ``Transformer`` that reads [CLS] text [SEP]. The two special tokens stand behind the text's
-pieces in every tensor here, so that piece i of the input is piece i of states and attention; what
-the network knows of the order are the positions, which are BERT's.
+It is a ``Transformer`` that reads [CLS] text [SEP]. The two special tokens come after the text's
+pieces in every tensor here, so piece i has the index i in states and attention. BERT knows the
+order from its positions alone, and these are BERT's: [CLS] has 0, the pieces 1, 2, …, then [SEP].
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ SPECIAL_IDS = (101, 102)  # in the vocabulary of every uncased BERT
 
 
 def with_special(mask: Tensor) -> Tensor:
-    """A mask of pieces ``(batch, length)`` with [CLS] and [SEP] behind, ``(batch, length + 2)``; a
+    """A mask of pieces ``(batch, length)`` and then [CLS] and [SEP], ``(batch, length + 2)``; a
     text without pieces has neither, so that its row stays fully masked."""
     return torch.cat([mask, mask.any(1, keepdim=True).expand(-1, len(SPECIAL))], 1)
 
@@ -33,18 +33,20 @@ class Bert(Transformer):
     def forward(
         self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None, **asked: bool
     ) -> TransformerOutput:
-        """As ``Transformer.forward``: ids and mask of the pieces ``(batch, length)``; of all that
-        the output holds, the length is two more: the pieces, then [CLS] and [SEP]."""
+        """As ``Transformer.forward``, of pieces ``(batch, length)``; the outputs have
+        ``length + 2``: the pieces, [CLS], [SEP]."""
         x = self.embedding(tokens)
         special = torch.tensor([SPECIAL_IDS], device=tokens.device).expand(len(tokens), -1)
+        # not self.embedding(special), whose hooks see the text's pieces alone
         x = torch.cat([x, vectors_of(special, self.embedding.weight)], 1)
         pieces = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand_as(mask)
-        last = (pieces * mask).amax(1, keepdim=True) + 1
-        places = torch.cat([pieces, torch.zeros_like(last), last], 1)  # [CLS] first, [SEP] last
+        cls = pieces.new_zeros(len(pieces), 1)
+        sep = torch.cat([cls, pieces * mask], 1).amax(1, keepdim=True) + 1
+        places = torch.cat([pieces, cls, sep], 1)
         return self.read(x, with_special(mask), attention, places, **asked)
 
     def set_trainable(self) -> None:
-        """Leave out of training what the settings freeze."""
+        """If ``config.frozen``, freeze all but classifier and adapters."""
         if self.config.frozen:
             for name, parameter in self.named_parameters():
                 learns = name.startswith("classifier.") or name.endswith((".a", ".b"))
@@ -53,10 +55,11 @@ class Bert(Transformer):
 
 @dataclass(frozen=True)
 class BertConfig(TransformerConfig):
-    """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights with those of its pieces.
+    """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights, piece vectors included.
 
-    With ``pretrained`` they are trained ones, else random. With ``frozen`` only the classifier
-    learns, and adapters if there is a ``rank``.
+    ``pretrained`` starts from the published weights, which the run's system loads, else at random.
+    With ``frozen`` only the classifier learns, and adapters if there is a ``rank``. ``pooling``
+    "first" takes the first piece, not [CLS].
     """
 
     layers: int = 6
@@ -77,7 +80,7 @@ class BertConfig(TransformerConfig):
         check_flags(self, "pretrained", "frozen")
 
 
-OF_BERT = (  # names of transformers beside ours
+OF_BERT = (  # transformers' names and ours, in this order: later ones are parts of earlier ones
     ("embeddings.word_embeddings.", "embedding."),
     ("embeddings.position_embeddings.", "positions."),
     ("embeddings.LayerNorm.", "norm."),
@@ -97,8 +100,8 @@ def from_bert(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     of that segment is added to each position's."""
     ours = {}
     for name, weight in state.items():
-        for theirs, here in OF_BERT:
-            name = name.replace(theirs, here)
+        for theirs, our in OF_BERT:
+            name = name.replace(theirs, our)
         if not name.startswith(("pooler.", "embeddings.")):
             ours[name] = weight
     segment = state["embeddings.token_type_embeddings.weight"][0]

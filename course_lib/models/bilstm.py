@@ -2,7 +2,7 @@
 
 Words → bidirectional LSTM → attention over its states → document vector → linear classifier: the
 network of both papers on whether attention is an explanation. A state h_i has read the whole text,
-so a weight on word i is a weight on what the LSTM has there, not on that word alone. Jain and
+so a weight on word i is a weight on the state there, not on that word alone. Jain and
 Wallace's averaging encoder, ``WordByWord``, has read nothing but word i.
 
 (1) h_i = [→h_i; ←h_i], or tanh(W x_i + b)     (3) d = Σ_i α_i h_i
@@ -42,7 +42,7 @@ class WordByWord(nn.Linear):
 
 
 class BiLSTM(nn.Module):
-    """Encodes the words of a text, then takes the mean of their states that attention weighs."""
+    """Encodes the words of a text, then averages their states with attention as weights."""
 
     def __init__(
         self, config: "BiLSTMConfig", vocabulary: int, classes: int, embedding: Tensor | None = None

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+# gradients times the derivatives of tanh and σ, from their outputs
 tanh_slope, sigmoid_slope = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
-SHORT = 128  # up to so many words a CPU is faster if it computes SANet's weights
+SHORT = 128  # up to so many words a CPU is faster if it does store SANet's weights
 WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
@@ -25,7 +26,7 @@ def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     """
     order = mask.sum(1).argsort(descending=True, stable=True)
     row, column = mask[order].nonzero(as_tuple=True)
-    step = (mask[order].cumsum(1) - 1)[row, column]  # the how many-th real place of its row
+    step = (mask[order].cumsum(1) - 1)[row, column]  # its rank among its row's real places
     place = (order[row] * mask.shape[1] + column)[step.argsort(stable=True)]  # the packed order
     active = step.bincount().tolist()  # rows at each step
     weights = [getattr(gru, name) for name in WEIGHTS]
@@ -39,7 +40,7 @@ def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     return out.view(*mask.shape, h.shape[-1])
 
 
-# one step's rows of every tensor that a pass of PackedGRU reads or writes; it explains the blocks
+# one step's rows of each tensor; PackedGRU explains the blocks
 ForwardStep = namedtuple("ForwardStep", "from_h r_and_z r z wh_n x_n n old new")
 BackwardStep = namedtuple("BackwardStep", "d_new d_new_of_blocks d_blocks d_from_h z d_old")
 
@@ -64,10 +65,10 @@ class PackedGRU(torch.autograd.Function):
         from_x = blocks[:, hidden:]
         torch.addmm(b_x + nn.functional.pad(b_h[hidden:], (0, hidden)), x, w_x.T, out=from_x)
         wh_n, r, z, x_n = blocks.split(hidden, 1)
-        n, new, old = x.new_empty(3, len(x), hidden)
+        n, new, old = x.new_empty(3, len(x), hidden)  # old: the state before
         old.zero_()
         from_h, r_and_z = blocks[:, : 3 * hidden], blocks[:, hidden : 3 * hidden]
-        whole = ForwardStep(from_h, r_and_z, r, z, wh_n, x_n, n, old, new)  # old: the state before
+        whole = ForwardStep(from_h, r_and_z, r, z, wh_n, x_n, n, old, new)
         before = new[:0]
         for step in map(ForwardStep._make, _by_step(whole, active, reverse)):
             alive = min(len(before), len(step.old))  # the others start here with a zero state
@@ -83,7 +84,8 @@ class PackedGRU(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):  # noqa: ANN001, ANN205
-        """Gradients for the input and the four weights."""
+        """Gradients for the input and the four weights, from ∂h/∂n = (1 − z)(1 − n²),
+        ∂h/∂r = ∂h/∂n · (W h) · r (1 − r) and ∂h/∂z = (h_old − n) · z (1 − z)."""
         x, w_x, w_h, blocks, n, old = ctx.saved_tensors
         active, reverse = ctx.order
         hidden = w_h.shape[1]
@@ -155,11 +157,11 @@ def at_real_places(function: Callable[[Tensor], Tensor], h: Tensor, mask: Tensor
 
 
 def fused_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """``masked_softmax(scale · q kᵀ) v`` between real words, 0 on padding, without its weights.
+    """``masked_softmax(scale · q kᵀ) v`` between real words, 0 on padding, storing no weights.
 
     ``q``, ``k``, ``v`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``v``.
     """
-    attendable = mask | ~mask.any(1, keepdim=True)  # without any word all, against 0 / 0
+    attendable = mask | ~mask.any(1, keepdim=True)  # a text without words: all, not 0 / 0
     q, k, v = (part.unsqueeze(1) for part in (q, k.to(q.dtype), v))
     attended = nn.functional.scaled_dot_product_attention(
         q, k, v, attn_mask=attendable[:, None, None, :], scale=scale

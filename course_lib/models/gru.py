@@ -3,6 +3,8 @@
 (1) r = σ(U_r x + W_r h + b_r)                 (3) ĥ = tanh(U_h x + W_h (r ∘ h) + b_h)
 (2) z = σ(U_z x + W_z h + b_z)                 (4) h ← (1 − z) ∘ h + z ∘ ĥ
 
+``nn.GRU`` has r ∘ (W_h h + c_h) in (3).
+
 Example: ``h = BidirectionalGRU(inputs=50, hidden=100)(x, mask)``.
 """
 
@@ -18,7 +20,7 @@ class GRUCell(nn.Module):
 
     ``reset_after=False`` is that report's cell: the reset gate acts on the state before the
     recurrent product. ``reset_after=True`` is what ``nn.GRU`` computes (with z for its 1 − z):
-    the gate acts after that product, which then has a bias of its own.
+    the gate acts after that product, and W_r, W_z and W_h have biases of their own.
     """
 
     def __init__(self, inputs: int, hidden: int, reset_after: bool = False) -> None:
@@ -37,7 +39,8 @@ class GRUCell(nn.Module):
             wh_r, wh_z = h @ w_r.T, h @ w_z.T
         r = torch.sigmoid(ux_r + wh_r)  # (1) how much of the past the candidate sees
         z = torch.sigmoid(ux_z + wh_z)  # (2) how much of the candidate is taken
-        candidate = torch.tanh(ux_h + (r * wh_h if self.reset_after else (r * h) @ w_h.T))  # (3)
+        wh_h = r * wh_h if self.reset_after else (r * h) @ w_h.T
+        candidate = torch.tanh(ux_h + wh_h)  # (3)
         return (1 - z) * h + z * candidate  # (4)
 
     @classmethod
@@ -61,10 +64,8 @@ class GRUCell(nn.Module):
 
 
 class BidirectionalGRU(nn.Module):
-    """Hidden states of both directions, [→h; ←h], over the real entries only.
-
-    The cell is PyTorch's, with ``reset_after``.
-    """
+    """Hidden states of both directions, [→h; ←h], over the real entries only; the cell is PyTorch's
+    (``reset_after=True`` above)."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -79,6 +80,6 @@ class BidirectionalGRU(nn.Module):
         lengths = mask.sum(1).clamp(min=1).cpu()  # a row without entries reads one zero
         x = x.masked_fill(~mask.unsqueeze(2), 0).take_along_dim(order.unsqueeze(2), 1)
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        h, _ = pad_packed_sequence(self.gru(packed)[0], True, total_length=x.shape[1])
+        h, _ = pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=x.shape[1])
         h = h.take_along_dim(order.argsort(1).unsqueeze(2), 1)  # each back to its place
         return h.masked_fill(~mask.unsqueeze(2), 0)

@@ -25,7 +25,7 @@ from course_lib.checking import check_number, check_share, check_whole
 from course_lib.models.gru import BidirectionalGRU
 from course_lib.models.layers import AttentionPooling, LockedDropout, renormalised, word_embedding
 
-Pair = tuple[Tensor | None, Tensor | None]
+Pair = tuple[Tensor | None, Tensor | None]  # attention to words and to sentences
 
 
 class AttentiveEncoder(nn.Module):
@@ -68,13 +68,13 @@ class HAN(nn.Module):
         without words gets the logits of a zero document vector, and zero attention.
         """
         real = mask.any(2)  # (batch, sentences)
-        of_words, of_sentences = attention or (None, None)
-        if of_words is not None:
-            of_words = renormalised(of_words, mask)[real]
-        if of_sentences is not None:
-            of_sentences = renormalised(of_sentences, real)
-        s, alpha = self.encode_sentences(tokens, mask, of_words)  # of the real sentences
-        d, beta = self.sentences(placed(s, real), real, of_sentences)  # of the documents
+        word_weights, sentence_weights = attention or (None, None)
+        if word_weights is not None:
+            word_weights = renormalised(word_weights, mask)[real]
+        if sentence_weights is not None:
+            sentence_weights = renormalised(sentence_weights, real)
+        s, alpha = self.encode_sentences(tokens, mask, word_weights)  # s: (all real sentences, …)
+        d, beta = self.sentences(placed(s, real), real, sentence_weights)  # d: (batch, …)
         logits = self.classifier(self.dropout(d))  # (4)
         penalty = alpha.new_zeros(len(mask))
         if self.config.penalty:
@@ -91,8 +91,8 @@ class HAN(nn.Module):
 
 
 def placed(values: Tensor, real: Tensor) -> Tensor:
-    """``values`` ``(all real sentences, width)`` where ``real`` ``(batch, sentences)`` is True, 0
-    elsewhere: ``(batch, sentences, width)``."""
+    """Puts ``values`` ``(all real sentences, width)`` where ``real`` ``(batch, sentences)`` is True
+    and 0 elsewhere: ``(batch, sentences, width)``."""
     out = values.new_zeros(*real.shape, values.shape[1])
     out[real] = values
     return out
@@ -109,11 +109,8 @@ class HANOutput(NamedTuple):
     penalty: Tensor
 
 
-# Several hops of attention and the penalty that keeps them apart (Lin et al. 2017)
-
-
 def hop_redundancy(alpha: Tensor) -> Tensor:
-    """‖A Aᵀ − I‖²_F of each row's hops: 0 if each hop attends to a single place of its own.
+    """‖A Aᵀ − I‖²_F of each row's hops: 0 if each hop attends to a single position of its own.
 
     ``alpha`` ``(n, hops, length)`` → ``(n,)`` (Lin et al. 2017, Eq. 8).
     """
@@ -129,9 +126,9 @@ def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
     ``alpha`` ``(all real sentences, hops, words)``, ``beta`` ``(batch, hops, sentences)``, ``real``
     ``(batch, sentences)``.
     """
-    of_sentence = placed(hop_redundancy(alpha).unsqueeze(1), real).squeeze(2)
-    of_words = of_sentence.sum(1) / real.sum(1).clamp(min=1)
-    return of_words + hop_redundancy(beta) * real.any(1)
+    by_sentence = placed(hop_redundancy(alpha).unsqueeze(1), real).squeeze(2)
+    mean = by_sentence.sum(1) / real.sum(1).clamp(min=1)
+    return mean + hop_redundancy(beta) * real.any(1)
 
 
 @dataclass(frozen=True)
@@ -155,5 +152,6 @@ class HANConfig:
 
     @classmethod
     def imdb(cls, **changes: Any) -> "HANConfig":
-        """The IMDb report's network; sizes that it does not give are Yang's, with 50-d GloVe."""
+        """The IMDb report's network; sizes that it does not give are Yang's, with 50-d GloVe; how
+        much dropout is our choice."""
         return cls(**{"dropout": 0.4} | changes)

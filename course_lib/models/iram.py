@@ -32,7 +32,7 @@ from course_lib.models.layers import (
     word_embedding,
 )
 
-CLASSIFIER, POOL = 200, 4  # the classifier's two layers, the paper's
+CLASSIFIER, POOL = 200, 4  # width of the classifier's layers, maps per maxout: the paper's
 NGRAM_WIDTH = 100  # the paper's
 
 
@@ -47,7 +47,8 @@ class Encoder(nn.Module):
         self.context_layers = config.context_layers
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """As ``LSTMLayer``, with the last state and cell of the top layer."""
+        """As ``LSTMLayer``: the states of layer ``context_layers``, the top one's last state and
+        cell."""
         for number, layer in enumerate(self.layers, start=1):
             x, state, cell = layer(x if number == 1 else self.dropout(x), mask)
             if number == self.context_layers:
@@ -56,7 +57,7 @@ class Encoder(nn.Module):
 
 
 class RecursiveAttention(nn.Module):
-    """T steps over the states; later steps can also attend to each step's summary."""
+    """T steps of attention over the states and the summaries of earlier steps."""
 
     def __init__(self, hidden: int, steps: int) -> None:
         super().__init__()
@@ -109,23 +110,34 @@ class IRAM(nn.Module):
     """Reads a text, then attends to it in several steps, which can use earlier summaries."""
 
     def __init__(
-        self, config: "IRAMConfig", vocabulary: int, classes: int, embedding: Tensor | None = None
+        self,
+        config: "IRAMConfig",
+        vocabulary: int,
+        classes: int,
+        embedding: Tensor | None = None,
+        ngrams: Tensor | None = None,
     ) -> None:
-        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors. ``ValueError``
-        for a config with parts that only a ``FullIRAM`` has."""
+        """``embedding`` ``(vocabulary, any width)`` are pre-trained word vectors; ``ngrams`` are
+        for a ``FullIRAM``. ``ValueError`` for a config with parts that only that one has."""
         super().__init__()
-        if config.has_extras:
-            raise ValueError("config has n-grams or highways: pass it to FullIRAM")
         self.config = config
         width = config.embedding if embedding is None else embedding.shape[-1]
+        inputs = self.add_inputs(width, vocabulary, ngrams)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(width, config)
+        self.encoder = Encoder(inputs, config)
+        self.refine_query = Highway(config.hidden, int(config.query_highway))  # vanilla: no layer
         self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
         self.classifier = Classifier(config, classes)
         if config.initial_std:
             start_as_gaussians(self, config.initial_std)
-        self.embedding = word_embedding(vocabulary, width, embedding)
+        self.embedding = word_embedding(vocabulary, width, embedding)  # no Gaussians of these
         self.embedding.weight.requires_grad_(not config.frozen)
+
+    def add_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
+        """How many numbers the LSTM reads a word; a ``FullIRAM`` adds the parts that make them."""
+        if self.config.has_extras:
+            raise ValueError("config has n-grams or highways: pass it to FullIRAM")
+        return width
 
     def forward(
         self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None
@@ -142,17 +154,13 @@ class IRAM(nn.Module):
         h, state, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
         if self.steps is None:  # the baseline
             return IRAMOutput(self.classifier(state), None, mask.new_zeros(len(mask)).float(), None)
-        s, attention = self.steps(h, self.first_query(cell), mask, attention)  # (1) to (4)
+        s, attention = self.steps(h, self.refine_query(cell), mask, attention)  # (1) to (4)
         penalty = self.config.penalty * step_penalty(attention)  # (5)
         return IRAMOutput(self.classifier(s[:, -1]), attention, penalty, s)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """Ids ``(batch, length)`` → what the LSTM reads, ``(batch, length, inputs)``."""
         return self.embedding(tokens)
-
-    def first_query(self, cell: Tensor) -> Tensor:
-        """The LSTM's last cell ``(batch, hidden)`` → q^(1), of the same shape."""
-        return cell
 
 
 class IRAMOutput(NamedTuple):
@@ -201,49 +209,27 @@ class FullIRAM(IRAM):
     """The paper's full network, or one with some of its parts: a word is its vector and the mean of
     its character n-grams' vectors, refined by highways; another highway makes the first query."""
 
-    def __init__(
-        self,
-        config: "IRAMConfig",
-        vocabulary: int,
-        classes: int,
-        embedding: Tensor | None = None,
-        ngrams: Tensor | None = None,
-    ) -> None:
-        """As ``IRAM``; ``ngrams`` ``(vocabulary, most)`` are the rows of each word's n-grams, from
-        1 on, and 0 for none. ``ValueError`` if the config has n-grams and they are not given."""
-        nn.Module.__init__(self)  # all parts stand here in the order in which they draw weights
-        self.config = config
-        width = config.embedding if embedding is None else embedding.shape[-1]
-        inputs = width + (NGRAM_WIDTH if config.ngrams else 0)
-        self.ngrams = None
-        if config.ngrams:
+    def add_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
+        """``ngrams`` ``(vocabulary, most)`` lists each word's n-grams as ids from 1 to
+        ``config.ngrams``, then 0. ``ValueError`` if the config has n-grams and these are missing or
+        of another vocabulary."""
+        self.ngrams, rows = None, self.config.ngrams + 1
+        if self.config.ngrams:
             if ngrams is None or len(ngrams) != vocabulary:
                 raise ValueError(f"config has n-grams: pass those of all {vocabulary} words")
             self.register_buffer("ngrams_of_word", ngrams)
-            rows = config.ngrams + 1
             self.ngrams = nn.EmbeddingBag(rows, NGRAM_WIDTH, mode="mean", padding_idx=0)
-        self.highway = Highway(inputs, config.embedding_highway)
-        self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(inputs, config)
-        self.refine_query = Highway(config.hidden, int(config.query_highway))
-        self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
-        self.classifier = Classifier(config, classes)
-        if config.initial_std:
-            start_as_gaussians(self, config.initial_std)
-        self.embedding = word_embedding(vocabulary, width, embedding)
-        self.embedding.weight.requires_grad_(not config.frozen)
+        inputs = width + (NGRAM_WIDTH if self.ngrams else 0)
+        self.highway = Highway(inputs, self.config.embedding_highway)
+        return inputs
 
     def embed(self, tokens: Tensor) -> Tensor:
         """As in ``IRAM``, of words and their n-grams."""
         x = self.embedding(tokens)
         if self.ngrams is not None:
-            words, place = tokens.unique(return_inverse=True)
+            words, place = tokens.unique(return_inverse=True)  # each word's mean once
             x = torch.cat([x, self.ngrams(self.ngrams_of_word[words])[place]], -1)
         return self.highway(x)
-
-    def first_query(self, cell: Tensor) -> Tensor:
-        """As in ``IRAM``, through a highway."""
-        return self.refine_query(cell)
 
 
 @dataclass(frozen=True)
@@ -256,9 +242,10 @@ class IRAMConfig:
     passed through a highway if ``query_highway``. ``ngrams`` is how many learned vectors character
     n-grams share (0: none); their mean is appended to each word's vector, and
     ``embedding_highway`` layers refine both. ``dropout`` acts on that input, ``hidden_dropout``
-    between LSTM layers and before each layer of the classifier. Weights start as Gaussians of
-    deviation ``initial_std``; 0 keeps each layer's usual initialisation. ``embedding`` is the width
-    of randomly initialised vectors; ``frozen`` vectors are not trained. ``ValueError`` if wrong.
+    between LSTM layers and before each layer of the classifier. Weights are drawn with the
+    standard deviation ``initial_std``; 0 keeps each layer's usual initialisation. ``embedding`` is
+    the width of randomly initialised vectors; ``frozen`` vectors are not trained. ``ValueError``
+    for a wrong value.
     """
 
     embedding: int = 50
@@ -290,12 +277,12 @@ class IRAMConfig:
 
     @classmethod
     def vanilla(cls, **changes: Any) -> "IRAMConfig":
-        """The paper's vanilla model."""
+        """The paper's vanilla model with a smaller LSTM: it has 400, 500 or 1,000 numbers."""
         return cls(**changes)
 
     @classmethod
     def full(cls, **changes: Any) -> "IRAMConfig":
-        """The paper's full model; the number of n-gram vectors is our choice."""
+        """The paper's full model; LSTM size and number of n-gram vectors are our choice."""
         parts = {"context_layers": 2, "query_layers": 1, "query_highway": True}
         inputs = {"ngrams": 8192, "embedding_highway": 2}
         return cls(**parts | inputs | changes)

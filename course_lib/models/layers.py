@@ -73,7 +73,7 @@ class AttentionPooling(nn.Module):
     weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
     averaged weights are exactly those of the pooled mean). ``attention`` is the size of u; 0 leaves
     the projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019). ``weights``
-    of scores and mask may be sparse ones.
+    turns scores and mask into α.
     """
 
     def __init__(
@@ -104,17 +104,16 @@ class AttentionPooling(nn.Module):
         return pooled.squeeze(1), alpha
 
     def match(self, h: Tensor) -> Tensor:
-        """u · c of states ``(…, hidden)`` with each hop's context vector, ``(…, hops)``."""
-        dot = self.projection is None
-        u = h / h.shape[-1] ** 0.5 if dot else torch.tanh(self.projection(h))  # (…, attention)
+        """The scores u · c of states ``(…, hidden)`` with each hop's context vector c:
+        ``(…, hops)``."""
+        u = torch.tanh(self.projection(h)) if self.projection else h / h.shape[-1] ** 0.5
         return u @ self.contexts.T
 
 
 class BilinearAttention(nn.Module):
-    """What each query attends to: softmax over the keys of q W h (Tutek and Šnajder 2018, IRAM).
-
-    With the tokens themselves as queries it is the softmax(X W_QK Xᵀ) of SANet (Letarte et al.
-    2018). Neither divides by √d.
+    """Attention of queries to keys by a bilinear score, softmax(q W Hᵀ) (Tutek and Šnajder 2018,
+    IRAM). With the tokens as queries this is SANet's formula (Letarte et al. 2018; its code is
+    ``SelfAttention``). Neither divides by √d.
     """
 
     def __init__(self, queries: int, keys: int) -> None:
@@ -124,10 +123,8 @@ class BilinearAttention(nn.Module):
 
     def forward(self, q: Tensor, h: Tensor, mask: Tensor) -> Tensor:
         """``q`` ``(n, rows, queries)``, ``h`` ``(n, length, keys)`` and ``mask`` of the keys
-        ``(n, length)``, or ``(n, rows, length)`` if rows see different ones → attention
-        ``(n, rows, length)``."""
-        scores = q @ self.weight @ h.transpose(1, 2)
-        return masked_softmax(scores, mask.unsqueeze(1) if mask.dim() == 2 else mask)
+        ``(n, length)`` → attention ``(n, rows, length)``."""
+        return masked_softmax(q @ self.weight @ h.transpose(1, 2), mask.unsqueeze(1))
 
 
 class LSTMLayer(nn.Module):
@@ -148,7 +145,8 @@ class LSTMLayer(nn.Module):
         with torch.no_grad():
             for lstm in (self.forwards, self.backwards):
                 bias = lstm.weight_ih_l0[:, -1].unflatten(0, (4, -1))  # gates: i, f, g, o
-                bias.zero_()[1] = 1
+                bias.zero_()
+                bias[1] = 1
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` with the real entries first →
@@ -170,7 +168,7 @@ class LSTMLayer(nn.Module):
 class Highway(nn.Module):
     """Keeps or replaces each number: y = g ∘ x + (1 − g) ∘ f(x), layer after layer.
 
-    g = σ(W_g x + b_g) with b_g = 1 at the start, so 73 % of each number is kept; f(x) =
+    g = σ(W_g x + b_g) with b_g = 1 at the start, so about 73 % of each number is kept; f(x) =
     max(0, W_f x + b_f). Srivastava et al. (2015) gate the other way round, g ∘ f(x) + (1 − g) ∘ x,
     where a bias of 1 would favour the transformation; IRAM's paper specifies neither.
     """
@@ -191,7 +189,7 @@ class Highway(nn.Module):
         """``(…, width)`` → the same shape."""
         for gate, transform in zip(self.gates, self.transforms, strict=True):
             g, f = torch.sigmoid(gate(x)), torch.relu(transform(x))
-            x = torch.lerp(f.to(x.dtype), x, g.to(x.dtype))  # g ∘ x + (1 − g) ∘ f(x)
+            x = torch.lerp(f.to(x.dtype), x, g.to(x.dtype))  # g ∘ x + (1 − g) ∘ f(x), of one dtype
         return x
 
 
@@ -201,7 +199,7 @@ class Maxout(nn.Module):
     def __init__(self, inputs: int, outputs: int, pool: int) -> None:
         super().__init__()
         self.linear = nn.Linear(inputs, outputs * pool)
-        self.shape = pool, outputs
+        self.shape = pool, outputs  # of what the linear map returns
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, inputs)`` → ``(…, outputs)``."""
@@ -211,12 +209,12 @@ class Maxout(nn.Module):
 def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tensor:
     """Sinusoidal positions ``(length, width)`` in [−1, 1], to be added to word vectors.
 
-    PE(p, 2i) = sin(p / 10000^{2i/d}), PE(p, 2i+1) = cos of the same angle, so that a step of k
-    places turns each pair by a fixed angle (Vaswani et al. 2017, §3.5; SANet uses them). The last
-    sine of an odd ``width`` has no cosine.
+    PE(p, 2i) = sin(p / 10000^{2i/d}), PE(p, 2i+1) = cos of the same angle, so that moving k
+    positions rotates each pair by a fixed angle (Vaswani et al. 2017, §3.5; SANet uses them). The
+    last sine of an odd ``width`` has no cosine.
     """
     feature = torch.arange(width)
-    # float32 is too coarse for the fast angles at far places
+    # float32 is too coarse for the fastest angles at late positions
     wavelength = 10000 ** ((feature - feature % 2).double() / width)
     angle = torch.arange(length).unsqueeze(1) / wavelength
     return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(
@@ -235,10 +233,10 @@ class Dropout(nn.Dropout):
 
 
 class LockedDropout(nn.Module):
-    """Dropout whose mask is the same at every place of a sequence (Gal and Ghahramani 2016).
+    """Dropout whose mask is the same at every position of a sequence (Gal and Ghahramani 2016).
 
     A sequence loses the same features at every word. It also draws one random number per feature
-    of a sequence instead of one per place, which on a CPU saves a tenth of a training step.
+    of a sequence instead of one per position, which on a CPU saves a tenth of a training step.
     """
 
     def __init__(self, rate: float) -> None:
@@ -246,7 +244,8 @@ class LockedDropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        """``x`` ``(n, length, inputs)`` → the same, with a share ``rate`` of its features zero."""
+        """``x`` ``(n, length, inputs)`` → the same, each feature of a sequence zero with
+        probability ``rate``, the others ÷ (1 − ``rate``)."""
         if not self.training or self.rate == 0:
             return x
         keep = torch.rand(x.shape[0], 1, x.shape[2], device=x.device) >= self.rate

@@ -44,7 +44,7 @@ class SelfAttention(nn.Module):
         self, x: Tensor, mask: Tensor, attention: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``, and the
-        weights ``(batch, length, length)``, how much each real word (row) attends to each; a
+        weights ``(batch, length, length)``, whose row i is what real word i attends to; a
         given ``attention`` is used and returned instead."""
         if attention is None:
             scores = self.w_qk(x) @ x.mT * self.scale  # (batch, length, length)
@@ -70,10 +70,8 @@ class Block(nn.Module):
 
     def __init__(self, config: "SANetConfig") -> None:
         super().__init__()
-        hidden = config.hidden
-        self.mixer = (
-            SelfAttention(hidden, config.scaled) if config.attention else FeedForward(hidden)
-        )
+        hidden, scaled = config.hidden, config.scaled
+        self.mixer = SelfAttention(hidden, scaled) if config.attention else FeedForward(hidden)
         self.feed_forward = FeedForward(hidden)
         self.norms = nn.ModuleList([nn.LayerNorm(hidden), nn.LayerNorm(hidden)])
         self.dropout = Dropout(config.dropout)
@@ -83,12 +81,13 @@ class Block(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """``x`` ``(batch, length, hidden)`` → the same shape, and the attention if computed; a
         given ``attention`` ``(batch, length, length)`` replaces the learned one."""
-        alpha, short = None, x.shape[1] <= fast.SHORT and x.device.type == "cpu"
+        alpha = None
+        short = x.shape[1] <= fast.SHORT and x.device.type == "cpu"  # where weights cost less
         if isinstance(self.mixer, FeedForward):  # the baseline
             mixed = self.mixer(x)
         elif short or with_weights or attention is not None:
             mixed, alpha = self.mixer(x, mask, attention)
-        else:  # the same, without storing length² weights
+        else:  # (1) without storing length² weights
             q, v = self.mixer.w_qk(x), self.mixer.w_v(x)
             mixed = fast.fused_attention(q, x, v, mask, self.mixer.scale)
         x = self.norms[0](x + self.dropout(mixed))  # (3)
@@ -153,17 +152,17 @@ def masked_maximum(x: Tensor, mask: Tensor, masked: bool = True) -> tuple[Tensor
     """The largest value of each dimension over the real words, and where it stands.
 
     ``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → ``(batch, hidden)`` twice;
-    0 and −1 where no word is real. ``masked=False`` lets padding compete, as in a public
-    implementation: then a prediction depends on the rest of the batch.
+    0 and −1 where no word is real. ``masked=False`` lets padding compete for the maximum, as in the
+    first author's later code: then a prediction depends on the rest of the batch.
     """
     if masked:
         additive = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, -torch.inf)
         x = x + additive.unsqueeze(2)
-    if not x.shape[1]:  # no place has a maximum
+    if not x.shape[1]:  # no words, no maximum
         return x.new_zeros(len(x), x.shape[2]), mask.new_full((len(x), x.shape[2]), -1, dtype=int)
-    values, places = x.max(1)
+    values, found_at = x.max(1)
     empty = ~mask.any(1, keepdim=True)
-    return values.masked_fill(empty, 0), places.masked_fill(empty, -1)
+    return values.masked_fill(empty, 0), found_at.masked_fill(empty, -1)
 
 
 def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
@@ -193,10 +192,10 @@ class SANetOutput(NamedTuple):
 class SANetConfig:
     """Sizes of a SANet. ``attention=False`` is its baseline, with feed-forward layers instead.
 
-    The last five are choices that the course varies: the paper has positions, does not divide the
-    scores by √d, and does not say whether it masks padding before the maximum nor what its first
-    weights are: PyTorch's, or ``xavier``'s as in the first author's later code. ``sparse`` computes
-    embedding gradients only for rows in the batch, which needs an optimiser without momentum.
+    The last five vary what the paper fixes or leaves open. It adds positions and does not scale by
+    1/√d. It does not say whether padding is masked before the maximum, or how weights start:
+    PyTorch's way, or ``xavier`` as in the first author's later code. ``sparse`` computes embedding
+    gradients only for rows in the batch, which needs an optimiser without momentum.
     ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
     """
 

@@ -30,8 +30,8 @@ ACTIVATIONS = {"relu": relu, "gelu": gelu}
 
 
 class LowRank(nn.Linear):
-    """W x + b + B A x, a low-rank adapter (Hu et al. 2021, their α/r is 1): A starts at random and
-    B at zero, so that nothing changes at first; W and b are to be frozen."""
+    """A low-rank adapter, W x + b + B A x (Hu et al. 2021, with α/r = 1): A starts at random and B
+    at zero, so it changes nothing at first. W and b are meant to be frozen."""
 
     def __init__(self, inputs: int, outputs: int, rank: int) -> None:
         super().__init__(inputs, outputs)
@@ -46,20 +46,20 @@ class LowRank(nn.Linear):
 def projection(width: int, rank: int = 0) -> nn.Linear:
     """W_Q, W_K or W_V, with an adapter if it has a ``rank``; starts as in PyTorch's own layer."""
     layer = LowRank(width, width, rank) if rank else nn.utils.skip_init(nn.Linear, width, width)
-    nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)
+    nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)  # as if all three were one matrix
     nn.init.zeros_(layer.bias)
     return layer
 
 
 class MultiHeadAttention(nn.Module):
-    """Each head has queries, keys and values of its own, and W_O mixes what the heads found."""
+    """Each head has queries, keys and values of its own, and W_O combines what they return."""
 
     def __init__(self, width: int, config: "TransformerConfig") -> None:
         super().__init__()
         if width % config.heads:
             raise ValueError(f"heads is {config.heads}, which does not divide the width {width}")
         self.heads, self.dropout = config.heads, config.attention_dropout
-        self.output = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)  # drawn before the others, as PyTorch does
         nn.init.zeros_(self.output.bias)
         self.query = projection(width, config.rank)
         self.key = projection(width)
@@ -72,20 +72,21 @@ class MultiHeadAttention(nn.Module):
         ``(batch, heads, length, length)`` if they are given or asked for; and the values
         ``(batch, heads, length, width / heads)``."""
 
-        def heads(layer: nn.Linear) -> Tensor:  # (batch, heads, length, width / heads)
+        def split(layer: nn.Linear) -> Tensor:  # (batch, heads, length, width / heads)
             return layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
 
-        v, rate = heads(self.value), self.dropout if self.training else 0.0
+        v = split(self.value)
+        rate = self.dropout if self.training else 0.0
         if attention is None:
-            q, k = heads(self.query), heads(self.key)
+            q, k = split(self.query), split(self.key)
             if with_weights:
                 pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
                 attention = masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)  # (1)
         if attention is not None:
             mixed = dropout(attention, rate).to(v.dtype) @ v
-        else:  # the same, without storing length² weights
-            open_keys = mask | ~mask.any(1, keepdim=True)  # without any token all, against 0 / 0
-            mixed = scaled_dot_product_attention(q, k, v, open_keys[:, None, None], rate)
+        else:  # the same for real tokens, without storing length² weights
+            attendable = mask | ~mask.any(1, keepdim=True)  # a text without tokens: all, not 0 / 0
+            mixed = scaled_dot_product_attention(q, k, v, attendable[:, None, None], rate)
         return self.output(mixed.transpose(1, 2).flatten(2)), attention, v  # (2)
 
 
@@ -98,7 +99,8 @@ class Block(nn.Module):
         self.w_1 = nn.Linear(width, config.feed_forward)
         self.w_2 = nn.Linear(config.feed_forward, width)
         self.norms = nn.ModuleList([nn.LayerNorm(width, config.norm_epsilon) for _ in range(2)])
-        self.dropout, self.activation = nn.Dropout(config.dropout), ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.dropout)
+        self.activation = ACTIVATIONS[config.activation]
 
     def forward(
         self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = False
@@ -139,9 +141,9 @@ class Transformer(nn.Module):
         """Token ids and mask ``(batch, length)``, True = real; a given ``attention``
         ``(batch, layers, heads, length, length)`` is ``renormalised``, used and returned.
 
-        ``return_attention`` and ``return_states`` ask for what is otherwise None. A document
-        without tokens gets the logits of a zero vector. ``ValueError`` for one with more tokens
-        than positions, or an attention of another shape.
+        ``asked`` are ``return_attention`` and ``return_states``, for what is otherwise None. A
+        document without tokens gets the logits of a zero vector. ``ValueError`` for one with more
+        tokens than positions, or an attention of another shape.
         """
         return self.read(self.embedding(tokens), mask, attention, **asked)
 
@@ -154,8 +156,8 @@ class Transformer(nn.Module):
         return_attention: bool = False,
         return_states: bool = False,
     ) -> "TransformerOutput":
-        """``forward`` from the tokens' vectors ``(batch, length, width)`` on, which stand at the
-        ``places`` ``(batch, length)``, by default one after the other."""
+        """``forward`` from the tokens' vectors ``x`` ``(batch, length, width)`` on; ``places``
+        ``(batch, length)`` are their positions, by default 0, 1, 2, …"""
         given: Sequence[Tensor | None] = [None] * len(self.blocks)
         if attention is not None:
             pairs = (mask.unsqueeze(1) & mask.unsqueeze(2))[:, None, None]
@@ -172,7 +174,9 @@ class Transformer(nn.Module):
         states, matrices, values = [x], [], []
         for block, weights in zip(self.blocks, given, strict=True):
             x, alpha, v = block(x, mask, weights, return_attention)
-            states, matrices, values = [*states, x], [*matrices, alpha], [*values, v]
+            states.append(x)
+            matrices.append(alpha)
+            values.append(v)
         return TransformerOutput(
             self.classifier(self.pool(x, mask)),
             None if matrices[0] is None else torch.stack(matrices, 1),
@@ -192,7 +196,7 @@ class TransformerOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; if asked for, ``attention``
     ``(batch, layers, heads, length, length)``, in which the rows of real tokens sum to 1 and all
     else is 0, ``states`` ``(batch, layers + 1, length, width)`` before and after each block, and
-    ``values`` ``(batch, layers, heads, length, width / heads)``."""
+    ``values`` ``(batch, layers, heads, length, width / heads)``, both meaningless on padding."""
 
     logits: Tensor
     attention: Tensor | None
@@ -205,10 +209,10 @@ class TransformerConfig:
     """Sizes of a Transformer; ``ValueError`` for a value that a field cannot take.
 
     ``width`` is that of its vectors where none are given; there are ``positions`` learned position
-    vectors (0: it does not know the order). ``normalised_input`` puts a norm and dropout before the
-    first block, as BERT does. ``attention_dropout`` acts on the weights, ``dropout`` on the rest.
-    ``pooling`` takes the "mean" of the tokens or the "first". Queries and values have adapters of
-    ``rank`` (0: none).
+    vectors (0: it does not know the order). ``normalised_input`` applies LayerNorm and dropout
+    before the first block, as BERT does. ``attention_dropout`` acts on the weights, ``dropout`` on
+    the rest. ``pooling`` takes the "mean" of the tokens or the "first". Queries and values have
+    adapters of ``rank`` (0: none).
     """
 
     layers: int = 2

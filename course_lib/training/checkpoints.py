@@ -27,8 +27,9 @@ class Checkpoints:
 
     A checkpoint is written under a temporary name and renamed when complete, so a training can
     resume from whatever has the final name; its ``history.json`` holds the digests of all its
-    files. At the end only history and best weights remain. ``identity`` describes the training,
-    ``seconds`` lie between two checkpoints. Without a folder, memory keeps the best weights only.
+    files. At the end only history and best weights remain. ``identity`` describes the training; at
+    least ``seconds`` pass between two checkpoints within an epoch. Without a folder, memory keeps
+    the best weights only.
     """
 
     def __init__(
@@ -45,13 +46,14 @@ class Checkpoints:
         self.best: dict[str, torch.Tensor] = {}
 
     def resume(self) -> None:
-        """Continue where the training stopped; ``CheckpointError`` if it is another training's."""
+        """Continue where the training stopped; ``CheckpointError`` if the folder is another
+        training's or damaged."""
         checkpoints = self._complete()
         if self.folder and (self.folder / "finished.json").exists():
             self._read(self.folder / "finished.json")
         elif checkpoints:
             self._read(checkpoints[-1] / "history.json")
-            with self._naming(checkpoints[-1]):
+            with self._reporting_damage(checkpoints[-1]):
                 self.accelerator.load_state(str(checkpoints[-1]))
 
     def due(self) -> bool:
@@ -60,7 +62,7 @@ class Checkpoints:
         return bool(self.folder) and self.accelerator.is_main_process and late
 
     def save(self) -> None:
-        """Write the next checkpoint, then drop the ones before it."""
+        """Write the next checkpoint, then delete the earlier ones."""
         if self.folder:
             earlier = self._complete()
             number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
@@ -104,10 +106,10 @@ class Checkpoints:
             model.load_state_dict(self.best)
             return
         best = self.folder / "best.safetensors"
-        with self._naming(best):
+        with self._reporting_damage(best):
             model.load_state_dict(load_weights(best))
 
-    def _complete(self) -> list[Path]:
+    def _complete(self) -> list[Path]:  # the oldest first
         return sorted(self.folder.glob("checkpoint-*")) if self.folder else []
 
     def _drop(self, folders: list[Path]) -> None:
@@ -122,24 +124,26 @@ class Checkpoints:
         path.write_text(json.dumps(state | {"digest": _digest_of(state)}))
 
     def _read(self, path: Path) -> None:
-        with self._naming(path):
+        with self._reporting_damage(path):
             state = json.loads(path.read_text())
             if state.pop("digest") != _digest_of(state):
-                raise ValueError("its digest is another")
+                raise ValueError("its digest does not match")
             epochs = [Epoch(**epoch) for epoch in state["history"]["epochs"]]
         for name, digest in state["files"].items():
-            with self._naming(path.with_name(name)):
+            with self._reporting_damage(path.with_name(name)):
                 if file_digest(path.with_name(name)) != digest:
-                    raise ValueError("its digest is another")
+                    raise ValueError("its digest does not match")
         if state["identity"] != self.identity:
             raise CheckpointError(
                 f"{self.folder} holds a checkpoint of another training:\n  {state['identity']}\n"
                 f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
             )
+        # in place, since fit holds this History
         self.history.__dict__.update(state["history"] | {"epochs": epochs})
 
     @contextmanager
-    def _naming(self, path: Path) -> Iterator[None]:
+    def _reporting_damage(self, path: Path) -> Iterator[None]:
+        """Report whatever goes wrong inside as a damaged ``path``."""
         try:
             yield
         except Exception as error:
@@ -150,9 +154,9 @@ class Checkpoints:
 
 def save_weights(state: dict[str, torch.Tensor], path: Path) -> None:
     """Write a state dict as safetensors, whole or not at all, with a digest of its numbers."""
-    state = {name: value.detach().to("cpu", copy=True) for name, value in state.items()}
-    state = {name: value.contiguous() for name, value in state.items()}
-    with atomic_path(path) as temporary:  # copies, since safetensors refuses shared memory
+    # copies, since safetensors refuses shared memory
+    state = {name: each.detach().to("cpu", copy=True).contiguous() for name, each in state.items()}
+    with atomic_path(path) as temporary:
         save_file(state, temporary, {"digest": _digest_of_weights(state)})
 
 
@@ -162,7 +166,7 @@ def load_weights(path: Path) -> dict[str, torch.Tensor]:
     with safe_open(path, "pt") as file:
         digest = (file.metadata() or {}).get("digest")
     if digest != _digest_of_weights(state):
-        raise ValueError("its digest is another")
+        raise ValueError("its digest does not match")
     return state
 
 

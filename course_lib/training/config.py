@@ -25,17 +25,17 @@ class TrainingConfig:
     """How a model is trained; ``patience`` epochs without a better validation figure stop it.
 
     ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
-    With ``decay`` the learning rate falls linearly to zero over the planned epochs, after it has
-    risen from zero in the share ``warmup`` of them; it is halved
-    whenever ``halve_after`` epochs (0: never) have brought no lower validation loss. ``optimizer``
-    is one of ``OPTIMIZERS``; the embedding learns at ``embedding_rate`` times the learning rate (0:
-    not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0 means the optimiser's
-    default; SGD has none. ``clip_norm`` 0 clips nothing. A batch of more than ``most_tokens`` (0:
-    any number) goes through in slices whose gradients add up, in less memory. ``precision`` is
-    ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on a CPU that
-    multiplies it natively: that pays where batches have few different shapes, see ``benchmarks/``),
-    ``"no"`` or ``"bf16"``.
-    Raises ``ValueError`` naming a field with a wrong value.
+    The learning rate rises from zero over the share ``warmup`` of the planned epochs; with
+    ``decay`` it then falls linearly to zero. It is halved whenever ``halve_after`` epochs (0:
+    never) have brought no lower validation loss. ``optimizer`` is one of ``OPTIMIZERS``. Every
+    ``nn.Embedding`` (of words, and of a Transformer's positions) learns at ``embedding_rate`` times
+    the learning rate (0: not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0
+    means the optimiser's default; SGD has none. ``clip_norm`` 0 clips nothing. A batch of more than
+    ``most_tokens`` (0: any number) goes through in slices whose gradients add up, in less memory.
+    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
+    a CPU that multiplies it natively: that pays where batches have few different shapes, see
+    ``benchmarks/``), ``"no"`` or ``"bf16"``. Raises ``ValueError`` naming a field with a wrong
+    value.
     """
 
     epochs: int = 10
@@ -69,8 +69,8 @@ class TrainingConfig:
         checking.check_choice(self, "precision", ("auto", "native", "no", "bf16"))
 
     def share_of_rate(self, place: float, losses: Sequence[float]) -> float:
-        """What share of the learning rate is left: ``place`` epochs have passed, and ``losses``
-        are the validation losses of those that have ended.
+        """The share of the learning rate after ``place`` epochs, of which those that have ended
+        had the validation ``losses``.
 
         It follows from them alone, so that a resumed training has the same rate.
         """
@@ -78,7 +78,7 @@ class TrainingConfig:
         for loss in losses:
             since = 0 if loss < least else since + 1
             least = min(loss, least)
-            if since == self.halve_after > 0:
+            if self.halve_after and since == self.halve_after:
                 share, since = share / 2, 0
         passed, warm = place / self.epochs, self.warmup
         if passed < warm:
@@ -91,7 +91,7 @@ def make_optimizer(
 ) -> torch.optim.Optimizer:
     """The optimiser that ``config`` names; each parameter group has its share of the rate."""
     tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
-    table_ids = set(map(id, tables))
+    table_ids = {id(table) for table in tables}
     if config.embedding_rate == 0:  # no gradient either, which for large tables takes long
         for table in tables:
             table.requires_grad_(False)

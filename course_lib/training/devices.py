@@ -22,8 +22,8 @@ def choose_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        device = torch.device("meta")  # stands for no device, refused below
-    if (device.index or 0) >= count.get(device.type, 0):
+        device = None
+    if device is None or (device.index or 0) >= count.get(device.type, 0):
         raise TrainingError(f"device {name!r} is not available here; use 'auto' or 'cpu'")
     return device
 
@@ -32,18 +32,17 @@ def choose_precision(precision: str, device: torch.device) -> str:
     """``"bf16"`` or ``"no"``: what ``TrainingConfig.precision`` means on this device."""
     if precision in ("bf16", "no"):
         return precision
-    native = precision == "native" and device.type == "cpu"
     if device.type == "cuda":
-        native = torch.cuda.is_bf16_supported()
-    elif native:
-        processor = torch.cpu.get_capabilities()
-        native = any(processor.get(name) for name in ("avx512_bf16", "amx_bf16"))
-    return "bf16" if native else "no"
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
+    if precision == "auto" or device.type != "cpu":
+        return "no"
+    processor = torch.cpu.get_capabilities()
+    return "bf16" if processor.get("avx512_bf16") or processor.get("amx_bf16") else "no"
 
 
 def make_accelerator(device: torch.device, precision: str) -> Accelerator:
-    """An accelerator on that device; a GPU named by its number becomes the current one, but not
-    under torchrun, where each process has the GPU of its rank."""
+    """An accelerator on that device; a GPU named by its number becomes the current one (under
+    torchrun each process has the GPU of its rank)."""
     AcceleratorState._reset_state(True)  # else it keeps device and precision of an earlier one
     if device.type == "cuda" and device.index is not None and processes() == 1:
         torch.cuda.set_device(device)
@@ -52,7 +51,7 @@ def make_accelerator(device: torch.device, precision: str) -> Accelerator:
 
 
 def use_threads(threads: int | None) -> int:
-    """Set how many cores torch may use (None: leave it) and say how many it uses now."""
+    """Set how many cores torch may use (None: leave it) and return how many it uses."""
     if threads:
         torch.set_num_threads(min(threads, os.cpu_count() or threads))
     return torch.get_num_threads()
@@ -65,7 +64,7 @@ def flushed_denormals() -> Iterator[None]:
     Gradients that pass through hundreds of LSTM steps get so small, and some processors take
     many times longer to compute with such numbers.
     """
-    before = (torch.tensor(1e-39) * 1).item() == 0
+    before = (torch.tensor(1e-39) * 1).item() == 0  # PyTorch cannot be asked
     torch.set_flush_denormal(True)
     try:
         yield

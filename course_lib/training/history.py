@@ -46,7 +46,7 @@ class History:
         return ended >= epochs or (ended > 0 and ended - 1 - self.best >= patience)
 
     def add_step(self, loss: float, right: float, documents: int, seconds: float) -> None:
-        """Count a batch: its summed cross-entropy, right guesses, documents, and how long it took.
+        """Count a batch: its summed cross-entropy, correct predictions, documents and seconds.
 
         The penalty is no part of ``loss``, so the training loss compares with the validation's.
         """

@@ -41,7 +41,7 @@ def fit(
     """Train in place and leave the model, in float32, with the weights of its best epoch.
 
     ``seed`` decides the order of the documents and what dropout drops. A batch's loss is the mean
-    cross-entropy of its documents, and the mean of the output's ``penalty`` ``(batch,)`` where a
+    cross-entropy of its documents, plus the mean of the output's ``penalty`` ``(batch,)`` where a
     model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
     killed at any moment and started again with the same arguments, it continues and ends with the
     same weights, on CPU bit for bit. Without one nothing is written. Under torchrun the processes
@@ -104,23 +104,23 @@ def _add_gradients(
     for part in slices:
         with nullcontext() if part is slices[-1] else accelerator.no_sync(model):
             output = model(part.tokens, part.mask)
-            error = loss = nn.functional.cross_entropy(output.logits.float(), part.labels)
-            if hasattr(output, "penalty"):
-                loss = error + output.penalty.mean()
+            error = nn.functional.cross_entropy(output.logits.float(), part.labels)
+            loss = error + output.penalty.mean() if hasattr(output, "penalty") else error
             # weighted by its number of documents, so that slices add up to the batch
             accelerator.backward(loss * (len(part.labels) / divisor))
         hits = (output.logits.argmax(1) == part.labels).sum()
         # one transfer, because each one makes the device wait
-        read = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)]).tolist()
-        if not math.isfinite(read[0]):
+        figures = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)])
+        loss_now, error_now, hits_now = figures.tolist()
+        if not math.isfinite(loss_now):
             raise TrainingError(
-                f"loss is {read[0]} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
+                f"loss is {loss_now} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
                 f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
                 "may help; the last checkpoint is kept."
             )
-        loss_sum += read[1] * len(part.labels)
-        right += int(read[2])
-    return (loss_sum, right) if math.isfinite(divisor) else (0.0, 0)
+        loss_sum += error_now * len(part.labels)
+        right += int(hits_now)
+    return (loss_sum, right) if math.isfinite(divisor) else (0.0, 0)  # a stand-in's count as 0
 
 
 def _set_rate(
@@ -153,8 +153,8 @@ def predict(
     accelerator: Accelerator | None = None,
 ) -> Predictions:
     """Class probabilities of every document, in the order of the data, with dropout off."""
-    logits = lambda tokens, mask: (model(tokens, mask).logits, {})  # noqa: E731
-    return measure(model, batches, logits, device, desc, accelerator)[0]
+    evaluate = lambda tokens, mask: (model(tokens, mask).logits, {})  # noqa: E731
+    return measure(model, batches, evaluate, device, desc, accelerator)[0]
 
 
 @torch.inference_mode()
@@ -166,7 +166,8 @@ def measure(
     desc: str = "measure",
     accelerator: Accelerator | None = None,
 ) -> tuple[Predictions, dict[str, Tensor]]:
-    """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass.
+    """``predict``, and figures of every document, ``(documents, …)`` each, in the same pass; the
+    model is left on ``device``, in evaluation mode.
 
     ``evaluate(tokens, mask)`` returns a batch's logits ``(batch, classes)`` and figures by name,
     ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.

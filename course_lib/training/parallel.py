@@ -1,7 +1,7 @@
 """One training in several processes under torchrun, each with its share of every batch.
 
-They come to the weights of one process to float tolerance (dropout aside: each process draws its
-own). Accelerate exchanges gradients; with one process nothing happens here.
+They reach the weights of a single process, to float tolerance (dropout aside: each draws its own).
+Accelerate exchanges gradients; with one process nothing happens here.
 """
 
 import math
@@ -42,7 +42,8 @@ def share_of(batch: Batch, accelerator: Accelerator) -> tuple[Batch, float]:
     """This process's documents of a batch, and by what to divide the sum of their losses so that
     the mean over the processes is the batch's mean.
 
-    A process without a document stands in with the first one, divided by ∞: all must take part.
+    A process without a document computes the first one and divides its loss by ∞, which adds 0:
+    all must take part.
     """
     share = batch.documents(accelerator.process_index, step=accelerator.num_processes)
     if not len(share.labels):

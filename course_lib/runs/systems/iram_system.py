@@ -82,9 +82,7 @@ class IRAMSystem(Network):
         """W and whatever makes queries alone: the controller, the first query's highway and the
         LSTM layers above that of the states. Uniform weights are those of each step over all words
         and the summaries of earlier steps."""
-        of_query = list(model.encoder.layers[model.encoder.context_layers :])
-        if isinstance(model, FullIRAM):
-            of_query.append(model.refine_query)
+        of_query = [*model.encoder.layers[model.encoder.context_layers :], model.refine_query]
         controller = model.steps.controller  # a single step has none
         return [model.steps.attend, *of_query, *([] if controller is None else [controller])]
 

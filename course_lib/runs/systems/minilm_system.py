@@ -32,7 +32,7 @@ from course_lib.views.reading import Reading
 WHOLE = Settings(
     TextConfig(max_tokens=128, vectors="none"),
     BertConfig(),
-    TrainingConfig(  # the vectors of the pieces stay as they are, which saves a quarter of the time
+    TrainingConfig(  # vectors of pieces and positions stay, which saves a quarter of the time
         epochs=3, learning_rate=5e-5, warmup=0.1, patience=3, best_by="accuracy", embedding_rate=0.0
     ),
 )
