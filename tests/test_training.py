@@ -255,3 +255,12 @@ def test_one_process_trains_in_several_precisions_and_goes_on_in_float32():
     with torch.inference_mode():
         found, expected = (m.eval()(*batch[:2]).logits for m in (model, fresh))
     assert torch.equal(found, expected)
+
+
+def test_a_network_trained_again_is_in_bfloat16_again():
+    model, seen = new_model(), []
+    model.classifier.register_forward_hook(lambda *call: seen.append(call[2].dtype))
+    for _ in range(2):
+        seen.clear()
+        fit(model, data(), replace(CONFIG, epochs=1, precision="bf16"))
+        assert set(seen) == {torch.bfloat16}

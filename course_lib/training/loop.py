@@ -83,6 +83,7 @@ def fit(
             after_epoch(history)
     checkpoints.finish(model)
     accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it stays in bfloat16
+    vars(model).pop("_is_accelerate_prepared", None)  # else a later training is in float32
     return history
 
 
