@@ -90,6 +90,7 @@ REFUSED = {
     "predict sanet-imdb x.csv": "network 'sanet-imdb'; do you mean sanet-imdb-compact-s0?",
     "run --system han --preset small --dataset toy --device cuda:99": "device 'cuda:99' ",
     "run": "run needs --system; there are: adaptive_iram, agt",
+    "run --system han --dataset toy --limit 3": "limit takes 20 to 600 training rows, got 3",
     "run --system han --set model.hidden=" + 100_000 * "[": "model.hidden takes a whole number",
     "run --system han --set model.hidden": "model.hidden takes a whole number from 1, got None",
     "run --system han --dataset no.csv": "no.csv: no such file of texts, and no dataset of that",

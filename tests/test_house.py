@@ -87,19 +87,19 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (13_985, 12_700),
+    "course_lib": (13_983, 12_700),
     "course_lib/models": (1_917, 1_600),
     "course_lib/training": (712, 550),
     "course_lib/metrics": (860, 900),
     "course_lib/data": (2_544, 2_300),
     "course_lib/faithfulness": (2_270, 1_550),
-    "course_lib/runs": (2_767, 2_650),
+    "course_lib/runs": (2_765, 2_650),
     "course_kit/exercises": (6_899, 6_600),
     "course_kit/research": (5_868, 3_700),
     "course_kit/publishing": (2_270, 1_000),
     "course_kit/reading_room": (699, 600),
     "benchmarks": (2_149, 2_200),
-    "tests": (19_902, 16_600),
+    "tests": (19_903, 16_600),
 }
 LONGEST = 450
 

@@ -193,7 +193,6 @@ def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:
 
 def train_or_load(spec: RunSpec) -> Run:
     """The run of ``spec`` in ``runs/``, trained if it is missing; a stale one is moved aside."""
-    spec.validate()
     folder = records.RUNS / spec.id
     try:
         return train(spec, folder)
@@ -329,7 +328,6 @@ def command(options: argparse.Namespace) -> int:
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
-    spec.validate()
     if processes() > 1:
         train(spec, records.RUNS / spec.id)
     else:
