@@ -84,8 +84,8 @@ class PackedGRU(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):  # noqa: ANN001, ANN205
-        """Gradients for the input and the four weights, from ∂h/∂n = (1 − z)(1 − n²),
-        ∂h/∂r = ∂h/∂n · (W h) · r (1 − r) and ∂h/∂z = (h_old − n) · z (1 − z)."""
+        """Gradients for the input and the four weights. Of the sums before tanh and σ, ∂h is n's
+        (1 − z)(1 − n²), r's the same times (W h) r (1 − r), and z's (h_old − n) z (1 − z)."""
         x, w_x, w_h, blocks, n, old = ctx.saved_tensors
         active, reverse = ctx.order
         hidden = w_h.shape[1]

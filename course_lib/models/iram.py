@@ -277,7 +277,7 @@ class IRAMConfig:
 
     @classmethod
     def vanilla(cls, **changes: Any) -> "IRAMConfig":
-        """The paper's vanilla model with a smaller LSTM: it has 400, 500 or 1,000 numbers."""
+        """The paper's vanilla model with a smaller LSTM; theirs has 400, 500 or 1,000 numbers."""
         return cls(**changes)
 
     @classmethod
