@@ -1,6 +1,7 @@
 """Training: it learns, repeats, does what its settings say and keeps its best epoch."""
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -257,10 +258,20 @@ def test_one_process_trains_in_several_precisions_and_goes_on_in_float32():
     assert torch.equal(found, expected)
 
 
-def test_a_network_trained_again_is_in_bfloat16_again():
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_network_trained_again_is_in_bfloat16_again(stopped):
     model, seen = new_model(), []
     model.classifier.register_forward_hook(lambda *call: seen.append(call[2].dtype))
-    for _ in range(2):
-        seen.clear()
-        fit(model, data(), replace(CONFIG, epochs=1, precision="bf16"))
-        assert set(seen) == {torch.bfloat16}
+
+    def stop(history):
+        raise KeyboardInterrupt
+
+    config = replace(CONFIG, epochs=1, precision="bf16")
+    with pytest.raises(KeyboardInterrupt) if stopped else nullcontext():
+        fit(model, data(), config, after_epoch=stop if stopped else None)
+    assert set(seen) == {torch.bfloat16}
+    model(*toy_documents().batch(np.arange(4))[:2])
+    assert seen[-1] == torch.float32
+    seen.clear()
+    fit(model, data(), config)
+    assert set(seen) == {torch.bfloat16}

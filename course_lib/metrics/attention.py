@@ -3,7 +3,7 @@
 Unless they say otherwise, all take ``attention`` ``(batch, N, N)``, where row i holds what token i
 attends to, and ``mask`` ``(batch, N)``, True = real, and give one value in [0, 1] per document, 0
 for an empty one. Only a document's own n × n block counts, so padding changes nothing. Where rows
-are not tokens but queries (hops, blocks), pass ``(batch, rows, N)`` with ``row_mask``
+are not tokens but queries (hops, blocks), ``gini`` takes ``(batch, rows, N)`` with a ``row_mask``
 ``(batch, rows)``. Example::
 
     attention = sanet(tokens, mask, return_attention=True).attention[:, 0]  # of the first block
@@ -106,7 +106,7 @@ def _block(attention: Tensor, mask: Tensor, row_mask: Tensor | None) -> tuple[Te
 
 
 def _band_shares(weights: Tensor, mask: Tensor, widest: int) -> Tensor:
-    """The share of weight up to b off the diagonal, ``(widest + 1, batch)``, from b = 0."""
+    """The share of weight within b of the diagonal, ``(widest + 1, batch)``, from b = 0."""
     if (mask[:, 1:] & ~mask[:, :-1]).any():  # distances count only real tokens: move them together
         order = mask.int().argsort(dim=1, descending=True, stable=True)
         rows = weights.take_along_dim(order.unsqueeze(2), 1)

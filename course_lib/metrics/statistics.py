@@ -39,7 +39,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
     ``first`` and ``second`` are bool ``(texts,)``: whether each model is right. Only the texts
     count that exactly one of them gets right; if the models are equally good, each of those is a
-    fair coin's throw. 1 if there are none. ``ValueError`` unless both have as many texts, and any.
+    fair coin's throw. 1 if there are none. ``ValueError`` for no texts or unequal numbers of them.
     """
     from scipy.stats import binomtest
 

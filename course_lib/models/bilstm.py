@@ -37,7 +37,7 @@ class WordByWord(nn.Linear):
     """Encodes each word alone, h_i = tanh(W x_i + b): no state knows its neighbours."""
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, None, None]:
-        """As ``LSTMLayer``, but without last state and cell."""
+        """As ``LSTMLayer``, but padding has a state, too, and there is no last state and cell."""
         return torch.tanh(super().forward(x)), None, None
 
 

@@ -52,38 +52,36 @@ def fit(
     held_out = Batches(validation, 4 * config.batch_size)
     accelerator = make_accelerator(device or choose_device(), config.precision)
     set_seed(seed, device_specific=True)  # each process has its own dropout
-    network = prepared(model, accelerator)
-    optimizer = accelerator.prepare(make_optimizer(model, config, accelerator.device))
-    history = History(best_by=config.best_by)
-    settings = config, getattr(model, "config", None), seed, accelerator.num_processes
-    identity = repr((*settings, train.digest(), validation.digest())) if folder else ""
-    checkpoints = Checkpoints(accelerator, folder, identity, history, checkpoint_seconds)
-    checkpoints.resume()
+    with prepared(model, accelerator) as network:
+        optimizer = accelerator.prepare(make_optimizer(model, config, accelerator.device))
+        history = History(best_by=config.best_by)
+        settings = config, getattr(model, "config", None), seed, accelerator.num_processes
+        identity = repr((*settings, train.digest(), validation.digest())) if folder else ""
+        checkpoints = Checkpoints(accelerator, folder, identity, history, checkpoint_seconds)
+        checkpoints.resume()
 
-    while not history.is_over(config.epochs, config.patience):
-        network.train()
-        with flushed_denormals():
-            for batch in _rest_of_epoch(batches, history, config):
-                start = time.perf_counter()
-                _set_rate(optimizer, history, config, len(batches))
-                optimizer.zero_grad()
-                loss, right = _add_gradients(network, batch, accelerator, config, history)
-                if config.clip_norm:
-                    accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
-                optimizer.step()
-                # summed over the processes; the main one decides when all of them save
-                loss, right, due = add_up([loss, right, checkpoints.due()], accelerator)
-                history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
-                if due:
-                    checkpoints.save()
-        desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
-        history.end_epoch(predict(model, held_out, desc=desc, accelerator=accelerator))
-        checkpoints.after_epoch(model)
-        if after_epoch:
-            after_epoch(history)
-    checkpoints.finish(model)
-    accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it stays in bfloat16
-    vars(model).pop("_is_accelerate_prepared", None)  # else a later training is in float32
+        while not history.is_over(config.epochs, config.patience):
+            network.train()
+            with flushed_denormals():
+                for batch in _rest_of_epoch(batches, history, config):
+                    start = time.perf_counter()
+                    _set_rate(optimizer, history, config, len(batches))
+                    optimizer.zero_grad()
+                    loss, right = _add_gradients(network, batch, accelerator, config, history)
+                    if config.clip_norm:
+                        accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
+                    optimizer.step()
+                    # summed over the processes; the main one decides when all of them save
+                    loss, right, due = add_up([loss, right, checkpoints.due()], accelerator)
+                    history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
+                    if due:
+                        checkpoints.save()
+            desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
+            history.end_epoch(predict(model, held_out, desc=desc, accelerator=accelerator))
+            checkpoints.after_epoch(model)
+            if after_epoch:
+                after_epoch(history)
+        checkpoints.finish(model)
     return history
 
 

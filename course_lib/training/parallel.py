@@ -29,13 +29,19 @@ def is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def prepared(model: nn.Module, accelerator: Accelerator) -> nn.Module:
-    """The model on the accelerator's device, its gradients the mean over all processes."""
+@contextmanager
+def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
+    """The model on the accelerator's device, its gradients the mean over all processes; afterwards,
+    also if interrupted, it is in float32 and can be trained again."""
     if accelerator.num_processes > 1:  # GPUs cannot exchange sparse gradients
         for layer in model.modules():
             if isinstance(layer, nn.Embedding):
                 layer.sparse = False
-    return accelerator.prepare(model)
+    try:
+        yield accelerator.prepare(model)
+    finally:
+        accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it stays in bfloat16
+        vars(model).pop("_is_accelerate_prepared", None)  # else a later training is in float32
 
 
 def share_of(batch: Batch, accelerator: Accelerator) -> tuple[Batch, float]:
