@@ -1,6 +1,7 @@
 """The tool that runs and publishes notebooks, tried on small broken ones."""
 
 import ast
+import asyncio
 import subprocess
 import sys
 from dataclasses import fields
@@ -8,6 +9,8 @@ from dataclasses import fields
 import nbformat
 import papermill
 import pytest
+import zmq.asyncio
+from jupyter_client.session import Session
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_kit.publishing import contents, lessons, site
@@ -148,6 +151,27 @@ def test_a_cell_that_never_answers_is_an_error_and_no_endless_wait(tmp_path, mon
     endless = new_code_cell(source, metadata={"tags": ["parameters"]})
     (error,), _ = execute(tmp_path, endless)
     assert error.startswith("CellTimeoutError") and "time.sleep(120)" in error
+
+
+def test_a_reply_that_arrives_while_the_client_sends_is_seen():
+    async def talk():
+        session, context = Session(), zmq.asyncio.Context.instance()
+        client = context.socket(zmq.PAIR)
+        kernel = zmq.Context.shadow(context.underlying).socket(zmq.PAIR)
+        kernel.bind("inproc://kernel")
+        client.connect("inproc://kernel")
+        channel = lessons.WatchfulChannel(client, session)
+        reply = asyncio.ensure_future(channel.get_msg())
+        await asyncio.sleep(0.1)  # it waits now
+        session.send(kernel, "execute_reply")  # nobody looks before the client sends
+        channel.send(session.msg("comm_msg"))
+        try:
+            return await asyncio.wait_for(reply, 30)
+        finally:
+            client.close()
+            kernel.close()
+
+    assert asyncio.run(talk())["msg_type"] == "execute_reply"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": []}'])

@@ -11,6 +11,10 @@ from typing import Any
 
 import nbformat
 import papermill
+import zmq
+from jupyter_client.asynchronous import AsyncKernelClient
+from jupyter_client.asynchronous.client import AsyncZMQSocketChannel
+from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from papermill.exceptions import PapermillExecutionError
@@ -36,6 +40,30 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+
+
+class WatchfulChannel(AsyncZMQSocketChannel):
+    """A channel to a kernel that still sees a reply which arrives while it sends.
+
+    nbclient answers an output widget while it waits for the cell's reply. Sending takes the
+    socket's only signal that the reply is there, and the wait would last until the cell's time is
+    up (nbclient's issue 312). Asking the socket for its events makes it look again.
+    """
+
+    def send(self, msg: dict[str, Any]) -> None:
+        """Send a message, and look whether one has come."""
+        super().send(msg)
+        self.socket.get(zmq.EVENTS)
+
+
+class _Client(AsyncKernelClient):
+    shell_channel_class = WatchfulChannel
+
+
+class WatchfulKernel(AsyncKernelManager):
+    """Starts a kernel whose client asks through a ``WatchfulChannel``."""
+
+    client_factory = _Client
 
 
 @dataclass(frozen=True)
@@ -82,6 +110,7 @@ def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:
             parameters={"profile": profile},
             cwd=str(lesson.parent),
             kernel_name="python3",
+            kernel_manager_class=WatchfulKernel,
             progress_bar={"desc": bar, "disable": None} if bar else False,  # None: no terminal
             execution_timeout=None if profile == "full" else CELL_SECONDS,
             iopub_timeout=60,  # seconds; the four of nbclient are too few on a busy machine
