@@ -43,7 +43,8 @@ def row_entropy(weights: Tensor, mask: Tensor) -> Tensor:
 
 
 def diagonality(attention: Tensor, mask: Tensor, bandwidth: int) -> Tensor:
-    """Share of a document's weight with |i − j| ≤ ``bandwidth``, ``(batch,)`` (Letarte et al.)."""
+    """Share of a document's weight with |i − j| ≤ ``bandwidth``, ``(batch,)`` (Letarte et al.).
+    ``ValueError`` for a ``bandwidth`` below 0."""
     if bandwidth < 0:
         raise ValueError(f"bandwidth takes a whole number from 0, got {bandwidth}")
     weights, _ = _block(attention, mask, None)
@@ -69,7 +70,7 @@ def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     lengths = mask.sum(1)
     return figures | {
         "gini normalised": figures["gini"] * _correction(mask, figures["gini"]),
-        "row gini": _mean_of_rows(_gini(weights, mask.sum(1, keepdim=True)), rows),
+        "row gini": row_gini(attention, mask),
         "entropy": _mean_of_rows(row_entropy(weights, mask), rows),
         **{f"uniform diagonality {b}": uniform_diagonality(lengths, b) for b in BANDWIDTHS},
     }

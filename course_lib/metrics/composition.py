@@ -1,9 +1,9 @@
 """The words that attention layers select, and the phrases that these words form.
 
 After the analysis of Guo (2017): ``attention`` ``(batch, layers, length)`` with ``mask``
-``(batch, length)``, True = real, is scaled within each sentence and layer; a word near the largest
-weight is selected; a phrase is a run of selected words. A layer that gives all words of a sentence
-the same weight selects none; this includes every sentence of one word. Padding is never
+``(batch, length)``, True = real, is scaled within each document and layer; a word near the largest
+weight is selected; a phrase is a run of selected words. A layer that gives all words of a document
+the same weight selects none; this includes every document of one word. Padding is never
 selected and must not stand between words. Example::
 
     selected = selected_words(agt(tokens, mask).attention, mask)  # (batch, layers, length)
@@ -31,7 +31,7 @@ def selected_words(attention: Tensor, mask: Tensor, threshold: float = THRESHOLD
 
 
 def scaled(attention: Tensor, mask: Tensor) -> Tensor:
-    """Weights within each sentence and layer as (d − min) / (max − min), ``(batch, layers,
+    """Weights within each document and layer as (d − min) / (max − min), ``(batch, layers,
     length)`` in [0, 1]; 0 on padding and where a layer prefers no word.
 
     The paper only says "scaled to [0, 1]", which could also mean d / max.
@@ -46,7 +46,7 @@ def scaled(attention: Tensor, mask: Tensor) -> Tensor:
 
 def above_median(attention: Tensor, mask: Tensor) -> Tensor:
     """The paper's relaxed selection, bool ``(batch, layers, length)``: weights above the median of
-    their sentence and layer."""
+    their document and layer."""
     weights, real = _weights(attention, mask)
     ascending = weights.masked_fill(~real, torch.inf).sort(-1).values
     # for an even number, the lower of the middle two: weights above it are above their mean

@@ -9,7 +9,7 @@ document has 0 throughout. Example: ``step_overlap(iram(tokens, mask).attention,
 import torch
 from torch import Tensor
 
-from course_lib.models.iram import step_penalty, visible
+from course_lib.models.iram import visible
 from course_lib.models.layers import real_weights
 
 
@@ -55,5 +55,7 @@ def _weights(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def _mean_of_pairs(rows: Tensor) -> Tensor:
-    """The mean over the T (T − 1) ordered pairs, from the penalty, which is their sum over 2T."""
-    return (2 * step_penalty(rows) / max(1, rows.shape[1] - 1)).clamp(0, 1)
+    """The mean product of two rows, over the T (T − 1) ordered pairs; 0 for a single row."""
+    products, steps = rows @ rows.mT, rows.shape[1]
+    others = products.sum((1, 2)) - products.diagonal(0, 1, 2).sum(1)
+    return (others / max(1, steps * (steps - 1))).clamp(0, 1)

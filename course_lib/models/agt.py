@@ -77,7 +77,7 @@ class GatedStack(nn.Module):
         layers = zip(self.gate, self.gate_bias, self.carried, self.selected, s.unbind(1))
         for w_t, b_t, w_y, w_s, s_l in layers:
             gate = torch.sigmoid(linear(s_l, w_t, b_t))  # (5)
-            f = torch.tanh(linear(y, w_y) + linear(s_l, w_s))  # tanh(W^f [y; s])
+            f = torch.tanh(linear(y, w_y) + linear(s_l, w_s))  # f(W^f_l [y; s_l])
             y = f * gate + y * (1 - gate)  # (6)
             gates.append(gate)
         return y, torch.stack(gates, 1)
@@ -189,7 +189,7 @@ class AblatedAGT(AGT):
 
     def compose(self, s: Tensor) -> tuple[Tensor, Tensor]:
         """As in ``AGT``; a single layer has no gates."""
-        return (s[:, 0], s[:, 1:]) if self.stack is None else super().compose(s)
+        return (s[:, 0], s[:, :0]) if self.stack is None else super().compose(s)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class AGTConfig:
     mean 16 layers). Only the first ``selection_layers`` (0: all) select words. The layers above are
     plain highway layers, with y_{l−1} in place of s_l and of [y_{l−1}; s_l], so the network keeps
     its depth (the paper's ablations could also mean fewer ``layers``). ``attention=False`` gives
-    all words the same weight; with one layer the result is a mean of word vectors.
+    all words the same weight; with one layer the result is the mean of all B_n.
 
     The paper does not say where dropout acts (``dropout_at``), how wide the classifier's first
     layer is (``classifier``; 0: like ``hidden``), or whether word vectors are trained (not if

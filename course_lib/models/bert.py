@@ -3,6 +3,11 @@
 It is a ``Transformer`` that reads [CLS] text [SEP]. The two special tokens come after the text's
 pieces in every tensor here, so piece i has the index i in states and attention. BERT knows the
 order from its positions alone, and these are BERT's: [CLS] has 0, the pieces 1, 2, …, then [SEP].
+Example::
+
+    model = Bert(BertConfig(), vocabulary=30_522, classes=2)
+    output = model(pieces, mask, return_attention=True)  # (batch, length): ids, and True = real
+    output.logits, output.attention  # (batch, 2), (batch, 6, 12, length + 2, length + 2)
 """
 
 from collections.abc import Mapping
@@ -25,6 +30,14 @@ def with_special(mask: Tensor) -> Tensor:
     return torch.cat([mask, mask.any(1, keepdim=True).expand(-1, len(SPECIAL))], 1)
 
 
+def places_with_special(mask: Tensor) -> Tensor:
+    """The positions of ``with_special``'s tokens, ``(batch, length + 2)``."""
+    pieces = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand_as(mask)
+    cls = pieces.new_zeros(len(pieces), 1)
+    sep = torch.cat([cls, pieces * mask], 1).amax(1, keepdim=True) + 1
+    return torch.cat([pieces, cls, sep], 1)
+
+
 class Bert(Transformer):
     """Every piece of a text, [CLS] and [SEP] attend to each other, in several heads and blocks."""
 
@@ -39,11 +52,7 @@ class Bert(Transformer):
         special = torch.tensor([SPECIAL_IDS], device=tokens.device).expand(len(tokens), -1)
         # not self.embedding(special), whose hooks see the text's pieces alone
         x = torch.cat([x, vectors_of(special, self.embedding.weight)], 1)
-        pieces = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand_as(mask)
-        cls = pieces.new_zeros(len(pieces), 1)
-        sep = torch.cat([cls, pieces * mask], 1).amax(1, keepdim=True) + 1
-        places = torch.cat([pieces, cls, sep], 1)
-        return self.read(x, with_special(mask), attention, places, **asked)
+        return self.read(x, with_special(mask), attention, places_with_special(mask), **asked)
 
     def set_trainable(self) -> None:
         """If ``config.frozen``, freeze all but classifier and adapters."""

@@ -5,9 +5,9 @@ network of both papers on whether attention is an explanation. A state h_i has r
 so a weight on word i is a weight on the state there, not on that word alone. Jain and
 Wallace's averaging encoder, ``WordByWord``, has read nothing but word i.
 
-(1) h_i = [→h_i; ←h_i], or tanh(W x_i + b)     (3) d = Σ_i α_i h_i
-(2) α = softmax_i(c · tanh(W h_i + b)), or     (4) logits = V d + e
-    softmax_i(c · h_i / √hidden)
+(1) h_i = [→h_i; ←h_i], or tanh(W_e x_i + b_e)  (3) d = Σ_i α_i h_i
+(2) α = softmax_i(c · u_i), where u_i is        (4) logits = V d + e
+    tanh(W h_i + b), or h_i / √hidden
 
 Example::
 
@@ -34,7 +34,7 @@ from course_lib.models.layers import (
 
 
 class WordByWord(nn.Linear):
-    """Encodes each word alone, h_i = tanh(W x_i + b): no state knows its neighbours."""
+    """Encodes each word alone, h_i = tanh(W_e x_i + b_e): no state knows its neighbours."""
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, None, None]:
         """As ``LSTMLayer``, but padding has a state, too, and there is no last state and cell."""
@@ -89,9 +89,9 @@ class BiLSTMOutput(NamedTuple):
 class BiLSTMConfig:
     """Sizes of a BiLSTM; the defaults are those of Jain and Wallace's published code.
 
-    ``encoder`` ``"lstm"`` makes states h_i = [→h_i; ←h_i] of size ``hidden``, ``"average"`` makes
-    tanh(W x_i + b) of that size. ``attention`` is ``"tanh"``, with u_i half as wide, or ``"dot"``,
-    α = softmax(h_i · c / √hidden). ``dropout`` acts on the word vectors, where a text loses the
+    ``encoder`` ``"lstm"`` makes h_i = [→h_i; ←h_i] of size ``hidden``, ``"average"`` makes
+    tanh(W_e x_i + b_e) of that size. ``attention`` is ``"tanh"``, with u_i half as wide, or
+    ``"dot"``, u_i = h_i / √hidden. ``dropout`` acts on the word vectors, where a text loses the
     same features at every word, and on the document vector. ``embedding`` is the width of vectors
     that start at random; ``frozen`` vectors do not learn. ``ValueError`` for a wrong value.
     """

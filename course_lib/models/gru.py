@@ -32,15 +32,14 @@ class GRUCell(nn.Module):
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
         """Input ``(batch, inputs)``, state ``(batch, hidden)`` → next state ``(batch, hidden)``."""
         ux_r, ux_z, ux_h = self.u(x).chunk(3, dim=-1)
-        if self.reset_after:
-            wh_r, wh_z, wh_h = self.w(h).chunk(3, dim=-1)
-        else:
-            w_r, w_z, w_h = self.w.weight.chunk(3)
-            wh_r, wh_z = h @ w_r.T, h @ w_z.T
+        wh_r, wh_z, wh_h = self.w(h).chunk(3, dim=-1)
         r = torch.sigmoid(ux_r + wh_r)  # (1) how much of the past the candidate sees
         z = torch.sigmoid(ux_z + wh_z)  # (2) how much of the candidate is taken
-        wh_h = r * wh_h if self.reset_after else (r * h) @ w_h.T
-        candidate = torch.tanh(ux_h + wh_h)  # (3)
+        if self.reset_after:
+            candidate = torch.tanh(ux_h + r * wh_h)  # (3) as PyTorch has it
+        else:
+            _, _, w_h = self.w.weight.chunk(3)
+            candidate = torch.tanh(ux_h + (r * h) @ w_h.T)  # (3)
         return (1 - z) * h + z * candidate  # (4)
 
     @classmethod
@@ -51,15 +50,13 @@ class GRUCell(nn.Module):
         the new state there. Since 1 − σ(a) = σ(−a), the weights for z change sign.
         """
         cell = cls(gru.input_size, gru.hidden_size, reset_after=True)
-        sign = torch.ones(3, 1)
-        sign[1] = -1
-        sign = sign.repeat_interleave(gru.hidden_size, 0).to(gru.weight_ih_l0)
+        sign = gru.bias_ih_l0.new_tensor([1, -1, 1]).repeat_interleave(gru.hidden_size)
         with torch.no_grad():
-            cell.to(gru.weight_ih_l0)
-            cell.u.weight.copy_(gru.weight_ih_l0 * sign)
-            cell.u.bias.copy_(gru.bias_ih_l0 * sign.squeeze(1))
-            cell.w.weight.copy_(gru.weight_hh_l0 * sign)
-            cell.w.bias.copy_(gru.bias_hh_l0 * sign.squeeze(1))
+            cell.to(sign)
+            cell.u.weight.copy_(gru.weight_ih_l0 * sign.unsqueeze(1))
+            cell.u.bias.copy_(gru.bias_ih_l0 * sign)
+            cell.w.weight.copy_(gru.weight_hh_l0 * sign.unsqueeze(1))
+            cell.w.bias.copy_(gru.bias_hh_l0 * sign)
         return cell
 
 

@@ -37,11 +37,11 @@ class AttentiveEncoder(nn.Module):
         self.pooling = AttentionPooling(2 * config.hidden, config.attention, config.hops)
         self.dropout = LockedDropout(config.dropout)
 
-    def forward(self, x: Tensor, mask: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, mask: Tensor, attention: Tensor | None) -> tuple[Tensor, Tensor]:
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
-        attention ``(n, hops, length)``; ``weights`` ``(n, length)`` replace the learned ones."""
+        attention ``(n, hops, length)``; a given one ``(n, length)`` replaces that of every hop."""
         h = self.gru(self.dropout(x), mask)  # (1)
-        return self.pooling(h, mask, attention=weights)  # (2), (3)
+        return self.pooling(h, mask, attention)  # (2), (3)
 
 
 class HAN(nn.Module):
@@ -65,16 +65,17 @@ class HAN(nn.Module):
         ``attention`` replaces the learned weights. It is a pair of word attention
         ``(batch, sentences, words)`` and sentence attention ``(batch, sentences)``, either of them
         None; both are ``renormalised``. Only sentences that contain a word are computed. A document
-        without words gets the logits of a zero document vector, and zero attention.
+        without words gets the logits of a zero document vector, and zero attention. ``ValueError``
+        for an attention of another shape.
         """
         real = mask.any(2)  # (batch, sentences)
-        word_weights, sentence_weights = attention or (None, None)
-        if word_weights is not None:
-            word_weights = renormalised(word_weights, mask)[real]
-        if sentence_weights is not None:
-            sentence_weights = renormalised(sentence_weights, real)
-        s, alpha = self.encode_sentences(tokens, mask, word_weights)  # s: (all real sentences, …)
-        d, beta = self.sentences(placed(s, real), real, sentence_weights)  # d: (batch, …)
+        to_words, to_sentences = attention or (None, None)
+        if to_words is not None:
+            to_words = renormalised(to_words, mask)[real]
+        if to_sentences is not None:
+            to_sentences = renormalised(to_sentences, real)
+        s, alpha = self.encode_sentences(tokens, mask, to_words)  # s: (all real sentences, …)
+        d, beta = self.sentences(placed(s, real), real, to_sentences)  # d: (batch, …)
         logits = self.classifier(self.dropout(d))  # (4)
         penalty = alpha.new_zeros(len(mask))
         if self.config.penalty:
@@ -135,7 +136,9 @@ def redundancy(alpha: Tensor, beta: Tensor, real: Tensor) -> Tensor:
 class HANConfig:
     """Sizes of a HAN; ``hidden`` is per direction, ``hops`` and ``penalty`` follow Lin et al.
 
-    ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
+    ``attention`` is the size of tanh(W h + b). ``dropout`` acts on what each GRU reads, where a
+    sequence loses the same features at every place, and on d. ``embedding`` is the width of
+    randomly initialised vectors. ``ValueError`` for a wrong value.
     """
 
     embedding: int = 50

@@ -122,10 +122,10 @@ class IRAM(nn.Module):
         super().__init__()
         self.config = config
         width = config.embedding if embedding is None else embedding.shape[-1]
-        inputs = self.add_inputs(width, vocabulary, ngrams)
+        inputs = self.make_inputs(width, vocabulary, ngrams)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(inputs, config)
-        self.refine_query = Highway(config.hidden, int(config.query_highway))  # vanilla: no layer
+        self.refine_query = Highway(config.hidden) if config.query_highway else nn.Identity()
         self.steps = RecursiveAttention(config.hidden, config.steps) if config.steps else None
         self.classifier = Classifier(config, classes)
         if config.initial_std:
@@ -133,8 +133,8 @@ class IRAM(nn.Module):
         self.embedding = word_embedding(vocabulary, width, embedding)  # no Gaussians of these
         self.embedding.weight.requires_grad_(not config.frozen)
 
-    def add_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
-        """How many numbers the LSTM reads a word; a ``FullIRAM`` adds the parts that make them."""
+    def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
+        """Make what refines word vectors, here nothing; how many numbers a word then has."""
         if self.config.has_extras:
             raise ValueError("config has n-grams or highways: pass it to FullIRAM")
         return width
@@ -209,7 +209,7 @@ class FullIRAM(IRAM):
     """The paper's full network, or one with some of its parts: a word is its vector and the mean of
     its character n-grams' vectors, refined by highways; another highway makes the first query."""
 
-    def add_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
+    def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
         """``ngrams`` ``(vocabulary, most)`` lists each word's n-grams as ids from 1 to
         ``config.ngrams``, then 0. ``ValueError`` if the config has n-grams and these are missing or
         of another vocabulary."""

@@ -37,9 +37,10 @@ def real_weights(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def renormalised(attention: Tensor, mask: Tensor) -> Tensor:
-    """Weights ≥ 0, scaled so that each row's real entries sum to 1; a row without any stays zero.
+    """Weights scaled so that each row's real entries sum to 1; a row without any stays zero.
 
-    Both have the same shape, with rows along the last axis, else ``ValueError``.
+    Both have the same shape, with rows along the last axis, else ``ValueError``. Whether all
+    weights are ≥ 0 is not checked.
     """
     weights = real_weights(attention, mask)
     total = weights.sum(-1, keepdim=True)
@@ -97,16 +98,16 @@ class AttentionPooling(nn.Module):
         replaces that of every hop."""
         if attention is None:
             scores = fast.at_real_places(self.match, h, mask)  # (n, length, hops)
-            alpha = self.weights(scores.transpose(1, 2), mask.unsqueeze(1))  # (n, hops, length)
+            alpha = self.weights(scores.transpose(1, 2), mask.unsqueeze(1))  # (6) (n, hops, length)
         else:
             alpha = attention.unsqueeze(1).expand(-1, len(self.contexts), -1)
-        pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (n, 1, hidden)
+        pooled = alpha.mean(1, keepdim=True).to(h.dtype) @ h  # (7) (n, 1, hidden)
         return pooled.squeeze(1), alpha
 
     def match(self, h: Tensor) -> Tensor:
         """The scores u · c of states ``(…, hidden)`` with each hop's context vector c:
         ``(…, hops)``."""
-        u = torch.tanh(self.projection(h)) if self.projection else h / h.shape[-1] ** 0.5
+        u = torch.tanh(self.projection(h)) if self.projection else h / h.shape[-1] ** 0.5  # (5)
         return u @ self.contexts.T
 
 

@@ -41,12 +41,15 @@ class SelfAttention(nn.Module):
         self.scale = hidden**-0.5 if scaled else 1.0
 
     def forward(
-        self, x: Tensor, mask: Tensor, attention: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self, x: Tensor, mask: Tensor, attention: Tensor | None, with_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``, and the
-        weights ``(batch, length, length)``, whose row i is what real word i attends to; a
-        given ``attention`` is used and returned instead."""
+        weights ``(batch, length, length)`` if asked for, whose row i is what real word i attends
+        to; a given ``attention`` is used and returned instead."""
         if attention is None:
+            short = x.shape[1] <= fast.SHORT and x.device.type == "cpu"  # where weights cost less
+            if not (with_weights or short):
+                return fast.fused_attention(self.w_qk(x), x, self.w_v(x), mask, self.scale), None
             scores = self.w_qk(x) @ x.mT * self.scale  # (batch, length, length)
             attention = masked_softmax(scores, mask.unsqueeze(1) & mask.unsqueeze(2))
         return attention.to(x.dtype) @ self.w_v(x), attention  # (1)
@@ -81,15 +84,10 @@ class Block(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """``x`` ``(batch, length, hidden)`` → the same shape, and the attention if computed; a
         given ``attention`` ``(batch, length, length)`` replaces the learned one."""
-        alpha = None
-        short = x.shape[1] <= fast.SHORT and x.device.type == "cpu"  # where weights cost less
         if isinstance(self.mixer, FeedForward):  # the baseline
-            mixed = self.mixer(x)
-        elif short or with_weights or attention is not None:
-            mixed, alpha = self.mixer(x, mask, attention)
-        else:  # (1) without storing length² weights
-            q, v = self.mixer.w_qk(x), self.mixer.w_v(x)
-            mixed = fast.fused_attention(q, x, v, mask, self.mixer.scale)
+            mixed, alpha = self.mixer(x), None
+        else:
+            mixed, alpha = self.mixer(x, mask, attention, with_weights)
         x = self.norms[0](x + self.dropout(mixed))  # (3)
         return self.norms[1](x + self.dropout(self.feed_forward(x))), alpha  # (4)
 
@@ -181,7 +179,8 @@ def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
 class SANetOutput(NamedTuple):
     """``logits`` ``(batch, classes)``; ``pooled_from`` ``(batch, hidden)``, the place of the word
     that each pooled dimension comes from, −1 in a document without any; ``attention``
-    ``(batch, blocks, length, length)``, each real word's row sums to 1, None unless requested."""
+    ``(batch, blocks, length, length)``, each real word's row sums to 1; None unless
+    requested, and for a baseline."""
 
     logits: Tensor
     pooled_from: Tensor

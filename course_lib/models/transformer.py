@@ -29,28 +29,6 @@ from course_lib.models.layers import masked_softmax, renormalised, word_embeddin
 ACTIVATIONS = {"relu": relu, "gelu": gelu}
 
 
-class LowRank(nn.Linear):
-    """A low-rank adapter, W x + b + B A x (Hu et al. 2021, with α/r = 1): A starts at random and B
-    at zero, so it changes nothing at first. W and b are meant to be frozen."""
-
-    def __init__(self, inputs: int, outputs: int, rank: int) -> None:
-        super().__init__(inputs, outputs)
-        self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
-        self.b = nn.Parameter(torch.zeros(outputs, rank))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(…, inputs)`` → ``(…, outputs)``."""
-        return super().forward(x) + x @ self.a.T @ self.b.T
-
-
-def projection(width: int, rank: int = 0) -> nn.Linear:
-    """W_Q, W_K or W_V, with an adapter if it has a ``rank``; starts as in PyTorch's own layer."""
-    layer = LowRank(width, width, rank) if rank else nn.utils.skip_init(nn.Linear, width, width)
-    nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)  # as if all three were one matrix
-    nn.init.zeros_(layer.bias)
-    return layer
-
-
 class MultiHeadAttention(nn.Module):
     """Each head has queries, keys and values of its own, and W_O combines what they return."""
 
@@ -88,6 +66,28 @@ class MultiHeadAttention(nn.Module):
             attendable = mask | ~mask.any(1, keepdim=True)  # a text without tokens: all, not 0 / 0
             mixed = scaled_dot_product_attention(q, k, v, attendable[:, None, None], rate)
         return self.output(mixed.transpose(1, 2).flatten(2)), attention, v  # (2)
+
+
+class LowRank(nn.Linear):
+    """A low-rank adapter, W x + b + B A x (Hu et al. 2021, with α/r = 1): A starts at random and B
+    at zero, so it changes nothing at first. W and b are meant to be frozen."""
+
+    def __init__(self, inputs: int, outputs: int, rank: int) -> None:
+        super().__init__(inputs, outputs)
+        self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
+        self.b = nn.Parameter(torch.zeros(outputs, rank))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(…, inputs)`` → ``(…, outputs)``."""
+        return super().forward(x) + x @ self.a.T @ self.b.T
+
+
+def projection(width: int, rank: int = 0) -> nn.Linear:
+    """W_Q, W_K or W_V, with an adapter if it has a ``rank``; starts as in PyTorch's own layer."""
+    layer = LowRank(width, width, rank) if rank else nn.utils.skip_init(nn.Linear, width, width)
+    nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)  # as if all three were one matrix
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 class Block(nn.Module):
@@ -208,11 +208,11 @@ class TransformerOutput(NamedTuple):
 class TransformerConfig:
     """Sizes of a Transformer; ``ValueError`` for a value that a field cannot take.
 
-    ``width`` is that of its vectors where none are given; there are ``positions`` learned position
-    vectors (0: it does not know the order). ``normalised_input`` applies LayerNorm and dropout
-    before the first block, as BERT does. ``attention_dropout`` acts on the weights, ``dropout`` on
-    the rest. ``pooling`` takes the "mean" of the tokens or the "first". Queries and values have
-    adapters of ``rank`` (0: none).
+    ``width``, which ``heads`` must divide, is that of its vectors where none are given; there are
+    ``positions`` learned position vectors (0: it does not know the order). ``normalised_input``
+    applies LayerNorm and dropout before the first block, as BERT does. ``attention_dropout`` acts
+    on the weights, ``dropout`` on the rest. ``pooling`` takes the "mean" of the tokens or the
+    "first". Queries and values have adapters of ``rank`` (0: none).
     """
 
     layers: int = 2

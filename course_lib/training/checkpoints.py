@@ -25,11 +25,15 @@ from course_lib.training.parallel import written_together
 class Checkpoints:
     """The last complete checkpoint of a training, and its best weights, in one folder.
 
-    A checkpoint is written under a temporary name and renamed when complete, so a training can
-    resume from whatever has the final name; its ``history.json`` holds the digests of all its
-    files. At the end only history and best weights remain. ``identity`` describes the training; at
-    least ``seconds`` pass between two checkpoints within an epoch. Without a folder, memory keeps
-    the best weights only.
+    ::
+
+        best.safetensors    the weights of the best epoch so far
+        checkpoint-000007/  all that accelerate saves, renamed to this when complete, and
+            history.json    the epochs, with the digests of the files beside it
+        finished.json       the same, in place of the checkpoint when training has ended
+
+    ``identity`` describes the training; at least ``seconds`` pass between two checkpoints within an
+    epoch. Without a folder, memory keeps the best weights only.
     """
 
     def __init__(
@@ -138,8 +142,8 @@ class Checkpoints:
                 f"{self.folder} holds a checkpoint of another training:\n  {state['identity']}\n"
                 f"now asked for:\n  {self.identity}\nUse another folder or delete that one."
             )
-        # in place, since fit holds this History
-        self.history.__dict__.update(state["history"] | {"epochs": epochs})
+        for name, value in (state["history"] | {"epochs": epochs}).items():
+            setattr(self.history, name, value)  # in place, since fit holds this History
 
     @contextmanager
     def _reporting_damage(self, path: Path) -> Iterator[None]:
@@ -148,7 +152,7 @@ class Checkpoints:
             yield
         except Exception as error:
             raise CheckpointError(
-                f"{path}: damaged ({error}). Delete {self.folder} and train again."
+                f"{path}: damaged or not readable ({error}). Delete {self.folder} and train again."
             ) from error
 
 

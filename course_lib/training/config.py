@@ -22,20 +22,10 @@ class CheckpointError(TrainingError):
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained; ``patience`` epochs without a better validation figure stop it.
+    """How a model is trained; ``ValueError`` naming a field with a wrong value.
 
-    ``best_by`` (``"loss"`` or ``"accuracy"``) is the validation figure that decides the best epoch.
     The learning rate rises from zero over the share ``warmup`` of the planned epochs; with
-    ``decay`` it then falls linearly to zero. It is halved whenever ``halve_after`` epochs (0:
-    never) have brought no lower validation loss. ``optimizer`` is one of ``OPTIMIZERS``. Every
-    ``nn.Embedding`` (of words, and of a Transformer's positions) learns at ``embedding_rate`` times
-    the learning rate (0: not at all), and without ``momentum``, which is SGD's alone. ``epsilon`` 0
-    means the optimiser's default; SGD has none. ``clip_norm`` 0 clips nothing. A batch of more than
-    ``most_tokens`` (0: any number) goes through in slices whose gradients add up, in less memory.
-    ``precision`` is ``"auto"`` (bfloat16 on a GPU that has it, else float32), ``"native"`` (also on
-    a CPU that multiplies it natively: that pays where batches have few different shapes, see
-    ``benchmarks/``), ``"no"`` or ``"bf16"``. Raises ``ValueError`` naming a field with a wrong
-    value.
+    ``decay`` it then falls linearly to zero.
     """
 
     epochs: int = 10
@@ -43,16 +33,18 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     decay: bool = True
     warmup: float = 0.0
-    halve_after: int = 0
+    halve_after: int = 0  # halve the rate after so many epochs without a lower loss (0: never)
     weight_decay: float = 0.0
-    clip_norm: float = 1.0
-    most_tokens: int = 0
-    patience: int = 2
-    best_by: str = "loss"
-    optimizer: str = "adam"
-    momentum: float = 0.0
-    epsilon: float = 0.0
-    embedding_rate: float = 1.0
+    clip_norm: float = 1.0  # of all gradients together (0: clip nothing)
+    most_tokens: int = 0  # a larger batch goes through in slices, in less memory (0: any number)
+    patience: int = 2  # stop after so many epochs that are no better than the best (0: after one)
+    best_by: str = "loss"  # or "accuracy": the validation figure that decides the best epoch
+    optimizer: str = "adam"  # one of OPTIMIZERS
+    momentum: float = 0.0  # of SGD, except for embeddings
+    epsilon: float = 0.0  # 0: the optimiser's default; SGD has none
+    embedding_rate: float = 1.0  # of every nn.Embedding, times the learning rate (0: frozen)
+    # "auto": bfloat16 on a GPU that has it; "native": also on a CPU that multiplies it natively,
+    # which pays where batches have few different shapes (see benchmarks/); "no"; "bf16"
     precision: str = "auto"
 
     def __post_init__(self) -> None:
@@ -89,10 +81,11 @@ class TrainingConfig:
 def make_optimizer(
     model: nn.Module, config: TrainingConfig, device: torch.device
 ) -> torch.optim.Optimizer:
-    """The optimiser that ``config`` names; each parameter group has its share of the rate."""
+    """The optimiser that ``config`` names; each parameter group has its share of the rate, and
+    with ``embedding_rate`` 0 the model's embeddings are frozen."""
     tables = [layer.weight for layer in model.modules() if isinstance(layer, nn.Embedding)]
     table_ids = {id(table) for table in tables}
-    if config.embedding_rate == 0:  # no gradient either, which for large tables takes long
+    if config.embedding_rate == 0:  # a large table's gradient takes long
         for table in tables:
             table.requires_grad_(False)
     groups = [

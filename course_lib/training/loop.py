@@ -103,23 +103,23 @@ def _add_gradients(
     for part in slices:
         with nullcontext() if part is slices[-1] else accelerator.no_sync(model):
             output = model(part.tokens, part.mask)
-            error = nn.functional.cross_entropy(output.logits.float(), part.labels)
-            loss = error + output.penalty.mean() if hasattr(output, "penalty") else error
+            cross_entropy = nn.functional.cross_entropy(output.logits.float(), part.labels)
+            loss = cross_entropy + (output.penalty.mean() if hasattr(output, "penalty") else 0)
             # weighted by its number of documents, so that slices add up to the batch
             accelerator.backward(loss * (len(part.labels) / divisor))
         hits = (output.logits.argmax(1) == part.labels).sum()
         # one transfer, because each one makes the device wait
-        figures = torch.stack([loss.detach(), error.detach(), hits.to(error.dtype)])
-        loss_now, error_now, hits_now = figures.tolist()
+        figures = torch.stack([loss.detach(), cross_entropy.detach(), hits.to(loss.dtype)])
+        loss_now, cross_entropy_now, hits_now = figures.tolist()
         if not math.isfinite(loss_now):
             raise TrainingError(
                 f"loss is {loss_now} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
                 f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
-                "may help; the last checkpoint is kept."
+                "may help; a checkpoint, where there is one, is kept."
             )
-        loss_sum += error_now * len(part.labels)
+        loss_sum += cross_entropy_now * len(part.labels)
         right += int(hits_now)
-    return (loss_sum, right) if math.isfinite(divisor) else (0.0, 0)  # a stand-in's count as 0
+    return (0.0, 0) if math.isinf(divisor) else (loss_sum, right)  # a stand-in's share counts as 0
 
 
 def _set_rate(
@@ -152,7 +152,10 @@ def predict(
     accelerator: Accelerator | None = None,
 ) -> Predictions:
     """Class probabilities of every document, in the order of the data, with dropout off."""
-    evaluate = lambda tokens, mask: (model(tokens, mask).logits, {})  # noqa: E731
+
+    def evaluate(tokens: Tensor, mask: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        return model(tokens, mask).logits, {}
+
     return measure(model, batches, evaluate, device, desc, accelerator)[0]
 
 
