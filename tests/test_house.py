@@ -87,9 +87,9 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (13_999, 12_700),
-    "course_lib/models": (1_926, 1_600),
-    "course_lib/training": (716, 550),
+    "course_lib": (13_983, 12_700),
+    "course_lib/models": (1_905, 1_600),
+    "course_lib/training": (721, 550),
     "course_lib/metrics": (863, 900),
     "course_lib/data": (2_544, 2_300),
     "course_lib/faithfulness": (2_270, 1_550),
@@ -99,7 +99,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_299, 1_000),
     "course_kit/reading_room": (699, 600),
     "benchmarks": (2_149, 2_200),
-    "tests": (19_938, 16_600),
+    "tests": (19_939, 16_600),
 }
 LONGEST = 450
 

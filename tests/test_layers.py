@@ -116,3 +116,4 @@ def test_dropout_takes_its_share_and_keeps_the_mean(rate):
     y.sum().backward()
     torch.testing.assert_close(x.grad, y.detach() / 3)
     assert Dropout(rate)(x.bfloat16()).dtype == torch.bfloat16 and not Dropout(1.0)(x).any()
+    assert Dropout(1 - 1e-6)(x).count_nonzero() < 20  # of 100,000

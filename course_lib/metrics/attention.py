@@ -26,7 +26,7 @@ def gini(
     """
     weights, rows = _block(attention, mask, row_mask)
     value = _gini(weights.flatten(1), rows.sum(1) * mask.sum(1))
-    return value * _correction(mask, value) if normalise else value
+    return _normalised(value, mask) if normalise else value
 
 
 def row_gini(attention: Tensor, mask: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def describe_attention(attention: Tensor, mask: Tensor) -> dict[str, Tensor]:
     weights, rows = _block(attention, mask, None)
     lengths = mask.sum(1)
     return figures | {
-        "gini normalised": figures["gini"] * _correction(mask, figures["gini"]),
+        "gini normalised": _normalised(figures["gini"], mask),
         "row gini": row_gini(attention, mask),
         "entropy": _mean_of_rows(row_entropy(weights, mask), rows),
         **{f"uniform diagonality {b}": uniform_diagonality(lengths, b) for b in BANDWIDTHS},
@@ -145,6 +145,6 @@ def _mean_of_rows(values: Tensor, rows: Tensor) -> Tensor:
     return (values * rows).sum(1) / rows.sum(1).clamp(min=1)
 
 
-def _correction(mask: Tensor, value: Tensor) -> Tensor:
+def _normalised(value: Tensor, mask: Tensor) -> Tensor:
     n = mask.sum(1).to(value.dtype)
-    return n / (n - 1).clamp(min=1)
+    return value * n / (n - 1).clamp(min=1)

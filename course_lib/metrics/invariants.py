@@ -61,8 +61,8 @@ def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> Non
     """Each step attends only to its document's words and to the summaries of earlier steps.
 
     ``attention`` ``(batch, T, length + T − 1)`` with the summaries last, ``mask``
-    ``(batch, length)``. Raises ``InvariantError`` for another number of columns, naming a step that
-    looks at a summary not yet written, or as ``check_attention`` does.
+    ``(batch, length)``. Raises ``InvariantError`` for another number of columns, for a step that
+    looks at a summary not yet written, which it names, or as ``check_attention`` does.
     """
     batch, steps, columns = attention.shape
     if mask.shape != (batch, columns - steps + 1):
@@ -75,7 +75,7 @@ def check_steps(attention: Tensor, mask: Tensor, tolerance: float = 1e-5) -> Non
         _, step, summary = first_place(ahead != 0)
         raise InvariantError(
             f"step {step + 1} attends to the summary of step {summary + 1}, not yet written: "
-            f"{ahead.abs().max().item():.3g}"
+            f"{ahead[ahead != 0][0].item():.3g}"
         )
     check_attention(attention, visible(mask, steps), tolerance)
 
@@ -164,9 +164,9 @@ def check_permutation(
         expected = model(tokens, mask).logits
         logits = model(_reversed(tokens, mask), mask).logits
     if not matters:
-        _compare("each sentence reversed", logits, expected, tolerance)
+        return _compare("each sentence reversed", logits, expected, tolerance)
     change = (logits - expected).abs().max().item()
-    if matters and not change > tolerance * _scale(expected):
+    if not change > tolerance * _scale(expected):
         raise InvariantError(f"sentences reversed: logits change by {change:.3g}; order is lost")
 
 
@@ -185,7 +185,7 @@ def check_order_blindness(
         original = model(tokens, mask)
         shuffled = model(tokens.gather(1, order), mask.gather(1, order))
     _compare("words shuffled", shuffled.logits, original.logits, tolerance)
-    before, after = (
+    before, after = (  # (batch, rows, length)
         output.attention.reshape(len(mask), -1, mask.shape[1]) for output in (original, shuffled)
     )
     expected = before.take_along_dim(order.unsqueeze(1), 2)

@@ -53,14 +53,13 @@ class GatedStack(nn.Module):
     """The highway layers l = 1, 2, …, each of which receives its layer's selection s_l."""
 
     def __init__(self, layers: int, selections: int, hidden: int, gate_bias: float) -> None:
-        """``selections`` equals ``layers`` here; an ``AblatedStack`` has fewer."""
+        """``selections`` equals ``layers`` here; an ``AblatedStack`` may have fewer."""
         super().__init__()
         self.gate = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^t_l
         self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
         self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
-        self.selected = None  # its half for s_l; checkpoints would drop an empty tensor
-        if selections:
-            self.selected = nn.Parameter(torch.empty(selections, hidden, hidden))
+        selected = nn.Parameter(torch.empty(selections, hidden, hidden))  # its half for s_l
+        self.selected = selected if selections else None  # checkpoints drop an empty tensor
         for layer in range(layers):
             nn.init.xavier_uniform_(self.gate[layer])
             halves = [self.carried[layer]]
@@ -107,11 +106,12 @@ class AGT(nn.Module):
 
     def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
         """All layers' attentions, and the gates above the first."""
-        config, above = self.config, self.config.layers - 1
+        config = self.config
         if config.ablated:
             raise ValueError("config lacks attentions or gates: pass it to AblatedAGT")
         attention = AttentionStack(config.layers, config.hidden)
-        return attention, GatedStack(above, above, config.hidden, config.gate_bias)
+        gated = config.layers - 1
+        return attention, GatedStack(gated, gated, config.hidden, config.gate_bias)
 
     def forward(self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None) -> "AGTOutput":
         """Token ids and mask ``(batch, length)``; a document without words has s_l = 0.
@@ -173,7 +173,8 @@ class AblatedAGT(AGT):
 
     def make_layers(self) -> tuple[nn.Module | None, nn.Module | None]:
         """As in ``AGT``; None for what the config leaves out."""
-        config, attention, stack = self.config, None, None
+        config = self.config
+        attention = stack = None
         if config.attention:
             attention = AttentionStack(config.selecting, config.hidden)
         if config.layers > 1:
@@ -196,29 +197,23 @@ class AblatedAGT(AGT):
 class AGTConfig:
     """Sizes of an AGT; ``ValueError`` for a value that a field cannot take.
 
-    ``layers`` counts all attentions including s_0: 15 layers have 14 gates (the paper could also
-    mean 16 layers). Only the first ``selection_layers`` (0: all) select words. The layers above are
-    plain highway layers, with y_{l−1} in place of s_l and of [y_{l−1}; s_l], so the network keeps
-    its depth (the paper's ablations could also mean fewer ``layers``). ``attention=False`` gives
-    all words the same weight; with one layer the result is the mean of all B_n.
-
-    The paper does not say where dropout acts (``dropout_at``), how wide the classifier's first
-    layer is (``classifier``; 0: like ``hidden``), or whether word vectors are trained (not if
-    ``frozen``). ``sparse`` computes their gradients only for words in the batch. f in (6) is tanh,
-    the paper's example. ``embedding`` is the width of randomly initialised vectors.
+    The layers above those that select words are plain highway layers, with y_{l−1} in place of s_l
+    and of [y_{l−1}; s_l]; the paper's ablations could also mean fewer layers, and its 15 layers 16.
+    It does not say where dropout acts, how wide the classifier is, or whether word vectors are
+    trained. f in (6) is tanh, its example.
     """
 
-    embedding: int = 300
+    embedding: int = 300  # the width of vectors that start at random
     hidden: int = 200
-    layers: int = 15
-    selection_layers: int = 0
-    attention: bool = True
+    layers: int = 15  # all attentions, that of s_0 included, so there are 14 gates
+    selection_layers: int = 0  # only the first so many select words (0: all)
+    attention: bool = True  # False: all words have the same weight
     gate_bias: float = 1.0
-    classifier: int = 0
+    classifier: int = 0  # the width of the classifier's first layer (0: ``hidden``)
     dropout: float = 0.2
-    dropout_at: str = "both"
-    frozen: bool = False
-    sparse: bool = False
+    dropout_at: str = "both"  # one of DROPOUT_AT
+    frozen: bool = False  # word vectors are not trained
+    sparse: bool = False  # their gradients for the batch's words alone
 
     def __post_init__(self) -> None:
         checking.check_whole(self, "embedding", "hidden", "layers")

@@ -1,11 +1,12 @@
-"""BERT's encoder (Devlin et al. 2019) with trained weights, and a classifier on its mean state.
+"""BERT's encoder (Devlin et al. 2019) for trained weights, and a classifier on its mean state.
 
 It is a ``Transformer`` that reads [CLS] text [SEP]. The two special tokens come after the text's
 pieces in every tensor here, so piece i has the index i in states and attention. BERT knows the
 order from its positions alone, and these are BERT's: [CLS] has 0, the pieces 1, 2, …, then [SEP].
 Example::
 
-    model = Bert(BertConfig(), vocabulary=30_522, classes=2)
+    model = Bert(BertConfig(), vocabulary=30_522, classes=2)  # random weights
+    model.load_state_dict(from_bert(weights), strict=False)  # trained ones, but for the classifier
     output = model(pieces, mask, return_attention=True)  # (batch, length): ids, and True = real
     output.logits, output.attention  # (batch, 2), (batch, 6, 12, length + 2, length + 2)
 """
@@ -21,7 +22,7 @@ from course_lib.checking import check_flags
 from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
 
 SPECIAL = ("[CLS]", "[SEP]")
-SPECIAL_IDS = (101, 102)  # in the vocabulary of every uncased BERT
+SPECIAL_IDS = (101, 102)  # in the vocabulary of the original uncased BERT
 
 
 def with_special(mask: Tensor) -> Tensor:
@@ -67,7 +68,8 @@ class BertConfig(TransformerConfig):
     """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights, piece vectors included.
 
     ``pretrained`` starts from the published weights, which the run's system loads, else at random.
-    With ``frozen`` only the classifier learns, and adapters if there is a ``rank``. ``pooling``
+    With ``frozen``, ``set_trainable`` leaves only the classifier learning, and adapters if there is
+    a ``rank``. ``pooling``
     "first" takes the first piece, not [CLS].
     """
 

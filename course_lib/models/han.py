@@ -41,7 +41,7 @@ class AttentiveEncoder(nn.Module):
         """``x`` ``(n, length, inputs)``, ``mask`` ``(n, length)`` → pooled ``(n, 2 · hidden)`` and
         attention ``(n, hops, length)``; a given one ``(n, length)`` replaces that of every hop."""
         h = self.gru(self.dropout(x), mask)  # (1)
-        return self.pooling(h, mask, attention)  # (2), (3)
+        return self.pooling(h, mask, attention=attention)  # (2), (3)
 
 
 class HAN(nn.Module):

@@ -154,9 +154,9 @@ class IRAM(nn.Module):
         h, state, cell = self.encoder(self.dropout(self.embed(tokens)), mask)
         if self.steps is None:  # the baseline
             return IRAMOutput(self.classifier(state), None, mask.new_zeros(len(mask)).float(), None)
-        s, attention = self.steps(h, self.refine_query(cell), mask, attention)  # (1) to (4)
-        penalty = self.config.penalty * step_penalty(attention)  # (5)
-        return IRAMOutput(self.classifier(s[:, -1]), attention, penalty, s)
+        s, a = self.steps(h, self.refine_query(cell), mask, attention)  # (1) to (4)
+        penalty = self.config.penalty * step_penalty(a)  # (5)
+        return IRAMOutput(self.classifier(s[:, -1]), a, penalty, s)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """Ids ``(batch, length)`` → what the LSTM reads, ``(batch, length, inputs)``."""
@@ -213,13 +213,15 @@ class FullIRAM(IRAM):
         """``ngrams`` ``(vocabulary, most)`` lists each word's n-grams as ids from 1 to
         ``config.ngrams``, then 0. ``ValueError`` if the config has n-grams and these are missing or
         of another vocabulary."""
-        self.ngrams, rows = None, self.config.ngrams + 1
+        self.ngrams = None
         if self.config.ngrams:
             if ngrams is None or len(ngrams) != vocabulary:
                 raise ValueError(f"config has n-grams: pass those of all {vocabulary} words")
             self.register_buffer("ngrams_of_word", ngrams)
-            self.ngrams = nn.EmbeddingBag(rows, NGRAM_WIDTH, mode="mean", padding_idx=0)
-        inputs = width + (NGRAM_WIDTH if self.ngrams else 0)
+            self.ngrams = nn.EmbeddingBag(
+                self.config.ngrams + 1, NGRAM_WIDTH, mode="mean", padding_idx=0
+            )
+        inputs = width + (NGRAM_WIDTH if self.config.ngrams else 0)
         self.highway = Highway(inputs, self.config.embedding_highway)
         return inputs
 
@@ -234,33 +236,21 @@ class FullIRAM(IRAM):
 
 @dataclass(frozen=True)
 class IRAMConfig:
-    """Sizes and parts of an IRAM; the defaults are its vanilla form.
+    """Sizes and parts of an IRAM, by default the vanilla one; ``ValueError`` for a wrong value."""
 
-    ``hidden`` is the size of a state h_i = [→h_i; ←h_i], of a summary and of a query. ``steps=0``
-    is the baseline, which classifies the LSTM's last state. ``penalty`` is γ. The states come from
-    LSTM layer ``context_layers``; the first query is the last cell state ``query_layers`` above it,
-    passed through a highway if ``query_highway``. ``ngrams`` is how many learned vectors character
-    n-grams share (0: none); their mean is appended to each word's vector, and
-    ``embedding_highway`` layers refine both. ``dropout`` acts on that input, ``hidden_dropout``
-    between LSTM layers and before each layer of the classifier. Weights are drawn with the
-    standard deviation ``initial_std``; 0 keeps each layer's usual initialisation. ``embedding`` is
-    the width of randomly initialised vectors; ``frozen`` vectors are not trained. ``ValueError``
-    for a wrong value.
-    """
-
-    embedding: int = 50
-    hidden: int = 200
-    steps: int = 3
-    penalty: float = 0.0003
-    context_layers: int = 1
-    query_layers: int = 0
-    query_highway: bool = False
-    ngrams: int = 0
-    embedding_highway: int = 0
-    dropout: float = 0.1
-    hidden_dropout: float = 0.1
-    initial_std: float = 0.01
-    frozen: bool = True
+    embedding: int = 50  # the width of vectors that start at random
+    hidden: int = 200  # the size of a state h_i = [→h_i; ←h_i], of a summary and of a query
+    steps: int = 3  # T; 0 is the baseline, which classifies the LSTM's last state
+    penalty: float = 0.0003  # γ
+    context_layers: int = 1  # the LSTM layer that the states come from
+    query_layers: int = 0  # the first query is the last cell state so many layers above
+    query_highway: bool = False  # whether that query passes through a highway
+    ngrams: int = 0  # vectors that character n-grams share (0: none); their mean joins the word's
+    embedding_highway: int = 0  # layers of a highway that refines both
+    dropout: float = 0.1  # of that input
+    hidden_dropout: float = 0.1  # between LSTM layers and before each layer of the classifier
+    initial_std: float = 0.01  # of the weights' Gaussians; 0: each layer's usual initialisation
+    frozen: bool = True  # word vectors are not trained
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden", "context_layers")

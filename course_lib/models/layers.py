@@ -69,12 +69,12 @@ def word_embedding(
 class AttentionPooling(nn.Module):
     """Weighted mean of hidden states, weighted by their match with a learned context vector.
 
-    u = tanh(W h + b); α = softmax(u · c); pooled = Σ α h (Yang et al. 2016, Eq. 5–7; the IMDb
-    report writes u without b). With several ``hops``, each has its own context vector, and their
-    weights are averaged (Lin et al. 2017 concatenate instead; a mean keeps the size, and the
-    averaged weights are exactly those of the pooled mean). ``attention`` is the size of u; 0 leaves
-    the projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019). ``weights``
-    turns scores and mask into α.
+    (5) u = tanh(W h + b), (6) α = softmax(u · c), (7) pooled = Σ α h, as Yang et al. (2016) number
+    them; the IMDb report writes u without b. ``attention`` is the size of u; 0 leaves the
+    projection out, u = h / √hidden: a scaled dot product (Jain and Wallace 2019). Each of several
+    ``hops`` has its own context vector c, and their weights are averaged (Lin et al. 2017
+    concatenate instead; a mean keeps the size, and the averaged weights are exactly those of the
+    pooled mean). ``weights`` turns scores and mask into α.
     """
 
     def __init__(
@@ -154,10 +154,10 @@ class LSTMLayer(nn.Module):
         states ``(n, length, hidden)``, zero on padding, and the last state and cell of both
         directions, ``(n, hidden)``: forward at the last word, backward at the first.
         """
-        x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
         if not x.shape[1]:  # PyTorch's LSTM takes no empty sequence
             nothing = self.forwards.weight_hh_l0.new_zeros(len(x), 2 * self.forwards.hidden_size)
-            return nothing.unsqueeze(1)[:, :0], nothing, nothing
+            return nothing.new_zeros(len(x), 0, nothing.shape[1]), nothing, nothing
+        x = torch.cat([x, torch.ones_like(x[:, :, :1])], 2)
         if not mask.all():
             return fast.lstm_over_padding(self.forwards, self.backwards, x, mask)
         right, (right_h, right_c) = self.forwards(x)
@@ -216,8 +216,8 @@ def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tens
     """
     feature = torch.arange(width)
     # float32 is too coarse for the fastest angles at late positions
-    wavelength = 10000 ** ((feature - feature % 2).double() / width)
-    angle = torch.arange(length).unsqueeze(1) / wavelength
+    period = 10000 ** ((feature - feature % 2).double() / width)
+    angle = torch.arange(length).unsqueeze(1) / period
     return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(
         dtype or torch.get_default_dtype()
     )

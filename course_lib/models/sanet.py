@@ -41,10 +41,10 @@ class SelfAttention(nn.Module):
         self.scale = hidden**-0.5 if scaled else 1.0
 
     def forward(
-        self, x: Tensor, mask: Tensor, attention: Tensor | None, with_weights: bool
+        self, x: Tensor, mask: Tensor, attention: Tensor | None = None, with_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
         """``x`` ``(batch, length, hidden)``, ``mask`` ``(batch, length)`` → as ``x``, and the
-        weights ``(batch, length, length)`` if asked for, whose row i is what real word i attends
+        weights ``(batch, length, length)`` if computed, whose row i is what real word i attends
         to; a given ``attention`` is used and returned instead."""
         if attention is None:
             short = x.shape[1] <= fast.SHORT and x.device.type == "cpu"  # where weights cost less
@@ -125,9 +125,9 @@ class SANet(nn.Module):
         """
         per_block: Sequence[Tensor | None] = [None] * len(self.blocks)
         with_weights = self.config.attention and (return_attention or attention is not None)
+        if attention is not None and not self.config.attention:
+            raise ValueError("a SANet with attention=False has no attention to replace")
         if attention is not None:
-            if not self.config.attention:
-                raise ValueError("a SANet with attention=False has no attention to replace")
             pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
             per_block = renormalised(attention, pairs.expand(-1, len(per_block), -1, -1)).unbind(1)
         x, matrices = self.embed(tokens), []
@@ -189,25 +189,18 @@ class SANetOutput(NamedTuple):
 
 @dataclass(frozen=True)
 class SANetConfig:
-    """Sizes of a SANet. ``attention=False`` is its baseline, with feed-forward layers instead.
+    """Sizes and variants of a SANet; ``ValueError`` for a wrong value."""
 
-    The last five vary what the paper fixes or leaves open. It adds positions and does not scale by
-    1/√d. It does not say whether padding is masked before the maximum, or how weights start:
-    PyTorch's way, or ``xavier`` as in the first author's later code. ``sparse`` computes embedding
-    gradients only for rows in the batch, which needs an optimiser without momentum.
-    ``embedding`` is the width of randomly initialised vectors. ``ValueError`` for a wrong value.
-    """
-
-    embedding: int = 100
+    embedding: int = 100  # the width of vectors that start at random
     hidden: int = 128
     blocks: int = 1
     dropout: float = 0.1
-    attention: bool = True
-    positions: bool = True
-    scaled: bool = False
-    masked_pooling: bool = True
-    sparse: bool = False
-    xavier: bool = False
+    attention: bool = True  # False: the paper's baseline, with feed-forward layers instead
+    positions: bool = True  # added to the words, as in the paper
+    scaled: bool = False  # by 1/√hidden, which the paper does not
+    masked_pooling: bool = True  # without padding; the paper leaves it open
+    sparse: bool = False  # gradients of the batch's word vectors alone, which plain SGD takes
+    xavier: bool = False  # how weights start, as in the first author's later code; also left open
 
     def __post_init__(self) -> None:
         check_whole(self, "embedding", "hidden", "blocks")

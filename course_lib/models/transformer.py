@@ -55,16 +55,16 @@ class MultiHeadAttention(nn.Module):
 
         v = split(self.value)
         rate = self.dropout if self.training else 0.0
-        if attention is None:
+        if attention is None and not with_weights:  # (1), without storing length² weights
             q, k = split(self.query), split(self.key)
-            if with_weights:
-                pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
-                attention = masked_softmax(q @ k.mT / q.shape[-1] ** 0.5, pairs)  # (1)
-        if attention is not None:
-            mixed = dropout(attention, rate).to(v.dtype) @ v
-        else:  # the same for real tokens, without storing length² weights
             attendable = mask | ~mask.any(1, keepdim=True)  # a text without tokens: all, not 0 / 0
             mixed = scaled_dot_product_attention(q, k, v, attendable[:, None, None], rate)
+        else:
+            if attention is None:
+                scores = split(self.query) @ split(self.key).mT / v.shape[-1] ** 0.5
+                pairs = (mask.unsqueeze(1) & mask.unsqueeze(2)).unsqueeze(1)
+                attention = masked_softmax(scores, pairs)  # (1)
+            mixed = dropout(attention, rate).to(v.dtype) @ v
         return self.output(mixed.transpose(1, 2).flatten(2)), attention, v  # (2)
 
 

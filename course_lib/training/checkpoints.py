@@ -30,7 +30,7 @@ class Checkpoints:
         best.safetensors    the weights of the best epoch so far
         checkpoint-000007/  all that accelerate saves, renamed to this when complete, and
             history.json    the epochs, with the digests of the files beside it
-        finished.json       the same, in place of the checkpoint when training has ended
+        finished.json       the epochs, in place of the checkpoint when training has ended
 
     ``identity`` describes the training; at least ``seconds`` pass between two checkpoints within an
     epoch. Without a folder, memory keeps the best weights only.
@@ -67,17 +67,18 @@ class Checkpoints:
 
     def save(self) -> None:
         """Write the next checkpoint, then delete the earlier ones."""
-        if self.folder:
-            earlier = self._complete()
-            number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
-            target = self.folder / f"checkpoint-{number:06d}"
-            with written_together(target, self.accelerator) as temporary:
-                # with safetensors, accelerate leaves out tensors without elements
-                self.accelerator.save_state(str(temporary), safe_serialization=False)
-                self.accelerator.wait_for_everyone()
-                if self.accelerator.is_main_process:
-                    self._write(temporary / "history.json", sorted(temporary.iterdir()))
-            self._drop(earlier)
+        if not self.folder:
+            return
+        earlier = self._complete()
+        number = int(earlier[-1].name.split("-")[1]) + 1 if earlier else 0
+        target = self.folder / f"checkpoint-{number:06d}"
+        with written_together(target, self.accelerator) as temporary:
+            # with safetensors, accelerate leaves out tensors without elements
+            self.accelerator.save_state(str(temporary), safe_serialization=False)
+            self.accelerator.wait_for_everyone()
+            if self.accelerator.is_main_process:
+                self._write(temporary / "history.json", sorted(temporary.iterdir()))
+        self._drop(earlier)
         self.saved_at = time.monotonic()
 
     def after_epoch(self, model: nn.Module) -> None:
@@ -128,6 +129,7 @@ class Checkpoints:
         path.write_text(json.dumps(state | {"digest": _digest_of(state)}))
 
     def _read(self, path: Path) -> None:
+        """Fill the history from a file, once all digests and the identity match."""
         with self._reporting_damage(path):
             state = json.loads(path.read_text())
             if state.pop("digest") != _digest_of(state):

@@ -45,7 +45,7 @@ def fit(
     model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
     killed at any moment and started again with the same arguments, it continues and ends with the
     same weights, on CPU bit for bit. Without one nothing is written. Under torchrun the processes
-    share every batch; the main one writes. Raises ``TrainingError`` naming epoch and batch if the
+    share every batch. Raises ``TrainingError`` naming epoch and batch if the
     loss is no longer finite, or if the folder belongs to another training.
     """
     batches = Batches(train, config.batch_size, seed)
@@ -98,7 +98,7 @@ def _add_gradients(
     Processes exchange gradients after the last slice.
     """
     loss_sum, right = 0.0, 0
-    share, divisor = share_of(batch, accelerator)
+    share, divisor = share_of(batch, accelerator)  # by ∞ for a stand-in
     slices = share.to(accelerator.device).slices(config.most_tokens)
     for part in slices:
         with nullcontext() if part is slices[-1] else accelerator.no_sync(model):
@@ -182,8 +182,8 @@ def measure(
     for number, batch in enumerate(bar):
         if number % turns == turn:
             logits, figures = evaluate(*batch.to(device)[:2])
-            found = {"probabilities": logits.float().softmax(1)} | figures
-            parts.append((batch.index, {name: x.float().cpu() for name, x in found.items()}))
+            figures = figures | {"probabilities": logits.float().softmax(1)}
+            parts.append((batch.index, {name: x.float().cpu() for name, x in figures.items()}))
     if accelerator:
         parts = gather_object(parts)
     order = torch.cat([index for index, _ in parts]).argsort()

@@ -1,7 +1,7 @@
 """One training in several processes under torchrun, each with its share of every batch.
 
 They reach the weights of a single process, to float tolerance (dropout aside: each draws its own).
-Accelerate exchanges gradients; with one process nothing happens here.
+Accelerate exchanges gradients; with one process nothing is exchanged.
 """
 
 import math
@@ -25,14 +25,15 @@ def processes() -> int:
 
 
 def is_main() -> bool:
-    """Whether this is the process that writes files and prints."""
+    """Whether this is the process that prints, and writes all but its own part of a checkpoint."""
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager
 def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
     """The model on the accelerator's device, its gradients the mean over all processes; afterwards,
-    also if interrupted, it is in float32 and can be trained again."""
+    also if interrupted, it is in float32 and can be trained again (of several processes without
+    sparse gradients)."""
     if accelerator.num_processes > 1:  # GPUs cannot exchange sparse gradients
         for layer in model.modules():
             if isinstance(layer, nn.Embedding):
@@ -70,6 +71,6 @@ def written_together(target: Path, accelerator: Accelerator) -> Iterator[Path]:
     """``atomic_path`` for a folder into which every process writes."""
     with ExitStack() as stack:
         path = [stack.enter_context(atomic_path(target)) if accelerator.is_main_process else None]
-        broadcast_object_list(path)
+        broadcast_object_list(path)  # the others' None becomes the main one's path
         yield path[0]
-        accelerator.wait_for_everyone()
+        accelerator.wait_for_everyone()  # before it is renamed
