@@ -99,7 +99,7 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_kit/publishing": (2_299, 1_000),
     "course_kit/reading_room": (699, 600),
     "benchmarks": (2_149, 2_200),
-    "tests": (19_939, 16_600),
+    "tests": (19_946, 16_600),
 }
 LONGEST = 450
 

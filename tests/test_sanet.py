@@ -27,6 +27,13 @@ def test_unmasked_pooling_depends_on_the_neighbours():
         invariants.check_neighbours(model, tokens, mask)
 
 
+def test_no_word_gives_the_logits_of_a_zero_vector():
+    model, (tokens, mask) = tiny_sanet(), batch([2, 9], 1)
+    for some, real in ((tokens, mask & False), (tokens[:, :0], mask[:, :0])):
+        output = model(some, real)
+        assert output.pooled_from.eq(-1).all() and output.logits.eq(model.classifier.bias).all()
+
+
 @pytest.mark.parametrize("attention", [True, False])
 def test_first_weights_are_xaviers_where_asked_for(attention):
     """Uniform within ±√(6 / (inputs + outputs)), of which 16,384 draws come close to the end."""
