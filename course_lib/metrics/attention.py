@@ -19,7 +19,7 @@ BANDWIDTHS = (1, 2, 3, 4, 5)  # the paper's
 def gini(
     attention: Tensor, mask: Tensor, normalise: bool = False, row_mask: Tensor | None = None
 ) -> Tensor:
-    """Gini coefficient over all n² weights of each document, ``(batch,)``: 0 where all are equal.
+    """Gini coefficient over all weights of each document, ``(batch,)``: 0 where all are equal.
 
     Rows sum to 1, so even one-hot rows reach only 1 − 1/n; ``normalise`` multiplies by n/(n − 1)
     (Letarte et al. 2018 leave open how they count; ours: matrix-wide, mean over documents).

@@ -67,8 +67,8 @@ class Estimate(NamedTuple):
         """
         from scipy.special import stdtrit
 
-        by_texts, by_seeds = stdtrit([self.texts - 1, self.freedom], (1 + share) / 2)
-        return float((by_texts**2 * self.by_texts + by_seeds**2 * self.by_seeds) ** 0.5)
+        t_texts, t_seeds = stdtrit([self.texts - 1, self.freedom], (1 + share) / 2)
+        return float((t_texts**2 * self.by_texts + t_seeds**2 * self.by_seeds) ** 0.5)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -114,7 +114,9 @@ def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
     texts = sides[0].shape[1]
     if texts < 2:
         raise ValueError("an interval over texts takes at least 2, got 1")
-    gaps = sides[0].mean(0) - sum(side.mean(0) for side in sides[1:])
+    gaps = sides[0].mean(0)
+    if second is not None:
+        gaps = gaps - sides[1].mean(0)
     by_texts = gaps.var(ddof=1) / texts
     parts = []
     for side in (side for side in sides if len(side) > 1):

@@ -59,11 +59,11 @@ class GatedStack(nn.Module):
         self.gate_bias = nn.Parameter(torch.full((layers, hidden), float(gate_bias)))  # b^t_l
         self.carried = nn.Parameter(torch.empty(layers, hidden, hidden))  # W^f_l, its half for y
         selected = nn.Parameter(torch.empty(selections, hidden, hidden))  # its half for s_l
-        self.selected = selected if selections else None  # checkpoints drop an empty tensor
+        self.selected = selected if selections else None  # None: the first layer alone selects
         for layer in range(layers):
             nn.init.xavier_uniform_(self.gate[layer])
             halves = [self.carried[layer]]
-            if layer < selections:
+            if layer < selections:  # the others, of an AblatedStack, have this half alone
                 halves.append(self.selected[layer])
             limit = (6 / (hidden * (len(halves) + 1))) ** 0.5  # Xavier's, for both as one matrix
             for half in halves:
@@ -73,7 +73,8 @@ class GatedStack(nn.Module):
         """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, layers, hidden)``
         → the last y ``(batch, hidden)`` and all gates ``(batch, layers, hidden)``."""
         gates = []
-        layers = zip(self.gate, self.gate_bias, self.carried, self.selected, s.unbind(1))
+        weights = self.gate, self.gate_bias, self.carried, self.selected
+        layers = zip(*weights, s.unbind(1), strict=True)
         for w_t, b_t, w_y, w_s, s_l in layers:
             gate = torch.sigmoid(linear(s_l, w_t, b_t))  # (5)
             f = torch.tanh(linear(y, w_y) + linear(s_l, w_s))  # f(W^f_l [y; s_l])

@@ -45,7 +45,12 @@ class Bert(Transformer):
     config: "BertConfig"
 
     def forward(
-        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None, **asked: bool
+        self,
+        tokens: Tensor,
+        mask: Tensor,
+        attention: Tensor | None = None,
+        return_attention: bool = False,
+        return_states: bool = False,
     ) -> TransformerOutput:
         """As ``Transformer.forward``, of pieces ``(batch, length)``; the outputs have
         ``length + 2``: the pieces, [CLS], [SEP]."""
@@ -53,7 +58,8 @@ class Bert(Transformer):
         special = torch.tensor([SPECIAL_IDS], device=tokens.device).expand(len(tokens), -1)
         # not self.embedding(special), whose hooks see the text's pieces alone
         x = torch.cat([x, vectors_of(special, self.embedding.weight)], 1)
-        return self.read(x, with_special(mask), attention, places_with_special(mask), **asked)
+        real, places = with_special(mask), places_with_special(mask)
+        return self.read(x, real, attention, return_attention, return_states, places)
 
     def set_trainable(self) -> None:
         """If ``config.frozen``, freeze all but classifier and adapters."""
@@ -67,10 +73,9 @@ class Bert(Transformer):
 class BertConfig(TransformerConfig):
     """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights, piece vectors included.
 
-    ``pretrained`` starts from the published weights, which the run's system loads, else at random.
-    With ``frozen``, ``set_trainable`` leaves only the classifier learning, and adapters if there is
-    a ``rank``. ``pooling``
-    "first" takes the first piece, not [CLS].
+    If ``pretrained``, a run's system loads the published weights. With ``frozen``,
+    ``set_trainable`` leaves only the classifier learning, and adapters if there is a ``rank``.
+    ``pooling`` "first" takes the first piece, not [CLS].
     """
 
     layers: int = 6

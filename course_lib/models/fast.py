@@ -3,7 +3,7 @@ in distribution.
 
 Nothing here is needed to understand a model. Each form takes about half the time of the plain one
 at the lessons' sizes, forward and backward on one thread; ``fused_attention`` saves memory and, for
-documents of 256 words or more, time.
+long documents, time.
 """
 
 from collections import namedtuple
@@ -28,7 +28,7 @@ def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     row, column = mask[order].nonzero(as_tuple=True)
     step = (mask[order].cumsum(1) - 1)[row, column]  # its rank among its row's real places
     place = (order[row] * mask.shape[1] + column)[step.argsort(stable=True)]  # the packed order
-    active = step.bincount().tolist()  # rows at each step
+    active = step.bincount().tolist()  # rows a step; a₁a₂a₃, b₁b₂ → a₁b₁a₂b₂a₃ and [2, 2, 1]
     weights = [getattr(gru, name) for name in WEIGHTS]
     reverse_weights = [getattr(gru, name + "_reverse") for name in WEIGHTS]
     packed = x.reshape(-1, x.shape[-1]).index_select(0, place).to(weights[0].dtype)
@@ -40,7 +40,7 @@ def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     return out.view(*mask.shape, h.shape[-1])
 
 
-# one step's rows of each tensor; PackedGRU explains the blocks
+# a step's rows: from_h is the three blocks that use W_h, old and new are states, d_ is a gradient
 ForwardStep = namedtuple("ForwardStep", "from_h r_and_z r z wh_n x_n n old new")
 BackwardStep = namedtuple("BackwardStep", "d_new d_new_per_block d_blocks d_from_h z d_old")
 
@@ -51,8 +51,8 @@ class PackedGRU(torch.autograd.Function):
     Autograd would keep about ten nodes per step and add up the weights' gradients step by step.
     Here the loop contains only what depends on the previous step; everything else, including the
     weights' gradients, is one product over all steps. A step's values lie side by side in four
-    blocks: n's W h + b, r, z and n's U x + b. The first three use W h, the last three use U x, so
-    both are slices.
+    blocks: n's W_h h + b, r, z and n's W_x x + b. The first three use W_h, the last three W_x,
+    so both are slices.
     """
 
     @staticmethod

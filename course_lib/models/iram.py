@@ -8,7 +8,8 @@ here; H are the LSTM's states and q^(1) its last cell, t counts the steps:
 (2) ŝ = Σ_i a_i h_i                            (5) L_attn = γ / (2T) · Σ_{i≠j} [A Aᵀ]_ij
 (3) s = Highway(ŝ)                                 (A has the step's a as its row t)
 
-``IRAM`` is the paper's vanilla network, ``FullIRAM`` adds character n-grams and highways. Example::
+``IRAM`` is the paper's vanilla network, ``FullIRAM`` adds character n-grams and more
+highways. Example::
 
     model = IRAM(IRAMConfig.vanilla(), vocabulary=10_000, classes=2)
     output = model(tokens, mask)  # (batch, length): ids, and True = real
@@ -130,13 +131,13 @@ class IRAM(nn.Module):
         self.classifier = Classifier(config, classes)
         if config.initial_std:
             start_as_gaussians(self, config.initial_std)
-        self.embedding = word_embedding(vocabulary, width, embedding)  # no Gaussians of these
+        self.embedding = word_embedding(vocabulary, width, embedding)  # not drawn anew as Gaussians
         self.embedding.weight.requires_grad_(not config.frozen)
 
     def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
-        """Make what refines word vectors, here nothing; how many numbers a word then has."""
+        """Make what refines word vectors, here nothing, and return how many numbers a word has."""
         if self.config.has_extras:
-            raise ValueError("config has n-grams or highways: pass it to FullIRAM")
+            raise ValueError("config has n-grams, input or query highways: pass it to FullIRAM")
         return width
 
     def forward(
@@ -262,7 +263,7 @@ class IRAMConfig:
 
     @property
     def has_extras(self) -> bool:
-        """Whether it has parts that only a ``FullIRAM`` has: n-grams or highways."""
+        """Whether it has parts that only a ``FullIRAM`` has: n-grams, input or query highways."""
         return bool(self.ngrams or self.embedding_highway or self.query_highway)
 
     @classmethod

@@ -74,8 +74,8 @@ class LowRank(nn.Linear):
 
     def __init__(self, inputs: int, outputs: int, rank: int) -> None:
         super().__init__(inputs, outputs)
-        self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
-        self.b = nn.Parameter(torch.zeros(outputs, rank))
+        self.a = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)  # A
+        self.b = nn.Parameter(torch.zeros(outputs, rank))  # B; the bias b is self.bias
 
     def forward(self, x: Tensor) -> Tensor:
         """``(…, inputs)`` → ``(…, outputs)``."""
@@ -84,6 +84,7 @@ class LowRank(nn.Linear):
 
 def projection(width: int, rank: int = 0) -> nn.Linear:
     """W_Q, W_K or W_V, with an adapter if it has a ``rank``; starts as in PyTorch's own layer."""
+    # skip_init: no weights are drawn that the next line would draw again
     layer = LowRank(width, width, rank) if rank else nn.utils.skip_init(nn.Linear, width, width)
     nn.init.xavier_uniform_(layer.weight, gain=0.5**0.5)  # as if all three were one matrix
     nn.init.zeros_(layer.bias)
@@ -136,25 +137,31 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, tokens: Tensor, mask: Tensor, attention: Tensor | None = None, **asked: bool
+        self,
+        tokens: Tensor,
+        mask: Tensor,
+        attention: Tensor | None = None,
+        return_attention: bool = False,
+        return_states: bool = False,
     ) -> "TransformerOutput":
         """Token ids and mask ``(batch, length)``, True = real; a given ``attention``
         ``(batch, layers, heads, length, length)`` is ``renormalised``, used and returned.
 
-        ``asked`` are ``return_attention`` and ``return_states``, for what is otherwise None. A
-        document without tokens gets the logits of a zero vector. ``ValueError`` for one with more
-        tokens than positions, or an attention of another shape.
+        Without ``return_attention`` and ``return_states``, those are None. A document without
+        tokens gets the logits of a zero vector. ``ValueError`` for one with more tokens than
+        positions, or an attention of another shape.
         """
-        return self.read(self.embedding(tokens), mask, attention, **asked)
+        x = self.embedding(tokens)
+        return self.read(x, mask, attention, return_attention, return_states)
 
     def read(
         self,
         x: Tensor,
         mask: Tensor,
         attention: Tensor | None = None,
-        places: Tensor | None = None,
         return_attention: bool = False,
         return_states: bool = False,
+        places: Tensor | None = None,
     ) -> "TransformerOutput":
         """``forward`` from the tokens' vectors ``x`` ``(batch, length, width)`` on; ``places``
         ``(batch, length)`` are their positions, by default 0, 1, 2, …"""
@@ -167,7 +174,7 @@ class Transformer(nn.Module):
             most = self.config.positions
             places = torch.arange(mask.shape[1], device=x.device) if places is None else places
             if (mask & (places >= most)).any():
-                raise ValueError(f"mask has real tokens behind {most}: cut the documents")
+                raise ValueError(f"mask has real tokens beyond {most}: cut the documents")
             x = x + self.positions(places.clamp(max=most - 1))
         if self.norm:
             x = self.dropout(self.norm(x))
@@ -206,27 +213,20 @@ class TransformerOutput(NamedTuple):
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Sizes of a Transformer; ``ValueError`` for a value that a field cannot take.
-
-    ``width``, which ``heads`` must divide, is that of its vectors where none are given; there are
-    ``positions`` learned position vectors (0: it does not know the order). ``normalised_input``
-    applies LayerNorm and dropout before the first block, as BERT does. ``attention_dropout`` acts
-    on the weights, ``dropout`` on the rest. ``pooling`` takes the "mean" of the tokens or the
-    "first". Queries and values have adapters of ``rank`` (0: none).
-    """
+    """Sizes of a Transformer; ``ValueError`` for a value that a field cannot take."""
 
     layers: int = 2
-    heads: int = 4
+    heads: int = 4  # must divide the width
     feed_forward: int = 200
-    width: int = 32
-    positions: int = 60
-    dropout: float = 0.2
+    width: int = 32  # of vectors that start at random
+    positions: int = 60  # learned position vectors (0: it does not know the order)
+    dropout: float = 0.2  # of all but the attention
     attention_dropout: float = 0.2
-    activation: str = "relu"
-    pooling: str = "mean"
+    activation: str = "relu"  # or "gelu"
+    pooling: str = "mean"  # of the tokens, or the "first"
     norm_epsilon: float = 1e-5
-    normalised_input: bool = False
-    rank: int = 0
+    normalised_input: bool = False  # LayerNorm and dropout before the first block, as in BERT
+    rank: int = 0  # of the adapters of queries and values (0: none)
 
     def __post_init__(self) -> None:
         checking.check_whole(self, "layers", "heads", "feed_forward", "width")

@@ -67,13 +67,17 @@ def fit(
                     start = time.perf_counter()
                     _set_rate(optimizer, history, config, len(batches))
                     optimizer.zero_grad()
-                    loss, right = _add_gradients(network, batch, accelerator, config, history)
+                    cross_entropy, right = _add_gradients(
+                        network, batch, accelerator, config, history
+                    )
                     if config.clip_norm:
                         accelerator.clip_grad_norm_(network.parameters(), config.clip_norm)
                     optimizer.step()
                     # summed over the processes; the main one decides when all of them save
-                    loss, right, due = add_up([loss, right, checkpoints.due()], accelerator)
-                    history.add_step(loss, right, len(batch.labels), time.perf_counter() - start)
+                    figures = [cross_entropy, right, checkpoints.due()]
+                    cross_entropy, right, due = add_up(figures, accelerator)
+                    seconds = time.perf_counter() - start
+                    history.add_step(cross_entropy, right, len(batch.labels), seconds)
                     if due:
                         checkpoints.save()
             desc = f"epoch {len(history.epochs) + 1} of {config.epochs} validation"
@@ -97,8 +101,8 @@ def _add_gradients(
 
     Processes exchange gradients after the last slice.
     """
-    loss_sum, right = 0.0, 0
-    share, divisor = share_of(batch, accelerator)  # by ∞ for a stand-in
+    total, right = 0.0, 0
+    share, divisor = share_of(batch, accelerator)  # ∞ if this process has no document
     slices = share.to(accelerator.device).slices(config.most_tokens)
     for part in slices:
         with nullcontext() if part is slices[-1] else accelerator.no_sync(model):
@@ -117,9 +121,9 @@ def _add_gradients(
                 f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
                 "may help; a checkpoint, where there is one, is kept."
             )
-        loss_sum += cross_entropy_now * len(part.labels)
+        total += cross_entropy_now * len(part.labels)
         right += int(hits_now)
-    return (0.0, 0) if math.isinf(divisor) else (loss_sum, right)  # a stand-in's share counts as 0
+    return (0.0, 0) if math.isinf(divisor) else (total, right)  # without one, its share is 0
 
 
 def _set_rate(

@@ -25,15 +25,15 @@ def processes() -> int:
 
 
 def is_main() -> bool:
-    """Whether this is the process that prints, and writes all but its own part of a checkpoint."""
+    """Whether this process prints, and writes all but the others' parts of a checkpoint."""
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager
 def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
     """The model on the accelerator's device, its gradients the mean over all processes; afterwards,
-    also if interrupted, it is in float32 and can be trained again (of several processes without
-    sparse gradients)."""
+    also if interrupted, it is in float32 and can be trained again (with several processes,
+    sparse gradients stay off)."""
     if accelerator.num_processes > 1:  # GPUs cannot exchange sparse gradients
         for layer in model.modules():
             if isinstance(layer, nn.Embedding):
