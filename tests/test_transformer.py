@@ -67,7 +67,7 @@ def test_more_tokens_than_positions_are_refused_and_padding_is_not():
     tokens = torch.ones(1, 62, dtype=torch.long)
     mask = torch.arange(62)[None] < 60
     assert tiny_transformer()(tokens, mask).logits.isfinite().all()
-    with pytest.raises(ValueError, match="real tokens beyond 60: cut the documents"):
+    with pytest.raises(ValueError, match="real tokens beyond 60 positions: cut the documents"):
         tiny_transformer()(tokens, torch.ones_like(mask))
 
 

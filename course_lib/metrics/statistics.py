@@ -83,7 +83,7 @@ class Estimate(NamedTuple):
         from scipy.optimize import brentq
 
         if not self.value or not (self.by_texts or self.by_seeds):
-            return float(not self.value)
+            return 0.0 if self.value else 1.0
         least = 1e-9
         if self.half(1 - least) <= abs(self.value):
             return least
@@ -114,12 +114,12 @@ def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
     texts = sides[0].shape[1]
     if texts < 2:
         raise ValueError("an interval over texts takes at least 2, got 1")
-    gaps = sides[0].mean(0)
-    if second is not None:
-        gaps = gaps - sides[1].mean(0)
+    gaps = sides[0].mean(0) - (0 if second is None else sides[1].mean(0))
     by_texts = gaps.var(ddof=1) / texts
     parts = []
-    for side in (side for side in sides if len(side) > 1):
+    for side in sides:
+        if len(side) == 1:  # it has no spread over seeds
+            continue
         means, seeds = side.mean(1), len(side)
         error = (side - means[:, None]).var(0, ddof=1).sum() / (texts - 1)  # σ_e²
         by_texts -= error / (seeds * texts)
@@ -181,4 +181,4 @@ def detectable_difference(deviation: float, seeds: int) -> float:
 def _check_texts(first: np.ndarray, second: np.ndarray) -> None:
     texts = first.shape[-1]
     if not texts or texts != second.shape[-1]:
-        raise ValueError(f"a paired test needs the same texts, got {texts} and {second.shape[-1]}")
+        raise ValueError(f"needs texts, and the same texts, got {texts} and {second.shape[-1]}")

@@ -73,9 +73,8 @@ class GatedStack(nn.Module):
         """``y`` = s_0 ``(batch, hidden)`` and ``s`` = s_1, s_2, … ``(batch, layers, hidden)``
         → the last y ``(batch, hidden)`` and all gates ``(batch, layers, hidden)``."""
         gates = []
-        weights = self.gate, self.gate_bias, self.carried, self.selected
-        layers = zip(*weights, s.unbind(1), strict=True)
-        for w_t, b_t, w_y, w_s, s_l in layers:
+        layers = self.gate, self.gate_bias, self.carried, self.selected, s.unbind(1)
+        for w_t, b_t, w_y, w_s, s_l in zip(*layers, strict=True):
             gate = torch.sigmoid(linear(s_l, w_t, b_t))  # (5)
             f = torch.tanh(linear(y, w_y) + linear(s_l, w_s))  # f(W^f_l [y; s_l])
             y = f * gate + y * (1 - gate)  # (6)
@@ -161,9 +160,9 @@ class AblatedStack(GatedStack):
         # zip_longest fills with None where a layer receives no selection
         layers = zip_longest(self.gate, self.gate_bias, self.carried, selected, s.unbind(1))
         for w_t, b_t, w_y, w_s, s_l in layers:
-            gate = torch.sigmoid(linear(y if s_l is None else s_l, w_t, b_t))
+            gate = torch.sigmoid(linear(y if s_l is None else s_l, w_t, b_t))  # (5)
             f = linear(y, w_y) if s_l is None else linear(y, w_y) + linear(s_l, w_s)
-            y = torch.tanh(f) * gate + y * (1 - gate)
+            y = torch.tanh(f) * gate + y * (1 - gate)  # (6)
             gates.append(gate)
         return y, torch.stack(gates, 1)
 
@@ -199,9 +198,9 @@ class AGTConfig:
     """Sizes of an AGT; ``ValueError`` for a value that a field cannot take.
 
     The layers above those that select words are plain highway layers, with y_{l−1} in place of s_l
-    and of [y_{l−1}; s_l]; the paper's ablations could also mean fewer layers, and its 15 layers 16.
-    It does not say where dropout acts, how wide the classifier is, or whether word vectors are
-    trained. f in (6) is tanh, its example.
+    and of [y_{l−1}; s_l]. The paper's ablations could also mean fewer layers, and its 15 layers 15
+    above s_0. It does not say where dropout acts, how wide the classifier is, or whether word
+    vectors are trained. f in (6) is tanh, its example.
     """
 
     embedding: int = 300  # the width of vectors that start at random

@@ -35,7 +35,7 @@ def places_with_special(mask: Tensor) -> Tensor:
     """The positions of ``with_special``'s tokens, ``(batch, length + 2)``."""
     pieces = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand_as(mask)
     cls = pieces.new_zeros(len(pieces), 1)
-    sep = torch.cat([cls, pieces * mask], 1).amax(1, keepdim=True) + 1
+    sep = torch.cat([cls, pieces * mask], 1).amax(1, keepdim=True) + 1  # after the last piece
     return torch.cat([pieces, cls, sep], 1)
 
 
@@ -69,33 +69,6 @@ class Bert(Transformer):
                 parameter.requires_grad_(learns)
 
 
-@dataclass(frozen=True)
-class BertConfig(TransformerConfig):
-    """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights, piece vectors included.
-
-    If ``pretrained``, a run's system loads the published weights. With ``frozen``,
-    ``set_trainable`` leaves only the classifier learning, and adapters if there is a ``rank``.
-    ``pooling`` "first" takes the first piece, not [CLS].
-    """
-
-    layers: int = 6
-    heads: int = 12
-    feed_forward: int = 1536
-    width: int = 384
-    positions: int = 512
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    activation: str = "gelu"
-    norm_epsilon: float = 1e-12
-    normalised_input: bool = True
-    pretrained: bool = True
-    frozen: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_flags(self, "pretrained", "frozen")
-
-
 OF_BERT = (  # transformers' names and ours, in this order: later ones are parts of earlier ones
     ("embeddings.word_embeddings.", "embedding."),
     ("embeddings.position_embeddings.", "positions."),
@@ -122,3 +95,30 @@ def from_bert(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
             ours[name] = weight
     segment = state["embeddings.token_type_embeddings.weight"][0]
     return ours | {"positions.weight": ours["positions.weight"] + segment}
+
+
+@dataclass(frozen=True)
+class BertConfig(TransformerConfig):
+    """The sizes of MiniLM (Wang et al. 2020), 22.6 million weights, piece vectors included.
+
+    If ``pretrained``, a run's system loads the published weights. With ``frozen``,
+    ``set_trainable`` leaves only the classifier learning, and adapters if there is a ``rank``.
+    ``pooling`` "first" takes the first piece, not [CLS].
+    """
+
+    layers: int = 6
+    heads: int = 12
+    feed_forward: int = 1536
+    width: int = 384
+    positions: int = 512
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    activation: str = "gelu"
+    norm_epsilon: float = 1e-12
+    normalised_input: bool = True
+    pretrained: bool = True
+    frozen: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flags(self, "pretrained", "frozen")

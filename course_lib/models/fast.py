@@ -28,13 +28,13 @@ def packed_gru(gru: nn.GRU, x: Tensor, mask: Tensor) -> Tensor:
     row, column = mask[order].nonzero(as_tuple=True)
     step = (mask[order].cumsum(1) - 1)[row, column]  # its rank among its row's real places
     place = (order[row] * mask.shape[1] + column)[step.argsort(stable=True)]  # the packed order
-    active = step.bincount().tolist()  # rows a step; a₁a₂a₃, b₁b₂ → a₁b₁a₂b₂a₃ and [2, 2, 1]
+    batch_sizes = step.bincount().tolist()  # rows a step; a₁a₂a₃, b₁b₂ → a₁b₁a₂b₂a₃ and [2, 2, 1]
     weights = [getattr(gru, name) for name in WEIGHTS]
     reverse_weights = [getattr(gru, name + "_reverse") for name in WEIGHTS]
     packed = x.reshape(-1, x.shape[-1]).index_select(0, place).to(weights[0].dtype)
     with torch.autocast(packed.device.type, enabled=False):  # PackedGRU has one dtype
-        forward = PackedGRU.apply(packed, *weights, active, False)
-        backward = PackedGRU.apply(packed, *reverse_weights, active, True)
+        forward = PackedGRU.apply(packed, *weights, batch_sizes, False)
+        backward = PackedGRU.apply(packed, *reverse_weights, batch_sizes, True)
     h = torch.cat([forward, backward], dim=1)
     out = h.new_zeros(mask.numel(), h.shape[-1]).index_copy_(0, place, h)
     return out.view(*mask.shape, h.shape[-1])
@@ -56,7 +56,7 @@ class PackedGRU(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, x, w_x, w_h, b_x, b_h, active, reverse):  # noqa: ANN001, ANN205
+    def forward(ctx, x, w_x, w_h, b_x, b_h, batch_sizes, reverse):  # noqa: ANN001, ANN205
         """``x`` ``(all steps, inputs)`` packed → hidden states ``(all steps, hidden)``."""
         hidden = w_h.shape[1]
         w_h, b_h = w_h.roll(hidden, 0), b_h.roll(hidden, 0)  # PyTorch's r, z, n as n, r, z
@@ -69,16 +69,16 @@ class PackedGRU(torch.autograd.Function):
         old.zero_()
         from_h, r_and_z = blocks[:, : 3 * hidden], blocks[:, hidden : 3 * hidden]
         whole = ForwardStep(from_h, r_and_z, r, z, wh_n, x_n, n, old, new)
-        before = new[:0]
-        for step in map(ForwardStep._make, _by_step(whole, active, reverse)):
+        before = new[:0]  # no step yet
+        for step in map(ForwardStep._make, _by_step(whole, batch_sizes, reverse)):
             alive = min(len(before), len(step.old))  # the others start here with a zero state
             step.old[:alive] = before[:alive]
             step.from_h.addmm_(step.old, w_h.T)
             step.r_and_z.sigmoid_()
-            torch.addcmul(step.x_n, step.r, step.wh_n, out=step.n).tanh_()
+            torch.addcmul(step.x_n, step.r, step.wh_n, out=step.n).tanh_()  # tanh(x_n + r ∘ wh_n)
             before = torch.lerp(step.n, step.old, step.z, out=step.new)  # (1 − z) n + z h
         ctx.save_for_backward(x, w_x, w_h, blocks, n, old)
-        ctx.order = active, reverse
+        ctx.order = batch_sizes, reverse
         return new
 
     @staticmethod
@@ -86,7 +86,7 @@ class PackedGRU(torch.autograd.Function):
     def backward(ctx, grad):  # noqa: ANN001, ANN205
         """Gradients for the input and the four weights."""
         x, w_x, w_h, blocks, n, old = ctx.saved_tensors
-        active, reverse = ctx.order
+        batch_sizes, reverse = ctx.order
         hidden = w_h.shape[1]
         wh_n, r, z, _ = blocks.split(hidden, 1)
         slopes = torch.empty_like(blocks).unflatten(1, (4, hidden))  # ∂h / ∂ each block
@@ -101,7 +101,7 @@ class PackedGRU(torch.autograd.Function):
         d_from_h, d_from_x = d_blocks[:, : 3 * hidden], d_blocks[:, hidden:]
         whole = BackwardStep(d_new, d_new.unsqueeze(1), slopes, d_from_h, z, d_old)
         carried = d_old[:0]
-        for step in map(BackwardStep._make, _by_step(whole, active, not reverse)):
+        for step in map(BackwardStep._make, _by_step(whole, batch_sizes, not reverse)):
             alive = min(len(carried), len(step.d_new))
             step.d_new[:alive] += carried[:alive]
             step.d_blocks.mul_(step.d_new_per_block)
@@ -112,10 +112,10 @@ class PackedGRU(torch.autograd.Function):
 
 
 def _by_step(
-    whole: tuple[Tensor, ...], active: list[int], reverse: bool
+    whole: tuple[Tensor, ...], batch_sizes: list[int], reverse: bool
 ) -> Iterator[tuple[Tensor, ...]]:
     """The rows of each step, from every tensor at once, in the order the direction visits them."""
-    steps = list(zip(*(tensor.split(active) for tensor in whole), strict=True))
+    steps = list(zip(*(tensor.split(batch_sizes) for tensor in whole), strict=True))
     return reversed(steps) if reverse else iter(steps)
 
 

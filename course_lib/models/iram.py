@@ -135,7 +135,7 @@ class IRAM(nn.Module):
         self.embedding.weight.requires_grad_(not config.frozen)
 
     def make_inputs(self, width: int, vocabulary: int, ngrams: Tensor | None) -> int:
-        """Make what refines word vectors, here nothing, and return how many numbers a word has."""
+        """Make what a subclass refines words with; return how many numbers a word has."""
         if self.config.has_extras:
             raise ValueError("config has n-grams, input or query highways: pass it to FullIRAM")
         return width

@@ -32,7 +32,8 @@ from course_lib.models.layers import (
 
 
 class SelfAttention(nn.Module):
-    """softmax(X W_QK Xᵀ) X W_V: one head, one matrix for queries and keys, unscaled."""
+    """softmax(X W_QK Xᵀ) X W_V: one head, one matrix for queries and keys, not scaled
+    unless asked for."""
 
     def __init__(self, hidden: int, scaled: bool = False) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ class SelfAttention(nn.Module):
         to; a given ``attention`` is used and returned instead."""
         if attention is None:
             short = x.shape[1] <= fast.SHORT and x.device.type == "cpu"  # where weights cost less
-            if not (with_weights or short):
+            if not (with_weights or short):  # (1) without storing the weights
                 return fast.fused_attention(self.w_qk(x), x, self.w_v(x), mask, self.scale), None
             scores = self.w_qk(x) @ x.mT * self.scale  # (batch, length, length)
             attention = masked_softmax(scores, mask.unsqueeze(1) & mask.unsqueeze(2))
@@ -167,7 +168,7 @@ def pooled_word_attention(pooled_from: Tensor, mask: Tensor) -> Tensor:
     """The share of the pooled dimensions that comes from each word: ``(batch, length)``.
 
     The paper names a CAM-like attention over single words as future work; this is its simplest
-    form. Rows of documents with words sum to 1 if padding was masked.
+    form. Rows of documents with words sum to 1, over real words if padding was masked.
     """
     counts = pooled_from.new_zeros(mask.shape, dtype=torch.float32)
     real = (pooled_from >= 0).float()

@@ -147,9 +147,9 @@ class Transformer(nn.Module):
         """Token ids and mask ``(batch, length)``, True = real; a given ``attention``
         ``(batch, layers, heads, length, length)`` is ``renormalised``, used and returned.
 
-        Without ``return_attention`` and ``return_states``, those are None. A document without
-        tokens gets the logits of a zero vector. ``ValueError`` for one with more tokens than
-        positions, or an attention of another shape.
+        ``return_attention`` and ``return_states`` ask for what is otherwise None. A document
+        without tokens gets the logits of a zero vector. ``ValueError`` for one with more tokens
+        than positions, or an attention of another shape.
         """
         x = self.embedding(tokens)
         return self.read(x, mask, attention, return_attention, return_states)
@@ -174,7 +174,7 @@ class Transformer(nn.Module):
             most = self.config.positions
             places = torch.arange(mask.shape[1], device=x.device) if places is None else places
             if (mask & (places >= most)).any():
-                raise ValueError(f"mask has real tokens beyond {most}: cut the documents")
+                raise ValueError(f"mask has real tokens beyond {most} positions: cut the documents")
             x = x + self.positions(places.clamp(max=most - 1))
         if self.norm:
             x = self.dropout(self.norm(x))
@@ -193,14 +193,14 @@ class Transformer(nn.Module):
 
     def pool(self, x: Tensor, mask: Tensor) -> Tensor:
         """States ``(batch, length, width)`` → what is classified, ``(batch, width)``."""
-        real = mask.unsqueeze(2)
         if self.config.pooling == "first":
-            real = real & (torch.arange(mask.shape[1], device=mask.device) == 0)[:, None]
+            x, mask = x[:, :1], mask[:, :1]
+        real = mask.unsqueeze(2)
         return x.masked_fill(~real, 0).sum(1) / real.sum(1).clamp(min=1)
 
 
 class TransformerOutput(NamedTuple):
-    """``logits`` ``(batch, classes)``; if asked for, ``attention``
+    """``logits`` ``(batch, classes)``; if asked for or given, ``attention``
     ``(batch, layers, heads, length, length)``, in which the rows of real tokens sum to 1 and all
     else is 0, ``states`` ``(batch, layers + 1, length, width)`` before and after each block, and
     ``values`` ``(batch, layers, heads, length, width / heads)``, both meaningless on padding."""

@@ -45,8 +45,8 @@ def fit(
     model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
     killed at any moment and started again with the same arguments, it continues and ends with the
     same weights, on CPU bit for bit. Without one nothing is written. Under torchrun the processes
-    share every batch. Raises ``TrainingError`` naming epoch and batch if the
-    loss is no longer finite, or if the folder belongs to another training.
+    share every batch. Raises ``TrainingError`` if the loss is no longer finite, naming epoch and
+    batch, or if the folder is damaged or another training's.
     """
     batches = Batches(train, config.batch_size, seed)
     held_out = Batches(validation, 4 * config.batch_size)
@@ -90,7 +90,7 @@ def fit(
 
 
 def _add_gradients(
-    model: nn.Module,
+    network: nn.Module,
     batch: Batch,
     accelerator: Accelerator,
     config: TrainingConfig,
@@ -105,8 +105,8 @@ def _add_gradients(
     share, divisor = share_of(batch, accelerator)  # ∞ if this process has no document
     slices = share.to(accelerator.device).slices(config.most_tokens)
     for part in slices:
-        with nullcontext() if part is slices[-1] else accelerator.no_sync(model):
-            output = model(part.tokens, part.mask)
+        with nullcontext() if part is slices[-1] else accelerator.no_sync(network):
+            output = network(part.tokens, part.mask)
             cross_entropy = nn.functional.cross_entropy(output.logits.float(), part.labels)
             loss = cross_entropy + (output.penalty.mean() if hasattr(output, "penalty") else 0)
             # weighted by its number of documents, so that slices add up to the batch
@@ -119,7 +119,7 @@ def _add_gradients(
             raise TrainingError(
                 f"loss is {loss_now} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
                 f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
-                "may help; a checkpoint, where there is one, is kept."
+                "(0: none) may help; a checkpoint, where there is one, is kept."
             )
         total += cross_entropy_now * len(part.labels)
         right += int(hits_now)
@@ -143,7 +143,7 @@ def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -
         disable=not is_main(), total=len(batches), initial=history.step, leave=False,
     )  # fmt: skip
     for batch in bar:
-        yield batch
+        yield batch  # before the next line fit adds it to the history
         loss, accuracy = history.loss / history.seen, history.right / history.seen
         bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.3f}")
 

@@ -41,7 +41,7 @@ def prepared(model: nn.Module, accelerator: Accelerator) -> Iterator[nn.Module]:
     try:
         yield accelerator.prepare(model)
     finally:
-        accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it stays in bfloat16
+        accelerator.unwrap_model(model, keep_fp32_wrapper=False)  # else it computes in bfloat16
         vars(model).pop("_is_accelerate_prepared", None)  # else a later training is in float32
 
 
