@@ -116,15 +116,15 @@ def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
         raise ValueError("an interval over texts takes at least 2, got 1")
     gaps = sides[0].mean(0) - (0 if second is None else sides[1].mean(0))
     by_texts = gaps.var(ddof=1) / texts
-    parts = []
+    by_seeds = []  # each side's variance and degrees of freedom
     for side in sides:
         if len(side) == 1:  # it has no spread over seeds
             continue
         means, seeds = side.mean(1), len(side)
         error = (side - means[:, None]).var(0, ddof=1).sum() / (texts - 1)  # σ_e²
         by_texts -= error / (seeds * texts)
-        parts.append((means.var(ddof=1) / seeds, seeds - 1))
-    return Estimate(float(gaps.mean()), max(float(by_texts), 0.0), texts, *welch(parts))
+        by_seeds.append((means.var(ddof=1) / seeds, seeds - 1))
+    return Estimate(float(gaps.mean()), max(float(by_texts), 0.0), texts, *welch(by_seeds))
 
 
 def welch(parts: Sequence[tuple[float, int]]) -> tuple[float, float]:

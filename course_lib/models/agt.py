@@ -135,7 +135,7 @@ class AGT(nn.Module):
         return masked_softmax(self.attention.scores(b), real)
 
     def compose(self, s: Tensor) -> tuple[Tensor, Tensor]:
-        """All layers' s ``(batch, layers, hidden)`` → the last y and the gates."""
+        """All s ``(batch, selecting layers, hidden)`` → the last y and the gates."""
         return self.stack(s[:, 0], s[:, 1:])  # (4) y_0 = s_0
 
 

@@ -69,7 +69,7 @@ class Bert(Transformer):
                 parameter.requires_grad_(learns)
 
 
-OF_BERT = (  # transformers' names and ours, in this order: later ones are parts of earlier ones
+OF_BERT = (  # transformers' names and ours, in this order: some are parts of earlier ones
     ("embeddings.word_embeddings.", "embedding."),
     ("embeddings.position_embeddings.", "positions."),
     ("embeddings.LayerNorm.", "norm."),

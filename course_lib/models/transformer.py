@@ -6,7 +6,8 @@ real tokens, or the first one → linear classifier. Comments in the code number
 (1) α^h = softmax(q^h k^hᵀ / √d_h)            (3) x ← Norm(x + Dropout(MultiHead(x)))
 (2) MultiHead(x) = [α^1 v^1; …; α^H v^H] W_O   (4) x ← Norm(x + Dropout(W_2 Dropout(φ(W_1 x))))
 
-The inner dropout of (4) is that of PyTorch's layer; BERT has none there.
+H heads of width d_h; φ is the activation. Dropout also acts on α in (2), and inside (4) as in
+PyTorch's layer; BERT has none there.
 
 Example::
 
@@ -178,15 +179,15 @@ class Transformer(nn.Module):
             x = x + self.positions(places.clamp(max=most - 1))
         if self.norm:
             x = self.dropout(self.norm(x))
-        states, matrices, values = [x], [], []
+        states, alphas, values = [x], [], []
         for block, weights in zip(self.blocks, given, strict=True):
             x, alpha, v = block(x, mask, weights, return_attention)
             states.append(x)
-            matrices.append(alpha)
+            alphas.append(alpha)
             values.append(v)
         return TransformerOutput(
             self.classifier(self.pool(x, mask)),
-            None if matrices[0] is None else torch.stack(matrices, 1),
+            None if alphas[0] is None else torch.stack(alphas, 1),
             torch.stack(states, 1) if return_states else None,
             torch.stack(values, 1) if return_states else None,
         )

@@ -44,9 +44,9 @@ def fit(
     cross-entropy of its documents, plus the mean of the output's ``penalty`` ``(batch,)`` where a
     model has one. With a ``folder`` it saves a checkpoint there every so many seconds. If it is
     killed at any moment and started again with the same arguments, it continues and ends with the
-    same weights, on CPU bit for bit. Without one nothing is written. Under torchrun the processes
-    share every batch. Raises ``TrainingError`` if the loss is no longer finite, naming epoch and
-    batch, or if the folder is damaged or another training's.
+    same weights, on CPU bit for bit. Without a folder nothing is written. Under torchrun the
+    processes share every batch. Raises ``TrainingError`` if the loss is no longer finite, naming
+    epoch and batch, or if the folder is damaged or another training's.
     """
     batches = Batches(train, config.batch_size, seed)
     held_out = Batches(validation, 4 * config.batch_size)
@@ -102,7 +102,7 @@ def _add_gradients(
     Processes exchange gradients after the last slice.
     """
     total, right = 0.0, 0
-    share, divisor = share_of(batch, accelerator)  # ∞ if this process has no document
+    share, divisor = share_of(batch, accelerator)  # of the sum of losses; ∞ without a document
     slices = share.to(accelerator.device).slices(config.most_tokens)
     for part in slices:
         with nullcontext() if part is slices[-1] else accelerator.no_sync(network):
