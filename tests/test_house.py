@@ -87,8 +87,8 @@ HEAVY = {
     *("snakemake", "torchmetrics"),
 }
 BUDGETS = {  # lines of Python: at most today, and what the plan allows
-    "course_lib": (13_997, 12_700),
-    "course_lib/models": (1_913, 1_600),
+    "course_lib": (13_996, 12_700),
+    "course_lib/models": (1_912, 1_600),
     "course_lib/training": (725, 550),
     "course_lib/metrics": (865, 900),
     "course_lib/data": (2_544, 2_300),

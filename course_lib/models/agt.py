@@ -198,8 +198,8 @@ class AGTConfig:
     """Sizes of an AGT; ``ValueError`` for a value that a field cannot take.
 
     The layers above those that select words are plain highway layers, with y_{l−1} in place of s_l
-    and of [y_{l−1}; s_l]. The paper's ablations could also mean fewer layers, and its 15 layers 15
-    above s_0. It does not say where dropout acts, how wide the classifier is, or whether word
+    and of [y_{l−1}; s_l]. The paper's ablations could also mean fewer layers; its 15 layers could
+    be 15 above s_0. It does not say where dropout acts, how wide the classifier is, or whether word
     vectors are trained. f in (6) is tanh, its example.
     """
 

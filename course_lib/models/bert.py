@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import embedding as vectors_of
 
 from course_lib.checking import check_flags
-from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
+from course_lib.models.transformer import Transformer, TransformerConfig
 
 SPECIAL = ("[CLS]", "[SEP]")
 SPECIAL_IDS = (101, 102)  # in the vocabulary of the original uncased BERT
@@ -40,26 +40,21 @@ def places_with_special(mask: Tensor) -> Tensor:
 
 
 class Bert(Transformer):
-    """Every piece of a text, [CLS] and [SEP] attend to each other, in several heads and blocks."""
+    """Every piece of a text, [CLS] and [SEP] attend to each other, in several heads and blocks.
+
+    ``forward`` takes pieces ``(batch, length)``; its outputs have ``length + 2``: the pieces, then
+    [CLS] and [SEP].
+    """
 
     config: "BertConfig"
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor,
-        attention: Tensor | None = None,
-        return_attention: bool = False,
-        return_states: bool = False,
-    ) -> TransformerOutput:
-        """As ``Transformer.forward``, of pieces ``(batch, length)``; the outputs have
-        ``length + 2``: the pieces, [CLS], [SEP]."""
+    def embed(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids and mask ``(batch, length)`` of the pieces → vectors, mask and positions of all."""
         x = self.embedding(tokens)
         special = torch.tensor([SPECIAL_IDS], device=tokens.device).expand(len(tokens), -1)
         # not self.embedding(special), whose hooks see the text's pieces alone
         x = torch.cat([x, vectors_of(special, self.embedding.weight)], 1)
-        real, places = with_special(mask), places_with_special(mask)
-        return self.read(x, real, attention, return_attention, return_states, places)
+        return x, with_special(mask), places_with_special(mask)
 
     def set_trainable(self) -> None:
         """If ``config.frozen``, freeze all but classifier and adapters."""

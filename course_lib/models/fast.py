@@ -1,9 +1,9 @@
 """Fast forms of what the models write plainly; tests show that each equals its plain form, dropout
 in distribution.
 
-Nothing here is needed to understand a model. Each form takes about half the time of the plain one
-at the lessons' sizes, forward and backward on one thread, except ``fused_attention``: it saves
-memory, and time for long documents only.
+Nothing here is needed to understand a model. Each form takes at most three quarters of the plain
+one's time at the lessons' sizes, forward and backward on one thread, except ``fused_attention``: it
+saves memory, and time for long documents only. ``benchmarks/`` times whole training steps.
 """
 
 from collections import namedtuple
@@ -126,7 +126,7 @@ def lstm_over_padding(
 
     ``x`` ``(n, length, inputs + 1)``, its last feature being 1. Each direction reads the padding
     first. Padding is zero, and an LSTM without biases that reads zeros stays at zero. On a CPU this
-    takes about half the time of packed sequences, see ``benchmarks/``.
+    is faster than packed sequences, see ``benchmarks/``.
     """
     x = x.masked_fill(~mask.unsqueeze(2), 0)
     padding = mask.shape[1] - mask.sum(1, keepdim=True)

@@ -216,8 +216,8 @@ def positions(length: int, width: int, dtype: torch.dtype | None = None) -> Tens
     """
     feature = torch.arange(width)
     # float32 is too coarse for the fastest angles at late positions
-    period = 10000 ** ((feature - feature % 2).double() / width)
-    angle = torch.arange(length).unsqueeze(1) / period
+    scale = 10000 ** ((feature - feature % 2).double() / width)
+    angle = torch.arange(length).unsqueeze(1) / scale
     return torch.where(feature % 2 == 0, angle.sin(), angle.cos()).to(
         dtype or torch.get_default_dtype()
     )

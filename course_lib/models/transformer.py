@@ -152,17 +152,21 @@ class Transformer(nn.Module):
         without tokens gets the logits of a zero vector. ``ValueError`` for one with more tokens
         than positions, or an attention of another shape.
         """
-        x = self.embedding(tokens)
-        return self.read(x, mask, attention, return_attention, return_states)
+        x, mask, places = self.embed(tokens, mask)
+        return self.read(x, mask, places, attention, return_attention, return_states)
+
+    def embed(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Ids and mask ``(batch, length)`` → vectors, mask and positions for ``read``."""
+        return self.embedding(tokens), mask, None
 
     def read(
         self,
         x: Tensor,
         mask: Tensor,
+        places: Tensor | None = None,
         attention: Tensor | None = None,
         return_attention: bool = False,
         return_states: bool = False,
-        places: Tensor | None = None,
     ) -> "TransformerOutput":
         """``forward`` from the tokens' vectors ``x`` ``(batch, length, width)`` on; ``places``
         ``(batch, length)`` are their positions, by default 0, 1, 2, …"""

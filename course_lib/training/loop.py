@@ -119,7 +119,7 @@ def _add_gradients(
             raise TrainingError(
                 f"loss is {loss_now} in epoch {len(history.epochs) + 1}, batch {history.step + 1} "
                 f"(documents {part.index[:5].tolist()} …). A smaller learning rate or clip_norm "
-                "(0: none) may help; a checkpoint, where there is one, is kept."
+                "(0 clips nothing) may help; a checkpoint, if there is one, is kept."
             )
         total += cross_entropy_now * len(part.labels)
         right += int(hits_now)
@@ -143,7 +143,7 @@ def _rest_of_epoch(batches: Batches, history: History, config: TrainingConfig) -
         disable=not is_main(), total=len(batches), initial=history.step, leave=False,
     )  # fmt: skip
     for batch in bar:
-        yield batch  # before the next line fit adds it to the history
+        yield batch  # fit adds it to the history before the next line runs
         loss, accuracy = history.loss / history.seen, history.right / history.seen
         bar.set_postfix(loss=f"{loss:.3f}", accuracy=f"{accuracy:.3f}")
 
