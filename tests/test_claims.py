@@ -1,13 +1,14 @@
 """Page one of the report: its tests over trainings, and its rule for a verdict."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
-from course_kit.research.report import claims, frames
+from course_kit.research.report import claims, frames, named
 
 ONE, OTHER = [0.81, 0.84, 0.80, 0.83], [0.79, 0.80, 0.78]
 
@@ -17,7 +18,9 @@ def test_an_estimate_of_one_side_is_statsmodels_t_interval():
     other = DescrStatsW(np.array(ONE) - 0.8)
     assert found[:4] == pytest.approx((0.02, 4, *other.tconfint_mean()))
     assert found.supported == pytest.approx(other.ttest_mean(0.01, "larger")[1])
-    assert found.contradicted == pytest.approx(1 - found.supported)
+    assert found.contradicted == pytest.approx(min(2 * (1 - found.supported), 1))
+    against = claims.over_seeds(ONE, 0.8, {"above": 0.1})
+    assert against.contradicted == pytest.approx(other.ttest_mean(0.1)[1]), "two-sided"
 
 
 def test_an_estimate_of_two_sides_is_welchs():
@@ -41,18 +44,26 @@ def test_a_single_training_tests_nothing():
     assert all(map(math.isnan, found[2:]))
 
 
-def claim(values, expect, **others):
-    return {"claim": "", "ours": "", "figure": {"given": {"values": values}}, "unit": "",
-            "expect": expect, "because": "so", "appendix": 1, **others}  # fmt: skip
+def given(*values):
+    return {"given": {"values": list(values)}}
+
+
+def claim(expect, *figures, **others):
+    return {"claim": "", "figures": list(figures), "expect": expect, "appendix": 1, **others}
 
 
 @pytest.fixture
 def verdicts(monkeypatch):
     """The verdicts of one paper's claims, on values that the test gives."""
-    monkeypatch.setitem(claims.FIGURES, "given", lambda frame, values: (values, 0.0))
+
+    def measure(frame, values):
+        return named.Measured(values)
+
+    monkeypatch.setitem(claims.FIGURES, "given", named.Figure(measure, "", "given", "more"))
 
     def judge(*rows):
-        monkeypatch.setattr(claims, "CLAIMS", [{"paper": "Nobody 1900", "claims": list(rows)}])
+        paper = {"paper": "Nobody 1900", "data": [], "claims": list(rows)}
+        monkeypatch.setattr(claims, "PAPERS", [paper])
         return list(claims.estimates([]).verdict)
 
     return judge
@@ -64,20 +75,72 @@ def test_holm_counts_the_claims_of_a_paper_that_are_tested(verdicts):
     values = [1.0, 2.0, 2.6]
     p = stats.ttest_1samp(values, 0, alternative="greater").pvalue
     assert 0.05 / 4 < p < 0.05
-    one, unclear = claim(values, {"above": 0.0}), claim([1.0, -1.0, 0.1], {"above": 0.0})
+    one, unclear = claim({"above": 0.0}, given(*values)), claim({"above": 0.0}, given(1, -1, 0.1))
     assert verdicts(one)[0] == "replicated"
     assert verdicts(one, unclear, unclear, unclear)[0] == "inconclusive"
     elsewhere = {**unclear, "scale": "a subset"}
     assert verdicts(one, elsewhere, elsewhere, elsewhere)[0] == "replicated"
 
 
-def test_a_subset_is_never_called_replicated():
-    """Whoever adds a claim on a subset must say ``scale``."""
-    for row in claims.estimates().to_dict("records"):
-        ((_, arguments),) = row["figure"].items()
-        names = arguments.get("datasets") or [arguments.get("dataset")]
-        if {"ag_news", "amazon_full"} & set(names):
-            assert row["verdict"] == "not at its scale", row["claim"]
+def test_a_claim_of_two_figures_needs_both(verdicts):
+    sure, unclear, against = given(1, 1.1, 1.2), given(1, -1, 0.1), given(-1, -1.1, -1.2)
+    for figures, verdict in (
+        ([sure], "replicated"),
+        ([sure, unclear], "inconclusive"),
+        ([unclear, sure], "inconclusive"),
+        ([sure, against], "inconclusive"),
+        ([against, against], "not replicated"),
+    ):
+        assert verdicts(claim({"above": 0.0}, *figures)) == [verdict]
+
+
+def run(dataset="sst2", vectors="theirs", subset=False, limit=None, system="iram"):
+    return {"spec": {"dataset": dataset, "limit": limit, "system": system},
+            "data": {"subset": subset}, "vectors": [{"name": vectors, "width": 50}],
+            "settings": {"text": {"vectors": vectors}}}  # fmt: skip
+
+
+def test_one_rule_says_what_is_not_at_a_papers_scale():
+    """Two networks that read the same are compared; an accuracy in print asks for its vectors."""
+    paper = {"data": ["sst2", "imdb"], "vectors": "theirs", "words": "GloVe"}
+
+    def reason(ours, others=(), beside=False):
+        figure = named.Figure(lambda frame: None, "", "", "", beside)
+        return claims.out_of_scale(figure, named.Measured([], 0, ours, others), paper)
+
+    assert reason([run()], beside=True) is None
+    assert reason([run(vectors="ours")], [run(vectors="ours")]) is None
+    assert (
+        reason([run(vectors="ours")], beside=True) == "50-d vectors (ours), not the paper's GloVe"
+    )
+    assert reason([run(vectors="ours")], [run()]) == "the two networks read different word vectors"
+    assert reason([run(vectors="ours")], [run(vectors="none", system="tfidf")]) is None
+    for part in (run(subset=True), run(limit=100)):
+        assert reason([run(), part]) == reason([run()], [part]) == "a part of the paper's texts"
+    assert reason([run(dataset="ag_news")]) == "none of the paper's texts"
+    paper["vectors"] = None  # it names none
+    assert reason([run(vectors="ours")], beside=True) is None
+
+
+def test_one_training_on_either_side_tests_nothing(verdicts, monkeypatch):
+    for count, verdict in ((1, "inconclusive"), (2, "replicated")):
+        others = [run()] * count
+
+        def measure(frame, others=others):
+            return named.Measured([0.9, 0.91, 0.92], [0.1, 0.11][: len(others)], [run()], others)
+
+        monkeypatch.setitem(claims.FIGURES, "of two", named.Figure(measure, "", "of two", "more"))
+        monkeypatch.setattr(claims, "out_of_scale", lambda *_: None)
+        assert verdicts(claim({"above": 0.0}, {"of two": {}})) == [verdict]
+
+
+def test_no_number_of_ours_is_typed_into_the_claims():
+    """Decimals of ``because`` are the papers' or thresholds, listed here for a reader to check."""
+    said = [claim.get("because", "") or "" for paper in claims.PAPERS
+            for part in ("claims", "further") for claim in paper.get(part, ())]  # fmt: skip
+    assert set(re.findall(r"\d+\.\d+", " ".join(said))) == {
+        "0.82", "0.9", "0.5", "1.5", "0.1", "0.37", "0.04", "0.07", "0.11", "0.05", "0.25", "1.2",
+    }  # fmt: skip
 
 
 def test_a_long_table_is_folded_under_the_same_head(capsys, monkeypatch):

@@ -26,7 +26,6 @@ TRAINED = ("adversary", "avoidance", "guided", "randomisation", "roar")
 OF_RECORDS = {
     "ablation": report.ablation_table,
     "ablation of replica": lambda r: report.ablation_table(r, "replica_ablation"),
-    "claims": report.claims_table,
     "changes of agt": lambda r: report.changes_table(["agt_changes", "agt_vectors"], r),
     "changes of iram": lambda r: report.changes_table(["iram_film", "iram_changes"], r),
     "changes of sanet": lambda r: report.changes_table(["sanet_changes"], r, first=FIRST),

@@ -5,7 +5,10 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "claims": ["claims_table", "estimates"],
+        "claims": [
+            "claims_table", "comprehensiveness_table", "estimates", "every_claim_table",
+            "meanings_table", "verdicts_table",
+        ],
         "debate": [
             "adversaries_table", "four_tests_table", "replica_changes_table", "replica_table",
             "shuffles_table",

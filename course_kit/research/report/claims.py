@@ -1,14 +1,12 @@
 """The papers' claims beside our records: what each says, what we found, and a verdict by one rule.
 
-``claims.yaml`` names the claims. A figure of ours has one value for each training of a network, and
-its interval and its tests are over trainings, on the texts that they share. Example:
-``print(claims_table())``.
+``claims.yaml`` names the claims, and for each the figures of ``named`` that test it. A figure has
+one value for each training of a network; its interval and its tests are over trainings, on the
+texts that they share. Example: ``print(claims_table())``.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
-from operator import getitem
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +14,33 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from course_kit.research.report import frames
-from course_kit.research.report.differences import PAPER_ACCURACIES
+from course_kit.research.report import frames, named, named_studies
 from course_kit.research.report.frames import Group, Records, tidy, to_markdown
+from course_kit.research.report.named import Figure, Measured
 from course_lib.metrics.statistics import LEVEL, holm
 
-CLAIMS: list[dict[str, Any]] = yaml.safe_load(
+PAPERS: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8")
 )
-Place = Sequence[str | int]  # in a record
-Sides = tuple[Sequence[float], Sequence[float] | float]  # values by seed, and what is subtracted
+FIGURES: dict[str, Figure] = {
+    name.replace("_", " "): found
+    for module in (named, named_studies)
+    for name, found in vars(module).items()
+    if isinstance(found, Figure)
+}
+VERDICTS = ("replicated", "not replicated", "inconclusive", "not at its scale")
+READINGS = ("for it", "against it", "undecided", "not at its scale")  # the same, not corrected
+P_VALUES = ("supported", "contradicted")
+DIGITS = {"points": 1, "s": 0, "words": 3, "nats": 3}  # two for any other unit
+OWN = {  # what attention's words cost more than random words, in networks of ours
+    "HAN on IMDb": ("han-imdb-compact", "attention"),
+    "IRAM on SST-2": ("iram-sst2-compact", "attention"),
+    "AGT on SST-5": ("agt-sst5-compact", "attention"),
+    "SANet on AG News, attention followed back from the pooled positions": (
+        "sanet-ag_news-compact", "attention"),
+    "SANet on AG News, attention that a word receives": (
+        "sanet-ag_news-compact", "attention, received in block 1"),
+}  # fmt: skip
 
 
 class Estimate(NamedTuple):
@@ -41,6 +56,39 @@ class Estimate(NamedTuple):
     contradicted: float = math.nan
 
 
+class Found(NamedTuple):
+    """A named figure of our records, and why it is not at the paper's scale, if it is not."""
+
+    name: str
+    label: str
+    unit: str
+    positive: str
+    estimate: Estimate
+    scale: str | None = None
+
+    def __str__(self) -> str:
+        """The label, then the numbers and how many trainings they are of."""
+        seeds, low = self.estimate.seeds, self.estimate.low
+        if not seeds:
+            return f"{self.label}: not measured yet"
+        return f"{self.label}: {self.numbers} ({'one training' if math.isnan(low) else seeds})"
+
+    @property
+    def numbers(self) -> str:
+        """The mean with its interval and its unit; with a sign where it is a difference."""
+        value, _, low, high, *_ = self.estimate
+        scale = 100 if self.unit == "points" else 1
+        form = f"{'+' * ('minus ' in self.label)}.{DIGITS.get(self.unit, 2)}f"
+        mean, *ends = (_signed(scale * number, form) for number in (value, low, high))
+        between = [] if math.isnan(low) else [f"[{', '.join(ends)}]"]
+        return " ".join([mean, *between, *([self.unit] if self.unit else [])])
+
+
+def _signed(number: float, form: str) -> str:
+    said = f"{number:{form}}"
+    return said.replace("-", "" if not float(said) else "−")
+
+
 def over_seeds(
     first: Sequence[float], second: Sequence[float] | float, expect: Mapping[str, float]
 ) -> Estimate:
@@ -48,7 +96,8 @@ def over_seeds(
 
     ``second`` is a number, a single value (of what has no seed), or values of other trainings,
     which make it Welch's test. A claim expects the mean ``above`` or ``below`` a number, or
-    ``within`` so much of 0, which two one-sided tests support (TOST).
+    ``within`` so much of 0, which two one-sided tests support (TOST). What contradicts it was not
+    foreseen, so that p-value is two-sided.
     """
     from scipy.stats import ttest_1samp, ttest_ind  # imported here: it takes half a second
 
@@ -70,150 +119,180 @@ def over_seeds(
         sides = ("greater", "less") if kind == "above" else ("less", "greater")
         supported, contradicted = (test(bound, side).pvalue for side in sides)
     ends = test(0.0).confidence_interval(1 - LEVEL)
-    return Estimate(value, len(one), float(ends.low), float(ends.high), supported, contradicted)
+    p = float(supported), min(2 * float(contradicted), 1.0)
+    return Estimate(value, len(one), float(ends.low), float(ends.high), *p)
 
 
-def estimates(records: Records = None) -> pd.DataFrame:
-    """Every claim with its ``Estimate`` and its ``verdict``, one a row.
+def find(
+    frame: pd.DataFrame, asked: Mapping[str, Any], expect: Mapping[str, float], paper: Mapping
+) -> Found:
+    """A figure that a row of ``claims.yaml`` asks for, with its arguments."""
+    ((name, arguments),) = asked.items()
+    figure, arguments = FIGURES[name], arguments or {}
+    measured = figure(frame, **arguments)
+    said = [figure.say(text, measured, **arguments)
+            for text in (figure.label, figure.unit, figure.positive)]  # fmt: skip
+    if not measured.values:
+        return Found(name, *said, Estimate(math.nan, 0))
+    estimate = over_seeds(measured.values, measured.minus, expect)
+    if _single(measured.others):
+        estimate = Estimate(estimate.value, 1)
+    return Found(name, *said, estimate, out_of_scale(figure, measured, paper))
 
-    The p-values are Holm's, over the claims of a paper that several trainings of ours test at its
-    scale. *Replicated*: ``supported`` is below 0.05; *not replicated*: ``contradicted`` is; else
-    *inconclusive*. That something ``exists`` one training shows.
+
+def _single(others: Group) -> bool:
+    return len(others) == 1 and others[0]["spec"]["system"] != "tfidf"  # whose fit is not random
+
+
+def out_of_scale(figure: Figure, measured: Measured, paper: Mapping[str, Any]) -> str | None:
+    """Why a figure cannot judge a claim of a ``paper``, whose ``data`` and ``vectors`` are known.
+
+    Two networks of ours that read the same texts and the same vectors can be compared whatever
+    these vectors are. An accuracy in print asks for the paper's own vectors as well.
     """
-    frame, rows = tidy(records), []
-    for paper in CLAIMS:
-        for claim in paper["claims"]:
-            ((kind, arguments),) = claim["figure"].items()
-            found = over_seeds(*FIGURES[kind](frame, **arguments), claim["expect"])
-            rows.append({"paper": paper["paper"], "scale": None, **claim, **found._asdict()})
-    table = pd.DataFrame(rows)
-    exists = table.expect.map(lambda expect: "exists" in expect)
-    tested = table[table.scale.isna() & table.low.notna() & ~exists]
-    for side in ("supported", "contradicted"):
-        corrected = tested.groupby("paper")[side].transform(lambda p: holm(p.to_numpy()))
-        table[side] = corrected.reindex(table.index)
-    shown = [of["exists"] < value for of, value in zip(table.expect[exists], table.value[exists])]
+    both = [*measured.runs, *measured.others]
+    if not {run["spec"]["dataset"] for run in both} <= {*paper["data"]}:
+        return "none of the paper's texts"
+    if any(run["data"]["subset"] or run["spec"]["limit"] for run in both):
+        return "a part of the paper's texts"
+    ours, others = ({run["settings"]["text"].get("vectors") for run in group}
+                    for group in (measured.runs, measured.others))  # fmt: skip
+    if figure.beside and paper.get("vectors") and ours != {paper["vectors"]}:
+        return f"{frames.vector_size(measured.runs[0])}, not the paper's {paper['words']}"
+    if others and ours != others and not _bags(measured):
+        return "the two networks read different word vectors"
+    return None
+
+
+def _bags(measured: Measured) -> bool:
+    return any(run["spec"]["system"] == "tfidf" for run in (*measured.runs, *measured.others))
+
+
+def estimates(records: Records = None, part: str = "claims") -> pd.DataFrame:
+    """Every claim of page one with what was ``found``, its p-values and its ``verdict``, one a row;
+    with ``part="further"`` the other claims of the papers, with a reading.
+
+    A claim that names several figures needs all of them: its p-value is the largest. Page one's are
+    Holm's, over the claims of a paper that several trainings of ours test at its scale, apart for
+    what supports a claim and what contradicts it.
+    """
+    frame = tidy(records)
+    rows = [_asked(frame, claim, paper) for paper in PAPERS for claim in paper.get(part, ())]
+    table = pd.DataFrame(rows, dtype=object).astype(dict.fromkeys(P_VALUES, float))
+    words = READINGS
+    if part == "claims":
+        words, tested = VERDICTS, table[table.scale.isna() & table.supported.notna()]
+        for side in P_VALUES:
+            corrected = tested.groupby("paper")[side].transform(lambda p: holm(p.to_numpy()))
+            table[side] = corrected.reindex(table.index)
+    supported, contradicted, unclear, elsewhere = words
     table["verdict"] = np.select(
         [table.scale.notna(), table.supported < LEVEL, table.contradicted < LEVEL],
-        ["not at its scale", "replicated", "not replicated"],
-        "inconclusive",
+        [elsewhere, supported, contradicted],
+        unclear,
     )
-    table.loc[exists, "verdict"] = np.where(shown, "replicated", "not replicated")
     return table
 
 
+def _asked(
+    frame: pd.DataFrame, claim: Mapping[str, Any], paper: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A row of ``claims.yaml`` with what was found, why not at the paper's scale, and p-values."""
+    expect = claim.get("expect", {"above": 0.0})
+    found, beside = (
+        [find(frame, asked, expect, paper) for asked in claim.get(name, ())]
+        for name in ("figures", "beside")
+    )
+    reasons = filter(None, [claim.get("scale"), *(of.scale for of in found)])
+    measured = {"found": found, "beside": beside, "scale": next(reasons, None)}
+    for side in P_VALUES:
+        measured[side] = max((getattr(of.estimate, side) for of in found), default=math.nan)
+    given = {name: claim.get(name) for name in ("claim", "because", "expect", "appendix", "where")}
+    return {"paper": paper["paper"]} | given | measured
+
+
 def claims_table(records: Records = None) -> str:
-    """Page one of the report: for each paper a table of its claims, each with our figure, its
-    interval, the verdict and why."""
+    """Page one of the report: for each paper a table of its claims, each with our figures, their
+    intervals, the verdict and why."""
     tables = []
     for paper, claims in estimates(records).groupby("paper", sort=False):
         rows = []
         for row in claims.itertuples():
-            why = row.because if pd.isna(row.scale) else row.scale
+            why = "; ".join(filter(None, [row.scale, row.because]))
             link = f"[appendix {row.appendix}](#appendix-{row.appendix})"
-            found = f"{row.ours}: {_in_words(row)}"
-            rows.append([row.claim, found, f"**{row.verdict}**", f"{why} ({link})"])
+            rows.append([row.claim, _found(row), f"**{row.verdict}**", f"{why} ({link})"])
         table = to_markdown(["it says", "we found", "verdict", "because"], rows, "l")
-        tables.append(f"**{paper}**\n\n{table}")
+        more = " · [every claim of it](#every-claim)" * (paper in _seeds())
+        tables.append(f"**{paper}**{more}\n\n{table}")
     return "\n\n".join(tables)
 
 
-def _in_words(row: Any) -> str:
-    scale, form = (100, ".1f") if row.unit == "points" else (1, ".2f")
-    form = "+" * ("minus" in row.ours) + form
-    found = f"{scale * row.value:{form}}"
-    if not math.isnan(row.low):
-        found += f" [{scale * row.low:{form}}, {scale * row.high:{form}}]"
-    return f"{found} ({row.seeds})"
+def _found(row: Any) -> str:
+    beside = [f"beside it, {found}" for found in row.beside]
+    return "<br>".join([*map(str, row.found), *beside])
 
 
-# Figures of ours, by the names that claims.yaml gives them
+def _seeds() -> list[str]:
+    """The four papers whose networks the course builds: those with further claims."""
+    return [paper["paper"] for paper in PAPERS if "further" in paper]
 
 
-def _accuracy(
-    frame: pd.DataFrame, model: str, dataset: str, film: str | None = None, name: str = "accuracy"
-) -> Sides:
-    """A figure on the test texts, minus the paper's."""
-    paper = PAPER_ACCURACIES[model][dataset] / 100
-    if name != "accuracy":
-        paper = frames.PAPERS["imdb_report"][name]
-    return [run["test"][name] for run in frames.runs_of(frame, model, dataset, film)], paper
+def every_claim_table(records: Records = None) -> str:
+    """All claims of the four seed papers: what came out, with the interval and the number of
+    trainings, and where more about it stands."""
+    frame = tidy(records)
+    first, further = (estimates(frame, part) for part in ("claims", "further"))
+    tables = []
+    for paper in _seeds():
+        rows = []
+        for row in first[first.paper == paper].itertuples():
+            told = "<br>".join([f"**{row.verdict}**", *map(str, row.found)])
+            rows.append([row.claim, told, "[page one](#page-one)"])
+        for row in further[further.paper == paper].itertuples():
+            rows.append([row.claim, _outcome(row), row.where])
+        heads = ["claim", "outcome", "where"]
+        tables.append(f"**{paper}**, {len(rows)} claims\n\n{to_markdown(heads, rows, 'l')}")
+    return "\n\n".join(tables)
 
 
-def _contrast(
-    frame: pd.DataFrame, dataset: str, first: str, second: str, film: bool = False
-) -> Sides:
-    """Accuracies of one model minus those of another, where asked both with film vectors."""
-
-    def accuracies(model: str) -> list[float]:
-        preset = frames.MODELS[model][1] if film else None
-        return list(map(frames.accuracy_of, frames.runs_of(frame, model, dataset, preset)))
-
-    return accuracies(first), accuracies(second)
-
-
-def _at(records: Group, at: Place, minus: Place | None = None) -> list[float]:
-    """What stands at a place in each record, of several layers the mean, minus what stands at
-    another place in it."""
-    values = np.array([np.mean(reduce(getitem, at, record)) for record in records])
-    return list(values - _at(records, minus) if minus else values)
+def _outcome(row: Any) -> str:
+    """The figures of a claim with a reading, or why it was not tested."""
+    if not row.found:
+        return f"not tested: {row.because}"
+    seeds = min(found.estimate.seeds for found in row.found)
+    if row.scale or (row.expect and seeds > 1):
+        reading = f"**{row.verdict}**" + f" ({row.scale})" * bool(row.scale)
+    else:
+        reading = "one training" if seeds == 1 else None
+    return "<br>".join(filter(None, [reading, _found(row), row.because]))
 
 
-def _of_runs(
-    frame: pd.DataFrame,
-    model: str,
-    dataset: str,
-    at: Place,
-    minus: Place | None = None,
-    other: str | None = None,
-    film: str | None = None,
-) -> Sides:
-    """``_at`` of a model's runs, beside that of its runs on an ``other`` dataset, if any."""
-    ours, others = (frames.runs_of(frame, model, data, film) for data in (dataset, other))
-    return _at(ours, at, minus), _at(others, at, minus) if other else 0.0
+def meanings_table(records: Records = None) -> str:
+    """The figures of page one with their unit and what a positive value means, each as it is first
+    used."""
+    rows: dict[str, tuple[str, str, str]] = {}
+    for row in estimates(records).itertuples():
+        for of in (*row.found, *row.beside):
+            rows.setdefault(of.name, (of.label, of.unit, of.positive))
+    heads = ["figure", "unit", "a positive or a larger value means"]
+    return to_markdown(heads, rows.values(), "l")
 
 
-def _penalty(frame: pd.DataFrame, penalty: float, name: str, minus: float | None = None) -> Sides:
-    """A figure of IRAM's three steps after three epochs with a penalty, minus that with another,
-    for each seed that both have."""
-    kind = (frame.system == "iram") & (frame.preset == "vanilla") & (frame.dataset == "sst2")
-    short = frame[kind & (frame["model.steps"] == 3) & (frame["training.epochs"] == 3)]
-    values = short.pivot(index="seed", columns="model.penalty", values=f"trained {name}")
-    found = values[penalty] - (0 if minus is None else values[minus])
-    return list(found.dropna().astype(float)), 0.0
+def comprehensiveness_table(records: Records = None) -> str:
+    """What attention's words cost more than random words in our networks, by ERASER's measure."""
+    frame, rows = tidy(records), []
+    for title, (network, ranking) in OWN.items():
+        asked = {"erased": {"network": network, "ranking": ranking}}
+        found = find(frame, asked, {"above": 0.0}, {"data": []})
+        rows.append([title, found.numbers, found.estimate.seeds])
+    heads = ["network", "comprehensiveness minus that of random words", "trainings"]
+    return to_markdown(heads, rows, "lrr")
 
 
-def _of_study(
-    frame: pd.DataFrame,
-    study: str,
-    network: str,
-    at: Place,
-    minus: Place | float = 0.0,
-    other: str | None = None,
-) -> Sides:
-    """``_at`` of a study's records of a network, minus a number or what stands elsewhere in them,
-    or beside that of an ``other`` network."""
-    found = frames.study_records(study).items()
-    ours, others = (
-        [record for name, record in found if name.startswith(f"{of}-s")] for of in (network, other)
-    )
-    if isinstance(minus, float):
-        return _at(ours, at), _at(others, at) if other else minus
-    return _at(ours, at, minus), 0.0
-
-
-def _trained(frame: pd.DataFrame, test: str, at: Place, minus: Place | None = None) -> Sides:
-    """What stands by seed at a place in the record of a test that trains networks."""
-    record = frames.study_records("faithfulness/trained")[f"{test}-sst2_sentences"]
-    values = np.array(reduce(getitem, at, record))
-    return list(values - reduce(getitem, minus, record) if minus else values), 0.0
-
-
-FIGURES: dict[str, Callable[..., Sides]] = {
-    "accuracy": _accuracy,
-    "contrast": _contrast,
-    "runs": _of_runs,
-    "penalty": _penalty,
-    "study": _of_study,
-    "trained test": _trained,
-}
+def verdicts_table(records: Records = None) -> str:
+    """How many claims of each paper came out on page one, the four seed papers first."""
+    table = estimates(records)
+    counts = table.groupby("paper", sort=False).verdict.value_counts().unstack(fill_value=0)
+    counts = counts.reindex(columns=list(VERDICTS), fill_value=0)
+    rows = [[paper, int(of.sum()), *map(int, of)] for paper, of in counts.iterrows()]
+    return to_markdown(["paper", "claims", *VERDICTS], rows, "lr")

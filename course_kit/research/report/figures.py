@@ -16,6 +16,7 @@ from torch import Tensor
 from course_kit.research.report import frames
 from course_kit.research.report.differences import recorded_chains
 from course_kit.research.report.frames import Group, Record, Records, tidy
+from course_kit.research.report.named import phrase_lengths
 from course_kit.research.report.tables import Groups, words_per_text
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.attention import uniform_diagonality
@@ -26,7 +27,7 @@ from course_lib.views.colours import ACCENT, MUTED, SECOND
 from course_lib.views.panels import dot_panels, grid, legend, lines
 
 EXPERIMENTS = 4000  # simulated ones in a histogram
-RULES = {"above 0.95": "", "above the median": "relaxed "}  # of AGT's selection
+RULES = {"above 0.95": "concise", "above the median": "relaxed"}  # of AGT's selection
 PANELS = ("validation accuracy", "overlap", "cosine", "last step on summaries")
 
 
@@ -271,16 +272,14 @@ def composition_figure(records: Records = None) -> Figure:
     group = frames.with_film_vectors(records, "agt", "paper", "sst5")
     figure, axes = grid([*(f"weights {rule}" for rule in RULES), "gates"], 3, (11 / 3, 3.1))
     looks = {
-        "trained": ("trained", "phrases", "o-"),
-        "trained, words shuffled": ("trained", "phrases by chance", "s--"),
-        "untrained": ("untrained", "phrases", "^:"),
+        "trained": ("trained", "", "o-"),
+        "trained, words shuffled": ("trained", " by chance", "s--"),
+        "untrained": ("untrained", "", "^:"),
     }
-    for axis, prefix in zip(axes, RULES.values()):
-        for label, (state, name, look) in looks.items():
-            attention = [record["attention"][state] for record in group]
-            words, runs = (torch.tensor([one[prefix + of] for one in attention])
-                           for of in ("selected", name))  # fmt: skip
-            axis.plot((words / runs).mean(0), look, label=label)
+    for axis, rule in zip(axes, RULES.values()):
+        for label, (state, by, look) in looks.items():
+            lengths = [phrase_lengths(record, rule, state, by) for record in group]
+            axis.plot(np.mean(lengths, 0), look, label=label)
         axis.set(xlabel="layer", ylabel="words in a phrase", ylim=(0.9, 2.5))
         axis.legend(loc="upper left", fontsize=9)
     for state, look in (("trained", "o-"), ("untrained", "^:")):
