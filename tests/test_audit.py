@@ -210,6 +210,7 @@ def test_the_site_shows_every_recorded_audit_and_no_text(tmp_path):
     write_audits(tmp_path / "audits", tmp_path / "audits.md", made)
     listed = (tmp_path / "audits.md").read_text("utf-8")
     recorded = [json.loads(path.read_text("utf-8")) for path in AUDITS.glob("*.json")]
+    assert "more than random words" in listed
     assert len(recorded) >= 2 and ">HAN, IMDb</a><br>`han-imdb-compact-s0`" in listed
     for one in recorded:
         name = one["name"]
@@ -217,5 +218,6 @@ def test_the_site_shows_every_recorded_audit_and_no_text(tmp_path):
         page = (tmp_path / "audits" / f"{name}.html").read_text("utf-8")
         assert one["headline"] in page and page.count("<figure>") == len(one["answers"])
         assert 'id="data"' not in page
+        assert ("Words that receive much" in page) == name.startswith("sanet")
         lesson = {"han": ["03_han_imdb"], "minilm": ["11_pretrained"]}.get(name.split("-")[0], [])
         assert re.findall(r'href="../(\w+).html">', page) == ["audits", *lesson, "report"]

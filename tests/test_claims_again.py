@@ -214,6 +214,7 @@ def figures():
             scored("tfidf-amazon_full-default"), scored("tfidf-amazon_full-words")),
         "Gini: Amz F. minus AG": (looked(AMAZON, "gini"), looked(AG, "gini")),
         "Gini on AG, trained": (looked(AG, "gini"), 0),
+        "Gini on AG, trained, scores divided by √d": (looked("sanet-ag_news-compact", "gini"), 0),
         "Gini on AG, untrained": (looked(AG, "gini", "untrained"), 0),
         "share within 3 words minus that of uniform weights, Amz F.": (near(AMAZON), 0),
         "share within 3 words minus that of uniform weights, AG": (near(AG), 0),
@@ -357,6 +358,7 @@ OWN = {
     "SANet on AG News, attention that a word receives": (
         "sanet-ag_news-compact", "attention, received in block 1"),
 }  # fmt: skip
+READINGS = [ranking for network, ranking in OWN.values() if network.startswith("sanet")]
 # Where a claim has its figures, and what keeps our trainings from judging it: texts ("part",
 # "other"), word vectors, or what is said of it. In the order of the page.
 VERDICTS = [
@@ -560,3 +562,12 @@ def test_appendix_5_draws_the_lengths_of_page_one():
         assert drawn["trained, words shuffled"] == pytest.approx(
             lengths(rule, " by chance").mean(0)
         )
+
+
+def test_what_the_audit_of_sanet_adds_has_both_readings():
+    note = report.other_reading("sanet-ag_news-compact")
+    shown = [number(each) for each in re.findall(r"[+−]\d\.\d+", note)]
+    values = (erased("sanet-ag_news-compact", name, "random") for name in READINGS)
+    assert shown == pytest.approx([x for of in values for x in interval(of, 0)], abs=0.00501)
+    assert min(erased("sanet-ag_news-compact", READINGS[1], "random")) > 0
+    assert report.other_reading("han-imdb-compact") is None

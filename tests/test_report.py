@@ -48,7 +48,7 @@ def test_the_papers_numbers_are_whole_and_have_the_papers_means():
 
 
 def test_the_readme_is_a_front_door_and_no_corridor():
-    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 90
+    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split("\n")) <= 110
 
 
 def test_the_whole_dataset_goes_before_a_subset_and_other_settings_stay_out():

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from course_kit.publishing import contents, workspace
 from course_kit.publishing.lessons import EXECUTED, REPORTS, lesson_paths, side_notes
 from course_kit.publishing.site.pages import site_page
-from course_kit.research.report import frames
+from course_kit.research.report import frames, other_reading
 from course_lib.files import REPOSITORY, DataError
 from course_lib.views.audit_page import audit_page
 from course_lib.views.heatmap import AttentionText
@@ -91,6 +91,7 @@ def write_audits(folder: Path, listed: Path, made: list[str], records: Path = AU
             for name in made
             if name == "report" or f"_{TAUGHT_AS.get(network, network)}" in name
         }
+        audit["note"] = other_reading(audit["name"].rpartition("-s")[0])
         page = audit_page(audit, links)
         (folder / f"{audit['name']}.html").write_text(page, encoding="utf-8")
     listed.write_text(TEMPLATES.get_template("audits.md.in").render(audits=audits), "utf-8")

@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "claims": [
             "claims_table", "comprehensiveness_table", "estimates", "every_claim_table",
-            "meanings_table", "verdicts_table",
+            "meanings_table", "other_reading", "verdicts_table",
         ],
         "debate": [
             "adversaries_table", "four_tests_table", "replica_changes_table", "replica_table",

@@ -278,15 +278,35 @@ def meanings_table(records: Records = None) -> str:
     return to_markdown(heads, rows.values(), "l")
 
 
+def _beyond_random(frame: pd.DataFrame, network: str, ranking: str) -> Found:
+    asked = {"erased": {"network": network, "ranking": ranking}}
+    return find(frame, asked, {"above": 0.0}, {"data": []})
+
+
 def comprehensiveness_table(records: Records = None) -> str:
     """What attention's words cost more than random words in our networks, by ERASER's measure."""
     frame, rows = tidy(records), []
     for title, (network, ranking) in OWN.items():
-        asked = {"erased": {"network": network, "ranking": ranking}}
-        found = find(frame, asked, {"above": 0.0}, {"data": []})
+        found = _beyond_random(frame, network, ranking)
         rows.append([title, found.numbers, found.estimate.seeds])
     heads = ["network", "comprehensiveness minus that of random words", "trainings"]
     return to_markdown(heads, rows, "lrr")
+
+
+def other_reading(network: str, records: Records = None) -> str | None:
+    """Of a network whose attention is a matrix, what its words cost by both of the ways to make one
+    number a word of it; None for any other network."""
+    rankings = [ranking for of, ranking in OWN.values() if of == network]
+    if len(rankings) < 2:
+        return None
+    frame = tidy(records)
+    back, received = (_beyond_random(frame, network, ranking) for ranking in rankings)
+    return (
+        "This attention is followed back from the positions that the network pools. In "
+        f"{back.estimate.seeds} trainings such words cost {back.numbers} more than random words "
+        "(comprehensiveness). Words that receive much in the same matrix are ahead of random ones: "
+        f"they cost {received.numbers} more."
+    )
 
 
 def verdicts_table(records: Records = None) -> str:

@@ -182,11 +182,17 @@ def _attention(runs: Group, name: str, state: str = "trained") -> list[Any]:
     return [run["attention"][state][name] for run in runs]
 
 
-@figure("", "Gini on {dataset}, {state}", "the sparser the weights")
-def sparsity(frame: pd.DataFrame, dataset: str, state: str = "trained") -> Measured:
-    """The Gini coefficient of SANet's weights."""
+@figure("", "Gini on {dataset}, {state}{how}", "the sparser the weights")
+def sparsity(
+    frame: pd.DataFrame, dataset: str, state: str = "trained", scaled: bool = False
+) -> Measured:
+    """The Gini coefficient of SANet's weights; ``scaled``: of the compact network, whose scores are
+    divided by √d and which reads other vectors."""
     runs = _matrices(frame, dataset)
-    return Measured(_attention(runs, "gini", state), runs=runs)
+    if scaled:
+        runs = frames.seeds_of(frame, "sanet", "compact", dataset)
+    how = ", scores divided by √d" * scaled
+    return Measured(_attention(runs, "gini", state), runs=runs, words={"how": how})
 
 
 @figure("", "Gini: {dataset} minus {other}", "weights are sparser on {dataset} than on {other}")
