@@ -398,6 +398,8 @@ VERDICTS = [
     ("Hooker", "attention names words", ("below", 0), None),
 ]
 SCALES = {"points": 100}
+SYSTEMS = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
+TEXTS = {"imdb": "IMDb", "ag_news": "AG", "amazon_full": "Amz F.", "sst5": "SST-5"}
 MINUS = "−"
 
 
@@ -422,6 +424,22 @@ FIGURE = re.compile(
     r"(?P<label>.+): (?P<mean>[+−]?[\d.]+)(?: \[(?P<low>[+−]?[\d.]+), (?P<high>[+−]?[\d.]+)\])?"
     r"(?: (?P<unit>[a-z]+))? \((?P<seeds>\d+|one training)\)"
 )
+
+
+def found_again(label):
+    """What a figure is computed from; a label like ``network: name (unit)`` is of a claim's own
+    study."""
+    if label in figures():
+        return figures()[label]
+    for path in (RESULTS / "seed_claims").glob("*.json"):
+        record = json.loads(path.read_text("utf-8"))
+        for network, of in record.get("figures", {}).items():
+            system, dataset = network.split("-")[:2]
+            title = f"{SYSTEMS[system]} on {TEXTS[dataset]}"
+            for name, one in of.items():
+                if label == f"{title}: {name} ({record['unit']})":
+                    return [each["mean"] for each in one["by_network"].values()], 0
+    raise KeyError(label)
 
 
 def number(text):
@@ -475,7 +493,7 @@ def test_every_printed_figure_is_computed_again_from_the_records():
     assert len(shown) > 90
     for found in shown:
         label, unit = found["label"], found["unit"]
-        values, other = figures()[label]
+        values, other = found_again(label)
         scale, digits = SCALES.get(unit, 1), len(found["mean"].partition(".")[2])
         half = 0.5 * 10.0**-digits * 1.001
         value, low, high = (scale * x for x in interval(values, other))

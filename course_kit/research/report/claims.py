@@ -78,7 +78,8 @@ class Found(NamedTuple):
         """The mean with its interval and its unit; with a sign where it is a difference."""
         value, _, low, high, *_ = self.estimate
         scale = 100 if self.unit == "points" else 1
-        form = f"{'+' * ('minus ' in self.label)}.{DIGITS.get(self.unit, 2)}f"
+        signed = "minus " in self.label or " − " in self.label
+        form = f"{'+' * signed}.{DIGITS.get(self.unit, 2)}f"
         mean, *ends = (_signed(scale * number, form) for number in (value, low, high))
         between = [] if math.isnan(low) else [f"[{', '.join(ends)}]"]
         return " ".join([mean, *between, *([self.unit] if self.unit else [])])
@@ -260,6 +261,8 @@ def _outcome(row: Any) -> str:
     if not row.found:
         return f"not tested: {row.because}"
     seeds = min(found.estimate.seeds for found in row.found)
+    if not seeds:
+        return "not measured yet"
     if row.scale or (row.expect and seeds > 1):
         reading = f"**{row.verdict}**" + f" ({row.scale})" * bool(row.scale)
     else:

@@ -208,15 +208,16 @@ def lexicon_gap(frame: pd.DataFrame, network: str, ranking: str) -> Measured:
                     runs=runs, words=_title(network))  # fmt: skip
 
 
-@figure("{unit}", "{name}", "{positive}")
+@figure("", "{title}: {name} ({unit})", "{positive}")
 def measured_for_it(frame: pd.DataFrame, record: str, group: str, name: str) -> Measured:
-    """A figure of ``results/seed_claims``: it brings its unit and its meaning; no value where the
-    record is not there."""
-    found = frames.study_records("seed_claims").get(record)
-    if found is None:
-        return Measured([], words={"unit": "", "positive": ""})
+    """A figure of ``results/seed_claims``, whose record says its unit and its meaning; no value
+    where the record, or its group of networks, is not there."""
+    words = {"title": frames.network_title(group), "unit": "", "positive": ""}
+    found = frames.study_records("seed_claims").get(record, {"figures": {}})
+    if group not in found["figures"]:
+        return Measured([], words=words)
+    words |= {"unit": found["unit"], "positive": found["positive"]}
     by_network = found["figures"][group][name]["by_network"]
     runs = {run["id"]: run for run in frame.record}
-    return Measured([one["mean"] for one in by_network.values()],
-                    runs=[runs[network] for network in by_network],
-                    words={"unit": found["unit"], "positive": found["positive"]})  # fmt: skip
+    values = [one["mean"] for one in by_network.values()]
+    return Measured(values, runs=[runs[network] for network in by_network], words=words)
