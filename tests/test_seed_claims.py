@@ -67,14 +67,21 @@ def test_a_figure_holds_the_t_interval_of_its_networks_and_each_networks_own():
     assert alone["networks"] == 1 and alone["low"] is None and alone["high"] is None
 
 
-def test_a_drawn_statistic_is_that_of_texts_drawn_one_by_one():
-    values = RANDOM.normal(size=60)
-    found = studied.drawn(lambda d: d @ values / d.sum(-1), len(values))
-    assert found["mean"] == pytest.approx(values.mean(), abs=1e-5)
-    means = [RANDOM.choice(values, 60).mean() for _ in range(4000)]
-    assert [found["low"], found["high"]] == pytest.approx(
-        np.quantile(means, [0.025, 0.975]), abs=0.03
+def test_a_jackknife_of_the_mean_is_the_t_interval():
+    values = RANDOM.normal(size=studied.BLOCKS)
+    found = studied.of_all(lambda d: d @ values / d.sum(-1), len(values))
+    low, high = scipy.stats.t.interval(
+        0.95, len(values) - 1, values.mean(), scipy.stats.sem(values)
     )
+    assert [found[each] for each in ("mean", "low", "high")] == pytest.approx(
+        [values.mean(), low, high], abs=2e-5
+    )
+
+
+def test_a_jackknife_leaves_out_every_text_once():
+    seen = []
+    studied.of_all(lambda d: (seen.append(d), d.sum(-1))[1], 3 * studied.BLOCKS + 1)
+    assert (seen[0] == 1).all() and ((1 - seen[1]).sum(0) == 1).all()
 
 
 def test_a_wrong_claim_lists_those_there_are(capsys):
@@ -160,7 +167,7 @@ def test_weights_of_words_that_score_alike_everywhere_vary_by_competition_alone(
     assert found["scores within types"]["mean"] == pytest.approx(0, abs=1e-9)
     assert found["within types"]["mean"] > 0.05  # the other words of a sentence move it
     assert found["within types − competition alone"]["mean"] == pytest.approx(0, abs=1e-9)
-    assert found["within types: competition alone ÷ attention"]["mean"] == pytest.approx(1)
+    assert found["within types, explained by competition alone"]["mean"] == pytest.approx(1)
     assert found["within types, shuffled"]["mean"] > 0.9
 
 
@@ -169,6 +176,7 @@ def test_scores_that_depend_on_the_context_are_found():
     found = han_contexts.statistics(han_contexts.occurrences(tokens), scores, 0)
     assert found["scores within types"]["mean"] > 0.3
     assert found["within types − competition alone"]["low"] > 0.1
+    assert found["within types, explained by competition alone"]["high"] < 0.7
 
 
 def test_shares_of_variance_are_those_of_an_analysis_of_variance():
@@ -203,11 +211,14 @@ def test_a_mixed_word_is_important_here_and_not_there():
 
 
 def test_length_explains_what_follows_it():
-    of = han_contexts.occurrences([["a"] * 6 + ["b"] * 6], often=6)
-    lengths = np.array([2.0, 3, 4, 5, 6, 7] * 2)
-    values = np.log(lengths) + np.repeat([0, 5], 6)
-    assert han_contexts.length_share(of, values, lengths) == pytest.approx(1)
-    assert han_contexts.length_share(of, RANDOM.normal(size=12), lengths) < 0.9
+    of = han_contexts.occurrences([["a"] * 6, ["b"] * 6], often=6)
+    lengths = np.log([2.0, 3, 4, 5, 6, 7] * 2)
+    ones, other = np.ones((1, 2)), RANDOM.normal(size=12)
+    values = lengths + np.repeat([0, 5], 6)
+    assert han_contexts.explained(of, values, lengths, ones)[0] == pytest.approx(1)
+    x, y = (each - np.repeat([each[:6].mean(), each[6:].mean()], 6) for each in (other, lengths))
+    share = np.corrcoef(x, y)[0, 1] ** 2
+    assert han_contexts.explained(of, other, lengths, ones)[0] == pytest.approx(share)
 
 
 def test_scores_read_from_a_network_give_its_weights():

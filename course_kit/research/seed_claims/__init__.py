@@ -15,8 +15,9 @@ name it measures all of ``claims_record.CLAIMS``. A record holds no text. Its ke
   the ``data``; or how many sentences we made up.
 - ``figures``: by group and name. Each has the ``mean`` of its networks and their 95 % t interval
   ``low`` to ``high`` (None for a single network), and ``by_network``: by id the value (``mean``)
-  and its bootstrap interval over texts, with the number of texts ``counted`` and ``left_out``
-  (those in which there is nothing to measure). A name ``A − B`` is a difference, text by text.
+  and its 95 % interval over texts (of means by bootstrap, of other statistics by jackknife), with
+  the number of texts ``counted`` and ``left_out`` (those in which there is nothing to measure). A
+  name ``A − B`` is a difference, text by text.
 
 ``gate_bias`` reads run records and writes none.
 """

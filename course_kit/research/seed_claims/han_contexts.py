@@ -8,6 +8,7 @@ word even if its score were the same everywhere.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import datasets
@@ -150,15 +151,10 @@ def read_scores(system: Network, rows: datasets.Dataset) -> Sentences:
     return found
 
 
-def length_share(of: Occurrences, values: np.ndarray, lengths: np.ndarray) -> float:
-    """The share of the variance within types that a straight line in log(length) explains."""
-    x, y = (each - _type_means(of, each) for each in (np.log(lengths), values))
-    return float((x @ y) ** 2 / ((x @ x) * (y @ y)))
-
-
-def _type_means(of: Occurrences, values: np.ndarray) -> np.ndarray:
-    total = np.bincount(of.type, values, of.types)
-    return (total / np.bincount(of.type, minlength=of.types))[of.type]
+def explained(of: Occurrences, x: np.ndarray, y: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """The share of the variance of x within types that a straight line in y explains."""
+    own, other, both = (variance(of, values).within(draws) for values in (x, y, x + y))
+    return ((both - own - other) / 2) ** 2 / (own * other)
 
 
 def statistics(of: Occurrences, scores: Sentences, seed: int) -> dict[str, dict]:
@@ -168,24 +164,21 @@ def statistics(of: Occurrences, scores: Sentences, seed: int) -> dict[str, dict]
         f", {ALONE}": context_free(scores, of),
         ", shuffled": shuffled(scores, seed),
     }
-    found, parts, relative = {}, {}, {}
-    for name, each in variants.items():
-        values = log_relative(each)[of.place]
-        parts[name], relative[name] = variance(of, values), np.exp(values)
-        found[f"within types{name}"] = parts[name].share_within
-        found[f"mixed types{name}"] = lambda d, r=relative[name]: mixed(of, r, d)
-    score = variance(of, _flat(scores)[of.place])
-    alone = parts[f", {ALONE}"]
-    found["scores within types"] = score.share_within
-    found[f"within types: {ALONE} ÷ attention"] = lambda d: alone.within(d) / parts[""].within(d)
-    found[f"within types − {ALONE}"] = lambda d: parts[""].share_within(d) - alone.share_within(d)
-    found[f"mixed types − {ALONE}"] = lambda d: (
-        mixed(of, relative[""], d) - mixed(of, relative[f", {ALONE}"], d)
-    )
+    values = {name: log_relative(each)[of.place] for name, each in variants.items()}
+    share = {name: variance(of, each).share_within for name, each in values.items()}
+    part = {name: partial(mixed, of, np.exp(each)) for name, each in values.items()}
+    alone, own = values[f", {ALONE}"], values[""]
     lengths = _flat([[np.full(len(s), len(s)) for s in text] for text in scores])[of.place]
-    explained = length_share(of, log_relative(scores)[of.place], lengths)
-    means = {name: studied.drawn(of_texts, of.texts, seed) for name, of_texts in found.items()}
-    return means | {"within types, explained by length": {"mean": round(explained, 5)}}
+    found = {f"within types{name}": each for name, each in share.items()}
+    found |= {f"mixed types{name}": each for name, each in part.items()}
+    found |= {
+        "scores within types": variance(of, _flat(scores)[of.place]).share_within,
+        f"within types − {ALONE}": lambda d: share[""](d) - share[f", {ALONE}"](d),
+        f"mixed types − {ALONE}": lambda d: part[""](d) - part[f", {ALONE}"](d),
+        f"within types, explained by {ALONE}": partial(explained, of, own, alone),
+        "within types, explained by length": partial(explained, of, own, np.log(lengths)),
+    }
+    return {name: studied.of_all(of_texts, of.texts, seed) for name, of_texts in found.items()}
 
 
 def measure(seed: int = 0) -> studied.Claim:
@@ -209,7 +202,9 @@ def measure(seed: int = 0) -> studied.Claim:
         f"words with at least {OFTEN} of them: the share within words. {ALONE}: each word has the "
         "mean score of all its occurrences, so only the other words of its sentence can move its "
         f"weight. Mixed: words with at least {HIGH:g} times their uniform share in "
-        f"{SOMETIMES:.0%} of their occurrences, and less than {LOW:g} times in {SOMETIMES:.0%}.",
+        f"{SOMETIMES:.0%} of their occurrences, and less than {LOW:g} times in {SOMETIMES:.0%}. "
+        f"Explained: the squared correlation, within words, with the weights by {ALONE}, or with "
+        "the logarithm of the sentence's length; the rest is the context's.",
         "unit": "share of the variance; of the words for mixed types",
         "positive": f"− {ALONE}: a word's weight varies more between sentences than the "
         "competition with other words explains",

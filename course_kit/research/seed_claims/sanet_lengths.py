@@ -47,7 +47,7 @@ def statistics(
     found["long − short"] = lambda d: gap(right, d)
     found["long − short, bag of words"] = lambda d: gap(beside, d)
     found["long − short: network − bag of words"] = lambda d: gap(right, d) - gap(beside, d)
-    return {name: studied.drawn(of, len(right), seed) for name, of in found.items()}
+    return {name: studied.of_all(of, len(right), seed) for name, of in found.items()}
 
 
 def predictions(name: str) -> tuple[dict[str, Any], ItemPredictions] | None:
