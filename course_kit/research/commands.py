@@ -70,6 +70,13 @@ def _faithful(parser: argparse.ArgumentParser) -> None:
                         help="these cells; by default those without a record")  # fmt: skip
 
 
+def _seed_claims(parser: argparse.ArgumentParser) -> None:
+    """Which claims, and the seed of their samples."""
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="a wrong name lists all (default: all)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="of the sample and of what is random")
+
+
 COMMANDS = {
     "grid": Command(
         "show which runs in notebooks/experiments/grid.yaml are missing, or run them",
@@ -90,5 +97,10 @@ COMMANDS = {
         "run the study of when attention is faithful: what is missing, a cell, what is published",
         "faithful run --only imdb-bilstm-sparsemax-s0", "course",
         command_of("course_kit.research.faithful.cell"), _faithful,
+    ),
+    "seed-claims": Command(
+        "measure claims of the four seed papers on recorded networks, and record what comes out",
+        "seed-claims han_words", "course",
+        command_of("course_kit.research.seed_claims.claims_record"), _seed_claims,
     ),
 }  # fmt: skip
