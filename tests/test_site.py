@@ -153,6 +153,14 @@ def test_our_own_frame_keeps_what_it_draws_and_its_height():
     assert after["style"].rstrip(";") == before["style"]
 
 
+def test_a_table_in_an_output_links_to_the_pages_that_there_are():
+    text = "[a](../03_han_imdb.ipynb#x) [b](../further/gone.ipynb) [c](../../results/a/b.json)"
+    output = shown("text/markdown", f"{text} [d](#here) <a href='../e.html'>e</a>")
+    links = {tag.text: tag.get("href") for tag in output.find_all("a")}
+    assert links == {"a": "03_han_imdb.html#x", "d": "#here", "e": None}
+    assert "b c (results/a/b.json)" in output.text
+
+
 def test_folds_and_code_in_outputs_stay_what_they_are():
     text = "<details><summary>In JavaScript</summary>\n\n```js\nw[`c.${x}`] < 1\n```\n\n</details>"
     fold = shown("text/markdown", text).find("details")

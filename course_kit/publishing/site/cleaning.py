@@ -5,6 +5,7 @@ event handler, a link that runs, or a request.
 """
 
 import html
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ STYLES = ALLOWED_CSS_PROPERTIES | {
     "background", "border", "border-bottom", "border-left", "border-right", "border-top",
     "color-scheme", "margin", "margin-left", "margin-right", "max-width", "padding",
 }  # fmt: skip
+PAGE = re.compile(r"\w+\.html(#[\w-]+)?")  # of the site, in the same folder
 PROTOCOLS = {"http", "https", "mailto", "data"}
 
 
@@ -55,7 +57,8 @@ def _may_stay(tag: str, name: str, value: str) -> bool:
     if name == "src":
         return tag == "img" and value.startswith("data:image/")
     if name == "href":
-        return tag == "a" and value.startswith(("http://", "https://", "mailto:", "#"))
+        named = value.startswith(("http://", "https://", "mailto:", "#"))
+        return tag == "a" and (named or bool(PAGE.fullmatch(value)))
     if name == "style":
         return not any(part in value.lower() for part in ("url", "image", "\\", "@"))
     return name in ATTRIBUTES

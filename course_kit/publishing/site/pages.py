@@ -54,7 +54,7 @@ def _parts(
         parts = re.split(r"(?<=\n)\n+", cell.source)
         cell.source = "\n".join(_notes(part, pages) + _with_links(part, pages) for part in parts)
         return [cell]
-    cell.outputs = [made for output in cell.outputs if (made := _output(output))]
+    cell.outputs = [made for output in cell.outputs if (made := _output(output, pages))]
     cell.execution_count = None
     if graded.get("solution"):
         stub = nbformat.from_dict(cell | {"id": f"{cell.id}-stub", "outputs": []})
@@ -73,8 +73,7 @@ def _notes(source: str, pages: Collection[str]) -> str:
 def _with_links(source: str, pages: Collection[str]) -> str:
     """Prose whose links to notebooks, and every "lesson 03", lead to the pages that there are."""
     stems = {name[:2]: name for name in sorted(pages, reverse=True)}
-    source = LINK.sub(lambda m: f"[{m[1]}]({m[2]}{m[3]})" if m[2] in pages else m[1], source)
-    source = FILE.sub(r"\1 (`\2`)", source)
+    source = _linked(source, pages, ".ipynb")
     form = "[{0}]({1}.ipynb)"
     if source.startswith("<"):  # HTML, in which Sphinx reads no Markdown
         form = '<a href="{1}.html">{0}</a>'
@@ -83,14 +82,25 @@ def _with_links(source: str, pages: Collection[str]) -> str:
     )
 
 
+def _linked(source: str, pages: Collection[str], kind: str) -> str:
+    """Markdown whose links to notebooks lead to pages of that kind of name."""
+
+    def link(found: re.Match[str]) -> str:
+        text, name, place = found.groups()
+        return f"[{text}]({Path(name).stem}{kind}{place})" if name in pages else text
+
+    return FILE.sub(r"\1 (`\2`)", LINK.sub(link, source))
+
+
 def _folded(cell: NotebookNode, words: str) -> NotebookNode:
     prompts = {"code_prompt_show": words, "code_prompt_hide": words}
     cell.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": prompts})
     return cell
 
 
-def _output(output: NotebookNode) -> NotebookNode | None:
-    """An output with one form, and none for widgets and for this machine's messages."""
+def _output(output: NotebookNode, pages: Collection[str]) -> NotebookNode | None:
+    """An output with one form, and none for widgets and for this machine's messages; the links of
+    its Markdown lead to the pages that there are."""
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
     if output.output_type == "error":
@@ -101,7 +111,7 @@ def _output(output: NotebookNode) -> NotebookNode | None:
     if "text/html" in data:
         markup = data["text/html"]
     elif "text/markdown" in data:
-        markup = MARKDOWN.render(data["text/markdown"])
+        markup = MARKDOWN.render(_linked(data["text/markdown"], pages, ".html"))
     elif "image/png" in data:
         alt = html.escape(output.metadata.get("image/png", {}).get("alt") or "")
         source = f"data:image/png;base64,{data['image/png']}"
