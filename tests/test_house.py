@@ -95,11 +95,11 @@ BUDGETS = {  # lines of Python: at most today, and what the plan allows
     "course_lib/faithfulness": (2_270, 1_550),
     "course_lib/runs": (2_765, 2_650),
     "course_kit/exercises": (6_899, 6_600),
-    "course_kit/research": (7_300, 3_700),
-    "course_kit/publishing": (2_299, 1_000),
+    "course_kit/research": (8_300, 3_700),
+    "course_kit/publishing": (2_400, 1_000),
     "course_kit/reading_room": (699, 600),
     "benchmarks": (2_149, 2_200),
-    "tests": (20_900, 16_600),
+    "tests": (22_000, 16_600),
 }
 LONGEST = 450
 
