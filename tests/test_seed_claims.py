@@ -14,6 +14,7 @@ from course_kit.research.seed_claims import (
     gate_bias,
     han_contexts,
     han_erased,
+    han_order,
     han_words,
     lexicon,
     sanet_columns,
@@ -254,6 +255,31 @@ def test_a_network_that_reads_the_punctuation_alone_loses_by_its_erasure():
     assert found["punctuation: whole − without"].mean() == 0.5
     assert found["stop words: whole − without"].mean() == 0
     assert 0 < found["punctuation: random − without"].mean() < 0.5
+
+
+def test_blocks_change_places_and_stay_whole():
+    document = [["a", "b", "c", "d", "e"], ["f"]]
+    found = [han_order.shuffled(document, 2, seed) for seed in range(40)]
+    for first, second in found:
+        assert sorted(first) == document[0] and second == ["f"]
+        text = " ".join(first)
+        assert "a b" in text and "c d" in text
+    assert len({tuple(first) for first, _ in found}) == 6
+    assert han_order.shuffled(document, 5, 0) == document
+    assert han_order.shuffled(document, 2, 3) == han_order.shuffled(document, 2, 3)
+
+
+def test_a_network_that_reads_pairs_loses_by_shuffled_words_and_not_by_shuffled_pairs():
+    def model(documents):
+        found = [float("not good" in " ".join(document[0])) for document in documents]
+        return np.array([[one, 1 - one] for one in found])
+
+    documents = [[[f"w{k}", "x", *(["not", "good"] if k % 2 else ["good", "not"]), "y", "z"]]
+                 for k in range(60)]  # fmt: skip
+    found = han_order.statistics(model, documents, 1 - np.arange(60) % 2, 0)
+    assert found["whole"].mean() == 1
+    assert found["whole − blocks of 1 shuffled"].mean() > 0.2
+    assert found["whole − blocks of 2 shuffled"].mean() == 0
 
 
 # Columns

@@ -85,11 +85,11 @@ def without_positions(system: Network):  # noqa: ANN201
 def statistics(network: studied.Studied, times: int) -> dict[str, np.ndarray]:
     """By sentence: whether the weights of the repeats are in order, falling or rising, and how far
     they are spread; the same before training and without positions."""
-    sentences, found = made_up(times), {}
+    sentences, untrained, found = made_up(times), network.untrained, {}
     with without_positions(network.system):
         found[", no positions"] = [received(network.system, one) for one in sentences]
     found[""] = [received(network.system, one) for one in sentences]
-    found[", untrained"] = [received(network.untrained, one) for one in sentences]
+    found[", untrained"] = [received(untrained, one) for one in sentences]
     chance = 2 / factorial(times)
     figures = {}
     for name, of in found.items():
