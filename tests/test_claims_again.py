@@ -397,6 +397,19 @@ VERDICTS = [
     ("Hooker", "gradients name pixels", ("within", 0.01), "said"),
     ("Hooker", "attention names words", ("below", 0), None),
 ]
+READINGS_TWO = {  # of page two, in its order
+    "attention selects informative words": ("above", 0.5),
+    "the same word is important in one": ("above", 0),
+    "a good ROC curve": ("above", 0.9),
+    "a word that several sentences repeat": ("above", 0),
+    "the penalty of Lin et al.": ("below", 0),
+    "a bidirectional GRU sees more": ("above", 0),
+    "stop words and punctuation": ("above", 0),
+    "accuracy competes": ("above", 0),
+    "training makes the weights spiky": ("below", 0),
+    "the lowest layers select single words": ("below", 1.5),
+    "gates are near 0": ("below", 0),
+}
 SCALES = {"points": 100}
 SYSTEMS = {"han": "HAN", "sanet": "SANet", "iram": "IRAM", "agt": "AGT"}
 TEXTS = {"imdb": "IMDb", "ag_news": "AG", "amazon_full": "Amz F.", "sst5": "SST-5"}
@@ -540,6 +553,23 @@ def test_every_verdict_of_page_one_is_found_again():
         elif contra[paper, said] < 0.05:
             verdict = "not replicated"
         assert row[2] == f"**{verdict}**", row[0]
+
+
+def test_the_readings_of_page_two_are_those_of_the_whole_interval():
+    read = []
+    for line in report.every_claim_table().splitlines():
+        cells = line.replace("\\|", "¦").strip("| ").split(" | ")
+        if reading := re.match(r"\*\*(for it|against it|undecided)\*\*", cells[1 % len(cells)]):
+            said = next(said for said in READINGS_TWO if cells[0].startswith(said))
+            kind, bound = READINGS_TWO[said]
+            label = FIGURE.fullmatch(cells[1].split("<br>")[1].replace("¦", "|"))["label"]
+            _, low, high = interval(*found_again(label))
+            above, below = low > bound, high < bound
+            sides = (above, below) if kind == "above" else (below, above)
+            ends = ("for it", "against it", "undecided")
+            assert reading[1] == ends[sides.index(True) if True in sides else 2], said
+            read.append(said)
+    assert read == list(READINGS_TWO)
 
 
 def test_what_is_not_at_a_papers_scale_follows_from_the_records():

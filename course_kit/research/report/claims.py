@@ -171,7 +171,8 @@ def _bags(measured: Measured) -> bool:
 
 def estimates(records: Records = None, part: str = "claims") -> pd.DataFrame:
     """Every claim of page one with what was ``found``, its p-values and its ``verdict``, one a row;
-    with ``part="further"`` the other claims of the papers, with a reading.
+    with ``part="further"`` the other claims of the papers, with a reading: on which side of what is
+    expected the 95 % interval lies.
 
     A claim that names several figures needs all of them: its p-value is the largest. Page one's are
     Holm's, over the claims of a paper that several trainings of ours test at its scale, apart for
@@ -180,12 +181,14 @@ def estimates(records: Records = None, part: str = "claims") -> pd.DataFrame:
     frame = tidy(records)
     rows = [_asked(frame, claim, paper) for paper in PAPERS for claim in paper.get(part, ())]
     table = pd.DataFrame(rows, dtype=object).astype(dict.fromkeys(P_VALUES, float))
-    words = READINGS
+    words = VERDICTS
     if part == "claims":
-        words, tested = VERDICTS, table[table.scale.isna() & table.supported.notna()]
+        tested = table[table.scale.isna() & table.supported.notna()]
         for side in P_VALUES:
             corrected = tested.groupby("paper")[side].transform(lambda p: holm(p.to_numpy()))
             table[side] = corrected.reindex(table.index)
+    else:  # a reading asks for the whole interval
+        words, table["supported"] = READINGS, 2 * table.supported
     supported, contradicted, unclear, elsewhere = words
     table["verdict"] = np.select(
         [table.scale.notna(), table.supported < LEVEL, table.contradicted < LEVEL],
