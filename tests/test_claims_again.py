@@ -464,7 +464,7 @@ def welch(values, other):
     sides = [side for side in (values, other) if np.size(side) > 1]
     parts = [(np.var(side, ddof=1) / len(side), len(side) - 1) for side in sides]
     error = sum(variance for variance, _ in parts)
-    freedom = error**2 / sum(variance**2 / free for variance, free in parts)
+    freedom = error**2 / sum(variance**2 / free for variance, free in parts) if error else 1
     return np.mean(values) - np.mean(other), error**0.5, freedom
 
 
