@@ -522,6 +522,10 @@ def test_every_printed_figure_is_computed_again_from_the_records():
             assert found["mean"].startswith(MINUS)
 
 
+def test_no_figure_of_page_two_lacks_its_record():
+    assert "not measured yet" not in f"{page()}\n{report.every_claim_table()}"
+
+
 def rows():
     for line in page().splitlines():
         if line.startswith("|") and not line.startswith(("| it says", "|---")):

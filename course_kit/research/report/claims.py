@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from course_kit.research.report import frames, named, named_studies
+from course_kit.research.report import named, named_studies
 from course_kit.research.report.frames import Group, Records, tidy, to_markdown
 from course_kit.research.report.named import Figure, Measured
 from course_lib.metrics.statistics import LEVEL, holm
@@ -159,7 +159,7 @@ def out_of_scale(figure: Figure, measured: Measured, paper: Mapping[str, Any]) -
     ours, others = ({run["settings"]["text"].get("vectors") for run in group}
                     for group in (measured.runs, measured.others))  # fmt: skip
     if figure.beside and paper.get("vectors") and ours != {paper["vectors"]}:
-        return f"{frames.vector_size(measured.runs[0])}, not the paper's {paper['words']}"
+        return f"{named.vectors_read(measured.runs)}, not the paper's {paper['words']}"
     if others and ours != others and not _bags(measured):
         return "the two networks read different word vectors"
     return None

@@ -69,7 +69,7 @@ def _said(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _read(runs: Group) -> str:
+def vectors_read(runs: Group) -> str:
     """The word vectors of these runs, in words."""
     film = any(name in runs[0]["settings"]["text"]["vectors"] for name in (frames.FILM, "reviews"))
     return "film vectors" if film else frames.vector_size(runs[0])
@@ -107,7 +107,7 @@ def beside_the_paper(
         paper = PAPER_ACCURACIES[model][dataset] / 100
     else:
         paper = frames.PAPERS["imdb_report"][score]
-    said = {"paper": f"{100 * paper:.4g}", "read": _read(runs), "of": SCORES[score]}
+    said = {"paper": f"{100 * paper:.4g}", "read": vectors_read(runs), "of": SCORES[score]}
     return Measured([run["test"][score] for run in runs], paper, runs, words=said)
 
 

@@ -211,10 +211,10 @@ def lexicon_gap(frame: pd.DataFrame, network: str, ranking: str) -> Measured:
 @figure("", "{title}: {name} ({unit})", "{positive}")
 def measured_for_it(frame: pd.DataFrame, record: str, group: str, name: str) -> Measured:
     """A figure of ``results/seed_claims``, whose record says its unit and its meaning; no value
-    where the record, or its group of networks, is not there."""
+    where the record does not have it."""
     words = {"title": frames.network_title(group), "unit": "", "positive": ""}
     found = frames.study_records("seed_claims").get(record, {"figures": {}})
-    if group not in found["figures"]:
+    if name not in found["figures"].get(group, {}):
         return Measured([], words=words)
     words |= {"unit": found["unit"], "positive": found["positive"]}
     by_network = found["figures"][group][name]["by_network"]
