@@ -25,9 +25,9 @@ from course_kit.research.seed_claims import (
 from course_lib import cli
 from course_lib.data.corpus import load_corpus
 from course_lib.data.readers import read_tree
-from course_lib.files import REPOSITORY
+from course_lib.files import REPOSITORY, DataError
 from course_lib.runs import records
-from course_lib.runs.run import split_rows, system_of
+from course_lib.runs.run import split_rows, system_of, train
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.weights import DIGEST
 from course_lib.views.reading import Attention, Reading
@@ -83,6 +83,22 @@ def test_a_jackknife_leaves_out_every_text_once():
     seen = []
     studied.of_all(lambda d: (seen.append(d), d.sum(-1))[1], 3 * studied.BLOCKS + 1)
     assert (seen[0] == 1).all() and ((1 - seen[1]).sum(0) == 1).all()
+
+
+def test_a_network_without_committed_weights_is_found_in_its_run_and_can_be_trained_again(places):
+    changes = {"training.epochs": 1}
+    spec = RunSpec("sanet", "toy", "small", changes, seed=1, threads=1, test=False, device="cpu")
+    train(spec, records.RUNS / spec.id)
+    prefix = spec.id.removesuffix("-s1")
+    found = studied.groups(["sanet-toy-nowhere", prefix])
+    assert found.keys() == {prefix} and found[prefix].keys() == {spec.id}
+    network = found[prefix][spec.id]
+    about = network.about()
+    assert not about["committed"] and RunSpec(**about["spec"], seed=about["seed"]).id == spec.id
+    before, after = (each.model.projection.weight for each in (network.untrained, network.system))
+    assert not before.equal(after) and not network.system.model.training
+    with pytest.raises(DataError, match="sanet-toy-nowhere"):
+        studied.group("sanet-toy-nowhere")
 
 
 def test_a_wrong_claim_lists_those_there_are(capsys):
@@ -478,9 +494,13 @@ def test_a_committed_record_is_complete_and_of_the_committed_networks(path):
     known = {each["id"]: each for each in records.load_records()}
     for group, networks in record["networks"].items():
         for network, about in networks.items():
-            assert known[network]["spec"]["seed"] == about["seed"]
+            assert network.endswith(f"-s{about['seed']}")
             if about.get("committed"):
                 assert known[network][DIGEST] == about["weights"]
+            elif "spec" in about:
+                assert RunSpec(**about["spec"], seed=about["seed"]).id == network
+            else:  # no weights, but predictions
+                assert known[network]["predictions"] == about["predictions"]
         for figure in record["figures"][group].values():
             assert figure["by_network"].keys() == networks.keys()
             values = [one["mean"] for one in figure["by_network"].values()]

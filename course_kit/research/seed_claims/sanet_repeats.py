@@ -14,15 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from course_kit.research.seed_claims import studied
+from course_kit.research.seed_claims.sanet_columns import SENTIMENT, TOPICS
 from course_lib.data.text import TokenisedText
 from course_lib.runs.systems import Network
 
-PREFIXES = (
-    "sanet-amazon_full-base",
-    "sanet-imdb-compact",
-    "sanet-ag_news-base",
-    "sanet-ag_news-compact",
-)
+PREFIXES = (*SENTIMENT, *TOPICS)
 WORDS = ("horrible", "terrible", "awful", "bad", "great", "good", "excellent", "wonderful")
 THINGS = ("service", "place", "food", "story", "book", "product")
 PHRASES = (
