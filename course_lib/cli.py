@@ -200,7 +200,7 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
     )
-    to = ".csv or .parquet to be written (default: <file>.predictions.csv beside the texts)"
+    to = ".csv or .parquet to be written (default: the file's name, then .predictions.csv)"
     parser.add_argument("--to", type=Path, metavar="FILE", help=to)
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
@@ -218,6 +218,7 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--view", help="which attention (default: the network's first)")
     to = Path("audit.html")
     parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
+    parser.add_argument("--force", action="store_true", help="replace an earlier report there")
 
 
 COMMANDS = {

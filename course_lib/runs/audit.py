@@ -20,6 +20,7 @@ from course_lib.data.pieces import whole_words
 from course_lib.data.tables import encoding_of, read_table
 from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
 from course_lib.faithfulness.document_model import Attended, DocumentModel
+from course_lib.faithfulness.verdict import MARKS, report_files
 from course_lib.runs.records import load_records, run_folder
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
@@ -143,8 +144,9 @@ def _made(path: str, function: str) -> Any:
 
 def command(options: argparse.Namespace) -> int:
     """Audit a network, say what was found, and write it."""
-    if options.to.suffix not in (".html", ".json"):
+    if options.to.suffix not in MARKS:
         raise AuditError(f"--to takes .html or .json, got {options.to}")
+    report_files(options.to, replace=options.force)  # before the audit, which takes minutes
     texts, labels = [], []
     if options.texts:
         columns = (options.text, *filter(None, [options.label]))
