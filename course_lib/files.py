@@ -26,8 +26,9 @@ class DataError(ValueError):
 
 
 def data_root() -> Path:
-    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/`` of the repository."""
-    return Path(os.environ.get("COURSE_DATA_DIR") or REPOSITORY / "data")
+    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/``. A relative path
+    begins at the repository, so that notebooks, which run in other folders, mean the same."""
+    return REPOSITORY / Path(os.environ.get("COURSE_DATA_DIR") or "data").expanduser()
 
 
 def prepared_folder(name: str) -> Path:

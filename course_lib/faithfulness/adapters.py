@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
 from course_lib.faithfulness.documents import in_batches
+from course_lib.metrics.invariants import evaluating
 
 WORD = re.compile(r"[\w'’]+|[^\w\s]")
 PRODUCTS = "x · ∂ log-odds/∂x"
@@ -53,7 +54,6 @@ class _Batched:
         self, documents: Sequence[list[str]], classes: np.ndarray | None = None
     ) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """Of each document: probabilities, and weights by view or, with classes, ``PRODUCTS``."""
-        self.network.eval()
         seen: list[Tensor] = []
 
         def watched(_: nn.Module, __: Any, x: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ class _Batched:
             ]
             return list(zip(_probabilities(logits), sums, strict=True))
 
-        with self.embedding.register_forward_hook(watched):
+        with evaluating(self.network), self.embedding.register_forward_hook(watched):
             return in_batches("texts", found, documents, *([] if classes is None else [classes]))
 
 
@@ -125,7 +125,8 @@ class ModuleModel(_Batched):
         def answer(candidates: np.ndarray) -> np.ndarray:
             inputs, _ = self._inputs([document] * len(candidates))
             given = torch.from_numpy(candidates).to(inputs[0].device, torch.float32)
-            logits, _ = self.run(self.network, *inputs, attention=given)
+            with evaluating(self.network):
+                logits, _ = self.run(self.network, *inputs, attention=given)
             return _probabilities(logits)
 
         return Attended(weights, np.ones(len(weights), dtype=bool), answer)

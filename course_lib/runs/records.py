@@ -1,5 +1,6 @@
 """The records of finished runs, and whether they still match their specs."""
 
+import glob
 import json
 import platform
 import shutil
@@ -253,6 +254,11 @@ def load_records() -> list[dict[str, Any]]:
     """All records in ``results/``, sorted by id; ``StaleRun`` names a file that is no record."""
     paths = (RESULTS / "runs").glob("*/*/*.json")
     return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
+
+
+def recorded_path(name: str) -> Path | None:
+    """The file of the published record with that id; None if there is none."""
+    return next((RESULTS / "runs").glob(f"*/*/{glob.escape(name)}.json"), None)
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:

@@ -344,7 +344,12 @@ def execute(spec: RunSpec) -> Path:
 def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
     """The name of a dataset for a spec; of texts of one's own, what was found in them is told on
     stderr. ``SpecError`` for columns of a dataset that is no file."""
-    given = {each.name: value for each in fields(Columns) if (value := getattr(options, each.name))}
+    asked = {each.name: getattr(options, each.name) for each in fields(Columns)}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if empty := [name for name, value in given.items() if not value]:
+        raise SpecError(f"--{empty[0]} needs a value, got an empty one")
+    if not dataset:
+        raise SpecError("the name of the dataset is empty (an unset variable of the shell?)")
     name = named_texts(dataset, columns=Columns(**given))
     if CUSTOM.fullmatch(name) and dataset != name:
         print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
