@@ -5,7 +5,6 @@ same network before training, and one trained from another seed, each in such an
 """
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib.data.text import normalised, words_and_signs
 from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
 from course_lib.faithfulness.documents import in_batches
 from course_lib.metrics.invariants import evaluating
 
-WORD = re.compile(r"[\w'’]+|[^\w\s]")
 PRODUCTS = "x · ∂ log-odds/∂x"
 
 
@@ -92,7 +91,7 @@ class ModuleModel(_Batched):
         network: nn.Module,
         encode: Callable[[list[str]], Sequence[int]],
         run: Callable[..., tuple[Tensor, Tensor]],
-        split: Callable[[str], list[str]] = WORD.findall,
+        split: Callable[[str], list[str]] = words_and_signs,
         classes: Sequence[str] = (),
     ) -> None:
         self.network, self.encode, self.run, self.document = network, encode, run, split
@@ -161,7 +160,7 @@ class HubModel(_Batched):
 
     def document(self, text: str) -> list[str]:
         """The words and marks of a text, those whose pieces all have a position."""
-        words = WORD.findall(text)
+        words = words_and_signs(normalised(text))
         encoded = self.tokenizer(words, is_split_into_words=True, truncation=False)
         own = len(self.tokenizer("", truncation=False)["input_ids"])
         kept = [word for word in encoded.word_ids() if word is not None][: self.most - own + 1]
