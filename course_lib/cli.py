@@ -159,6 +159,15 @@ def all_commands() -> dict[str, Command]:
     return commands
 
 
+def present_file(value: str) -> Path:
+    """A file that is there, as an argument's type: a wrong name is told before torch is loaded."""
+    path = Path(value)
+    if not value or path.is_dir() or not path.exists():
+        why = "is a folder, not a file" if path.is_dir() and value else "No such file or directory"
+        raise argparse.ArgumentTypeError(f"{value or repr(value)}: {why}")
+    return path
+
+
 def column_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments that say how a file of texts is read."""
     group = parser.add_argument_group("a file of your own (data/README.md, Your own text)")
@@ -198,7 +207,9 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course predict``."""
     parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
     parser.add_argument(
-        "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
+        "file",
+        type=present_file,
+        help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line",
     )
     to = ".csv or .parquet to be written (default: the file's name, then .predictions.csv)"
     parser.add_argument("--to", type=Path, metavar="FILE", help=to)
@@ -210,7 +221,7 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course audit``."""
     parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
     parser.add_argument(
-        "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
+        "--texts", type=present_file, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
     )
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")

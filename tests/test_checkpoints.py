@@ -189,17 +189,16 @@ def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
     fit(new_model(), data(), CONFIG, folder=tmp_path)
 
 
-def test_weights_of_an_epoch_that_is_trained_again_do_not_replace_the_best(tmp_path, monkeypatch):
+def test_weights_of_an_epoch_that_is_trained_again_do_not_replace_the_best(tmp_path):
     """Killed after an epoch's weights were kept and before its checkpoint was written, a training
     may find on a GPU that another epoch is the best."""
-    with monkeypatch.context() as patched:
-        patched.setattr(Checkpoints, "_drop", lambda self, folders: None)
-        interrupted(tmp_path)
+    config = replace(CONFIG, epochs=1)
+    interrupted(tmp_path, config=config)
     best = load_file(tmp_path / "best-000001.safetensors")
     save_weights(
         {name: each + 1 for name, each in best.items()}, tmp_path / "best-000002.safetensors"
     )
-    model, config = new_model(), replace(CONFIG, epochs=1)
+    model = new_model()
     fit(model, data(), config, folder=tmp_path)
     assert same_weights(model.state_dict(), best)
 

@@ -5,9 +5,6 @@ import platform
 import re
 import shutil
 import subprocess
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict, replace
 from unittest.mock import MagicMock
 
@@ -216,24 +213,26 @@ def test_a_folder_of_the_user_keeps_all_that_is_in_it(tmp_path):
         assert (folder / name).read_text() == "mine"
 
 
-def test_two_processes_with_one_stale_run_train_it_once(places, monkeypatch):
-    """The second must not move aside what the first one trains."""
-    folder = places / "runs" / SHORT.id
+def test_no_other_process_may_move_aside_what_is_looked_at_or_trained(places, monkeypatch):
     train_or_load(SHORT)
-    (folder / "vocabulary.txt").write_text("spoilt")
-    begun = threading.Barrier(2)
-    loading = run.load_run
+    (places / "runs" / SHORT.id / "vocabulary.txt").write_text("spoilt")
+    seen = []
 
-    def both_find_it_stale(*arguments):
-        with suppress(threading.BrokenBarrierError):
-            begun.wait(timeout=2)  # without a lock around it, both are here at once
-        return loading(*arguments)
+    def alone(original):
+        def called(*arguments):
+            with pytest.raises(Timeout):
+                FileLock(places / "runs" / ".locks" / SHORT.id, timeout=0).acquire()
+            seen.append(original.__name__)
+            return original(*arguments)
 
-    monkeypatch.setattr(run, "load_run", both_find_it_stale)
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(train_or_load, [SHORT, SHORT]))
-    assert found[0].record["test"] == found[1].record["test"]
-    assert len(list((places / "runs").glob("*.stale-*"))) == 1
+        return called
+
+    for each in (run.load_run, run._train, records.move_aside):
+        monkeypatch.setattr(
+            run if hasattr(run, each.__name__) else records, each.__name__, alone(each)
+        )
+    train_or_load(SHORT)
+    assert seen == ["load_run", "move_aside", "_train"]
 
 
 def with_crlf(path):

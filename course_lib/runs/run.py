@@ -40,7 +40,7 @@ from course_lib.runs import records
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import StaleRun, check_record, read_record, run_folder, write_json
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import RunSpec, choose
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
 from course_lib.training.config import CheckpointError, TrainingError
@@ -364,6 +364,7 @@ def command(options: argparse.Namespace) -> int:
     arguments = {name: value for name, value in vars(options).items() if name in names}
     if "system" not in arguments:
         raise SpecError(f"run needs --system; there are: {', '.join(known_systems())}")
+    choose("system", arguments["system"], known_systems())  # before a file is read
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
