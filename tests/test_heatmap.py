@@ -107,6 +107,13 @@ def test_heatmap_says_what_is_wrong(change, says):
         AttentionHeatmap(**arguments)
 
 
+@pytest.mark.parametrize("most", [1.0, 1e-30, 1e-37])
+def test_weights_of_any_size_are_told_to_their_last_level(most):
+    weights = np.linspace(0, most, 100, dtype=np.float32).reshape(10, 10)
+    shown = quantise(weights, LIVE_LEVELS) / LIVE_LEVELS * float(weights.max())
+    assert np.abs(shown - weights).max() <= most / LIVE_LEVELS
+
+
 @pytest.mark.parametrize("shape", [(4001, 4000), (1, 20_000)])
 def test_more_than_a_browser_holds_is_refused_with_a_way_out(shape):
     weights, cells = np.broadcast_to(np.float32(0), shape), f"{np.prod(shape):,} cells"
