@@ -5,6 +5,8 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 """
 
 import argparse
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -162,9 +164,10 @@ def all_commands() -> dict[str, Command]:
 def present_file(value: str) -> Path:
     """A file that is there, as an argument's type: a wrong name is told before torch is loaded."""
     path = Path(value)
-    if not value or path.is_dir() or not path.exists():
-        why = "is a folder, not a file" if path.is_dir() and value else "No such file or directory"
-        raise argparse.ArgumentTypeError(f"{value or repr(value)}: {why}")
+    if value and path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), value)
+    if not value or not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), value or "''")
     return path
 
 

@@ -28,7 +28,6 @@ from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
 from course_lib.data.text import TOKENISERS, fetch_punkt, normalised
 from course_lib.files import DataError
-from course_lib.terminal import plain
 
 HUB = "hf:"
 SPLITS = {  # their names in folders and on the hub
@@ -118,7 +117,7 @@ def summary_of(corpus: Corpus) -> list[str]:
     encodings = {name for name in reading["encoding"].values() if name}
     sizes = {split: sum(counts) for split, counts in card.sizes.items()}
     totals = np.sum(list(card.sizes.values()), axis=0)
-    classes = ", ".join(f"{plain(name)} {count:,}" for name, count in zip(card.classes, totals))
+    classes = ", ".join(f"{name} {count:,}" for name, count in zip(card.classes, totals))
     split = ", ".join(f"{count:,} {name}" for name, count in sizes.items())
     how = "as the files are" if reading["split"] == "given" else "by us, at random, by class"
     lines = [

@@ -63,9 +63,9 @@ class _Batched:
             inputs, owner = self._inputs(some)
             with torch.set_grad_enabled(bool(their)):
                 logits, values = self._run(inputs)
-            if their:
-                (slopes,) = torch.autograd.grad(log_odds(logits, *their).sum(), seen[-1])
-                values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
+                if their:
+                    (slopes,) = torch.autograd.grad(log_odds(logits, *their).sum(), seen[-1])
+                    values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
             arrays = {name: _array(each) for name, each in values.items()}
             sums = [
                 {n: np.bincount(o[o >= 0], a[row][o >= 0], len(words)) for n, a in arrays.items()}

@@ -149,7 +149,7 @@ def command(options: argparse.Namespace) -> int:
     """Audit a network, say what was found, and write it."""
     if options.to.suffix not in MARKS:
         raise AuditError(f"--to takes .html or .json, got {options.to}")
-    report_files(options.to, replace=options.force)  # before the audit, which takes minutes
+    report_files(options.to, options.force)  # before the audit, which takes minutes
     texts, labels = [], []
     if options.texts:
         columns = (options.text, *filter(None, [options.label]))

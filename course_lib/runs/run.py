@@ -43,6 +43,7 @@ from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec, choose
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
+from course_lib.terminal import plain
 from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
@@ -352,7 +353,7 @@ def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
         raise SpecError("the name of the dataset is empty (an unset variable of the shell?)")
     name = named_texts(dataset, columns=Columns(**given))
     if CUSTOM.fullmatch(name) and dataset != name:
-        print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
+        print(*map(plain, summary_of(load_corpus(name))), sep="\n", file=sys.stderr)
     elif option := next(iter(given), "").replace("tokeniser", "words"):
         raise SpecError(f"--{option} is for a file of your own, and {dataset} is none")
     return name
