@@ -90,7 +90,7 @@ REFUSED = {
     "xyzzy": "no command 'xyzzy'; there are: run, predict, ",
     "grid status corre": "no group 'corre'; do you mean core?",
     "audit han": "(on the hub: owner/name); do you mean han-imdb-compact-s0 or han-imdb-comp",
-    f"predict sanet-imdb {REPOSITORY / 'README.md'}": "network 'sanet-imdb'; do you mean sanet-imdb-compact-s0?",
+    f"predict sanet-imdb {REPOSITORY / 'README.md'}": "do you mean sanet-imdb-compact-s0?",
     "run --system han --preset small --dataset toy --device cuda:99": "device 'cuda:99' ",
     "run": "run needs --system; there are: adaptive_iram, agt",
     "run --system han --dataset toy --limit 3": "limit takes 20 to 600 training rows, got 3",
