@@ -5,6 +5,8 @@ begins with ``error:``, and exit status 2; ``--debug`` shows where it happened.
 """
 
 import argparse
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -159,6 +161,16 @@ def all_commands() -> dict[str, Command]:
     return commands
 
 
+def present_file(value: str) -> Path:
+    """A file that is there, as an argument's type: a wrong name is told before torch is loaded."""
+    path = Path(value)
+    if value and path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), value)
+    if not value or not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), value or "''")
+    return path
+
+
 def column_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments that say how a file of texts is read."""
     group = parser.add_argument_group("a file of your own (data/README.md, Your own text)")
@@ -198,9 +210,11 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course predict``."""
     parser.add_argument("run", help="a finished run: its folder, or the id of a recorded network")
     parser.add_argument(
-        "file", type=Path, help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line"
+        "file",
+        type=present_file,
+        help="texts: .csv, .tsv, .jsonl, .parquet, or .txt with one a line",
     )
-    to = ".csv or .parquet to be written (default: <file>.predictions.csv beside the texts)"
+    to = ".csv or .parquet to be written (default: the file's name, then .predictions.csv)"
     parser.add_argument("--to", type=Path, metavar="FILE", help=to)
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--encoding", help="of the file, such as cp1252 (default: detected)")
@@ -210,7 +224,7 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``attention-course audit``."""
     parser.add_argument("network", help="a run, a recorded network, owner/name or file.py:function")
     parser.add_argument(
-        "--texts", type=Path, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
+        "--texts", type=present_file, metavar="FILE", help=".csv, .tsv, .jsonl, .parquet, .txt"
     )
     parser.add_argument("--text", default=DEFAULT.text, metavar="COLUMN", help="of the texts")
     parser.add_argument("--label", metavar="COLUMN", help="of labels, if there are any")
@@ -218,6 +232,7 @@ def audit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--view", help="which attention (default: the network's first)")
     to = Path("audit.html")
     parser.add_argument("--to", type=Path, default=to, help=f".html or .json (default: {to})")
+    parser.add_argument("--force", action="store_true", help="replace an earlier report there")
 
 
 COMMANDS = {

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}  # a file stands where a folder should be
-CANNOT_WRITE = DISK_FULL | NOT_ALLOWED | NO_FOLDER
+WORKROOM = ".attention-course-writing-"  # begins the name of each temporary folder of ours
 # what JSON, NumPy and ``datasets`` raise for files that are not what was written
 DAMAGE = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
 # how safetensors and torch.save report a full disk; they raise no OSError
@@ -26,8 +26,9 @@ class DataError(ValueError):
 
 
 def data_root() -> Path:
-    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/`` of the repository."""
-    return Path(os.environ.get("COURSE_DATA_DIR") or REPOSITORY / "data")
+    """The folder of downloads and caches: ``COURSE_DATA_DIR``, else ``data/``. A relative path
+    begins at the repository, so that notebooks, which run in other folders, mean the same."""
+    return REPOSITORY / Path(os.environ.get("COURSE_DATA_DIR") or "data").expanduser()
 
 
 def prepared_folder(name: str) -> Path:
@@ -37,23 +38,24 @@ def prepared_folder(name: str) -> Path:
 
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path that becomes ``target`` (a file or a folder) when the block ends well.
+    """Give a temporary path that becomes ``target`` (a file or a folder) when the block ends well.
 
-    On an error it is removed, so nothing half-written ever has the final name. A full disk or a
-    missing permission comes out as ``DataError`` that says what to do.
+    On an error it is removed, so nothing half-written ever has the final name. A file is replaced,
+    a link stays and what it points to is replaced, a folder that holds something is never replaced.
+    ``DataError`` says what to do where the target cannot be written.
     """
     workroom = None
     try:
+        target = Path(os.path.realpath(target)) if target.is_symlink() else target
+        if target.is_symlink():
+            raise DataError(f"cannot write {target}: this link leads to itself")
+        taken = target.is_dir() and any(target.iterdir())
         target.parent.mkdir(parents=True, exist_ok=True)
-        workroom = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        workroom = Path(tempfile.mkdtemp(prefix=WORKROOM, dir=target.parent))
         yield workroom / target.name
-        try:
-            (workroom / target.name).replace(target)
-        except OSError:
-            if not target.is_dir():  # a folder that another process finished meanwhile is as good
-                raise
+        _move(workroom / target.name, target, taken)
     except Exception as error:
-        if not _cannot_write(error):
+        if not _cannot_write(error, target, workroom):
             raise
         raise DataError(
             f"cannot write {target} ({error}). Nothing of it was kept. Free some space or allow "
@@ -64,12 +66,44 @@ def atomic_path(target: Path) -> Iterator[Path]:
             shutil.rmtree(workroom, ignore_errors=True)
 
 
+def _move(made: Path, target: Path, taken: bool) -> None:
+    """Give what was made its final name. A folder that another process finished meanwhile is as
+    good as ours and stays; one that was ``taken`` before is not."""
+    if target.is_dir() and (taken or not made.is_dir()):
+        raise DataError(f"cannot write {target}: a folder stands there. Name another place.")
+    try:
+        made.replace(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8, whole or not at all, and read it back before it gets its name."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        if temporary.read_bytes() != text.encode():
+            raise DataError(f"cannot write {path}: the disk gives back something else")
+
+
+def check_free(path: Path, mark: str = "", advice: str = "") -> None:
+    """Raise ``DataError`` if something stands at a path that we did not write: a file of ours has
+    ``mark`` among its first 4,000 bytes. Without a ``mark``, any file is somebody else's."""
+    if not os.path.lexists(path):
+        return
+    if mark and path.is_file():
+        with path.open("rb") as file:
+            if mark.encode() in file.read(4000):
+                return
+    raise DataError(f"{path} exists already: move it, or name another file{advice}")
+
+
 def clear_leftovers(folder: Path) -> None:
-    """Remove the temporary folders that killed writers left in ``folder``.
+    """Remove the temporary folders that killed writers of ours left in ``folder``.
 
     Nothing may be writing there.
     """
-    for workroom in folder.glob(".*.*/"):
+    for workroom in folder.glob(f"{WORKROOM}*/"):
         shutil.rmtree(workroom)
 
 
@@ -88,8 +122,13 @@ def file_digest(path: Path, algorithm: str = "sha256") -> str:
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-def _cannot_write(error: Exception) -> bool:
-    """Whether the disk is full or does not let us write, and not what is written is wrong."""
-    if isinstance(error, OSError):
-        return error.errno in CANNOT_WRITE
-    return not isinstance(error, DataError) and bool(NATIVE_DISK_FULL.search(str(error)))
+def _cannot_write(error: Exception, target: Path, workroom: Path | None) -> bool:
+    """Whether the disk is full or does not let us write here, and not what is written is wrong."""
+    if not isinstance(error, OSError):
+        return not isinstance(error, DataError) and bool(NATIVE_DISK_FULL.search(str(error)))
+    named = {Path(name) for name in (error.filename, error.filename2) if isinstance(name, str)}
+    ours = not named or any(
+        name in (target, *target.parents) or (workroom and name.is_relative_to(workroom))
+        for name in named
+    )
+    return error.errno in DISK_FULL or (error.errno in NOT_ALLOWED | NO_FOLDER and ours)

@@ -165,13 +165,28 @@ def test_the_command_audits_a_run_on_its_test_half_or_a_file(run, tmp_path, caps
     words = ["audit", str(tmp_path / "run"), "--to", str(page)]
     assert cli.main(words) == 0
     assert json.loads(page.with_suffix(".json").read_text("utf-8"))["counts"]["measured"] == 6
-    assert cli.main([*words, "--texts", str(file), "--label", "label"]) == 0
+    words += ["--texts", str(file), "--label", "label"]
+    before = page.read_bytes()
+    assert cli.main(words) == 2
+    assert "exists already" in capsys.readouterr().err and page.read_bytes() == before
+    assert cli.main([*words, "--force"]) == 0
     report = json.loads(page.with_suffix(".json").read_text("utf-8"))
     assert report["counts"]["measured"] == 10 and "labels" not in report["missing"]
     assert "training" not in report["missing"] and "seed" in report["missing"]
     model = model_of(run)
     document = model.document(TEXTS[0])
     assert np.array_equal(model.probabilities([document])[0], model([document])[0])
+
+
+@pytest.mark.parametrize("name", ["reviews.json", "reviews.html"])
+def test_a_file_that_is_no_report_is_never_replaced(tmp_path, capsys, name):
+    file = tmp_path / "texts.csv"
+    file.write_text(delimited(ROWS), encoding="utf-8")
+    (tmp_path / name).write_text("mine")
+    words = ["audit", "nothing", "--texts", str(file), "--to", str(tmp_path / "reviews.html")]
+    assert cli.main([*words, "--force"]) == 2
+    assert f"{name} exists already" in capsys.readouterr().err
+    assert (tmp_path / name).read_text() == "mine"
 
 
 def test_words_of_a_network_of_pieces_are_the_sums_of_their_pieces(network, tmp_path):  # noqa: F811

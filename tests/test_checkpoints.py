@@ -15,7 +15,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file, save_file
-from strategies import tiny_han, toy_vocabulary
+from strategies import files_below, tiny_han, toy_vocabulary
 from trainings import (
     CONFIG,
     OneWord,
@@ -28,7 +28,7 @@ from trainings import (
 )
 
 from course_lib.training import loop
-from course_lib.training.checkpoints import Checkpoints
+from course_lib.training.checkpoints import Checkpoints, save_weights
 from course_lib.training.config import TrainingError
 from course_lib.training.devices import use_threads
 
@@ -72,7 +72,8 @@ def test_of_a_finished_training_history_and_best_weights_are_kept_and_read(tmp_p
     again = fit(second, data(), CONFIG, folder=tmp_path)
     assert again == history
     assert same_weights(first.state_dict(), second.state_dict())
-    assert {path.name for path in tmp_path.iterdir()} == {"best.safetensors", "finished.json"}
+    best = f"best-{history.best + 1:06d}.safetensors"
+    assert {path.name for path in tmp_path.iterdir()} == {best, "finished.json"}
 
 
 class Odd(OneWord):
@@ -161,7 +162,7 @@ CHECKPOINT = ("pytorch_model.bin", "optimizer.bin", "random_states_0.pkl", "hist
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_named(begun, tmp_path, damage):
     ended = (begun / "finished.json").exists()
-    names = ("finished.json", "best.safetensors") if ended else CHECKPOINT
+    names = ("finished.json", *(p.name for p in begun.glob("best-*"))) if ended else CHECKPOINT
     for name in names if damage != "missing" else set(names) - {"finished.json"}:
         folder = tmp_path / name
         shutil.copytree(begun, folder)
@@ -170,6 +171,36 @@ def test_a_damaged_file_is_named(begun, tmp_path, damage):
         with pytest.raises(TrainingError, match=f"{name}: damaged") as raised:
             fit(new_model(), data(), CONFIG, folder=folder)
         assert f"Delete {folder} and train again" in str(raised.value)
+
+
+def test_too_little_memory_is_no_damage(tmp_path, monkeypatch):
+    """The advice to delete the folder would cost what was trained."""
+
+    def too_little(self, path):
+        raise torch.OutOfMemoryError("out of memory")
+
+    interrupted(tmp_path)
+    kept = files_below(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Accelerator, "load_state", too_little)
+        with pytest.raises(torch.OutOfMemoryError):
+            fit(new_model(), data(), CONFIG, folder=tmp_path)
+    assert files_below(tmp_path) == kept
+    fit(new_model(), data(), CONFIG, folder=tmp_path)
+
+
+def test_weights_of_an_epoch_that_is_trained_again_do_not_replace_the_best(tmp_path):
+    """Killed after an epoch's weights were kept and before its checkpoint was written, a training
+    may find on a GPU that another epoch is the best."""
+    config = replace(CONFIG, epochs=1)
+    interrupted(tmp_path, config=config)
+    best = load_file(tmp_path / "best-000001.safetensors")
+    save_weights(
+        {name: each + 1 for name, each in best.items()}, tmp_path / "best-000002.safetensors"
+    )
+    model = new_model()
+    fit(model, data(), config, folder=tmp_path)
+    assert same_weights(model.state_dict(), best)
 
 
 # Kills come at file events, between which the disk does not change: a file that is half written has
@@ -262,7 +293,7 @@ def test_a_killed_training_resumes_to_the_same_weights_and_history(killed, undis
     losses = [epoch.validation_loss for epoch in epochs]
     assert losses[1] < min(losses[0], losses[2])  # as the kills assume
     assert {path.name for path in folder.glob("[!.]*") if path.suffix != ".txt"} == {
-        "best.safetensors",
+        "best-000002.safetensors",
         "finished.json",
         "result.safetensors",
     }

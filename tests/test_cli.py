@@ -18,7 +18,10 @@ COMMANDS = cli.all_commands()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_shows_an_example_that_it_understands(name, capsys):
+def test_every_command_shows_an_example_that_it_understands(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("new.csv", "reviews.csv"):  # which examples name
+        (tmp_path / file).touch()
     with pytest.raises(SystemExit) as end:
         cli.main([*name.split(), "--help"])
     assert end.value.code == 0
@@ -87,7 +90,7 @@ REFUSED = {
     "xyzzy": "no command 'xyzzy'; there are: run, predict, ",
     "grid status corre": "no group 'corre'; do you mean core?",
     "audit han": "(on the hub: owner/name); do you mean han-imdb-compact-s0 or han-imdb-comp",
-    "predict sanet-imdb x.csv": "network 'sanet-imdb'; do you mean sanet-imdb-compact-s0?",
+    f"predict sanet-imdb {REPOSITORY / 'README.md'}": "do you mean sanet-imdb-compact-s0?",
     "run --system han --preset small --dataset toy --device cuda:99": "device 'cuda:99' ",
     "run": "run needs --system; there are: adaptive_iram, agt",
     "run --system han --dataset toy --limit 3": "limit takes 20 to 600 training rows, got 3",

@@ -14,9 +14,9 @@ from sweeping import sweep
 from course_kit.research import report
 from course_kit.research.grid import groups as grid
 from course_lib import cli
-from course_lib.data import custom_texts, tables
+from course_lib.data import custom_texts, naming, tables
 from course_lib.data.corpus import load_corpus
-from course_lib.data.custom_data import Columns, summary_of
+from course_lib.data.custom_data import Columns, checked_text, summary_of
 from course_lib.data.readers import order_key
 from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
@@ -56,7 +56,7 @@ def test_every_form_and_order_gives_the_same_rows_split_by_class(form, tmp_path,
     assert str(tmp_path) not in json.dumps([about.files, about.reading, about.dataset])
     path.unlink()
     assert load_corpus(name).card.name == name
-    (own_cache / "prepared" / f"text-{name[-12:]}-v1" / "card.json").write_text("{}")
+    (own_cache / "prepared" / f"text-{name[-12:]}-v{naming.FORMAT}" / "card.json").write_text("{}")
     for broken, says in ((name, "text-.*: damaged"), ("a.csv@0123456789ab", "not in the cache")):
         with pytest.raises(DataError, match=says):
             load_corpus(broken)
@@ -149,7 +149,7 @@ SAID = [
     ("a.csv", WITHOUT, "a.csv, column 'label': every label is 'bad'; a classifier needs two"),
     ("a.csv", delimited([*ROWS, ("Odd.", "zzz"), ("Odder.", "zzz")]),
      "a.csv row 26, column 'label': 'zzz' has 2 of the 3 different texts that a split takes"),
-    ("a.csv", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': ' ' is no label"),
+    ("a.csv", delimited([*ROWS, ("Fair.", " ")]), "a.csv row 26, column 'label': '' is no label"),
     ("a.csv", delimited(ROWS) + "Well, I do not know,bad\n",
      "a.csv row 26: 3 columns, and the heading has 2; a text that holds the delimiter needs quot"),
     ("a.csv", delimited(ROWS) + '"Well, bad\n',
@@ -159,8 +159,8 @@ SAID = [
     ("a.csv", delimited(TRUTHS), "a.csv, column 'label': numbers beside True or False"),
     ("a.csv", delimited([ROWS[0], ("Café", "bad")]).encode("latin-1"),
      "a.csv line 3: is not utf-8; say the file's own by --encoding; old Windows programs wri"),
-    ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: no column 'text'; there "),
-    ("a.jsonl", '{"text": "a", "label": 1}\n\n3', "a.jsonl after row 1: cannot be read ('int'"),
+    ("a.jsonl", '{"text": "a", "label": 1}\n["a"]\n', "a.jsonl line 2: '[\"a\"]' is no object"),
+    ("a.jsonl", '{"text": "a", "label": 1}\n\n3', "a.jsonl line 3: '3' is no object"),
     ("a.jsonl", '{"text": 3, "label": 1}\n', "line 1, column 'text': 3 is not a text"),
     ("a.jsonl", '{"text": "a", "label": null}\n', "line 1, column 'label': None is no label"),
     ("a.jsonl", '{"text": "a", "label": 1}\n{', "a.jsonl after row 1: cannot be read (Expecting"),
@@ -304,3 +304,67 @@ def test_a_dataset_of_the_hub_is_read_by_its_name(monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", lambda name: 1 / 0)
     with pytest.raises(DataError, match=r"hf:someone/films: cannot be had from the Hugging Face h"):
         prepared("hf:someone/films")
+
+
+def rows_with(labels, texts=None):
+    """Three texts of each label, as a table."""
+    rows = [(f"text {n} of {label}", label) for label in labels for n in range(3)]
+    return delimited([*rows, *(texts or [])], heading=("text", "label"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [(("nan", "10", "9"), ("10", "9", "nan")), (("inf", "2"), ("2", "inf")),
+     (("NA", "None", "null"), ("NA", "None", "null"))],
+)  # fmt: skip
+def test_labels_are_words_and_their_order_is_the_same_everywhere(tmp_path, labels, classes):
+    for some in (labels, labels[::-1]):
+        path = tmp_path / "labels.csv"
+        path.write_text(rows_with(some), encoding="utf-8")
+        assert prepared(path).card.classes == classes
+
+
+def test_two_normal_forms_of_a_label_are_one_class(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(rows_with(["Caf\u00e9", "Cafe\u0301", "bar"]), encoding="utf-8")
+    assert prepared(path).card.classes == ("bar", "Caf\u00e9")
+
+
+def test_what_spreadsheets_write_is_read(tmp_path):
+    """A mark of UTF-8 that is told by --encoding, too, and a blank before a quote."""
+    path = tmp_path / "sheet.csv"
+    lines = ["text,label", *(f'"A, {n}", "{label}"' for n in range(3) for label in "ab")]
+    path.write_bytes(b"\xef\xbb\xbf" + "\n".join(lines).encode())
+    for encoding in (None, "utf-8", "utf8"):
+        corpus = prepared(path, Columns(encoding=encoding, tokeniser="unicode"))
+        assert corpus.card.classes == ("a", "b")
+        assert set(chain(*texts_of(corpus).values())) == {"A, 0", "A, 1", "A, 2"}
+
+
+def test_how_many_texts_were_rewritten_is_said(tmp_path):
+    path = tmp_path / "typed.csv"
+    typed = [("It doesn\u2019t work", "a"), ("Tom &amp; Ann", "b"), ("plain, isn't it", "a")]
+    path.write_text(rows_with("ab", typed), encoding="utf-8")
+    corpus = prepared(path)
+    assert "It doesn't work" in set(chain(*texts_of(corpus).values()))
+    assert any(line.startswith("2 texts hold other apostrophes") for line in summary_of(corpus))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [("a.jsonl", b"5\n", "line 1: '5.*' is no object with names"),
+     ("a.jsonl", b'"text label"\n', "line 1: .*is no object with names"),
+     ("a.csv", "text,label\nx,y\n".encode("utf-16-le"), "no column|NUL"),
+     ("a.csv", b"text,label\nx\0y,a\n", "NUL")],
+)  # fmt: skip
+def test_what_is_no_table_is_named(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=says):
+        prepared(tmp_path / name)
+
+
+def test_lines_of_utf_16_without_a_mark_are_refused(tmp_path):
+    (tmp_path / "a.txt").write_bytes("good\n".encode("utf-16-le"))
+    with pytest.raises(DataError, match="utf-16"):
+        for number, (text,) in read_table(tmp_path / "a.txt", ("text",), "utf-8"):
+            checked_text(text, f"line {number}", "text")

@@ -87,6 +87,9 @@ def test_takes_any_float_with_gradients(dtype):
         ({"rows": ["a"]}, "rows has 1 tokens for the 2 rows"),
         ({"columns": ["a", "b", "c"]}, "columns has 3 tokens for the 2 columns"),
         ({"rows": "ab"}, "rows is one string"),
+        ({"weights": np.ma.masked_array(np.eye(2), np.eye(2))}, "weights is a masked array"),
+        ({"weights": np.eye(2) * 1j}, "weights holds complex numbers"),
+        ({"weights": np.eye(2), "rows": {"a", "b"}}, "rows has no order"),
         ({"weights": np.zeros(2)}, "weights has shape"),
         ({"weights": np.zeros((3, 2, 2))}, "weights has shape .3, 2, 2.; it takes .rows, columns"),
         ({"weights": np.zeros((2, 3)), "columns": words(3), "band": 1}, "band needs a square"),
@@ -102,6 +105,13 @@ def test_heatmap_says_what_is_wrong(change, says):
     arguments = {"weights": np.eye(2), "rows": ["a", "b"]} | change
     with pytest.raises(ValueError, match=says):
         AttentionHeatmap(**arguments)
+
+
+@pytest.mark.parametrize("most", [1.0, 1e-30, 1e-37])
+def test_weights_of_any_size_are_told_to_their_last_level(most):
+    weights = np.linspace(0, most, 100, dtype=np.float32).reshape(10, 10)
+    shown = quantise(weights, LIVE_LEVELS) / LIVE_LEVELS * float(weights.max())
+    assert np.abs(shown - weights).max() <= most / LIVE_LEVELS
 
 
 @pytest.mark.parametrize("shape", [(4001, 4000), (1, 20_000)])

@@ -32,6 +32,14 @@ def trained(system, folder):
     return train(RunSpec(system, name, preset, changes, device="cpu", threads=1), folder / "run")
 
 
+def status_of(words):
+    """The exit status of a command, whoever refuses it."""
+    try:
+        return cli.main(words)
+    except SystemExit as stop:
+        return stop.code
+
+
 @pytest.fixture
 def han(tmp_path):
     return trained("han", tmp_path)
@@ -92,7 +100,7 @@ def test_what_is_no_text_is_named_and_nothing_is_overwritten(han, tmp_path):
     (tmp_path / "out.csv").write_text("mine")
     for name, says in (("out.csv", "exists already: move it, or name another"),
                        ("out.xlsx", "predictions are written as .csv or .parquet")):  # fmt: skip
-        with pytest.raises(SpecError, match=f"{name}:? {says}"):
+        with pytest.raises((DataError, SpecError), match=f"{name}:? {says}"):
             predict_file(han, path, tmp_path / name)
 
 
@@ -131,8 +139,8 @@ def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
 def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monkeypatch):
     assert cli.main(["predict", str(tmp_path / "run"), str(file)]) == 0
     first, *answers = capsys.readouterr().out.splitlines()
-    assert first == f"{tmp_path / 'new.predictions.csv'}: {len(TEXTS)} texts"
-    rows = table(tmp_path / "new.predictions.csv")[:3]
+    assert first == f"{tmp_path / 'new.csv.predictions.csv'}: {len(TEXTS)} texts"
+    rows = table(tmp_path / "new.csv.predictions.csv")[:3]
     for row, said in zip(rows, answers, strict=True):
         share = float(row[f"P({row['class']})"])
         assert said.startswith(f"row {row['row']}: {row['class']} ({share:.0%}), most weight on ")
@@ -141,7 +149,8 @@ def test_the_commands_take_the_folder_of_a_run(han, file, tmp_path, capsys, monk
         ("nothing", file, "no recorded network 'nothing'"),
         ("runs/nothing", file, "runs/nothing: no finished run; attention-course run"),
     ):
-        assert cli.main(["predict", name, str(texts)]) == 2
+        words = ["predict", name, str(texts), "--to", str(tmp_path / "other.csv")]
+        assert status_of(words) == 2
         assert says in capsys.readouterr().err
     assert cli.main(["faithfulness", str(tmp_path / "run"), "--texts", "3"]) == 0
     record = json.loads((tmp_path / "run" / "faithfulness.json").read_text())

@@ -8,11 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from networks import bert_ids, save_pieces
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+from typed_texts import TYPED
 
 from course_kit.reading_room.pack import punkt_parameters
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.readers import clean
-from course_lib.data.text import tokenise, treebank_words, untrained_punkt
+from course_lib.data.text import normalised, tokenise, treebank_words, untrained_punkt
 
 HOSTILE = (
     "", " ", "a", ".", "...", "'", '"', "''", "``", "--", "a--b", "(a)", "[b]{c}<d>", "****",
@@ -30,7 +31,10 @@ HOSTILE = (
     "!?" * 40, "'" * 30, '"' * 31, ". " * 30, "-" * 9, "' " * 9, "`" * 5, "-- " * 9,
     "''" + "``" * 3,
 )  # fmt: skip
-ALPHABET = ".,:;!?'\"`()[]{}<>-*@#$%&“”‘’«»– \n\tabsntllvermdXSTN19éſıİ中\u0301\u200d😀\x1f\xa0"
+ALPHABET = (
+    "\u200b\u200c\xad\xb4\ufb01&#39;"
+    ".,:;!?'\"`()[]{}<>-*@#$%&“”‘’«»– \n\tabsntllvermdXSTN19éſıİ中\u0301\u200d😀\x1f\xa0"
+)
 KNOWN = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in ("Cn", "Cs", "Co")]
 hostile_text = st.one_of(
     st.text(ALPHABET, max_size=40),
@@ -70,6 +74,12 @@ def test_words_of_hostile_texts(engine):
 def test_words_of_any_text_and_how_it_is_cleaned(engine, text):
     assert engine("tokens", "words", text) == treebank_words().tokenize(text)
     assert engine("tokens", "clean", text) == clean(text)
+    assert engine("tokens", "normalised", text) == normalised(text)
+
+
+def test_the_page_takes_what_is_typed_as_python_does(engine):
+    for typed, taken in TYPED:
+        assert engine("tokens", "normalised", typed) == taken
 
 
 @pytest.mark.parametrize("splitter", [untrained_punkt(), INVENTED], ids=["untrained", "invented"])

@@ -18,7 +18,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 from course_lib import cli
 from course_lib.data.corpus import load_corpus
-from course_lib.files import DataError, file_digest
+from course_lib.files import WORKROOM, DataError, file_digest
 from course_lib.models.han import HAN
 from course_lib.runs import records, run
 from course_lib.runs.records import StaleRun, publish, read_record
@@ -129,9 +129,10 @@ def test_the_unfinished_run_of_another_spec_is_not_taken_over(tmp_path, address,
 
 def test_what_a_killed_run_left_half_written_goes_at_the_next_start(finished, tmp_path):
     _, done = finished
-    for name in (".record.json.abcd1234", "checkpoints/.checkpoint-000000.efgh5678"):
+    for name in (f"{WORKROOM}abcd1234", f"checkpoints/{WORKROOM}efgh5678"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "half").write_text("{")
+    (tmp_path / "started.json").write_bytes((finished[0] / "started.json").read_bytes())
     assert train(SPEC, tmp_path).record["test"] == done.record["test"]
     left = [path.name for path in tmp_path.rglob(".*") if path.is_dir()]
     assert left == [] and not list(tmp_path.rglob("half"))
@@ -197,10 +198,93 @@ def test_a_run_is_trained_once_and_anew_when_it_is_damaged_or_its_preset_changed
     assert len(list((places / "runs").glob("*.stale-*"))) == 2
 
 
+def test_a_folder_of_the_user_keeps_all_that_is_in_it(tmp_path):
+    for name in (".python3.11/lib", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine")
+    train(SHORT, tmp_path)
+    assert (tmp_path / ".python3.11" / "lib").exists() and (tmp_path / "notes.txt").exists()
+    for name in ("vocabulary.txt", "predictions.npz", "model.safetensors"):
+        folder = tmp_path / name.replace(".", "_")
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        with pytest.raises(DataError, match=f"{name} exists already"):
+            train(SHORT, folder)
+        assert (folder / name).read_text() == "mine"
+
+
+def test_no_other_process_may_move_aside_what_is_looked_at_or_trained(places, monkeypatch):
+    train_or_load(SHORT)
+    (places / "runs" / SHORT.id / "vocabulary.txt").write_text("spoilt")
+    seen = []
+
+    def alone(original):
+        def called(*arguments):
+            with pytest.raises(Timeout):
+                FileLock(places / "runs" / ".locks" / SHORT.id, timeout=0).acquire()
+            seen.append(original.__name__)
+            return original(*arguments)
+
+        return called
+
+    for each in (run.load_run, run._train, records.move_aside):
+        monkeypatch.setattr(
+            run if hasattr(run, each.__name__) else records, each.__name__, alone(each)
+        )
+    train_or_load(SHORT)
+    assert seen == ["load_run", "move_aside", "_train"]
+
+
+def with_crlf(path):
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def exchanged(path):
+    first, second, *others = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([second, first, *others]))
+
+
+@pytest.mark.parametrize("change", [with_crlf, exchanged])
+def test_another_vocabulary_is_refused(finished, tmp_path, change):
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    change(folder / "vocabulary.txt")
+    with pytest.raises(StaleRun, match=r"vocabulary.txt: sha256 is"):
+        load_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"weights": None}, "weights is no digest"), ({"weights": 5}, "weights is no digest"),
+     ({"words": ["x"]}, "words is no digest"), ({"best_epoch": 0}, "best epoch is 0 of 2"),
+     ({"best_epoch": -1}, "best epoch is -1 of 2"), ({"best_epoch": 3}, "best epoch is 3 of 2")],
+)  # fmt: skip
+def test_a_record_that_says_what_cannot_be_is_refused(finished, tmp_path, change, says):
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    record = json.loads((folder / "record.json").read_text())
+    (folder / "record.json").write_text(json.dumps(record | change))
+    with pytest.raises(StaleRun, match=says):
+        load_run(folder)
+
+
+@pytest.mark.parametrize("key", ["weights", "words"])
+def test_files_without_a_digest_are_not_loaded_until_their_owner_trusts_them(
+    finished, tmp_path, key
+):
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    record = json.loads((folder / "record.json").read_text())
+    del record[key]
+    (folder / "record.json").write_text(json.dumps(record))
+    with pytest.raises(StaleRun, match="holds no digest") as told:
+        load_run(folder)
+    added = re.search(rf'"{key}": "(sha256:\w+)"', str(told.value))[1]
+    (folder / "record.json").write_text(json.dumps(record | {key: added}))
+    assert load_run(folder).record["test"] == finished[1].record["test"]
+
+
 @pytest.mark.parametrize("started", [True, False])
 def test_a_missing_device_does_not_throw_a_run_away(places, started):
     spec = replace(SPEC, device="abacus")
-    kept = places / "runs" / spec.id / "checkpoints" / "best.safetensors"
+    kept = places / "runs" / spec.id / "checkpoints" / "best-000001.safetensors"
     if started:
         kept.parent.mkdir(parents=True)
         kept.write_bytes(b"a night of training")

@@ -2,10 +2,11 @@ import pytest
 from archives import saved, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
+from typed_texts import TYPED
 
 from course_lib.data.catalog import CARDS, Card, Source
 from course_lib.data.readers import clean
-from course_lib.data.text import fetch_punkt, tokeniser, trained_punkt
+from course_lib.data.text import fetch_punkt, normalised, tokeniser, trained_punkt
 from course_lib.files import DataError
 
 PUNKT = CARDS["punkt_tab"]
@@ -55,7 +56,8 @@ UNICODE = {
         ("यह अच्छी है। हाँ!", "यह अच्छी है । | हाँ !"),
         ("هل هذا جيد؟ نعم.", "هل هذا جيد ؟ | نعم ."),
         ("映画は良い。「はい。」終", "映 画 は 良 い 。 | 「 は い 。 」 | 終"),
-        ("Café 👍🏽", "Café 👍 🏽"),
+        ("Café 👍🏽 👩\u200d🚀", "Café 👍🏽 👩\u200d🚀"),
+        ("हिन्दी में می\u200cخواهم", "हिन्दी में می\u200cخواهم"),
     )
 } | {
     " \n ": [],
@@ -68,6 +70,16 @@ TABLES = {"untrained": ENGLISH, "unicode": UNICODE, "tokens": TOKENS}
 def test_the_words_of_a_text(name):
     found = {text: in_sentences(tokeniser(name)(text)) for text in TABLES[name]}
     assert found == TABLES[name]
+
+
+@pytest.mark.parametrize(("typed", "taken"), TYPED)
+def test_what_people_type_and_paste_is_taken_for_what_it_means(typed, taken):
+    assert normalised(typed) == taken
+
+
+def test_a_negation_with_the_apostrophe_of_phones_is_kept():
+    words = tokeniser("untrained")(normalised("It doesn’t work, can’t it?")).tokens
+    assert words == ["It", "does", "n't", "work", ",", "ca", "n't", "it", "?"]
 
 
 @given(st.text())

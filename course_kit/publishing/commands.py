@@ -109,24 +109,30 @@ def progress(options: argparse.Namespace) -> int:
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", nargs="?", help="only this, or your own file or folder of texts")
+    parser.add_argument(
+        "dataset",
+        nargs="?",
+        help="only this (texts, vectors, minilm), or your own file or folder of texts",
+    )
     parser.add_argument("--mirror", type=Path, metavar="FOLDER", help="take archives from there")
     column_arguments(parser)
 
 
 def data(options: argparse.Namespace) -> int:
     """Download and prepare all text and vectors, or read a file of your own texts."""
+    from course_lib.data.catalog import CARDS
     from course_lib.data.corpus import load_corpus
     from course_lib.runs.run import prepared_texts
 
     if options.mirror:
-        os.environ["COURSE_DATA_MIRROR"] = str(options.mirror)
-    if options.dataset:
-        name = prepared_texts(options.dataset, options)
-        load_corpus(name)
-        print(name)
-    else:
+        os.environ["COURSE_DATA_MIRROR"] = str(options.mirror.expanduser().resolve())
+    if options.dataset is None:
         publishing.lessons.prepare_data()
+        return 0
+    kind = CARDS[options.dataset].kind if options.dataset in CARDS else "corpus"
+    name = prepared_texts(options.dataset, options) if kind == "corpus" else options.dataset
+    publishing.lessons.PREPARE.get(kind, load_corpus)(name)
+    print(name)
     return 0
 
 

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from course_kit.publishing.lessons import CORPUS_TEXT, LESSONS, lesson_paths
 from course_kit.publishing.students import find_exercises, student_copy, title_of
-from course_lib.files import REPOSITORY, atomic_path
+from course_lib.files import REPOSITORY, atomic_path, write_text
 
 ABOUT = LESSONS / "lessons.yaml"
 SYLLABI = LESSONS / "teaching" / "syllabi.yaml"
@@ -207,5 +207,4 @@ def _rewrite(path: Path, part: re.Pattern[str], table: str) -> None:
     text = path.read_text(encoding="utf-8")
     if not part.search(text):
         raise ValueError(f"{path.name} has no table of lessons to replace: {part.pattern!r}")
-    with atomic_path(path) as temporary:
-        temporary.write_text(part.sub(lambda _: table, text, count=1), encoding="utf-8")
+    write_text(path, part.sub(lambda _: table, text, count=1))

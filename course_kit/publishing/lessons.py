@@ -75,19 +75,21 @@ class Outcome:
     errors: list[str]
 
 
+PREPARE = {"corpus": load_corpus, "vectors": load_vectors, "network": fetch_network}
+
+
 def prepare_data() -> None:
     """Fetch and prepare all of the catalog that the lessons read, except what is fetched on demand.
 
     A dataset with a stand-in, or a pre-trained network, may be missing; the lessons then use
     something else.
     """
-    prepare = {"corpus": load_corpus, "vectors": load_vectors, "network": fetch_network}
     for name, card in CARDS.items():
-        if card.on_demand or card.kind not in prepare or (card.kind == "corpus" and not card.sizes):
+        if card.on_demand or card.kind not in PREPARE or (card.kind == "corpus" and not card.sizes):
             continue
         print(f"preparing {name} …", file=sys.stderr)
         try:
-            prepare[card.kind](name)
+            PREPARE[card.kind](name)
         except NotObtained as reason:
             instead = card.fallback or (card.kind == "network" and "a small Transformer")
             if not instead:

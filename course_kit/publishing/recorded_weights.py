@@ -16,7 +16,7 @@ from course_kit.publishing.site import TEMPLATES
 from course_lib.data.batches import Batches, Documents
 from course_lib.data.catalog import CARDS, card
 from course_lib.data.config import OF_VECTORS
-from course_lib.files import DataError, atomic_path, file_digest
+from course_lib.files import DataError, atomic_path, file_digest, write_text
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records, weights
 from course_lib.runs.predictions import FILE, read_predictions
@@ -63,8 +63,7 @@ def publish_weights(folder: Path) -> Path:
         _write(run.model, temporary)
         measured = _measured(system, run, temporary)
     record = run.record | {DIGEST: f"sha256:{file_digest(path)}"}
-    with atomic_path(path.with_suffix(".md")) as temporary:
-        temporary.write_text(model_card(record, measured), encoding="utf-8")
+    write_text(path.with_suffix(".md"), model_card(record, measured))
     write_json(folder / "record.json", record)  # so that publishing the run again keeps the digest
     publish(spec)
     return path

@@ -102,7 +102,8 @@ def read_catalog(path: Path = CATALOG) -> dict[str, Card]:
 
     A source names its downloads, which stand once in a part of their own.
     """
-    written = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may lack the one in C
+    written = yaml.load(path.read_text(encoding="utf-8"), loader)
     files = {name: Download(name, **values) for name, values in written["downloads"].items()}
     cards = {}
     for name, values in written["entries"].items():

@@ -7,7 +7,9 @@ and to split it, once to store it as the catalog's datasets are stored. Its name
 
 import hashlib
 import json
+import math
 import re
+import unicodedata
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -24,7 +26,7 @@ from course_lib.data.corpus import Corpus, Provenance, prepare
 from course_lib.data.naming import CUSTOM, DEFAULT, OFFERED, Columns
 from course_lib.data.readers import Row, clean, order_key
 from course_lib.data.tables import FORMS, Rows, check_columns, encoding_of, read_table, rows_of
-from course_lib.data.text import TOKENISERS, fetch_punkt
+from course_lib.data.text import TOKENISERS, fetch_punkt, normalised
 from course_lib.files import DataError
 
 HUB = "hf:"
@@ -126,6 +128,8 @@ def summary_of(corpus: Corpus) -> list[str]:
     ]
     remarks = {
         "empty": "texts are empty",
+        "rewritten": "texts hold other apostrophes than the typewriter's, references such as "
+        "&amp; or invisible characters, which are read as what they stand for",
         "repeated": "texts repeat another one",
         "two_labels": "texts occur with more than one label",
         "across_splits": "texts stand in more than one split: test results are too good by as much "
@@ -142,6 +146,10 @@ def summary_of(corpus: Corpus) -> list[str]:
 
 def checked_text(value: Any, at: str, column: str) -> str:
     """A text as it is stored; ``DataError`` for what is none, with its place."""
+    if isinstance(value, str) and "\0" in value:
+        raise DataError(
+            f"{at}: holds NUL characters; is the file UTF-16? Then say --encoding utf-16"
+        )
     if not isinstance(value, str):
         raise DataError(f"{at}, column {column!r}: {value!r} is not a text")
     try:
@@ -150,11 +158,12 @@ def checked_text(value: Any, at: str, column: str) -> str:
         raise DataError(
             f"{at}, column {column!r}: {value[error.start]!r} is half of a character"
         ) from error
-    return clean(value)
+    return normalised(value)
 
 
 def _checked_label(value: Any, at: str, column: str) -> str:
     label = "" if value is None or isinstance(value, dict | list) else str(value).strip()
+    label = unicodedata.normalize("NFC", label)  # of two forms of "é" one class
     if not label or value != value:  # NaN is unequal to itself
         raise DataError(f"{at}, column {column!r}: {value!r} is no label")
     checked_text(label, at, column)
@@ -173,8 +182,9 @@ class Survey:
         self.first: dict[str, str] = {}  # the place of each label's first row
         number: dict[str, int] = {}
         keys, labels, splits = array("Q"), array("i"), array("b")
-        empty, ascii_letters = 0, []
+        empty, rewritten, ascii_letters = 0, 0, []
         for at, split, text, label in self._read():
+            rewritten += self.rewritten
             self.first.setdefault(label, at)
             if len(self.first) > MOST_CLASSES:
                 raise DataError(
@@ -201,6 +211,7 @@ class Survey:
         self.counted = {
             "split": "given" if given else dict(SHARES),
             "empty": empty,
+            "rewritten": rewritten,
             "repeated": int(table["key"].duplicated().sum()),
             "two_labels": int(several["label"].sum()),
             "across_splits": int(several["split"].sum()),
@@ -217,7 +228,8 @@ class Survey:
         for part in self.parts:
             for number, (text, label) in part.rows():
                 at = f"{part.place} {number}"
-                text = checked_text(text, at, self.columns.text)
+                written, text = text, checked_text(text, at, self.columns.text)
+                self.rewritten = text != clean(written)
                 yield at, part.split, text, _checked_label(label, at, self.columns.label)
 
     def _classes(self) -> tuple[tuple[str, ...], dict[str, int]]:
@@ -271,6 +283,8 @@ def _in_order(labels: set[str]) -> Callable[[str], Any]:
     try:
         values = {label: float(label) for label in labels}
     except ValueError:
+        values = {}
+    if not all(map(math.isfinite, values.values())) or not values:  # "nan" has no place in an order
         return lambda label: (label.casefold(), label)
     return lambda label: (values[label], label)
 

@@ -13,7 +13,7 @@ from course_lib.files import DataError, file_digest, prepared_folder
 
 CUSTOM = re.compile(r"[\w.-]{1,60}@[0-9a-f]{12}")
 NOT_IN_NAMES = re.compile(r"[^\w.-]")
-FORMAT = 1  # of what is prepared from them; raise it when reading them changes
+FORMAT = 2  # of what is prepared from them; raise it when reading them changes
 OFFERED = ("english", "unicode")  # of the tokenisers
 
 

@@ -92,7 +92,7 @@ def _from_mirror(download: Download, target: Path) -> None:
     mirror = os.environ.get("COURSE_DATA_MIRROR")
     if not mirror:
         raise Unavailable(f"{download.filename}: COURSE_DATA_MIRROR is not set")
-    original = Path(mirror) / download.filename
+    original = REPOSITORY / Path(mirror).expanduser() / download.filename
     if not original.exists():
         raise Unavailable(f"{download.filename}: not in the mirror folder {mirror}")
     verify(original, download.digest)

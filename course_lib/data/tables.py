@@ -43,7 +43,8 @@ def encoding_of(path: Path, given: str | None = None) -> str | None:
         return next((name for mark, name in MARKS.items() if head.startswith(mark)), "utf-8")
     try:
         "a".encode(given)
-        return codecs.lookup(given).name
+        name = codecs.lookup(given).name
+        return "utf-8-sig" if name == "utf-8" else name  # which reads files without a mark, too
     except (LookupError, ValueError) as error:
         raise DataError(f"{given!r} is no encoding of text; try utf-8, utf-16 or cp1252") from error
 
@@ -92,7 +93,9 @@ def _undecodable(path: Path) -> int:
 def _delimited(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
     csv.field_size_limit(LONGEST)
     with path.open(encoding=encoding, newline="") as file:
-        records = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+        delimiter = DELIMITERS[path.suffix.lower()]
+        # a quote may open after the blank that people type behind a comma
+        records = csv.reader(file, delimiter=delimiter, strict=True, skipinitialspace=True)
         heading = next(records, [])
         if not heading:
             raise DataError(f"{path} has no first row, in which its columns are named")
@@ -111,6 +114,11 @@ def _delimited(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
 def _json_lines(path: Path, columns: tuple[str, ...], encoding: str) -> Rows:
     for number, (line,) in _lines(path, columns, encoding):
         item = json.loads(line)
+        if not isinstance(item, dict):
+            raise DataError(
+                f"{path} line {number}: {line[:40]!r} is no object with names, such as "
+                f'{{"{columns[0]}": "…"}}'
+            )
         check_columns(list(item), columns, f"{path} line {number}")
         yield number, tuple(item[column] for column in columns)
 

@@ -1,7 +1,6 @@
 """Sentences and words, case kept: NLTK's Punkt and Treebank, or Unicode words of any language."""
 
 import re
-import sys
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import lazy_loader as lazy
+import regex
 
 from course_lib.data.catalog import card
-from course_lib.data.readers import naming
+from course_lib.data.readers import clean, naming
 from course_lib.data.sources import obtain
 from course_lib.files import atomic_path, prepared_folder
 
@@ -30,6 +30,19 @@ UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 SENTENCE_END = re.compile(
     r"(?<=[.!?…؟۔])\s+|(?<=[.!?…؟۔][\"'»«“”’)\]])\s+|(?<=[。！？।॥])(?![」』”’）])|(?<=[。！？][」』”’）])"
 )
+# What people type and paste, as the tokenisers know it; the reading room has the same
+# (tests/typed_texts.py holds the cases that test both).
+REFERENCE = regex.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));")
+NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " "}
+LIGATURE = regex.compile("[\ufb00-\ufb06]")
+LIGATURES = ("ff", "fi", "fl", "ffi", "ffl", "st", "st")  # in the order of their code points
+ODD_SPACE = regex.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+# between letters of scripts without blanks (Thai, Lao, Burmese, Khmer) it ends a word
+BREAK = regex.compile(r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\u200b+(?=[\u0e00-\u17ff])")
+# soft hyphens, breaks without width, marks of the direction of writing, byte order marks
+INVISIBLE = regex.compile(r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+LOOSE_JOINER = regex.compile(r"(?<!\S)[\u200c\u200d]+|[\u200c\u200d]+(?!\S)")
+APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{M}])[\u2018\u2019\u02bc\u00b4`\u2032\uff07](?=\p{L})")
 
 
 class TokenisedText(NamedTuple):
@@ -87,19 +100,45 @@ def _joined(sentences: Iterable[list[str]]) -> TokenisedText:
     return TokenisedText(list(chain(*sentences)), list(map(len, sentences)))
 
 
+def normalised(text: str) -> str:
+    """The text as a tokeniser takes it, of what people type and paste.
+
+    Between letters every apostrophe is the typewriter's, so that *don’t* keeps its negation;
+    references such as ``&#39;``, ligatures and odd spaces become the characters they stand for;
+    what nobody sees (soft hyphens, zero-width spaces, byte order marks) goes; letters are composed
+    (normal form C). Then ``clean``. The rows of a catalog's corpora are read as they are.
+    """
+    text = unicodedata.normalize("NFC", REFERENCE.sub(_referred, text))
+    text = LIGATURE.sub(lambda found: LIGATURES[ord(found[0]) - 0xFB00], text)
+    text = INVISIBLE.sub("", BREAK.sub(" ", ODD_SPACE.sub(" ", text)))
+    return clean(APOSTROPHE.sub("'", LOOSE_JOINER.sub("", text)))
+
+
+def _referred(found: regex.Match[str]) -> str:
+    """The character that a reference names; the reference itself where it names none."""
+    decimal, hexadecimal, name = found.groups()
+    if name:
+        return NAMED[name]
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    stands = 32 <= code < 127 or 160 <= code < 0xD800 or 0xDFFF < code <= 0x10FFFF
+    return chr(code) if stands else found[0]
+
+
 @cache
-def _unicode_words() -> re.Pattern[str]:
-    """Numbers, words with the marks that Python's own class of letters lacks, or one sign each.
+def unicode_words() -> regex.Pattern[str]:
+    """Numbers, words of letters, digits and marks, or one sign each, with what is joined to it.
 
     Chinese and Japanese put no blanks between words, so each of their characters is a token.
     """
-    marks = "".join(
-        re.escape(chr(code))
-        for code in range(sys.maxunicode + 1)
-        if unicodedata.category(chr(code)).startswith("M")
-    )
-    word = rf"(?:[^\W{UNSPACED}]|[{marks}])+"
-    return re.compile(rf"\d+(?:[.,]\d+)+|{word}(?:['’\-]{word})*|\S")
+    # a joiner belongs to a word where a letter follows
+    letter = rf"(?:(?![{UNSPACED}])[\p{{L}}\p{{N}}_]|\p{{M}}|[\u200c\u200d](?=[\p{{L}}\p{{M}}]))"
+    word = rf"{letter}+"
+    return regex.compile(rf"\d+(?:[.,]\d+)+|(?![\u200c\u200d]){word}(?:['’\-]{word})*|(?=\S)\X")
+
+
+def words_and_signs(text: str) -> list[str]:
+    """The words and the single signs of a text in any script."""
+    return unicode_words().findall(text)
 
 
 def unicode_tokens(text: str) -> TokenisedText:
@@ -108,7 +147,7 @@ def unicode_tokens(text: str) -> TokenisedText:
     Scripts without blanks between words come as single characters (Chinese, Japanese) or as whole
     phrases (Thai, Khmer, Lao).
     """
-    return _joined(_unicode_words().findall(part) for part in SENTENCE_END.split(text))
+    return _joined(map(words_and_signs, SENTENCE_END.split(text)))
 
 
 def split_tokens(text: str) -> TokenisedText:

@@ -142,6 +142,8 @@ def _entries(path: Path, member: str | None) -> Iterator[Entry]:
         return
     with _opened(path, member) as stream:
         line, _, rest = stream.peek(HEAD).partition(b"\n")
+        if b"\r" in line.rstrip(b"\r"):
+            raise ValueError("its lines end in CR alone, as on old Macs; write them with LF")
         if not line.strip() or NOT_IN_TEXT.search(line):
             raise ValueError(OTHER if line or rest else "is empty")
         if header := HEADER.fullmatch(line):
@@ -149,7 +151,8 @@ def _entries(path: Path, member: str | None) -> Iterator[Entry]:
             if not count or not 0 < width <= WIDEST:
                 raise ValueError(f"line 1: promises {count} words of {width} numbers")
             stream.readline()
-            binary = NOT_IN_TEXT.search(rest.partition(b"\n")[0])
+            # numbers in binary may hold the byte of a line end: all that is seen is searched
+            binary = NOT_IN_TEXT.search(rest)
             yield from (_binary_entries if binary else _text_entries)(stream, width, count)
         elif width := _numbers_at_end(line.split()):
             yield from _text_entries(stream, width)
@@ -172,7 +175,7 @@ def _text_entries(
             vector = np.array(fields[-width:], dtype=np.float32)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
-        yield Entry(f"line {number}", line.rsplit(None, width)[0], vector)
+        yield Entry(f"line {number}", line.rsplit(None, width)[0].lstrip(), vector)
     if count is not None and number - 1 != count:
         raise ValueError(f"line 1: promises {count:,} words, and the file holds {number - 1:,}")
 

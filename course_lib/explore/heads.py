@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from course_lib.explore.explorer import Explorer
 from course_lib.explore.reading import system_of
+from course_lib.runs.systems.network import rows_of
 from course_lib.views import AttentionHeatmap
 
 
@@ -22,7 +23,7 @@ def explore_heads(source: Any, text: str) -> "HeadsView":
     words = [word for sentence in system.cut(text) for word in sentence]
     if not words:
         raise ValueError("text holds no words, so no head attends to anything")
-    return HeadsView(system.heads(words).numpy(), [*words, *system.special])
+    return HeadsView(rows_of(system.heads(words)), [*words, *system.special])
 
 
 class _Tiles(AttentionHeatmap):

@@ -5,7 +5,6 @@ same network before training, and one trained from another seed, each in such an
 """
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib.data.text import normalised, words_and_signs
 from course_lib.faithfulness.document_model import Attended, _array, _probabilities, log_odds
 from course_lib.faithfulness.documents import in_batches
+from course_lib.metrics.invariants import evaluating
 
-WORD = re.compile(r"[\w'’]+|[^\w\s]")
 PRODUCTS = "x · ∂ log-odds/∂x"
 
 
@@ -53,7 +53,6 @@ class _Batched:
         self, documents: Sequence[list[str]], classes: np.ndarray | None = None
     ) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """Of each document: probabilities, and weights by view or, with classes, ``PRODUCTS``."""
-        self.network.eval()
         seen: list[Tensor] = []
 
         def watched(_: nn.Module, __: Any, x: Tensor) -> Tensor:
@@ -64,9 +63,9 @@ class _Batched:
             inputs, owner = self._inputs(some)
             with torch.set_grad_enabled(bool(their)):
                 logits, values = self._run(inputs)
-            if their:
-                (slopes,) = torch.autograd.grad(log_odds(logits, *their).sum(), seen[-1])
-                values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
+                if their:
+                    (slopes,) = torch.autograd.grad(log_odds(logits, *their).sum(), seen[-1])
+                    values = {PRODUCTS: (slopes * seen[-1]).sum(-1)}
             arrays = {name: _array(each) for name, each in values.items()}
             sums = [
                 {n: np.bincount(o[o >= 0], a[row][o >= 0], len(words)) for n, a in arrays.items()}
@@ -74,7 +73,7 @@ class _Batched:
             ]
             return list(zip(_probabilities(logits), sums, strict=True))
 
-        with self.embedding.register_forward_hook(watched):
+        with evaluating(self.network), self.embedding.register_forward_hook(watched):
             return in_batches("texts", found, documents, *([] if classes is None else [classes]))
 
 
@@ -92,7 +91,7 @@ class ModuleModel(_Batched):
         network: nn.Module,
         encode: Callable[[list[str]], Sequence[int]],
         run: Callable[..., tuple[Tensor, Tensor]],
-        split: Callable[[str], list[str]] = WORD.findall,
+        split: Callable[[str], list[str]] = words_and_signs,
         classes: Sequence[str] = (),
     ) -> None:
         self.network, self.encode, self.run, self.document = network, encode, run, split
@@ -125,7 +124,8 @@ class ModuleModel(_Batched):
         def answer(candidates: np.ndarray) -> np.ndarray:
             inputs, _ = self._inputs([document] * len(candidates))
             given = torch.from_numpy(candidates).to(inputs[0].device, torch.float32)
-            logits, _ = self.run(self.network, *inputs, attention=given)
+            with evaluating(self.network):
+                logits, _ = self.run(self.network, *inputs, attention=given)
             return _probabilities(logits)
 
         return Attended(weights, np.ones(len(weights), dtype=bool), answer)
@@ -160,7 +160,7 @@ class HubModel(_Batched):
 
     def document(self, text: str) -> list[str]:
         """The words and marks of a text, those whose pieces all have a position."""
-        words = WORD.findall(text)
+        words = words_and_signs(normalised(text))
         encoded = self.tokenizer(words, is_split_into_words=True, truncation=False)
         own = len(self.tokenizer("", truncation=False)["input_ids"])
         kept = [word for word in encoded.word_ids() if word is not None][: self.most - own + 1]

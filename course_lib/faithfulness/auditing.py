@@ -105,7 +105,8 @@ def audit(
     documents, left_out = _readable(model, texts)
     asked = Asked(model, view)
     known = [math.nan if labels is None else _label(labels[n], asked.classes, n) for n in documents]
-    guesses = [float(label == max(known, key=known.count)) for label in known]
+    ((most, _),) = Counter(known).most_common(1)
+    guesses = [float(label == most) for label in known]
     marks = [_marks(marked, n, len(words_of(document))) for n, document in documents.items()]
     made = {
         "seed": _guarded("twin", getattr(model, "twin", lambda _: None), seed + 1),
@@ -168,10 +169,12 @@ def _readable(model: Any, texts: Sequence[Any]) -> tuple[dict[int, Document], Co
 
 
 def _label(label: Any, classes: Sequence[str], place: int) -> int:
-    """A class by its name or its number."""
+    """A class by its name; by its number only if no class has a number in its name, since "1" may
+    mean "1 star" or the second class."""
     if str(label) in classes:
         return classes.index(str(label))
-    number = int(label) if str(label).isdecimal() else -1
+    numbered = any(character.isdigit() for name in classes for character in name)
+    number = int(label) if str(label).isdecimal() and not numbered else -1
     if number < 0 or (classes and number >= len(classes)):
         known = f"; there are: {', '.join(classes)}" if classes else ""
         raise AuditError(f"labels: text {place} has {label!r}, which is no class{known}")

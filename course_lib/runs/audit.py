@@ -9,6 +9,7 @@ sample of its test half.
 import argparse
 import runpy
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from course_lib.data.pieces import whole_words
 from course_lib.data.tables import encoding_of, read_table
 from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
 from course_lib.faithfulness.document_model import Attended, DocumentModel
-from course_lib.runs.records import load_records, run_folder
+from course_lib.faithfulness.verdict import MARKS, report_files
+from course_lib.runs.records import StaleRun, read_record, recorded_path, run_folder
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
 from course_lib.runs.weights import any_run, recorded_names
@@ -47,9 +49,11 @@ class RunModel(DocumentModel):
         """The first recorded network that differs in its seed alone."""
         own = self.run.record
         names = {*recorded_names()} - {own["id"]}
-        alike = (each["id"] for each in load_records() if _but_seed(each) == _but_seed(own))
-        found = next((name for name in alike if name in names), None)
-        return model_of(any_run(found)) if found else None
+        for name in sorted(names):
+            with suppress(StaleRun):  # a damaged record is no twin
+                if _but_seed(read_record(recorded_path(name))) == _but_seed(own):
+                    return model_of(any_run(name))
+        return None
 
     def untrained(self) -> "RunModel":
         """The network before training."""
@@ -143,8 +147,9 @@ def _made(path: str, function: str) -> Any:
 
 def command(options: argparse.Namespace) -> int:
     """Audit a network, say what was found, and write it."""
-    if options.to.suffix not in (".html", ".json"):
+    if options.to.suffix not in MARKS:
         raise AuditError(f"--to takes .html or .json, got {options.to}")
+    report_files(options.to, options.force)  # before the audit, which takes minutes
     texts, labels = [], []
     if options.texts:
         columns = (options.text, *filter(None, [options.label]))

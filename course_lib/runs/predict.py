@@ -1,7 +1,7 @@
 """A finished run asked about texts without labels: a table of classes, probabilities, and words.
 
 ``attention-course predict runs/<id> new.csv`` reads the file from front to back and writes
-``new.predictions.csv``, whole or not at all.
+``new.csv.predictions.csv``, whole or not at all.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from course_lib.data.custom_data import DEFAULT, checked_text
 from course_lib.data.tables import encoding_of, read_table, rows_of
 from course_lib.faithfulness import words_of
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.files import DataError, atomic_path
+from course_lib.files import DataError, atomic_path, check_free
 from course_lib.runs.predictions import predicted_classes
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
@@ -43,12 +43,11 @@ def predict_file(
 
     The words are those within the run's cut, and their weights its attention reduced to words; they
     are missing for a system without attention. ``DataError`` names the row of what is no text, or a
-    file without any, ``SpecError`` a form that is not written or a file that exists.
+    file without any, or a file that exists; ``SpecError`` a form that is not written.
     """
     if to.suffix.lower() not in FORMS:
         raise SpecError(f"{to}: predictions are written as {' or '.join(FORMS)}")
-    if to.exists():
-        raise SpecError(f"{to} exists already: move it, or name another file by --to")
+    check_free(to, advice=" by --to")
     encoding = encoding_of(path, encoding)
     rows = (
         (number, checked_text(value, f"{rows_of(path)} {number}", column))
@@ -105,10 +104,11 @@ def _schema(classes: Iterable[str]) -> pa.Schema:
 
 def command(options: argparse.Namespace) -> int:
     """Predict all texts of a file, and say where they are."""
+    to = options.to or options.file.with_name(f"{options.file.name}.predictions.csv")
+    check_free(to, advice=" by --to")  # before the run is loaded
     run = any_run(options.run)
     if isinstance(run.system, Network):
         run.model.to(choose_device("auto"))
-    to = options.to or options.file.with_name(f"{options.file.stem}.predictions.csv")
     count = predict_file(run, options.file, to, options.text, options.encoding)
     print(f"{to}: {count:,} text{'s' * (count > 1)}")
     shares = [f"P({name})" for name in run.system.classes]

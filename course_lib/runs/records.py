@@ -1,5 +1,6 @@
 """The records of finished runs, and whether they still match their specs."""
 
+import glob
 import json
 import platform
 import shutil
@@ -14,7 +15,7 @@ import torch
 
 from course_lib.data.catalog import card
 from course_lib.data.corpus import prepared_content
-from course_lib.files import REPOSITORY, atomic_path
+from course_lib.files import REPOSITORY, atomic_path, write_text
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import BESIDE_SETTINGS, LATER, RunSpec, identity_of
@@ -123,7 +124,13 @@ def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
 
 
 def _check_results(record: dict[str, Any]) -> None:
-    """Raise ``KeyError`` or ``ValueError`` unless accuracies are there, and are shares."""
+    """Raise ``KeyError``, ``TypeError`` or ``ValueError`` unless accuracies are there and are
+    shares, the best epoch is one of those, and digests are text."""
+    for name in ("weights", "words", "predictions"):
+        if not isinstance(record.get(name, ""), str):
+            raise TypeError(f"{name} is no digest, but {record[name]!r}")
+    if "epochs" in record and record["best_epoch"] not in range(1, len(record["epochs"]) + 1):
+        raise ValueError(f"its best epoch is {record['best_epoch']!r} of {len(record['epochs'])}")
     tested = [record["test"]["accuracy"]] if record["spec"]["test"] else []
     for accuracy in (kept_accuracy(record), *tested):
         if not 0 <= accuracy <= 1:  # NaN is not
@@ -201,9 +208,8 @@ def move_aside(folder: Path) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a record, whole or not at all."""
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    with atomic_path(path) as temporary:
-        temporary.write_text(f"{text}\n", encoding="utf-8")
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(path, f"{text}\n")
 
 
 def publish(spec: RunSpec) -> Path:
@@ -248,6 +254,11 @@ def load_records() -> list[dict[str, Any]]:
     """All records in ``results/``, sorted by id; ``StaleRun`` names a file that is no record."""
     paths = (RESULTS / "runs").glob("*/*/*.json")
     return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
+
+
+def recorded_path(name: str) -> Path | None:
+    """The file of the published record with that id; None if there is none."""
+    return next((RESULTS / "runs").glob(f"*/*/{glob.escape(name)}.json"), None)
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:

@@ -27,19 +27,30 @@ from course_lib.data.custom_data import named_texts, summary_of
 from course_lib.data.naming import CUSTOM, Columns
 from course_lib.data.sources import verify
 from course_lib.data.vocabulary import Vocabulary
-from course_lib.files import REPOSITORY, DataError, atomic_path, clear_leftovers, file_digest
+from course_lib.files import (
+    REPOSITORY,
+    DataError,
+    check_free,
+    clear_leftovers,
+    file_digest,
+    write_text,
+)
 from course_lib.metrics.classification import Predictions, classification_metrics
 from course_lib.runs import records
 from course_lib.runs.predictions import FILE, write_predictions
 from course_lib.runs.records import StaleRun, check_record, read_record, run_folder, write_json
 from course_lib.runs.settings import SpecError
-from course_lib.runs.spec import RunSpec
+from course_lib.runs.spec import RunSpec, choose
 from course_lib.runs.systems import System, known_systems
 from course_lib.runs.systems.system import Rows
+from course_lib.terminal import plain
 from course_lib.training.config import CheckpointError, TrainingError
 from course_lib.training.devices import choose_device, use_threads
 from course_lib.training.history import History
 from course_lib.training.parallel import is_main, processes
+
+# What a system's answers depend on, by the key of its digest in the record.
+SAVED = {"weights": "model.safetensors", "words": "vocabulary.txt"}
 
 
 @dataclass
@@ -136,7 +147,9 @@ def _train(
     record |= fit_record | evaluation
     if folder and is_main():
         system.save(folder)
-        record["weights"] = f"sha256:{file_digest(folder / 'model.safetensors')}"
+        for key, name in SAVED.items():
+            if (folder / name).exists():
+                record[key] = f"sha256:{file_digest(folder / name)}"
         if predictions:
             record["predictions"] = write_predictions(folder / FILE, predictions, rows["test"])
         write_json(folder / "record.json", record)
@@ -145,10 +158,14 @@ def _train(
 
 def _claim(folder: Path, about: dict[str, Any], spec: RunSpec) -> None:
     """Note in the folder what is trained there; ``StaleRun`` if the training of something else was
-    begun there. The checkpoints alone would not tell other word vectors of the same width."""
+    begun there, ``DataError`` if a file of somebody else has a name that the run will need. The
+    checkpoints alone would not tell other word vectors of the same width."""
     path = folder / "started.json"
     if path.exists():
         check_record(read_record(path, ended=False), spec, folder)
+    else:
+        for name in ("checkpoints", *SAVED.values(), FILE):
+            check_free(folder / name, advice=" or train in another folder")
     write_json(path, about)
 
 
@@ -192,23 +209,28 @@ def _means(figures: dict[str, torch.Tensor]) -> dict[str, float | list[float]]:
 
 
 def train_or_load(spec: RunSpec) -> Run:
-    """The run of ``spec`` in ``runs/``, trained if it is missing; a stale one is moved aside."""
+    """The run of ``spec`` in ``runs/``, trained if it is missing; a stale one is moved aside.
+
+    The lock lies beside the run's folder: another process must not move aside what this one trains.
+    """
     folder = records.RUNS / spec.id
-    try:
-        return train(spec, folder)
-    except StaleRun as reason:
-        print(f"Training again, because {reason}")
-        if folder.exists():
-            records.move_aside(folder)
-        return train(spec, folder)
+    locks = records.RUNS / ".locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    with FileLock(locks / spec.id):
+        try:
+            return train(spec, folder)
+        except StaleRun as reason:
+            print(f"Training again, because {reason}")
+            if folder.exists():
+                records.move_aside(folder)
+            return train(spec, folder)
 
 
 def note_progress(folder: Path, epochs: int) -> Callable[[History], None]:
     """A function to be called after each epoch, which writes into a folder how far the run is."""
 
     def note(history: History) -> None:
-        with atomic_path(folder / "progress") as temporary:
-            temporary.write_text(str(len(history.epochs) / epochs))
+        write_text(folder / "progress", str(len(history.epochs) / epochs))
 
     return note
 
@@ -249,9 +271,8 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     record = read_record(folder / "record.json")
     spec = spec or recorded_spec(record, folder)
     check_record(record, spec, folder)
-    weights = folder / "model.safetensors"
     try:
-        verify(weights, record.get("weights"), "Delete the run's folder and train again.")
+        _verify_saved(folder, record)
         corpus = load_corpus(spec.dataset)
         check_record(record, spec, folder)  # the data may have been prepared just now
         system = system_of(spec, corpus)
@@ -265,6 +286,20 @@ def load_run(folder: Path, spec: RunSpec | None = None) -> Run:
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise StaleRun(f"{folder}: damaged ({error}). Delete it and train again.") from error
     return Run(record, system)
+
+
+def _verify_saved(folder: Path, record: dict[str, Any]) -> None:
+    """Raise ``DataError`` unless each saved file is the one that the record was written for."""
+    for key, name in SAVED.items():
+        path, digest = folder / name, record.get(key)
+        if digest is None and path.exists():
+            raise DataError(
+                f"{folder / 'record.json'} holds no digest of {name}, so nobody can say whether it "
+                f"is the network's own. Train again; or, if you trust the file, add "
+                f'"{key}": "sha256:{file_digest(path)}" to the record.'
+            )
+        if digest is not None:
+            verify(path, digest, "Delete the run's folder and train again.")
 
 
 def recorded_spec(record: dict[str, Any], folder: Path) -> RunSpec:
@@ -310,10 +345,15 @@ def execute(spec: RunSpec) -> Path:
 def prepared_texts(dataset: str, options: argparse.Namespace) -> str:
     """The name of a dataset for a spec; of texts of one's own, what was found in them is told on
     stderr. ``SpecError`` for columns of a dataset that is no file."""
-    given = {each.name: value for each in fields(Columns) if (value := getattr(options, each.name))}
+    asked = {each.name: getattr(options, each.name) for each in fields(Columns)}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if empty := [name for name, value in given.items() if not value]:
+        raise SpecError(f"--{empty[0]} needs a value, got an empty one")
+    if not dataset:
+        raise SpecError("the name of the dataset is empty (an unset variable of the shell?)")
     name = named_texts(dataset, columns=Columns(**given))
     if CUSTOM.fullmatch(name) and dataset != name:
-        print(*summary_of(load_corpus(name)), sep="\n", file=sys.stderr)
+        print(*map(plain, summary_of(load_corpus(name))), sep="\n", file=sys.stderr)
     elif option := next(iter(given), "").replace("tokeniser", "words"):
         raise SpecError(f"--{option} is for a file of your own, and {dataset} is none")
     return name
@@ -325,6 +365,7 @@ def command(options: argparse.Namespace) -> int:
     arguments = {name: value for name, value in vars(options).items() if name in names}
     if "system" not in arguments:
         raise SpecError(f"run needs --system; there are: {', '.join(known_systems())}")
+    choose("system", arguments["system"], known_systems())  # before a file is read
     pairs = (pair.partition("=") for pair in options.set)
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)

@@ -98,7 +98,9 @@ class RunSpec:
         self._check("threads", "a whole number from 1", range(1, sys.maxsize))
         self._check("test", "True or False", (True, False))
         if self.limit is not None:
-            self._check("limit", f"20 to {rows} training rows", range(20, rows + 1))
+            self._check("limit", f"20 to {rows} training rows", range(20, max(rows, 20) + 1))
+            if self.limit > rows:
+                raise SpecError(f"limit asks for {self.limit} training rows; there are {rows}")
         if not isinstance(self.device, str):
             raise SpecError(f"device takes a name, got {self.device!r}")
         rows = self.limit or rows

@@ -17,7 +17,7 @@ from course_lib.data.catalog import card
 from course_lib.data.sources import verify
 from course_lib.files import REPOSITORY, DataError
 from course_lib.runs import records
-from course_lib.runs.records import check_settings, load_records, run_folder
+from course_lib.runs.records import check_settings, read_record, run_folder
 from course_lib.runs.run import Run, load_run, recorded_spec
 from course_lib.runs.systems import Network, known_systems
 
@@ -27,7 +27,8 @@ EMBEDDING = "embedding.weight"
 
 def recorded_names() -> list[str]:
     """The ids of all runs whose weights are committed."""
-    return list(_recorded())
+    paths = sorted(weights_path("*").parent.glob("*.safetensors"))
+    return [path.stem for path in paths if records.recorded_path(path.stem)]
 
 
 def any_run(name: str) -> Run:
@@ -42,11 +43,6 @@ def any_run(name: str) -> Run:
     return load_recorded(name)
 
 
-def _recorded() -> dict[str, dict[str, Any]]:
-    """The records of these runs by id."""
-    return {record["id"]: record for record in load_records() if DIGEST in record}
-
-
 def load_recorded(name: str) -> Run:
     """The run with that id, its network ready to read, from ``results/`` alone and on the CPU.
 
@@ -54,10 +50,10 @@ def load_recorded(name: str) -> Run:
     lists what there is if nothing of that id is recorded; it names a file that is missing, damaged
     or not the record's, or vectors that are not. ``StaleRun`` if the settings have changed.
     """
-    recorded = _recorded()
-    if name not in recorded:
-        raise DataError(f"no recorded network {name!r}; {instead(name, recorded)}")
-    record, path = recorded[name], weights_path(name)
+    recorded, path = records.recorded_path(name), weights_path(name)
+    record = read_record(recorded) if recorded else {}
+    if DIGEST not in record:
+        raise DataError(f"no recorded network {name!r}; {instead(name, recorded_names())}")
     advice = (
         f"Restore it (git checkout -- {from_repository(path)}), or write it again from its run "
         f"(attention-course author weights runs/{name})."

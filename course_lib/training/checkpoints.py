@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from course_lib.files import atomic_path, file_digest
+from course_lib.files import DAMAGE, atomic_path, file_digest
 from course_lib.training.config import CheckpointError
 from course_lib.training.history import Epoch, History
 from course_lib.training.parallel import written_together
@@ -27,10 +27,10 @@ class Checkpoints:
 
     ::
 
-        best.safetensors    the weights of the best epoch so far
-        checkpoint-000007/  all that accelerate saves, renamed to this when complete, and
-            history.json    the epochs, with the digests of the files beside it
-        finished.json       the epochs, in place of the checkpoint when training has ended
+        best-000003.safetensors  the weights of the best epoch so far, by its number from 1
+        checkpoint-000007/       all that accelerate saves, renamed to this when complete, and
+            history.json         the epochs, with the digests of the files beside it
+        finished.json            the epochs, in place of the checkpoint when training has ended
 
     ``identity`` describes the training; at least ``seconds`` pass between two checkpoints within an
     epoch. Without a folder, memory keeps the best weights only.
@@ -57,8 +57,8 @@ class Checkpoints:
             self._read(self.folder / "finished.json")
         elif checkpoints:
             self._read(checkpoints[-1] / "history.json")
-            with self._reporting_damage(checkpoints[-1]):
-                self.accelerator.load_state(str(checkpoints[-1]))
+            # its files are whole, as their digests say: an error here is none of damage
+            self.accelerator.load_state(str(checkpoints[-1]))
 
     def due(self) -> bool:
         """Whether this is the main process and its last checkpoint is old enough."""
@@ -86,6 +86,10 @@ class Checkpoints:
         if self.history.best == len(self.history.epochs) - 1:
             self.keep_best(model)
         self.save()
+        # only now, since a training that is resumed may find another epoch the best
+        if self.folder and self.accelerator.is_main_process:
+            for path in {*self.folder.glob("best-*.safetensors")} - {self._best_path()}:
+                path.unlink()
 
     def finish(self, model: nn.Module) -> None:
         """Load the best weights; of the folder, keep these and the history."""
@@ -102,7 +106,7 @@ class Checkpoints:
         if not self.folder:
             self.best = {name: each.detach().clone() for name, each in model.state_dict().items()}
         elif self.accelerator.is_main_process:
-            save_weights(model.state_dict(), self.folder / "best.safetensors")
+            save_weights(model.state_dict(), self._best_path())
 
     def load_best(self, model: nn.Module) -> None:
         """Load the best weights into the model; at least one epoch must have ended."""
@@ -110,9 +114,12 @@ class Checkpoints:
         if not self.folder:
             model.load_state_dict(self.best)
             return
-        best = self.folder / "best.safetensors"
+        best = self._best_path()
         with self._reporting_damage(best):
             model.load_state_dict(load_weights(best))
+
+    def _best_path(self) -> Path:
+        return self.folder / f"best-{self.history.best + 1:06d}.safetensors"
 
     def _complete(self) -> list[Path]:  # the oldest first
         return sorted(self.folder.glob("checkpoint-*")) if self.folder else []
@@ -149,10 +156,11 @@ class Checkpoints:
 
     @contextmanager
     def _reporting_damage(self, path: Path) -> Iterator[None]:
-        """Report whatever goes wrong inside as a damaged ``path``."""
+        """Report what reading a damaged file raises as a damaged ``path``; another trouble, such as
+        too little memory, passes unchanged."""
         try:
             yield
-        except Exception as error:
+        except (*DAMAGE, SafetensorError) as error:
             raise CheckpointError(
                 f"{path}: damaged or not readable ({error}). Delete {self.folder} and train again."
             ) from error

@@ -179,6 +179,8 @@ def measure(
     ``(batch, …)`` each. The processes of an ``accelerator`` take turns, and each gets all results.
     """
     turn, turns = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
+    if not len(batches.documents):
+        raise ValueError("there are no documents to predict or to measure")
     device = device or next(model.parameters()).device
     model.to(device).eval()
     parts = []

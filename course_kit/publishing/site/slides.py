@@ -17,7 +17,7 @@ from course_kit.publishing.lessons import lesson_paths
 from course_kit.publishing.site import SITE, TEMPLATES
 from course_kit.publishing.site.pages import _output
 from course_kit.publishing.students import TITLE, read_notebook
-from course_lib.files import atomic_path
+from course_lib.files import write_text
 
 FOLDER, SLIDE = SITE / "slides", "slide"
 PARTS = re.compile(
@@ -73,8 +73,6 @@ def write_slides(folder: Path = FOLDER) -> list[Path]:
     for path in lesson_paths():
         notebook = read_notebook(path)
         title = html.escape(TITLE.search(notebook.cells[0].source)[1])
-        with atomic_path(folder / f"{path.stem}.html") as temporary:
-            deck = template.render(title=title, slides=slides(notebook))
-            temporary.write_text(deck, encoding="utf-8")
         written.append(folder / f"{path.stem}.html")
+        write_text(written[-1], template.render(title=title, slides=slides(notebook)))
     return written

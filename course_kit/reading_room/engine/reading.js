@@ -13,7 +13,7 @@ import { softmax } from "./layers.js";
 import { bertWords } from "./pieces.js";
 import { sanet } from "./sanet.js";
 import { tokenise } from "./sentences.js";
-import { clean } from "./tokens.js";
+import { normalised } from "./tokens.js";
 import { bert, transformer } from "./transformer.js";
 
 // A text as the networks read it, and what each of them makes of it.
@@ -93,8 +93,8 @@ function ofHeads({ logits, attention }, count, extra) {
 /** Sentences of tokens as typed: cleaned, split by Punkt, then into words; or all words of a text
  *  for a model that cuts them into pieces. */
 export function documentOf(model, text, punkt) {
-  if (!model.reads_pieces) return tokenise(clean(text), punkt);
-  const words = bertWords(clean(text), model);
+  if (!model.reads_pieces) return tokenise(normalised(text), punkt);
+  const words = bertWords(normalised(text), model);
   return words.length ? [words] : [];
 }
 

@@ -74,6 +74,37 @@ export function clean(text) {
   return split(text.replace(LINE_BREAK, " ")).join(" ");
 }
 
+// What people type and paste, as the tokenisers know it: as course_lib/data/text.py has it.
+const REFERENCE = /&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/gu;
+const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+const LIGATURES = ["ff", "fi", "fl", "ffi", "ffl", "st", "st"];
+const ODD_SPACE = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/gu;
+const BREAK = /(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\u200b+(?=[\u0e00-\u17ff])/gu;
+const INVISIBLE =
+  /[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu;
+const LOOSE_JOINER = new RegExp(
+  `(?<![^${SPACE}])[\\u200c\\u200d]+|[\\u200c\\u200d]+(?![^${SPACE}])`,
+  "gu",
+);
+const APOSTROPHE = /(?<=[\p{L}\p{M}])[\u2018\u2019\u02bc\u00b4`\u2032\uff07](?=\p{L})/gu;
+
+/** The character that a reference names; the reference itself where it names none. */
+function referred(reference, decimal, hexadecimal, name) {
+  if (name) return NAMED[name];
+  const code = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
+  const stands = (code >= 32 && code < 127) || (code >= 160 && code < 0xd800) ||
+    (code > 0xdfff && code <= 0x10ffff);
+  return stands ? String.fromCodePoint(code) : reference;
+}
+
+/** The text as a tokeniser takes it, of what people type and paste. */
+export function normalised(text) {
+  const composed = text.replace(REFERENCE, referred).normalize("NFC")
+    .replace(/[\ufb00-\ufb06]/gu, (found) => LIGATURES[found.charCodeAt(0) - 0xfb00]);
+  const seen = composed.replace(ODD_SPACE, " ").replace(BREAK, " ").replace(INVISIBLE, "");
+  return clean(seen.replace(LOOSE_JOINER, "").replace(APOSTROPHE, "'"));
+}
+
 /** The tokens of one sentence. */
 export function words(sentence) {
   return split(applied(` ${applied(sentence, BEFORE_PADDING)} `, AFTER_PADDING));

@@ -8,7 +8,7 @@ from scipy.linalg import block_diag
 
 from course_kit.reading_room.pack import NAMES, reads_pieces
 from course_kit.research.report.frames import NAMES as DATASETS
-from course_lib.data.catalog import CARDS
+from course_lib.data.catalog import card
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import DocumentModel, Variant, ask, kendall, whole, words_of
 from course_lib.runs import Run
@@ -29,7 +29,7 @@ def facts(run: Run) -> dict[str, Any]:
         "id": record["id"],
         "title": NAMES.get(spec["system"], spec["system"]),
         "dataset": SHORT.get(spec["dataset"], spec["dataset"]),
-        "data": CARDS[spec["dataset"]].title,
+        "data": card(spec["dataset"]).title,
         "classes": list(run.system.classes),
         "accuracy": record.get("test", {}).get("accuracy"),
         "record": record["id"],

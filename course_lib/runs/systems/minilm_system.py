@@ -18,7 +18,7 @@ from course_lib.data.encoding import encode_sentences
 from course_lib.data.pieces import Pieces, load_pieces, whole_words
 from course_lib.data.pretrained import fetch_network
 from course_lib.data.readers import clean
-from course_lib.data.text import TokenisedText
+from course_lib.data.text import TokenisedText, normalised
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.files import file_digest
 from course_lib.models.bert import SPECIAL, Bert, BertConfig, from_bert, with_special
@@ -145,8 +145,9 @@ class MiniLMSystem(TransformerSystem):
     def tokenised(self, text: Text) -> TokenisedText:
         """All pieces of a text, in one sentence; tokens are joined by blanks and split again."""
         if isinstance(text, Mapping):
-            text = text["text"]
-        text = " ".join(text.tokens) if isinstance(text, TokenisedText) else clean(text)
+            text = clean(text["text"])
+        else:
+            text = " ".join(text.tokens) if isinstance(text, TokenisedText) else normalised(text)
         (pieces,) = self.pieces.split([text])
         return TokenisedText(pieces, [len(pieces)] if pieces else [])
 

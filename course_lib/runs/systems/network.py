@@ -22,6 +22,7 @@ from course_lib.data.encoding import encode_documents, encode_sentences
 from course_lib.data.text import TokenisedText
 from course_lib.data.vectors import load_vectors
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.metrics.invariants import evaluating
 from course_lib.runs.settings import Settings, SpecError
 from course_lib.runs.systems.system import Evaluation, Rows, Text, as_tokens, refuse
 from course_lib.training.checkpoints import save_weights
@@ -262,8 +263,8 @@ class Network:
         """
         texts = [self.tokenised(text) for text in texts]
         kept = [self.kept(text) for text in texts]
-        self.model.eval()
-        outputs = self.forward(*self.batch(kept))
+        with evaluating(self.model):
+            outputs = self.forward(*self.batch(kept))
         probabilities = outputs.logits.float().softmax(1).cpu().numpy()
         readings = []
         for row, (text, sentences) in enumerate(zip(texts, kept, strict=True)):

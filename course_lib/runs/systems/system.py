@@ -8,8 +8,7 @@ import datasets
 from torch import Tensor
 
 from course_lib.data.config import OF_VECTORS
-from course_lib.data.readers import clean
-from course_lib.data.text import TokenisedText, tokeniser
+from course_lib.data.text import TokenisedText, normalised, tokeniser
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.settings import Settings, SpecError
 
@@ -56,4 +55,4 @@ def as_tokens(text: Text, words: str = "english") -> TokenisedText:
         return text
     if isinstance(text, Mapping):
         return TokenisedText(list(text["tokens"]), list(text["sentence_lengths"]))
-    return tokeniser(words)(clean(text))
+    return tokeniser(words)(normalised(text))

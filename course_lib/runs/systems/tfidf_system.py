@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 from course_lib.checking import check_positive, check_whole
 from course_lib.data.config import TextConfig
 from course_lib.data.readers import clean
+from course_lib.data.text import normalised, words_and_signs
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.metrics.classification import Predictions
 from course_lib.runs.settings import Settings, SpecError, differences
@@ -92,10 +93,14 @@ class TfidfSystem:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         model = self.settings.model
+        if self.tokeniser == "unicode":  # scikit-learn's own words leave out single characters
+            changes = {"tokenizer": words_and_signs, "token_pattern": None} | changes
         return TfidfVectorizer(
-            ngram_range=(1, model.longest), sublinear_tf=True, dtype=np.float32,
+            ngram_range=(1, model.longest),
+            sublinear_tf=True,
+            dtype=np.float32,
             **{"min_df": model.minimum_documents} | changes,
-        )  # fmt: skip
+        )
 
     def encode(self, rows: datasets.Dataset) -> Any:
         """Weighted counts ``(rows, terms)``."""
@@ -155,10 +160,10 @@ class TfidfSystem:
     def read(self, text: Text) -> Reading:
         """The whole text's tokens and probabilities; there is no attention."""
         document = as_tokens(text, self.tokeniser)
-        whole = text if isinstance(text, str) else " ".join(document.tokens)
+        whole = normalised(text) if isinstance(text, str) else clean(" ".join(document.tokens))
         if not isinstance(text, str) and "text" in text:
-            whole = text["text"]
-        probabilities = self.probabilities(self.words.transform([clean(whole)]))[0]
+            whole = clean(text["text"])
+        probabilities = self.probabilities(self.words.transform([whole]))[0]
         lengths = tuple(document.sentence_lengths)
         return Reading(tuple(document.tokens), lengths, self.classes, probabilities, {})
 

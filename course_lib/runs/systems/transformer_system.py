@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from course_lib.data.config import TextConfig
 from course_lib.faithfulness.word_attention import received, rollout, rollout_words
+from course_lib.metrics.invariants import evaluating
 from course_lib.models.transformer import Transformer, TransformerConfig, TransformerOutput
 from course_lib.runs.settings import Settings
 from course_lib.runs.systems.network import Network, rows_of
@@ -57,8 +58,8 @@ class TransformerSystem(Network):
     @torch.inference_mode()
     def heads(self, words: Sequence[str]) -> Tensor:
         """The attention of every head over one text, ``(layers, heads, tokens, tokens)``."""
-        self.model.eval()
-        return self.forward(*self.batch([[list(words)]])).attention[0]
+        with evaluating(self.model):
+            return self.forward(*self.batch([[list(words)]])).attention[0]
 
     def views(
         self, output: TransformerOutput, words: tuple[str, ...], lengths: tuple[int, ...]

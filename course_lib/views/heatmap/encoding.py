@@ -15,11 +15,22 @@ STATIC_LEVELS = 5_500  # half a level is below 1e-4 of the largest weight, and d
 def as_weights(weights: Any, name: str = "weights") -> np.ndarray:
     """A float32 array from torch (any device and dtype, gradients or not), numpy or lists.
 
-    ``ValueError`` names the first weight that is NaN, infinite or negative.
+    ``ValueError`` names the first weight that is NaN, infinite or negative, and refuses complex
+    numbers and masked arrays, which would lose their imaginary part or their mask.
     """
+    if np.ma.isMaskedArray(weights):
+        raise ValueError(
+            f"{name} is a masked array; fill what is masked, such as weights.filled(0)"
+        )
     if hasattr(weights, "detach"):
-        weights = weights.detach().cpu().float().numpy()
-    array = np.asarray(weights, dtype=np.float32)
+        weights = weights.detach().cpu()
+        if weights.is_sparse:
+            weights = weights.to_dense()
+        weights = weights.numpy() if weights.is_complex() else weights.float().numpy()
+    array = np.asarray(weights)
+    if np.iscomplexobj(array):
+        raise ValueError(f"{name} holds complex numbers; attention weights are real")
+    array = array.astype(np.float32)
     good = np.isfinite(array) & (array >= 0)
     if not good.all():
         place = np.unravel_index(np.argmin(good), array.shape)
@@ -33,6 +44,8 @@ def as_weights(weights: Any, name: str = "weights") -> np.ndarray:
 
 def as_tokens(tokens: Sequence[Any], name: str) -> list[str]:
     """Tokens as text that can be sent; ``ValueError`` for a string or for no tokens."""
+    if isinstance(tokens, set | frozenset | dict):
+        raise ValueError(f"{name} has no order; give a list of tokens")
     if isinstance(tokens, str):
         raise ValueError(f"{name} is one string; give a list of tokens, such as {name}.split()")
     text = [str(token).encode("utf-8", "replace").decode("utf-8") for token in tokens]
@@ -62,8 +75,9 @@ def check_size(shape: tuple[int, ...]) -> None:
 
 def quantise(weights: np.ndarray, levels: int) -> np.ndarray:
     """uint16 codes from 0 to ``levels``, which stands for the largest weight."""
-    scale = np.float32(levels / (float(weights.max()) or 1.0))
-    return np.rint(weights * scale).astype(np.uint16)
+    # shares of the largest first: the scale of tiny weights would be infinite in float32
+    shares = weights / (weights.max() or np.float32(1.0))
+    return np.rint(shares * np.float32(levels)).astype(np.uint16)
 
 
 def deflate(codes: np.ndarray) -> bytes:

@@ -13,6 +13,7 @@ import traitlets
 from IPython.display import display
 from matplotlib.figure import Figure
 
+from course_lib.files import atomic_path
 from course_lib.front_end import shown_form
 from course_lib.views.colours import ATTENTION_HEX, DARK_THEME, THEME, TINTS_HEX
 from course_lib.views.heatmap import encoding, picture, static
@@ -68,7 +69,9 @@ class _View(Kept, anywidget.AnyWidget):
         """Write the view as it stands: ``.svg``, ``.png`` with 300 dots an inch, or its numbers as
         ``.csv``; returns the path. ``ValueError`` for another form."""
         path = Path(path)
-        path.write_bytes(self._saved(path.suffix.lower()[1:]))
+        saved = self._saved(path.suffix.lower()[1:])
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(saved)
         return path
 
     def _saved(self, form: str) -> bytes:
