@@ -8,7 +8,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from test_students import check_cell, solution_cell
 
 from course_kit.exercises import CheckFailed, check_masked_softmax
-from course_kit.publishing import exercise_progress, lessons, show_progress, students, workspace
+from course_kit.publishing import (
+    exercise_progress,
+    lessons,
+    places,
+    show_progress,
+    students,
+    workspace,
+)
 from course_kit.publishing.exercise_progress import Exercise, exercise_states
 from course_lib.cli import main
 from course_lib.files import DataError
@@ -30,7 +37,8 @@ def copy_of(*checks, title="02 · Attention"):
     cells = [new_markdown_cell(f"# {title}\n\nText.")]
     for number, outputs in enumerate(checks, 1):
         heading = f"### Exercise {number} ●●○ · 10 minutes: task {number}"
-        cells += [new_markdown_cell(heading), solution_cell("x"), check_cell("check()")]
+        check = check_cell("check()", grade_id=f"task-{number}-check")
+        cells += [new_markdown_cell(heading), solution_cell("x"), check]
         cells[-1].outputs = outputs
         cells.append(new_markdown_cell("<details><summary>Hint</summary>x</details>"))
     return new_notebook(cells=cells)
@@ -121,7 +129,7 @@ def read(folder):
 
 
 def test_the_command_prints_how_much_is_solved_and_what_is_next(folder, monkeypatch, capsys):
-    monkeypatch.setattr(lessons, "STUDENTS", folder)
+    monkeypatch.setattr(places, "STUDENTS", folder)
     assert main(["progress"]) == 0
     head, first, second, _, total = capsys.readouterr().out.splitlines()
     assert head.split() == ["lesson", "solved", "next", "exercise"]
