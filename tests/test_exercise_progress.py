@@ -101,6 +101,19 @@ def test_an_exercise_is_called_by_its_heading_without_its_effort(markdown, title
     assert found == [Exercise(title, "not run"), Exercise("b-check", "not run")]
 
 
+def test_copies_of_a_check_are_one_exercise_and_odd_metadata_none():
+    notebook = copy_of(OPEN, WRONG)
+    again = nbformat.from_dict(notebook.cells[3])
+    for first, second, state in ((OPEN, SOLVED, "solved"), (SOLVED, WRONG, "solved"),
+                                 (SOLVED, [], "solved"), (OPEN, WRONG, "wrong")):  # fmt: skip
+        notebook.cells[3].outputs, again.outputs = first, second
+        odd = [check_cell(grade_id=["a"]), new_code_cell(metadata={"nbgrader": None})]
+        cells = [*notebook.cells[:4], *odd, again, *notebook.cells[4:]]
+        found = exercise_states(new_notebook(cells=cells))
+        other = Exercise("Exercise 2: task 2", "wrong")
+        assert found == [Exercise("Exercise 1: task 1", state), other]
+
+
 @pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
 def test_every_exercise_of_a_lesson_has_a_title_and_its_stored_check_is_solved(path):
     notebook = nbformat.read(path, as_version=4)

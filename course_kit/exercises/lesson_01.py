@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
+from course_kit.exercises.case_in_words import number
 from course_kit.exercises.cases import Case, CaseResult, generator, masks, named, normal, plural
 from course_kit.exercises.judge import Checker, Remark
 from course_lib.models.gru import BidirectionalGRU, GRUCell
@@ -258,7 +259,7 @@ def _about_kept(words: Tensor, kept: Tensor, z: Tensor, candidate: Tensor) -> st
     if not off.any():
         return ""
     t = int(off.nonzero()[0])
-    says = f"unit 2 holds {kept[t]:.2f} after word {t + 1}, expected {right[t]:.0f}"
+    says = f"unit 2 holds {number(kept[t].item())} after word {t + 1}, expected {right[t]:.0f}"
     if t and words[t - 1, 0]:
         says = f"{says}. It is the word after call,"
         if z[t] < 1 - WITHIN:
@@ -267,7 +268,8 @@ def _about_kept(words: Tensor, kept: Tensor, z: Tensor, candidate: Tensor) -> st
                 "of unit 2 know of the word before?"
             )
         if candidate[t] * right[t] <= 0:
-            return f"{says} and z of unit 2 is open, but its candidate is {candidate[t]:.2f}."
+            found = number(candidate[t].item())
+            return f"{says} and z of unit 2 is open, but the candidate that it takes is {found}."
         return (
             f"{says} and z of unit 2 is open ({z[t]:.2f}), but the candidate that it takes is only "
             f"{candidate[t]:.2f}, too far from {right[t]:.0f}: how large must the input of a tanh "

@@ -91,7 +91,7 @@ def main() -> None:
                 result = shell.run_cell(step["run"])
                 error = result.error_before_exec or result.error_in_exec
             else:
-                _answer(step, checkers[step["checker"]], shell.user_ns, say)
+                answer_cases(step, checkers[step["checker"]], shell.user_ns, say)
         except BaseException as raised:
             error = raised
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -104,7 +104,7 @@ def _too_late(number: int, frame: FrameType | None) -> None:
     raise Late
 
 
-def _answer(step: dict, checker: judge.Checker, names: dict[str, Any], say: Callable) -> None:
+def answer_cases(step: dict, checker: judge.Checker, names: dict[str, Any], say: Callable) -> None:
     """Say what an exercise's function answers to every case, and what of ours it calls."""
     answer = eval(step["answer"], names)
     if str(getattr(answer, "__module__", "")).startswith(("course_lib", "course_kit")):

@@ -64,7 +64,7 @@ def mark(
         called = sorted({name for each in judged for name in each.called})
         marked.notes += [f"{task.id}: calls our {name}" for name in called]
         if best.points < task.points and not called and _saved(notebook, task):
-            why = f" ({_short(best.sentence)})" if best.sentence else ""
+            why = f" ({_short(best.sentence, 160)})" if best.sentence else ""
             marked.notes.append(
                 f"{task.id}: the saved ✓ is not earned when the cells run in order{why}"
             )
@@ -94,8 +94,8 @@ def _happened(ended: isolation.Ended) -> list[str]:
     return notes
 
 
-def _short(said: Any) -> str:
-    return plain(str(said))[:80]
+def _short(said: Any, most: int = 80) -> str:
+    return plain(str(said))[:most]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _replay(answers: list[dict]) -> Callable:
         if "open" in said:
             raise NotImplementedError
         if "remark" in said:
-            raise Remark(_short(said["remark"]))
+            raise Remark(_short(said["remark"], 160))
         try:
             return decode(said.get("answer"))
         except Exception as error:
