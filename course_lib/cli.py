@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points, version
+from io import TextIOWrapper
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill, wrap
@@ -73,6 +74,8 @@ def command_of(module: str) -> Callable[[argparse.Namespace], int]:
 def main(arguments: list[str] | None = None) -> int:
     """Carry out one command; its exit status is 0, 1 for what failed, 2 for what cannot be done."""
     words = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, TextIOWrapper):  # a console of cp1252, say, lacks most letters
+        sys.stdout.reconfigure(errors="replace")
     arguments = [word for word in words if word != "--debug"]
     commands = all_commands()
     grouped = arguments[:1] == [AUTHOR]

@@ -55,6 +55,9 @@ WRONG = {
         ("[words[place] for", "[(words[place], weights[place]) for", "is a pair"),
         ("[words[place] for", "[float(weights[place]) for", "these are the weights"),
         ("-weights[place]", "(weights[place], words[place])", "the smallest weights"),
+        ("order = sorted(range(len(words)), key=lambda place: -weights[place])",
+         "return sorted(d := dict(zip(words, weights)), key=lambda word: -d[word])[:k]",
+         "a dict keeps one weight for each word"),
     ],
     "words_to_flip": [
         ("return count", "return count / len(words)", "expected an int"),
@@ -73,7 +76,11 @@ WRONG = {
     ],
     "latch": [
         ("-10.0", "-3.0", "it fades"),
-        ("20.0", "3.0", "it is the word after call, so z of unit 2 must open there"),
+        ("20.0", "3.0", "at which z of unit 2 should be near 1, and it is 0.00"),
+        ("[5.0, 0.0], [0.0, 5.0]", "[5.0, 0.0], [0.0, 1.0]",
+         "the candidate that it takes is only -0.76, too far from -1"),
+        ("[5.0, 0.0], [0.0, 5.0]", "[5.0, 0.0], [0.0, -5.0]",
+         "z of unit 2 is open, but the candidate that it takes is 1.00"),
         ("-10.0", "10.0", "this name does not follow call"),
         ("W_z, b_z, U_h", "W_z, b_z + 20, U_h.flip(1)", "this word is call"),
         ("return torch.zeros(2, 2)", "return b_z", "the shapes are [(2,), (2, 2), (2,), (2, 2)]"),
@@ -98,6 +105,8 @@ WRONG = {
         ("(self.heads, -1)).transpose(1, 2)", "(-1, self.heads)).movedim(3, 1)",
          "neighbouring features go to different heads"),
         ("self.output(mixed", "(mixed", "no gradient reaches output.weight"),
+        ("mask.repeat_interleave(self.heads, 0)", "mask.repeat(self.heads, 1)",
+         "the heads get masks of other texts: where the heads of a text follow"),
     ],
     "level": [
         ("torch.tanh", "", "the tanh is missing"),
@@ -124,6 +133,13 @@ WRONG = {
         ("& mask.unsqueeze(2)", "", "rows of padding attend to words"),
         ("models.masked_softmax(scores, pairs)", "scores.sigmoid()", "a row is a softmax over"),
         ("self.norm_1(x + A", "self.norm_1(x - A", "the attention is right, and what becomes of"),
+        ("x = self.norm_1(x + A @ self.w_v(x))  # (1) and (3)\n        return self.norm_2(x + "
+         "self.w_2(self.w_1(x).relu())), A",
+         "x = x + self.norm_1(A @ self.w_v(x))\n        "
+         "return x + self.norm_2(self.w_2(self.w_1(x).relu())), A",
+         "the norm is inside the residual"),
+        ("self.w_2(self.w_1(x).relu())", "self.w_2(self.w_1(x)).relu()", "ReLU comes after W_2"),
+        ("self.w_2(self.w_1(x).relu())", "self.w_2(self.w_1(x.relu()))", "ReLU comes before W_1"),
         (".relu()))", ".relu())) * mask[..., None]", "only rows of padding are wrong"),
     ],
     "sanet": [
@@ -172,7 +188,15 @@ WRONG = {
          "Small products need not be different rows"),
         ("row = row + attention[:, step, words + before, None] * read[before]", "pass",
          "Which words is each summary made of"),
-        (") / 6", ") / 6 + attention[:, :, words:].sum((1, 2))", "asks the summary"),
+        (") / 6", ") / 6 + attention[:, :, words:].sum((1, 2))", "gives 0.3 to the summary"),
+        ("nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
+         "nn.functional.normalize(attention, dim=2)\n    products = "
+         "attention[:, 1:, words:].sum(2).mean(1)[:, None, None] + unit",
+         "step 2 alone gives 0.6 to a summary"),
+        ("nn.functional.normalize(torch.stack(read, 1), dim=2)\n    products = unit",
+         "nn.functional.normalize(attention, dim=2)\n    products = "
+         "attention[:, :, words:].sum(2).mean(1)[:, None, None] + unit",
+         "steps 2 and 3 give 0.7 to the summary before them"),
         ("return (", "return attention[:, 1:, words:].sum((1, 2)) + 0 * (", "and the same word"),
         (") / 6", ").detach() / 6", "no training can lower it"),
     ],
@@ -208,6 +232,8 @@ WRONG = {
     ],
     "adversary": [
         ("change > tolerance", "change > 1", "changes too much"),
+        ("my_divergence(each, attention)", "(each - attention).abs().sum()",
+         "the largest total variation of the attention"),
     ],
     "guided": [
         ("(alpha.unsqueeze(1) @ h).squeeze(1)",
@@ -221,6 +247,8 @@ WRONG = {
     ],
     "power": [
         ("t.abs()", "t", "you look on one side alone"),
+        ("((first.var(dim=1) + second.var(dim=1)) / 2).sqrt()",
+         "(first.std(dim=1) + second.std(dim=1)) / 2", "you average the standard deviations"),
     ],
     "text_by_text": [
         ("min(1.0,", "max(1.5,", "between 0 and 1"),
@@ -253,6 +281,8 @@ WRONG = {
         ("alpha[h].unsqueeze(2) * f.unsqueeze(0)",
          "(alpha[h].unsqueeze(2) * f.unsqueeze(0)).norm(dim=2, keepdim=True)",
          "may cancel: add them first"),
+        ("w_o[:, h * size : (h + 1) * size].T", "w_o[h * size : (h + 1) * size]",
+         "you take rows of w_o"),
     ],
     "low_rank": [
         ("(x, w, b)", "(x, w.T, b)", "w is transposed"),

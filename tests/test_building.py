@@ -1,5 +1,7 @@
 """Networks that learners write: the library's weights go in, and a wrapper around ours is wrong."""
 
+from functools import partial
+
 import pytest
 import torch
 from answers import solution
@@ -118,6 +120,34 @@ def test_our_solution_is_offered_after_a_right_answer_or_the_third_wrong_one(mon
 
     check_level(Ours)
     assert len(shown) == 3
+
+
+def test_what_crashes_is_no_wrong_answer(monkeypatch):
+    shown = []
+    monkeypatch.setattr("course_lib.views.plots.show_markdown", shown.append)
+    monkeypatch.setattr("course_lib.views.plots.show", lambda figure, alt: None)
+    monkeypatch.setattr(solutions, "_wrong", type(solutions._wrong)())
+
+    def crashing(words, weights, k):
+        return words + weights
+
+    for answer in [crashing, None, crashing, crashing, "top_words", crashing]:
+        with pytest.raises(CheckFailed, match=r"your code raised|pass the function itself"):
+            exercises.check_top_words(answer)
+    assert shown == []
+
+
+def test_an_error_is_told_with_the_learner_s_line_and_never_with_ours():
+    def step(network, optimiser, batch):
+        return nn.functional.cross_entropy(network(batch.tokens, batch.mask), batch.labels)
+
+    def failing(network, optimiser, batch):
+        raise KeyError("x")
+
+    said = exercises.check_training_step.judged(step).sentence
+    assert "in your line `return nn.functional.cross_entropy(network(batch.tokens" in said
+    said = exercises.check_training_step.judged(partial(failing)).sentence  # which has no lines
+    assert said.startswith("your code raised KeyError: 'x'.")
 
 
 def test_lesson_06_runs_on_with_our_network_in_place_of_an_open_one():

@@ -9,7 +9,7 @@ import sys
 import pytest
 from papermill.exceptions import PapermillExecutionError
 
-from course_kit.publishing import commands, lessons
+from course_kit.publishing import commands, lessons, places
 from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.files import REPOSITORY, DataError
@@ -201,7 +201,7 @@ def test_all_checks_are_made_and_summed_up(statuses, called, capsys, tmp_path, m
 
 def test_the_lab_opens_the_learner_s_copies(tmp_path, monkeypatch, called):
     folder = tmp_path / "students"
-    monkeypatch.setattr(lessons, "STUDENTS", folder)
+    monkeypatch.setattr(places, "STUDENTS", folder)
     assert cli.main(["lab", "--from", "notebooks", "--no-browser"]) == 0
     assert called[0].pop() == ["jupyterlab", "--notebook-dir=notebooks", "--no-browser"]
     assert not folder.exists()

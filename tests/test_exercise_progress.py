@@ -8,7 +8,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from test_students import check_cell, solution_cell
 
 from course_kit.exercises import CheckFailed, check_masked_softmax
-from course_kit.publishing import exercise_progress, lessons, show_progress, students, workspace
+from course_kit.publishing import (
+    exercise_progress,
+    lessons,
+    places,
+    show_progress,
+    students,
+    workspace,
+)
 from course_kit.publishing.exercise_progress import Exercise, exercise_states
 from course_lib.cli import main
 from course_lib.files import DataError
@@ -30,7 +37,8 @@ def copy_of(*checks, title="02 · Attention"):
     cells = [new_markdown_cell(f"# {title}\n\nText.")]
     for number, outputs in enumerate(checks, 1):
         heading = f"### Exercise {number} ●●○ · 10 minutes: task {number}"
-        cells += [new_markdown_cell(heading), solution_cell("x"), check_cell("check()")]
+        check = check_cell("check()", grade_id=f"task-{number}-check")
+        cells += [new_markdown_cell(heading), solution_cell("x"), check]
         cells[-1].outputs = outputs
         cells.append(new_markdown_cell("<details><summary>Hint</summary>x</details>"))
     return new_notebook(cells=cells)
@@ -93,6 +101,19 @@ def test_an_exercise_is_called_by_its_heading_without_its_effort(markdown, title
     assert found == [Exercise(title, "not run"), Exercise("b-check", "not run")]
 
 
+def test_copies_of_a_check_are_one_exercise_and_odd_metadata_none():
+    notebook = copy_of(OPEN, WRONG)
+    again = nbformat.from_dict(notebook.cells[3])
+    for first, second, state in ((OPEN, SOLVED, "solved"), (SOLVED, WRONG, "solved"),
+                                 (SOLVED, [], "solved"), (OPEN, WRONG, "wrong")):  # fmt: skip
+        notebook.cells[3].outputs, again.outputs = first, second
+        odd = [check_cell(grade_id=["a"]), new_code_cell(metadata={"nbgrader": None})]
+        cells = [*notebook.cells[:4], *odd, again, *notebook.cells[4:]]
+        found = exercise_states(new_notebook(cells=cells))
+        other = Exercise("Exercise 2: task 2", "wrong")
+        assert found == [Exercise("Exercise 1: task 1", state), other]
+
+
 @pytest.mark.parametrize("path", lessons.lesson_paths(), ids=lambda path: path.stem)
 def test_every_exercise_of_a_lesson_has_a_title_and_its_stored_check_is_solved(path):
     notebook = nbformat.read(path, as_version=4)
@@ -121,7 +142,7 @@ def read(folder):
 
 
 def test_the_command_prints_how_much_is_solved_and_what_is_next(folder, monkeypatch, capsys):
-    monkeypatch.setattr(lessons, "STUDENTS", folder)
+    monkeypatch.setattr(places, "STUDENTS", folder)
     assert main(["progress"]) == 0
     head, first, second, _, total = capsys.readouterr().out.splitlines()
     assert head.split() == ["lesson", "solved", "next", "exercise"]

@@ -53,9 +53,8 @@ def prepared(monkeypatch):
             raise missing[name]
         names.append(name)
 
-    monkeypatch.setattr(lessons, "load_corpus", load)
-    monkeypatch.setattr(lessons, "load_vectors", load)
-    monkeypatch.setattr(lessons, "fetch_network", load)
+    for loader in ("corpus.load_corpus", "vectors.load_vectors", "pretrained.fetch_network"):
+        monkeypatch.setattr(f"course_lib.data.{loader}", load)
     return names, missing
 
 

@@ -14,8 +14,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from test_students import check_cell, solution_cell
 
 from course_kit.publishing import lessons, students, workspace
+from course_kit.publishing.places import RECORD
 from course_kit.publishing.students import BEGIN, END
-from course_kit.publishing.workspace import RECORD
 from course_lib.cli import main
 from course_lib.files import REPOSITORY, DataError
 

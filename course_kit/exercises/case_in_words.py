@@ -94,8 +94,10 @@ def _item(item: Any, weights: Mapping[str, list[float]]) -> str:
         return "nothing"
     if not isinstance(item, str):
         return repr(item)
-    known = " or ".join(f"{weight:.2f}" for weight in weights.get(item, ()))
-    return f"{item!r} ({known})" if known else repr(item)
+    known = [f"{weight:.2f}" for weight in weights.get(item, ())]
+    if len(known) > 1:
+        return f"{item!r} (it occurs {len(known)} times, with {' and '.join(known)})"
+    return f"{item!r} ({known[0]})" if known else repr(item)
 
 
 def _weights_of(given: Mapping[str, Any]) -> dict[str, list[float]]:

@@ -23,7 +23,7 @@ class CaseResult:
     """A case with the learner's answer beside the expected one, both as tuples of ``returns``.
 
     ``given`` holds the inputs by the learner's names for them. A ``remark`` says what is wrong
-    whatever the numbers are, such as an exception.
+    whatever the numbers are, such as an exception, after which there is no answer: it ``crashed``.
     """
 
     case: Case
@@ -31,6 +31,7 @@ class CaseResult:
     expected: tuple[Any, ...]
     given: dict[str, Any]
     remark: str = ""
+    crashed: bool = False
 
     @property
     def wrong(self) -> int | None:

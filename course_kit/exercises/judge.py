@@ -23,6 +23,7 @@ from course_lib.views import plots
 
 DENSE = "expected a dense tensor on the CPU"
 WHERE = "Write your answer above; a hint is folded below the task."
+NOT_KNOWN = "This check does not recognise the mistake. A general hint:"
 RETURNED_NOTHING = (
     "it returned None here, and an answer elsewhere: does every way through your function end in "
     "a return?"
@@ -92,7 +93,8 @@ class Checker:
         else:
             if verdict.result and (figure := result_figure(self, verdict.result)):
                 plots.show(figure, f"The smallest failing case: {verdict.sentence}")
-            solutions.after_wrong(self.name, answer)
+            if verdict.result and not verdict.result.crashed:  # else there was no answer
+                solutions.after_wrong(self.name, answer)
             raise CheckFailed(f"✗ {self.name}: {verdict.sentence}\n{verdict.lists}".rstrip())
 
     def judged(self, answer: Callable) -> "Verdict":
@@ -162,7 +164,8 @@ def _try(checker: Checker, function: Callable, case: Case) -> CaseResult:
     except Remark as error:
         return CaseResult(case, (), expected, given, str(error))
     except Exception as error:
-        return CaseResult(case, (), expected, given, _complaint(error, function))
+        said = _complaint(error, function)
+        return CaseResult(case, (), expected, given, said, crashed=True)
     yours = parts(answer, len(checker.returns))
     remark = RETURNED_NOTHING
     if not _is_open(yours):
@@ -171,6 +174,12 @@ def _try(checker: Checker, function: Callable, case: Case) -> CaseResult:
             remark = checker.requirement(*case.inputs, *yours)
             expected = yours  # any answer that meets the requirement is right
     return CaseResult(case, yours, expected, given, remark)
+
+
+def _written(function: Callable) -> Callable:
+    """What a learner wrote of an answer: the ``forward`` of a module, the ``step`` of a training,
+    else the function itself."""
+    return getattr(function, "step", None) or getattr(function, "forward", function)
 
 
 def _names(checker: Checker, function: Callable, count: int) -> list[str]:
@@ -194,7 +203,7 @@ def _is_open(yours: tuple[Any, ...]) -> bool:
 
 def _complaint(error: Exception, function: Callable) -> str:
     """What the learner's code raised, and the learner's own line that did."""
-    code = getattr(getattr(function, "forward", function), "__code__", None)
+    code = getattr(_written(function), "__code__", None)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if code and frame.filename == code.co_filename]
     line = linecache.getline(own[-1].filename, own[-1].lineno).strip() if own else ""
@@ -267,7 +276,7 @@ def _diagnose(checker: Checker, results: list[CaseResult], smallest: CaseResult)
         return [smallest.remark]
     if said := next(filter(None, _explanations(checker, results, smallest)), None):
         return [said, *([] if _answers_drawn(smallest) else [numbers])]
-    return [numbers, f"A place to start: {checker.start}"]
+    return [numbers, f"{NOT_KNOWN} {checker.start}"]
 
 
 def _explanations(

@@ -1,6 +1,7 @@
 """Lesson 00: how many words attention uses, which ones, and how many turn a decision."""
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 
 import torch
@@ -67,6 +68,16 @@ def _top(words: list[str], weights: Tensor, k: int) -> list[str]:
     return [words[place] for place in order[:k]]
 
 
+def _merged(
+    words: list[str], weights: Tensor, k: int, join: Callable[[float, float], float]
+) -> list[str]:
+    """The heaviest words where each has one weight, made of the weights of its positions."""
+    found: dict[str, float] = {}
+    for word, weight in zip(words, weights.tolist(), strict=True):
+        found[word] = join(found.get(word, 0.0), weight)
+    return sorted(found, key=lambda word: -found[word])[:k]
+
+
 TEXT = ["thin", "plot", "but", "a", "fine", "cast", "and", "a", "fine", "end", "to", "it"]
 
 
@@ -114,7 +125,13 @@ check_top_words = Checker(
                 sorted(range(len(words)), key=lambda place: -float(weights[place]))[:k])],
          "these are the right words in the order of the text: the heaviest should come first."),
         (lambda words, weights, k: list(dict.fromkeys(_top(words, weights, len(words))))[:k],
-         "a word that stands twice has two weights and may come twice: do not merge equal words."),
+         "a word that occurs twice has two weights and may come twice: do not merge equal words."),
+        (lambda words, weights, k: _merged(words, weights, k, lambda before, weight: weight),
+         "a dict keeps one weight for each word, the last, so a word that occurs twice is merged "
+         "into one: sort positions, not words."),
+        (lambda words, weights, k: _merged(words, weights, k, operator.add),
+         "the weights of a word that occurs twice are added up: it has two positions, each with "
+         "a weight of its own."),
         (lambda words, weights, k: _top(words, weights, len(words)),
          "k is not used: you return every word."),
         (lambda words, weights, k: sorted(words)[:k],
@@ -231,10 +248,10 @@ check_words_to_flip = Checker(
                                                never=len(words) - 1),
          "where nothing turns it, the answer is the number of all words."),
         (_words_gone,
-         "a word that stands twice goes twice in yours: remove places, not words."),
+         "if a word occurs twice, your code removes both copies: remove positions, not words."),
         (lambda *given: _words_gone(*given, copies=1),
-         "of a word that stands twice you remove the first, whichever is heavier: remove places, "
-         "not words."),
+         "if a word occurs twice, your code removes its first copy, whichever is heavier: remove "
+         "positions, not words."),
     ),
     diagnoses=(_about_flip,),
 )  # fmt: skip

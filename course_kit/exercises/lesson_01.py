@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
+from course_kit.exercises.case_in_words import number
 from course_kit.exercises.cases import Case, CaseResult, generator, masks, named, normal, plural
 from course_kit.exercises.judge import Checker, Remark
 from course_lib.models.gru import BidirectionalGRU, GRUCell
@@ -223,7 +224,8 @@ def _called(words: Tensor) -> Tensor:
 
 
 def _second_unit(answer: Callable[[], Any]) -> Callable[[Tensor], Any]:
-    """What unit 2 of a cell holds after each word, with the weights that the ``answer`` returns."""
+    """What unit 2 of a cell holds after each word, its gate z and its candidate there, with the
+    weights that the ``answer`` returns."""
 
     def kept(words: Tensor) -> Any:
         weights = answer()
@@ -237,25 +239,41 @@ def _second_unit(answer: Callable[[], Any]) -> Callable[[Tensor], Any]:
         U_z, W_z, b_z, U_h = (torch.as_tensor(part).float() for part in weights)
         h, found = torch.zeros(2), []
         for x in words:
-            h = _blend(torch.sigmoid(U_z @ x + W_z @ h + b_z), h, torch.tanh(U_h @ x))
-            found.append(h[1])
-        return torch.stack(found)
+            z, candidate = torch.sigmoid(U_z @ x + W_z @ h + b_z), torch.tanh(U_h @ x)
+            h = _blend(z, h, candidate)
+            found.append(torch.stack([h[1], z[1], candidate[1]]))
+        return tuple(torch.stack(found, 1))
 
     kept.forward = answer
     return kept
 
 
-def _about_kept(words: Tensor, kept: Tensor) -> str:
+def _latch_weights() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    U_h, W_z = 5 * torch.eye(2), torch.tensor([[0.0, 0.0], [20.0, 0.0]])
+    return torch.zeros(2, 2), W_z, torch.tensor([10.0, -10.0]), U_h
+
+
+def _about_kept(words: Tensor, kept: Tensor, z: Tensor, candidate: Tensor) -> str:
     right = _called(words)
-    off = (kept - right).abs() > WITHIN
+    off = ((kept - right).abs() <= WITHIN).logical_not()  # NaN is off, too
     if not off.any():
         return ""
     t = int(off.nonzero()[0])
-    says = f"unit 2 holds {kept[t]:.2f} after word {t + 1}, expected {right[t]:.0f}"
+    says = f"unit 2 holds {number(kept[t].item())} after word {t + 1}, expected {right[t]:.0f}"
     if t and words[t - 1, 0]:
+        says = f"{says}. It is the word after call,"
+        if z[t] < 1 - WITHIN:
+            return (
+                f"{says} at which z of unit 2 should be near 1, and it is {z[t]:.2f}. What can z "
+                "of unit 2 know of the word before?"
+            )
+        if candidate[t] * right[t] <= 0:
+            found = number(candidate[t].item())
+            return f"{says} and z of unit 2 is open, but the candidate that it takes is {found}."
         return (
-            f"{says}: it is the word after call, so z of unit 2 must open there, through W_z from "
-            "unit 1, which should be near 1 after call."
+            f"{says} and z of unit 2 is open ({z[t]:.2f}), but the candidate that it takes is only "
+            f"{candidate[t]:.2f}, too far from {right[t]:.0f}: how large must the input of a tanh "
+            "be?"
         )
     if words[t, 0]:
         return f"{says}: this word is call, at which z of unit 2 must still be shut."
@@ -287,10 +305,10 @@ check_latch = Checker(
     about="""``f()`` → ``U_z`` ``(2, 2)``, ``W_z`` ``(2, 2)``, ``b_z`` ``(2,)``, ``U_h`` ``(2, 2)``
     of a GRU with two inputs and two units, all other weights 0, whose unit 2 holds the name (±1,
     input 2) that followed the last call (input 1).""",
-    reference=_called,
+    reference=_second_unit(_latch_weights),
     adapt=_second_unit,
     cases=_latch_cases,
-    returns=("kept",),
+    returns=("kept", "z", "candidate"),
     start="unit 1: U_h[0] = [5, 0] and b_z[0] = 10, so that it is near 1 after call, else 0.",
     span="2 to 200 words",
     requirement=_about_kept,

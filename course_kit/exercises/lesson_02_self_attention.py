@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network
@@ -125,10 +126,13 @@ def by_heads(
 
 def _multi_head(
     ours: MultiHead, x: Tensor, mask: Tensor, *,
-    hidden: int = 1, cut: str = "features", joined: bool = True, **changes: Any,
+    hidden: int = 1, cut: str = "features", joined: bool = True,
+    of_text: Callable[[Tensor, int], Tensor] = lambda rows, heads: rows.unsqueeze(1),
+    **changes: Any,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The layer, and what becomes of it: the ``hidden`` axis of its scores, what is ``cut`` into
-    heads, outputs that are not ``joined`` by word, and the ``changes`` of ``by_heads``."""
+    heads, outputs that are not ``joined`` by word, the text ``of_text`` whose mask a head of a text
+    gets, and the ``changes`` of ``by_heads``."""
     batch, n, width = x.shape
 
     def split(features: Tensor) -> Tensor:  # (batch, heads, n, size)
@@ -138,7 +142,8 @@ def _multi_head(
             return features.view(batch, n, -1, ours.heads).permute(0, 3, 1, 2)
         return features.view(batch, n, ours.heads, -1).transpose(1, 2)
 
-    found, alpha = by_heads(ours, x, mask[:, None].unsqueeze(hidden + 1), split, **changes)
+    real = mask[of_text(torch.arange(batch), ours.heads)]  # (batch, 1 or heads, n)
+    found, alpha = by_heads(ours, x, real.unsqueeze(hidden + 1), split, **changes)
     mixed = found.transpose(1, 2) if joined else found
     return ours.output(mixed.reshape(batch, n, width)), alpha
 
@@ -198,6 +203,16 @@ check_multi_head = building(
          "you cut positions into heads: view as (batch, n, heads, size) first, then transpose."),
         (lambda ours, x, mask: _multi_head(ours, x, mask, joined=False),
          "the heads stand side by side before their positions: .transpose(1, 2) first."),
+        (lambda ours, x, mask: _multi_head(
+            ours, x, mask, of_text=lambda rows, heads: rows.repeat(heads).view(-1, heads)),
+         "the heads get masks of other texts: where the heads of a text follow one another, its "
+         "mask is repeated row by row, mask.repeat_interleave(heads, 0), and not as a block by "
+         "mask.repeat(heads, 1)."),
+        (lambda ours, x, mask: _multi_head(
+            ours, x, mask,
+            of_text=lambda rows, heads: rows.repeat_interleave(heads).view(heads, -1).T),
+         "the heads get masks of other texts: where all texts of a head follow one another, the "
+         "masks are repeated as a block, mask.repeat(heads, 1)."),
     ),
     diagnoses=(_about_heads,),
 )  # fmt: skip

@@ -145,11 +145,12 @@ check_network_defect = Checker(
         (_by_tests(words=0),
          "you pad documents with sentences only: padding of words can reach a network, too."),
         (_by_tests(order=(MEMORY, NEIGHBOURS, PADDING)),
-         'nothing you return is "order": swap two real words of a sentence (do both survive your '
-         "swap?). A network that reads them in order answers otherwise, so here *no* change is the "
-         "defect."),
+         'your function never answered "order" in any case: swap two real words of a sentence (do '
+         "both survive your swap?). A network that reads them in order answers otherwise, so here "
+         "*no* change is the defect."),
         (_by_tests(order=(MEMORY, PADDING, ORDER)),
-         'nothing you return is "neighbours": ask for one document alone, and in its batch.'),
+         'your function never answered "neighbours" in any case: ask for one document alone, and '
+         "in its batch."),
         (lambda predict, tokens, mask: SOUND,
          "you never find anything: five of the six networks have a defect."),
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_kit.exercises.building import building, network, reading_cases
 from course_kit.exercises.cases import Case, CaseResult, Inputs, masked_cases, normal
@@ -31,12 +31,22 @@ def _block(
     scale: Callable[[OurBlock], float] = lambda ours: ours.mixer.scale,
     score: Callable[[Tensor, Tensor], Tensor] = lambda q, x: q @ x.mT,
     keep: tuple[bool, bool] = (True, True), bend: Callable[[Tensor], Tensor] = torch.relu,
+    before: Callable[[Tensor], Tensor] = lambda x: x,
+    after: Callable[[Tensor], Tensor] = lambda x: x,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The block with another mask, scale, order of the scores, residuals or nonlinearity."""
+    """The block with another mask, scale, order of the scores or residuals, or with another
+    nonlinearity between the two maps of its feed-forward layer, ``before`` or ``after`` them."""
     mixer, forward = ours.mixer, ours.feed_forward
     alpha = masked_softmax(score(mixer.w_qk(x), x) * scale(ours), seen(mask))
     x = ours.norms[0](keep[0] * x + alpha @ mixer.w_v(x))
-    return ours.norms[1](keep[1] * x + forward.w_2(bend(forward.w_1(x)))), alpha
+    changed = after(forward.w_2(bend(forward.w_1(before(x)))))
+    return ours.norms[1](keep[1] * x + changed), alpha
+
+
+def _norms_inside(ours: OurBlock, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    mixed, alpha = ours.mixer(x, mask)
+    x = x + ours.norms[0](mixed)
+    return x + ours.norms[1](ours.feed_forward(x)), alpha
 
 
 def _norms_first(ours: OurBlock, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -109,10 +119,17 @@ check_sanet_block = building(
          "the residual of (3) is missing: x + SelfAtt(x) goes into the first LayerNorm."),
         (lambda *given: _block(*given, keep=(True, False)),
          "the residual of (4) is missing: x + FFN(x) goes into the second LayerNorm."),
-        (lambda *given: _block(*given, bend=lambda hidden: hidden),
+        (lambda *given: _block(*given, bend=nn.Identity(), after=torch.relu),
+         "the ReLU comes after W_2: in (2) it stands between W_1 and W_2."),
+        (lambda *given: _block(*given, bend=nn.Identity(), before=torch.relu),
+         "the ReLU comes before W_1: in (2) it stands between W_1 and W_2."),
+        (lambda *given: _block(*given, bend=nn.Identity()),
          "the max(0, ·) of (2) is missing: without it the feed-forward layer is one linear map."),
         (_norms_first,
          "you norm before each part: here the norm comes last, LayerNorm(x + …)."),
+        (_norms_inside,
+         "the norm is inside the residual, x + LayerNorm(…): here it is around the sum, "
+         "LayerNorm(x + …)."),
     ),
     diagnoses=(_about_block,),
 )  # fmt: skip

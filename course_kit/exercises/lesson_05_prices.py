@@ -1,5 +1,8 @@
 """Lesson 05: the price of steps that overlap, what fools it, and a better one."""
 
+import math
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -7,7 +10,6 @@ from course_kit.exercises.cases import Case, masks, normal, plural
 from course_kit.exercises.comparison import largest
 from course_kit.exercises.judge import Checker
 from course_lib.faithfulness.word_attention import iram_steps
-from course_lib.metrics.steps import step_overlap, summary_share
 from course_lib.models.iram import step_penalty, visible
 from course_lib.models.layers import masked_softmax
 
@@ -111,7 +113,32 @@ check_shortcut = Checker(
 
 
 STEPS_PRICES = 3
-CHEAP, DEAR = 0.05, 0.5  # the most that steps apart may cost, and the least for steps alike
+CHEAP, SOME, DEAR = 0.05, 0.25, 0.5  # what steps may cost that are apart, nearly so, or alike
+
+
+class Way(NamedTuple):
+    """A way to spend three steps, what it must cost at ``least`` and at ``most``, and a hint."""
+
+    says: str
+    least: float = 0.0
+    most: float = math.inf
+    hint: str = ""
+
+
+SUMMARIES = " Which words is each summary made of?"
+WAYS = (
+    Way("all steps look at one and the same word", least=DEAR),
+    Way("all steps look at all words alike", least=DEAR,
+        hint=" Small products need not be different rows."),
+    Way("steps 2 and 3 read nothing but summaries", least=DEAR, hint=SUMMARIES),
+    Way("each step reads a word of its own", most=CHEAP),
+    Way("each step reads a third of the words", most=CHEAP),
+    Way("each step reads a word of its own and gives 0.3 to the summary before it", most=DEAR),
+    Way("steps 2 and 3 give 0.7 to the summary before them and 0.3 to a new word", least=DEAR,
+        hint=SUMMARIES),
+    Way("step 2 alone gives 0.6 to a summary, of all words that the other steps do not read",
+        most=SOME, hint=SUMMARIES),
+)  # fmt: skip
 
 
 def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
@@ -123,17 +150,19 @@ def _unrolled_cosine(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def _documents(words: int) -> Tensor:
-    """Six ways to spend three steps, ``(6, 3, words + 2)``: a word thrice, everything thrice, a
-    word handed on, a word each, a third of the words each, a word each that asks the summary."""
-    made = torch.zeros(6, STEPS_PRICES, words + STEPS_PRICES - 1)
+    """A document for each of ``WAYS``, ``(8, 3, words + 2)``."""
+    made = torch.zeros(len(WAYS), STEPS_PRICES, words + STEPS_PRICES - 1)
     made[0, :, words // 2] = 1
     made[1, :, :words] = 1 / words
     made[2, torch.arange(STEPS_PRICES), torch.tensor([words - 1, words, words + 1])] = 1
     made[3, torch.arange(STEPS_PRICES), torch.tensor([words - 1, 0, 2])] = 1
     for step, part in enumerate(torch.arange(words).chunk(STEPS_PRICES)):
         made[4, step, part] = 1 / len(part)
-    made[5] = made[3]
-    made[5, 1:] = 0.7 * made[3, 1:] + 0.3 * made[2, 1:]
+    made[5:7] = made[3]
+    for place, share in ((5, 0.3), (6, 0.7)):
+        made[place, 1:] = (1 - share) * made[3, 1:] + share * made[2, 1:]
+    made[7, 0, 2:words] = 1 / (words - 2)
+    made[7, 1, 0], made[7, 1, words], made[7, 2, 1] = 0.4, 0.6, 1
     return made
 
 
@@ -142,10 +171,10 @@ def _cases() -> list[Case]:
     for words, padding in ((5, 0), (5, 3), (12, 0), (40, 8)):
         of_words, of_summaries = _documents(words).split([words, STEPS_PRICES - 1], 2)
         attention = torch.cat(
-            [of_words, torch.zeros(6, STEPS_PRICES, padding), of_summaries], 2
+            [of_words, torch.zeros(len(WAYS), STEPS_PRICES, padding), of_summaries], 2
         ).requires_grad_()  # so that a checker can tell whether a price could be trained with
-        mask = (torch.arange(words + padding) < words).repeat(6, 1)
-        what = f"six documents of {words} words, {padding} positions of padding"
+        mask = (torch.arange(words + padding) < words).repeat(len(WAYS), 1)
+        what = f"eight documents of {words} words, {padding} positions of padding"
         cases.append(Case(what, (attention, mask)))
     return cases
 
@@ -159,48 +188,26 @@ def _about_price(attention: Tensor, mask: Tensor, price: Tensor) -> str:
         )
     if not price.isfinite().all():
         return "a price is no number: weights are often exactly 0, so mind a division and a log."
-    attention, price = attention.detach(), price.detach()
-    alike = _unrolled_cosine(attention, mask)
-    dear, most = alike > 0.5, torch.where(alike > CHEAP, DEAR, CHEAP)
-    wrong = torch.where(dear, price < DEAR, price > most).nonzero().flatten().tolist()
-    if not wrong:
-        return ""
-    place = wrong[0]
-    cost = f"and cost {price[place]:.2f}"
-    if not dear[place]:
-        asking = " and asks the summary before it" * int(alike[place] > CHEAP)
-        return (
-            f"in document {place} each step reads words of its own{asking}, {cost}: at most "
-            f"{most[place]:g}."
-        )
-    ask = f"at least {DEAR} is asked"
-    one = attention[place : place + 1], mask[place : place + 1]
-    if step_overlap(*one) > 0.9:
-        return f"in document {place} all steps look at one and the same word, {cost}; {ask}."
-    if summary_share(*one)[0, -1] > 0.9:
-        return (
-            f"in document {place} steps 2 and 3 read nothing but summaries, {cost}; {ask}. Which "
-            "words is each summary made of?"
-        )
-    words = int(one[1].sum())
-    return (
-        f"in document {place} all steps look at all {words} words alike, {cost}; {ask}. "
-        "Small products need not be different rows."
-    )
+    for place, (way, cost) in enumerate(zip(WAYS, price.tolist(), strict=True)):
+        if not way.least <= cost <= way.most:
+            asked = f"at least {way.least:g}" if cost < way.least else f"at most {way.most:g}"
+            return f"in document {place} {way.says}, and cost {cost:.2f}: {asked}.{way.hint}"
+    return ""
 
 
 check_step_price = Checker(
     name="step_price",
     about="""``f(attention, mask)``, ``(n, 3, words + 2)`` and ``(n, words)`` → a price for each
     document, ``(n,)``, with a gradient: at most ``CHEAP`` where every step reads words of its own,
-    at most ``DEAR`` where it also gives 0.3 to the summary before, at least ``DEAR`` where all look
-    at one word, all look at everything alike, or later steps read nothing but summaries.""",
+    at most ``DEAR`` where it also gives 0.3 to the summary before, at most ``SOME`` where one step
+    gives 0.6 to a summary of other words, at least ``DEAR`` where all look at one word, all look at
+    everything alike, or later steps give 0.7 or more to summaries of the same word.""",
     reference=_unrolled_cosine,
     cases=_cases,
     returns=("price",),
     start="say for each step which words it has read by then, its summaries counted as the words "
     "they are made of; then compare these rows.",
-    span="six ways to spend three steps, 5 to 40 words",
+    span="eight ways to spend three steps, 5 to 40 words",
     shapes="one price for each document",
     requirement=_about_price,
 )  # fmt: skip

@@ -183,6 +183,19 @@ check_adversary = Checker(
          "you look at the predicted class alone: the other classes may change places unseen."),
         (_found(candidates=_unscaled),
          "your candidates do not sum to 1: multiply the old weights by 1 − s."),
+        (_found(score=lambda moved, attention: _distance(moved, attention)),
+         "you look for the largest total variation of the attention: its Jensen–Shannon divergence "
+         "is asked for."),
+        (_found(score=lambda moved, attention: torch.stack(
+            [_kl(each, attention) for each in moved])),
+         "you look for the largest Kullback–Leibler divergence: the Jensen–Shannon divergence is "
+         "asked for."),
+        (_found(candidates=lambda attention, shares: _moved(attention, shares[-1:])),
+         "you try the last of the shares alone: try each of them at each position."),
+        (_found(candidates=lambda attention, shares: torch.stack(
+            [(1 - s) * attention + s * torch.eye(len(attention))[attention.argmin()]
+             for s in shares])),
+         "you move weight to the position that has least alone: try each position."),
     ),
 )  # fmt: skip
 

@@ -129,5 +129,18 @@ check_power = Checker(
          "√(1 / n) is the error of one mean: there are two, so √(2 / n)."),
         (_power_of(lambda first, second: _pooled(first, second) * first.shape[1] ** 0.5),
          "√2 is not divided by √n: means of more seeds have a smaller error."),
+        (_power_of(lambda first, second: (first.std(1) + second.std(1)) / 2),
+         "you average the standard deviations: average the variances, and take the root of that."),
+        (_power_of(lambda first, second: (first.var(1) + second.var(1)).sqrt()),
+         "you add the variances: the pooled one is their mean."),
+        (_power_of(lambda first, second: (first - second).std(1) / 2**0.5),
+         "you take the deviation of the differences, as if run i of one model belonged to run i of "
+         "the other: pool the deviations of both."),
+        (_power_of(lambda first, second: _pooled(first, second)
+                   * (first.shape[1] / first.shape[0]) ** 0.5),
+         "you divide by the root of the number of experiments: a mean is of n seeds, "
+         "first.shape[1]."),
+        (_power_of(lambda first, second: first.std(1)),
+         "you take the deviation of the first model alone: pool both."),
     ),
 )  # fmt: skip

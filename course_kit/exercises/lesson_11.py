@@ -183,6 +183,12 @@ check_written_norms = Checker(
          "first."),
         (lambda alpha, v, w_o: _written(torch.ones_like(alpha), v, w_o).sum(0).norm(dim=-1),
          "the weights are missing."),
+        (lambda alpha, v, w_o: _written(alpha, v, w_o.T).sum(0).norm(dim=-1),
+         "you take rows of w_o for a head: nn.Linear computes v @ w.T, so a head's part of w_o is "
+         "its columns."),
+        (lambda alpha, v, w_o: _written(alpha.mT, v, w_o).sum(0).norm(dim=-1),
+         "the weights are transposed, or the positions: row i of alpha holds what position i "
+         "takes, and column j of it multiplies v_j."),
     ),
 )  # fmt: skip
 

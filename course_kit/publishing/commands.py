@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from course_kit import publishing, reading_room
+from course_kit.publishing import places
 from course_kit.research import report as tables
 from course_lib.cli import AUTHOR, Command, column_arguments, command_of
 from course_lib.files import REPOSITORY
@@ -18,6 +19,7 @@ from course_lib.profile import profile_from_environment
 # JupyterLab neither fetches news nor asks whether it may
 NO_NEWS = {"JUPYTER_CONFIG_PATH": str(Path(__file__).parent / "jupyter")}
 # One process for each core, and each file, so each kernel, in one of them.
+DAY = 24 * 60  # minutes
 EACH_CORE = ("-n", "logical", "--dist", "loadfile")
 
 
@@ -46,8 +48,41 @@ def contents(options: argparse.Namespace) -> int:
     return 0
 
 
+def _path(text: str) -> Path:
+    """A path as it was given; an unset variable of a shell gives an empty one, which is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return Path(text)
+
+
+def _notebook(text: str) -> Path:
+    if not _path(text).is_file():
+        raise argparse.ArgumentTypeError(f"{text}: no such notebook")
+    return Path(text)
+
+
+def _submissions(text: str) -> Path:
+    if not _path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: no such folder")
+    if not any(Path(text).rglob("*.ipynb")):
+        raise argparse.ArgumentTypeError(f"{text}: no notebooks there")
+    return Path(text)
+
+
+def _table(text: str) -> Path:
+    if _path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder; give the name of a file")
+    return Path(text)
+
+
+def _minutes(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= DAY:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {DAY}")
+    return int(text)
+
+
 def _some_notebooks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("notebooks", nargs="*", type=Path, help="only these")
+    parser.add_argument("notebooks", nargs="*", type=_notebook, help="only these")
 
 
 def _all_notebooks() -> list[Path]:
@@ -72,12 +107,12 @@ def report(options: argparse.Namespace) -> int:
 
 def _students_arguments(parser: argparse.ArgumentParser) -> None:
     _some_notebooks(parser)
-    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to students/")
+    parser.add_argument("--to", type=_path, metavar="FOLDER", help="write there, not to students/")
 
 
 def students(options: argparse.Namespace) -> int:
     """Write copies of the lessons without solutions to a folder."""
-    folder = options.to or publishing.lessons.STUDENTS
+    folder = options.to or places.STUDENTS
     paths = options.notebooks or _all_notebooks()
     _write_copies(publishing.workspace.learner_copies(paths, folder), folder)
     print(f"{len(paths)} notebooks are in {folder}")
@@ -90,7 +125,7 @@ def _write_copies(copies: dict, folder: Path) -> None:
 
 
 def _slides_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write there, not to site/slides")
+    parser.add_argument("--to", type=_path, metavar="FOLDER", help="not to site/slides, but there")
 
 
 def slides(options: argparse.Namespace) -> int:
@@ -104,7 +139,8 @@ def slides(options: argparse.Namespace) -> int:
 
 def progress(options: argparse.Namespace) -> int:
     """Show which exercises are solved in your copies."""
-    print(publishing.as_text(publishing.read_progress(publishing.lessons.STUDENTS)))
+    places.require_copies(places.STUDENTS)  # before anything heavy is imported
+    print(publishing.as_text(publishing.read_progress(places.STUDENTS)))
     return 0
 
 
@@ -129,9 +165,10 @@ def data(options: argparse.Namespace) -> int:
     if options.dataset is None:
         publishing.lessons.prepare_data()
         return 0
-    kind = CARDS[options.dataset].kind if options.dataset in CARDS else "corpus"
-    name = prepared_texts(options.dataset, options) if kind == "corpus" else options.dataset
-    publishing.lessons.PREPARE.get(kind, load_corpus)(name)
+    if options.dataset in CARDS and CARDS[options.dataset].kind != "corpus":
+        publishing.lessons.prepare(name := options.dataset)
+    else:
+        load_corpus(name := prepared_texts(options.dataset, options))
     print(name)
     return 0
 
@@ -148,7 +185,7 @@ def lab(options: argparse.Namespace) -> int:
     """Open your own copies of the lessons in JupyterLab, in students/."""
     if options.source == "notebooks":
         return _python("jupyterlab", "--notebook-dir=notebooks", *options.further, **NO_NEWS)
-    workspace, folder = publishing.workspace, publishing.lessons.STUDENTS
+    workspace, folder = publishing.workspace, places.STUDENTS
     paths = publishing.lessons.lesson_paths()
     copies = {workspace.START: workspace.start_notebook(paths, publishing.lessons.side_notes())}
     _write_copies(copies | workspace.learner_copies(_all_notebooks(), folder), folder)
@@ -218,13 +255,24 @@ def _room_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _grade_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """What the command takes; what is wrong with it is said before anything heavy is imported."""
     alone = "run submissions as you, with your files and network: only what you have read"
-    parser.add_argument("folder", type=Path, help="submissions, named by learner")
-    parser.add_argument("--csv", type=Path, default=Path("marks.csv"),
+    parser.add_argument("folder", type=_submissions, help="submissions, named by learner")
+    parser.add_argument("--csv", type=_table, default=Path("marks.csv"),
                         help="the table of marks (default: marks.csv)")  # fmt: skip
-    parser.add_argument("--minutes", type=int, default=5, metavar="N", help="of computing for each")
+    parser.add_argument("--minutes", type=_minutes, default=5, metavar="N",
+                        help="of computing for each (default: 5)")  # fmt: skip
     parser.add_argument("--without-isolation", action="store_true", help=alone)
+
+
+def grade(options: argparse.Namespace) -> int:
+    """Mark a folder of learners' notebooks: run each in a sandbox, points for each exercise."""
+    from course_kit.publishing.grading import isolation, table
+
+    table.earlier(options.csv)  # refuses a file that is no table of marks
+    if not options.without_isolation:
+        isolation.prove(options.folder)
+    return command_of("course_kit.publishing.grading.whole_class")(options)
 
 
 def _weights_arguments(parser: argparse.ArgumentParser) -> None:
@@ -246,11 +294,7 @@ COMMANDS = {
     ),
     "students": _command(students, "--to handout notebooks/01_gru.ipynb", _students_arguments),
     "slides": _command(slides, "--to slides", _slides_arguments),
-    "grade": Command(
-        "mark a folder of learners' notebooks: run each in a sandbox, points for each exercise",
-        "grade collected --csv marks.csv", "course",
-        command_of("course_kit.publishing.grading.marks"), _grade_arguments,
-    ),
+    "grade": _command(grade, "collected --csv marks.csv", _grade_arguments),
     "test": _command(test, "--all", _test_arguments, "dev"),
     "notebooks": _command(notebooks, "notebooks/01_gru.ipynb", _some_notebooks),
     "contents": _command(contents),

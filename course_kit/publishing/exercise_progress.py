@@ -13,7 +13,9 @@ import pandas as pd
 from IPython.display import display
 from nbformat import NotebookNode
 
-from course_kit.publishing.workspace import RECORD, read_copies
+from course_kit.publishing.places import RECORD
+from course_kit.publishing.students import grading_of
+from course_kit.publishing.workspace import read_copies
 
 SOLVED, NOT_RUN = "solved", "not run"
 STATES = {"✗": "wrong", "○": "open", "✓": SOLVED}  # the first that is found decides
@@ -33,19 +35,24 @@ class Exercise(NamedTuple):
 
 
 def exercise_states(notebook: NotebookNode) -> list[Exercise]:
-    """The exercises of a notebook, in order, each with what its check said when it last ran."""
-    found, title = [], None
+    """The exercises of a notebook, in order, each with what its check said when it last ran; of
+    several copies of a check, one that says solved counts, else the last."""
+    found: dict[str, Exercise] = {}
+    title = None
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (headings := HEADING.findall(cell.source)):
             title = EFFORT.sub("", headings[-1])
-        graded = cell.metadata.get("nbgrader", {})
+        graded = grading_of(cell)
         if cell.cell_type == "code" and graded.get("grade"):
-            found.append(Exercise(title or str(graded.get("grade_id")), _state(cell)))
+            name = graded["grade_id"]
+            known = found.setdefault(name, Exercise(title or name, NOT_RUN))
+            if known.state != SOLVED:
+                found[name] = known._replace(state=state_of(cell))
             title = None
-    return found
+    return list(found.values())
 
 
-def _state(check: NotebookNode) -> str:
+def state_of(check: NotebookNode) -> str:
     """What the outputs of a check say; an error that is not the check's own says nothing."""
     said = [output.get("text", output.get("evalue", "")) for output in check.get("outputs", [])]
     marks = {line[0] for text in said for line in text.splitlines() if line}

@@ -10,20 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import papermill
 import zmq
 from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.asynchronous.client import AsyncZMQSocketChannel
 from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from papermill.exceptions import PapermillExecutionError
 
 from course_lib.data.catalog import CARDS
-from course_lib.data.corpus import load_corpus
-from course_lib.data.pretrained import fetch_network
-from course_lib.data.sources import NotObtained
-from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, DataError, atomic_path
 from course_lib.terminal import plain
 
@@ -31,7 +25,6 @@ LESSONS = REPOSITORY / "notebooks"
 REPORTED = ("report", "extensions", "faithful/results")
 REPORTS = tuple(LESSONS / "experiments" / f"{name}.ipynb" for name in REPORTED)
 EXECUTED = REPOSITORY / "runs" / "lessons"
-STUDENTS = REPOSITORY / "students"
 CORPUS_TEXT = "corpus-text"  # the tag of cells whose output may not be committed
 WIDGET = "application/vnd.jupyter.widget-view+json"
 TRACEBACK = "Traceback (most recent call last)"
@@ -75,7 +68,19 @@ class Outcome:
     errors: list[str]
 
 
-PREPARE = {"corpus": load_corpus, "vectors": load_vectors, "network": fetch_network}
+KINDS = ("corpus", "vectors", "network")  # of what is prepared
+
+
+def prepare(name: str) -> None:
+    """Fetch and prepare texts, vectors or a network of the catalog."""
+    from course_lib.data import corpus, pretrained, vectors  # here: they import torch
+
+    of_kind = {
+        "corpus": corpus.load_corpus,
+        "vectors": vectors.load_vectors,
+        "network": pretrained.fetch_network,
+    }
+    of_kind[CARDS[name].kind](name)
 
 
 def prepare_data() -> None:
@@ -84,12 +89,14 @@ def prepare_data() -> None:
     A dataset with a stand-in, or a pre-trained network, may be missing; the lessons then use
     something else.
     """
+    from course_lib.data.sources import NotObtained  # here: it imports torch
+
     for name, card in CARDS.items():
-        if card.on_demand or card.kind not in PREPARE or (card.kind == "corpus" and not card.sizes):
+        if card.on_demand or card.kind not in KINDS or (card.kind == "corpus" and not card.sizes):
             continue
         print(f"preparing {name} …", file=sys.stderr)
         try:
-            PREPARE[card.kind](name)
+            prepare(name)
         except NotObtained as reason:
             instead = card.fallback or (card.kind == "network" and "a small Transformer")
             if not instead:
@@ -102,6 +109,8 @@ def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:
 
     On a terminal papermill's progress is a ``bar`` of that name.
     """
+    import papermill  # here: it takes a while
+
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)  # that of an earlier run
     start = time.perf_counter()
@@ -119,7 +128,7 @@ def execute(lesson: Path, output: Path, profile: str, bar: str = "") -> Outcome:
             coalesce_streams=True,  # from a busy machine a message comes in parts
         )
         errors = errors_in(nbformat.read(output, as_version=4))
-    except PapermillExecutionError as error:
+    except papermill.PapermillExecutionError as error:
         errors = [f"cell {error.cell_index}: {error.ename}: {error.evalue}"]
     except KeyboardInterrupt:
         logging.getLogger("asyncio").disabled = True  # the kernel's client leaves tasks behind

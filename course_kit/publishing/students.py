@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -22,6 +23,9 @@ CLAIM = "claim"  # the tag of cells that assert what the prose says: for the tes
 STUB = "# your answer replaces this"
 TOLD = re.compile(r"\n*<details>\s*<summary>\s*Solution\b.*?</details>", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+# what nbformat raises for JSON that is no notebook, or no JSON at all
+UNREADABLE = (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError)
+UNREADABLE += (nbformat.ValidationError,)
 MARKUP = re.compile(r"</?[a-z][^>]*>|[`$]", re.IGNORECASE)
 
 
@@ -39,11 +43,11 @@ def find_exercises(notebook: NotebookNode, name: str) -> list[Exercise]:
     notebook, by ``name``, and the cell."""
     found: dict[str, Exercise] = {}
     for index, (cell, following) in enumerate(pairwise([*notebook.cells, NotebookNode()])):
-        graded = cell.metadata.get("nbgrader", {})
+        graded = grading_of(cell)
         grade_id = graded.get("grade_id")
         if graded.get("solution"):
             without_solution(cell.source, name, index)
-            check = following.get("metadata", {}).get("nbgrader", {})
+            check = grading_of(following)
             if not check.get("grade") or check.get("grade_id") != f"{grade_id}-check":
                 raise _error(name, index, f"no check with grade_id '{grade_id}-check' follows")
             if grade_id in found:
@@ -54,6 +58,13 @@ def find_exercises(notebook: NotebookNode, name: str) -> list[Exercise]:
         elif graded.get("grade") and index not in {exercise.check for exercise in found.values()}:
             raise _error(name, index, f"no solution right before the check {grade_id!r}")
     return list(found.values())
+
+
+def grading_of(cell: NotebookNode) -> dict[str, Any]:
+    """What a cell's metadata for nbgrader say; nothing where they name no exercise."""
+    found = cell.get("metadata", {}).get("nbgrader")
+    named = isinstance(found, dict) and isinstance(found.get("grade_id"), str)
+    return dict(found) if named else {}
 
 
 def student_copy(notebook: NotebookNode, name: str, outputs: bool = False) -> NotebookNode:
@@ -85,7 +96,7 @@ def read_notebook(path: Path) -> NotebookNode:
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook, relax_add_props=True)  # reading only logs what is missing
-    except (ValueError, AttributeError, nbformat.ValidationError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} is no notebook ({type(error).__name__})") from error
     return notebook
 

@@ -21,10 +21,16 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_kit.publishing.contents import notes_list
-from course_kit.publishing.students import STUB, read_notebook, student_copy, title_of
+from course_kit.publishing.places import RECORD, require_copies
+from course_kit.publishing.students import (
+    STUB,
+    grading_of,
+    read_notebook,
+    student_copy,
+    title_of,
+)
 from course_lib.files import DataError, atomic_path
 
-RECORD = ".copies.json"
 START, FURTHER = "start.ipynb", "further"
 MOVED = {  # lessons whose files have another name today
     "07_is_attention_an_explanation.ipynb": "07_measuring_faithfulness.ipynb",
@@ -123,8 +129,7 @@ def write_copies(copies: dict[str, NotebookNode], folder: Path) -> list[str]:
 def read_copies(folder: Path) -> list[dict[str, NotebookNode]]:
     """For each lesson in order, its copy and the newer lessons beside it, by file name, the copy
     first; without what is not there any more."""
-    if not (folder / RECORD).exists():
-        raise DataError(f"{folder} holds no copies of the lessons; `make lab` makes them")
+    require_copies(folder)
     names = sorted(name for name in _read_record(folder) if name != START)
     return [versions for name in names if (versions := _read_versions(folder / name))]
 
@@ -161,8 +166,8 @@ def _with_answers(fresh: NotebookNode, current: NotebookNode) -> NotebookNode:
 
 def _answers(notebook: NotebookNode) -> dict[str, NotebookNode]:
     """The cells to answer in, by exercise."""
-    graded = [(cell.metadata.get("nbgrader", {}), cell) for cell in notebook.cells]
-    return {about.get("grade_id"): cell for about, cell in graded if about.get("solution")}
+    graded = [(grading_of(cell), cell) for cell in notebook.cells]
+    return {about["grade_id"]: cell for about, cell in graded if about.get("solution")}
 
 
 def _digest(notebook: NotebookNode) -> str:

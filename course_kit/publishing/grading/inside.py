@@ -31,6 +31,7 @@ from course_lib.files import REPOSITORY
 CELL = "<ipython-input"  # how the names of cells begin in frames
 STANDARD, LIBRARY = sysconfig.get_path("stdlib"), str(REPOSITORY / "course_lib")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+MOST_NUMBERS = 20_000  # in a tensor; no right answer has as many
 LIMITS = {
     resource.RLIMIT_FSIZE: 64 * 2**20, resource.RLIMIT_DATA: 6 * 2**30,
     resource.RLIMIT_NPROC: 1000, resource.RLIMIT_CORE: 0,
@@ -55,6 +56,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return {"tuple" if isinstance(value, tuple) else "list": [encode(each) for each in value]}
     if isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_nested:
+        if value.numel() > MOST_NUMBERS:
+            return {"other": f"{type(value).__name__} of {value.numel()} numbers"}
         plain = {"": value.detach().cpu().clone().contiguous()}
         return {"tensor": base64.b64encode(safetensors.torch.save(plain)).decode()}
     return {"other": type(value).__name__}
@@ -88,7 +91,7 @@ def main() -> None:
                 result = shell.run_cell(step["run"])
                 error = result.error_before_exec or result.error_in_exec
             else:
-                _answer(step, checkers[step["checker"]], shell.user_ns, say)
+                answer_cases(step, checkers[step["checker"]], shell.user_ns, say)
         except BaseException as raised:
             error = raised
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -101,11 +104,11 @@ def _too_late(number: int, frame: FrameType | None) -> None:
     raise Late
 
 
-def _answer(step: dict, checker: judge.Checker, names: dict[str, Any], say: Callable) -> None:
+def answer_cases(step: dict, checker: judge.Checker, names: dict[str, Any], say: Callable) -> None:
     """Say what an exercise's function answers to every case, and what of ours it calls."""
     answer = eval(step["answer"], names)
     if str(getattr(answer, "__module__", "")).startswith(("course_lib", "course_kit")):
-        say(calls=f"{answer.__module__}.{getattr(answer, '__qualname__', '')}", of=step["id"])
+        say(calls=f"{answer.__module__}.{getattr(answer, '__qualname__', '')}", of=step["of"])
     function, ours = checker.adapt(answer) if checker.adapt else answer, set()
     solution = getattr(checker.reference, "__code__", None)
     for case in checker.cases() if callable(function) else ():
@@ -122,9 +125,9 @@ def _answer(step: dict, checker: judge.Checker, names: dict[str, Any], say: Call
             sys.setprofile(None)
         inputs = dict(zip(judge._names(checker, function, len(given)), case.inputs, strict=True))
         changed = judge._changed(checker, inputs, given) if "answer" in said else ""
-        say(of=step["id"], **({"remark": changed} if changed else said))
+        say(of=step["of"], **({"remark": changed} if changed else said))
     for name in sorted(ours):
-        say(calls=name, of=step["id"])
+        say(calls=name, of=step["of"])
 
 
 def _note(
