@@ -165,7 +165,7 @@ def data(options: argparse.Namespace) -> int:
     if options.dataset is None:
         publishing.lessons.prepare_data()
         return 0
-    if options.dataset in CARDS and CARDS[options.dataset].kind != "corpus":
+    if options.dataset in CARDS and CARDS[options.dataset].kind in ("vectors", "network"):
         publishing.lessons.prepare(name := options.dataset)
     else:
         load_corpus(name := prepared_texts(options.dataset, options))
