@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr, ttest_1samp, ttest_ind
+from scipy.stats import t as student
 
 from course_lib.metrics import Estimate, crossed, holm, mcnemar, rank_correlation
 
@@ -109,6 +110,18 @@ def test_equality_takes_an_interval_inside_the_margin_and_may_stay_open():
     ]  # fmt: skip
     few = Estimate(0.5, 0.0, 10_000, 0.04, 2)  # ± 0.58 with three seeds
     assert [few.equivalent(margin) for margin in (0.1, 0.9)] == ["inconclusive"] * 2
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -0.1, 0.7])
+def test_the_p_value_of_a_margin_is_the_larger_of_two_one_sided_t_tests(value):
+    """Within the margin; beyond it, that of the nearer end."""
+    margin, texts, deviation = 0.3, 12, 0.15
+    found = Estimate(value, deviation**2, texts).margin_p(margin)
+    below, above = student.sf(
+        [(margin - value) / deviation, (margin + value) / deviation], texts - 1
+    )
+    expected = max(below, above) if abs(value) < margin else 1 - below
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_holm_corrects_a_family_for_its_number():

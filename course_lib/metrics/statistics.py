@@ -80,22 +80,30 @@ class Estimate(NamedTuple):
     def p(self) -> float:
         """The two-sided p-value of "it is 0 in truth": the interval of 1 − p just reaches 0. At
         least 1e-9, unless there is no variance."""
-        from scipy.optimize import brentq
+        return self._reaching(abs(self.value))
 
-        if not self.value or not (self.by_texts or self.by_seeds):
-            return 0.0 if self.value else 1.0
-        least = 1e-9
-        if self.half(1 - least) <= abs(self.value):
-            return least
-        return brentq(lambda p: self.half(1 - p) - abs(self.value), least, 1)
+    def margin_p(self, margin: float) -> float:
+        """The one-sided p-value of the side of ±``margin`` on which the value lies: within, that of
+        two one-sided tests (TOST) for "the true value lies within, too"; beyond, for "beyond"."""
+        return self._reaching(abs(margin - abs(self.value))) / 2
 
     def equivalent(self, margin: float) -> str:
         """Whether the true value lies within ``margin`` of 0, by two one-sided tests at 5 % (TOST):
         ``"equivalent"``, ``"different"`` if it is shown to lie beyond, else ``"inconclusive"``."""
-        half = self.half(1 - 2 * LEVEL)
-        if abs(self.value) + half < margin:
-            return "equivalent"
-        return "different" if abs(self.value) - half > margin else "inconclusive"
+        if self.margin_p(margin) >= LEVEL:
+            return "inconclusive"
+        return "equivalent" if abs(self.value) < margin else "different"
+
+    def _reaching(self, distance: float) -> float:
+        """The p for which ``half(1 − p)`` is ``distance``."""
+        from scipy.optimize import brentq
+
+        if not distance or not (self.by_texts or self.by_seeds):
+            return 0.0 if distance else 1.0
+        least = 1e-9
+        if self.half(1 - least) <= distance:
+            return least
+        return brentq(lambda p: self.half(1 - p) - distance, least, 1)
 
 
 def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:

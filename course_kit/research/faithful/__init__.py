@@ -6,4 +6,4 @@ cells.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["analysis"])
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["analysis", "exploratory"])

@@ -2,13 +2,15 @@
 
 A difference between two levels of a factor is taken between networks that share all other levels
 and the seed, text by text. These pairs and the texts are crossed, so ``metrics.crossed`` gives the
-variance of their mean; corpora have texts of their own and count equally.
+variance of their mean; corpora have texts of their own and count equally. What the plan does not
+name is in ``exploratory``.
 """
 
 import json
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from itertools import combinations
+from itertools import combinations, permutations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,12 +22,16 @@ from course_lib.metrics.statistics import LEVEL, Estimate, welch
 
 MAIN = ("sst2_sentences", "ag_news", "imdb")
 NETWORK = ["encoder", "attention", "seed"]
-BLOCK = ["corpus", "encoder", "seed"]  # whole if it has a network of every attention
+GROUP = ["corpus", "encoder"]
+BLOCK = [*GROUP, "seed"]  # whole if it has a network of every attention
 ATTENTIONS = ("additive", "dot", "sparsemax", "entmax15", "uniform")
 LEAST_ACCURACY = {"ag_news": 0.4}  # 0.6 elsewhere
 PRIMARY = "comprehensiveness"
 MARGIN = 0.05  # a difference that would matter to a reader of attention
 VALUE, LINE = " by α‖v‖", " at random"
+ABOVE, WITHIN, BELOW = "above 0", f"within ±{MARGIN}", f"below {MARGIN}"  # what was predicted
+QUESTIONS = ("a", "b", "c", "d", "e", "value", "line")  # in the plan's order
+DRAWS = 10_000  # of whole groups, for an interval
 Effect = Callable[[pd.DataFrame, str], Estimate]
 NOTHING = Estimate(np.nan, np.nan, 2)
 
@@ -86,17 +92,19 @@ def over_corpora(table: pd.DataFrame, gaps: Callable[[pd.DataFrame], pd.DataFram
     return combined(parts, [1 / len(parts)] * len(parts))
 
 
+def gaps(factor: str, first: str, second: str, measure: str, part: pd.DataFrame) -> pd.DataFrame:
+    """The ``first`` minus the ``second`` level of a factor: a row for each two networks that share
+    all else, a column for each text."""
+    one, other = (part[part[factor] == level] for level in (first, second))
+    if not (len(one) and len(other)):
+        return pd.DataFrame()
+    sides = (matrix(side, measure).droplevel(factor) for side in (one, other))
+    return next(sides).sub(next(sides)).dropna(how="all")
+
+
 def levels(factor: str, first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
     """The ``first`` minus the ``second`` level of a factor."""
-
-    def gaps(part: pd.DataFrame) -> pd.DataFrame:
-        one, other = (part[part[factor] == level] for level in (first, second))
-        if not (len(one) and len(other)):
-            return pd.DataFrame()
-        sides = (matrix(side, measure).droplevel(factor) for side in (one, other))
-        return next(sides).sub(next(sides)).dropna(how="all")
-
-    return over_corpora(table, gaps)
+    return over_corpora(table, partial(gaps, factor, first, second, measure))
 
 
 def rankings(first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
@@ -120,71 +128,103 @@ def corpora(first: str, second: str, table: pd.DataFrame, measure: str) -> Estim
     return combined(found, [1, -1]) if len(found) == 2 else NOTHING
 
 
-TESTS: tuple[tuple[str, str, int, Effect], ...] = (  # sign 0: within MARGIN of 0
-    ("projected − BiLSTM", "a", 1, partial(levels, "encoder", "projected", "bilstm")),
-    ("projected − Transformer", "a", 1, partial(levels, "encoder", "projected", "transformer")),
-    ("projected − MiniLM", "a", 1, partial(levels, "encoder", "projected", "minilm")),
-    ("sparsemax − softmax", "b", 0, partial(levels, "attention", "sparsemax", "additive")),
-    ("entmax 1.5 − softmax", "b", 0, partial(levels, "attention", "entmax15", "additive")),
-    ("SST-2 − IMDb", "d", 1, partial(corpora, "sst2_sentences", "imdb")),
-    ("α‖v‖ − α", "value", 1, partial(rankings, VALUE, "")),
-    ("α − random", "line", 1, partial(rankings, "", LINE)),
+TESTS: tuple[tuple[str, str, str, Effect], ...] = (
+    ("projected − BiLSTM", "a", ABOVE, partial(levels, "encoder", "projected", "bilstm")),
+    ("projected − Transformer", "a", ABOVE, partial(levels, "encoder", "projected", "transformer")),
+    ("projected − MiniLM", "a", ABOVE, partial(levels, "encoder", "projected", "minilm")),
+    ("sparsemax − softmax", "b", WITHIN, partial(levels, "attention", "sparsemax", "additive")),
+    ("entmax 1.5 − softmax", "b", WITHIN, partial(levels, "attention", "entmax15", "additive")),
+    ("SST-2 − IMDb", "d", ABOVE, partial(corpora, "sst2_sentences", "imdb")),
+    ("α‖v‖ − α", "value", ABOVE, partial(rankings, VALUE, "")),
+    ("α − random", "line", ABOVE, partial(rankings, "", LINE)),
 )
 
 
-def grouped_correlation(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], shuffles: int = 2000
-) -> tuple[float, float, float]:
-    """The correlation of ranks within groups, one array ``(n,)`` each, over all groups; half the
-    width of what shuffling ``second`` within its groups leaves in 95 %, and the p-value of that."""
-    from scipy.stats import rankdata
+class Correlation(NamedTuple):
+    """A correlation of ranks within groups, the ends of its 95 % interval, and two p-values."""
 
-    x, y = (
-        [rankdata(a) / len(a) - (len(a) + 1) / (2 * len(a)) for a in s] for s in (first, second)
-    )
-    flat, random = np.concatenate(x), np.random.default_rng(0)
-    rho = np.corrcoef(flat, np.concatenate(y))[0, 1]
-    shuffled = [
-        np.corrcoef(flat, np.concatenate([random.permutation(part) for part in y]))[0, 1]
-        for _ in range(shuffles)
-    ]
-    beyond = (np.abs(shuffled) >= abs(rho) - 1e-12).sum()
-    return float(rho), float(np.quantile(np.abs(shuffled), 0.95)), (1 + beyond) / (1 + shuffles)
+    value: float
+    low: float
+    high: float
+    p: float
+    planned_p: float
+
+
+def grouped_ranks(table: pd.DataFrame, *columns: str) -> list[np.ndarray]:
+    """Each column's centred ranks within corpus and encoder, ``(groups, kinds, seeds)`` with one
+    "seed" where the table has none. Groups that lack a network are left out."""
+    known = table.dropna(subset=list(columns))
+    units = [name for name in NETWORK[1:] if name in known]
+    whole = known.pivot(index=GROUP, columns=units, values=list(columns)).dropna()
+    ranks = [whole[column].rank(axis=1).to_numpy() for column in columns]
+    shape = (len(whole), known["attention"].nunique(), -1)
+    return [(each - each.mean(1, keepdims=True)).reshape(shape) for each in ranks]
+
+
+def grouped_correlation(x: np.ndarray, y: np.ndarray) -> Correlation:
+    """The correlation of ``grouped_ranks``.
+
+    Its interval is that of drawing whole groups again (percentile bootstrap). ``p`` gives the kinds
+    of attention other kinds' outcomes, the same ones in every group: seeds of a kind are no
+    replicates of it. ``planned_p`` shuffles all networks within their group, as the plan says.
+    """
+    sums = np.stack([(x * y).sum((1, 2)), (x * x).sum((1, 2)), (y * y).sum((1, 2))])
+    drawn = np.random.default_rng(0).integers(0, len(x), (DRAWS, len(x)))
+    low, high = np.quantile(_correlation(sums[:, drawn].sum(2)), [LEVEL / 2, 1 - LEVEL / 2])
+    kinds = [(x * y[:, list(order)]).sum() for order in permutations(range(x.shape[1]))]
+    found, random = sums[0].sum(), np.random.default_rng(0)
+    flat = y.reshape(len(y), -1)
+    networks = [(x.reshape(flat.shape) * random.permuted(flat, axis=1)).sum() for _ in range(2000)]
+    beyond = [np.abs(sums) >= abs(found) - 1e-9 for sums in (kinds, networks)]
+    p, planned = float(beyond[0].mean()), (1 + beyond[1].sum()) / (1 + len(networks))
+    return Correlation(float(_correlation(sums.sum(1))), float(low), float(high), p, planned)
+
+
+def _correlation(sums: np.ndarray) -> np.ndarray:
+    """Σxy / √(Σx² Σy²) of the three sums, ``(3, …)``."""
+    return sums[0] / np.sqrt(sums[1] * sums[2])
 
 
 def results(measure: str = PRIMARY) -> pd.DataFrame:
-    """A row for each planned test: its effect with the 95 % interval, the p-value and Holm's, what
-    became of the prediction, and ``least``, the smallest effect that could have been seen."""
-    table, found = learned(), []
-    for name, question, sign, effect in TESTS:
+    """A row for each prediction of the plan, in its order: the effect with its 95 % interval, the
+    p-value that decides and Holm's, and what became of the prediction.
+
+    ``planned holm`` is Holm's with the correlations tested as the plan says. ``least`` is half the
+    width of the interval. The deviation between seeds has no p-value; its interval decides.
+    """
+    table, each = learned(), networks(measure)
+    spread = deviation(seed_variances(measure)["seeds"])
+    found = [["SD between seeds", "e", BELOW, *spread, np.nan, np.nan]]
+    causes = [("concentration", "b", each), ("gain", "c", each)]
+    causes.append(("agreement of seeds", "e", seed_agreement(measure)))
+    for cause, question, part in causes:
+        one = grouped_correlation(*grouped_ranks(part, cause, measure))
+        found.append([f"ρ with {cause}", question, ABOVE, *one])
+    for name, question, predicted, effect in TESTS:
         one = effect(table, measure)
         if np.isfinite(one.value):
-            row = [name, question, sign, one.value, *one.interval, one.p, one.equivalent(MARGIN)]
-            found.append(row)
-    each = networks(measure)
-    pairs = [("concentration", "b", each, measure), ("gain", "c", each, measure)]
-    pairs.append(("agreement of seeds", "e", seed_agreement(measure), measure))
-    for cause, question, part, outcome in pairs:
-        known = part.dropna(subset=[cause, outcome]) if len(part) else part
-        groups = [group for _, group in known.groupby(BLOCK[:2]) if len(group) > 1]
-        if groups:
-            sides = ([group[c].to_numpy() for group in groups] for c in (cause, outcome))
-            rho, half, p = grouped_correlation(*sides)
-            found.append([f"ρ with {cause}", question, 1, rho, rho - half, rho + half, p, ""])
-    columns = ["test", "question", "predicted", "value", "low", "high", "p", "margin"]
+            p = one.margin_p(MARGIN) if predicted == WITHIN else one.p
+            found.append([name, question, predicted, one.value, *one.interval, p, p])
+    columns = ["test", "question", "predicted", "value", "low", "high", "p", "planned p"]
     made = pd.DataFrame(found, columns=columns)
-    made["holm"] = metrics.holm(made["p"].tolist())
+    tested = made["p"].notna()
+    for p, holm in (("p", "holm"), ("planned p", "planned holm")):
+        made.loc[tested, holm] = metrics.holm(made.loc[tested, p].tolist())
     made["least"] = (made["high"] - made["low"]) / 2
-    return made.assign(verdict=made.apply(_verdict, axis=1))
+    order = made["question"].map(QUESTIONS.index).sort_values(kind="stable").index
+    return made.assign(verdict=made.apply(_verdict, axis=1)).loc[order].reset_index(drop=True)
 
 
 def _verdict(row: pd.Series) -> str:
-    """What became of a prediction."""
-    if row["predicted"] == 0:
-        return {"equivalent": "as predicted", "different": "against it"}.get(row["margin"], "open")
-    if row["holm"] >= LEVEL:
+    """What became of a prediction: ``open`` unless Holm's p, or the interval, decides it."""
+    if np.isnan(row["holm"]):
+        decided = row["high"] < MARGIN or row["low"] > MARGIN
+    else:
+        decided = row["holm"] < LEVEL
+    holds = {ABOVE: row["value"] > 0, WITHIN: abs(row["value"]) < MARGIN}
+    if not decided:
         return "open"
-    return "as predicted" if row["value"] > 0 else "against it"
+    return "as predicted" if holds.get(row["predicted"], row["value"] < MARGIN) else "against it"
 
 
 def networks(measure: str = PRIMARY) -> pd.DataFrame:
@@ -194,14 +234,15 @@ def networks(measure: str = PRIMARY) -> pd.DataFrame:
     means = rows().groupby(["corpus", *NETWORK])[names].mean().reset_index()
     line = means.query("attention == 'uniform'").set_index(BLOCK)["accuracy"]
     found = means.query("attention != 'uniform'").join(line.rename("line"), on=BLOCK)
-    return found.assign(gain=found["accuracy"] - found["line"])
+    gain = (found["accuracy"] - found["line"]).round(4)  # of 600 texts: equal gains are ties
+    return found.assign(gain=gain)
 
 
 def seed_agreement(measure: str = PRIMARY) -> pd.DataFrame:
     """For each setting with two seeds: the mean τ-b of two seeds' attention over texts and pairs of
     seeds, beside the mean of a measure."""
     found = []
-    for setting, part in learned().groupby(["corpus", *NETWORK[:2]]):
+    for setting, part in learned().groupby([*GROUP, "attention"]):
         by_seed = [each.set_index("text")["alpha"] for _, each in part.groupby("seed")]
         if len(by_seed) > 1:
             taus = [
@@ -209,19 +250,38 @@ def seed_agreement(measure: str = PRIMARY) -> pd.DataFrame:
                 for a, b in combinations(by_seed, 2)
             ]
             found.append([*setting, np.mean(taus), part[measure].mean()])
-    columns = ["corpus", "encoder", "attention", "agreement of seeds", measure]
+    columns = [*GROUP, "attention", "agreement of seeds", measure]
     return pd.DataFrame(found, columns=columns)
+
+
+def seed_variances(measure: str = PRIMARY) -> pd.DataFrame:
+    """For each setting: the variance over ``seeds`` of a network's mean over texts, and the part of
+    it, ``by texts``, that comes from measuring so few texts (seed × text, over their number)."""
+    found = []
+    for setting, part in learned().dropna(subset=[measure]).groupby([*GROUP, "attention"]):
+        kept = matrix(part, measure)
+        kept = kept.loc[:, kept.notna().all()]
+        error = kept.sub(kept.mean(axis=1), axis=0).var(ddof=1).sum() / (kept.shape[1] - 1)
+        found.append([*setting, kept.mean(axis=1).var(ddof=1), error / kept.shape[1]])
+    return pd.DataFrame(found, columns=[*GROUP, "attention", "seeds", "by texts"]).set_index(GROUP)
+
+
+def deviation(variances: pd.Series) -> tuple[float, float, float]:
+    """The root of mean variances by ``GROUP``, and its 95 % interval from drawing groups again."""
+    groups = variances.groupby(GROUP).mean().to_numpy()
+    drawn = np.random.default_rng(0).integers(0, len(groups), (DRAWS, len(groups)))
+    squares = np.quantile(groups[drawn].mean(1), [LEVEL / 2, 1 - LEVEL / 2])
+    return tuple(float(max(each, 0) ** 0.5) for each in (groups.mean(), *squares))
 
 
 def components(measure: str = PRIMARY) -> dict[str, float]:
     """Standard deviations of a measure: between settings, between seeds of a setting (means over
-    texts; NaN with one seed), and between texts of a network."""
-    setting = ["corpus", *NETWORK[:2]]
+    texts), and between texts of a network."""
+    setting = [*GROUP, "attention"]
     by_network = learned().groupby([*setting, "seed"])[measure].agg(["mean", "std"])
-    by_setting = by_network["mean"].groupby(setting).agg(["mean", "std"])
     return {
-        "settings": float(by_setting["mean"].std()),
-        "seeds": float((by_setting["std"] ** 2).mean() ** 0.5),
+        "settings": float(by_network["mean"].groupby(setting).mean().std()),
+        "seeds": deviation(seed_variances(measure)["seeds"])[0],
         "texts": float((by_network["std"] ** 2).mean() ** 0.5),
     }
 

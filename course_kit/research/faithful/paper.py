@@ -1,44 +1,199 @@
-"""The paper, written from its template: every number in it is read from records and tables."""
+"""The study's tables, and the paper written from its template: every number comes from records."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
+import numpy as np
 import pandas as pd
 
 from course_kit.research import report
-from course_kit.research.faithful import analysis, design
+from course_kit.research.faithful import analysis, design, exploratory
 from course_kit.research.faithful.cell import rows_path
+from course_lib.metrics.statistics import Estimate
+from course_lib.views.plots import MINUS
 
 TEMPLATE, PAPER = (design.HERE / name for name in ("paper.md.in", "paper.md"))
+ENCODERS = {
+    "projected": "projected words",
+    "bilstm": "BiLSTM",
+    "transformer": "Transformer",
+    "minilm": "MiniLM",
+}
+ATTENTIONS = {
+    "additive": "softmax, additive",
+    "dot": "softmax, dot",
+    "entmax15": "entmax 1.5",
+    "sparsemax": "sparsemax",
+}
+MEASURES = {
+    "comprehensiveness": "comprehensiveness",
+    "sufficiency": "sufficiency",
+    "tau": "rank agreement",
+    "comprehensiveness, raw": "comprehensiveness, not normalised",
+    "sufficiency, raw": "sufficiency, not normalised",
+    "comprehensiveness, masking": "comprehensiveness by masking",
+    "comprehensiveness, mean vector": "comprehensiveness by the mean vector",
+}
 
 
 def write(path: Path = PAPER) -> Path:
     """Fill the template; a name that it uses and nobody defines is an error."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    environment.filters["table"] = table
+    tables = (predictions, by_encoder, same_truth, accuracies, means, planted_settings, satellite)
     filled = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         analysis=analysis,
+        exploratory=exploratory,
         records=list(analysis.records().values()),
         cells=design.cells(),
-        blocks=analysis.rows().groupby(analysis.BLOCK[:2])["seed"].nunique().to_dict(),
+        blocks=analysis.rows().groupby(analysis.GROUP)["seed"].nunique().to_dict(),
         tests=analysis.results().set_index("test").to_dict("index"),
-        satellite=satellite,
+        encoders=ENCODERS,
+        measures=MEASURES,
+        planned=planned,
+        interval=interval,
+        signed=signed,
+        p_value=p_value,
+        **{each.__name__: each for each in tables},
     )
-    path.write_text(filled, encoding="utf-8")
+    path.write_text(with_minus(filled), encoding="utf-8")
     return path
 
 
-def satellite(changed: str, usual: str) -> list[list]:
-    """A row an encoder: what a changed attention adds to ``PRIMARY`` on SST-2, and its interval."""
-    texts, rows = pd.read_parquet(rows_path("sst2_sentences")), []
-    for encoder, part in texts.groupby("encoder"):
-        one = analysis.levels("attention", changed, usual, part, analysis.PRIMARY)
-        rows.append([encoder, one.value, "{:.2f} to {:.2f}".format(*one.interval)])
-    return rows
+def with_minus(text: str) -> str:
+    """Text whose numbers have a true minus."""
+    return MINUS.sub(lambda sign: sign[1] or "−", text)
 
 
-def table(rows: list[list], heads: str, digits: int = 2) -> str:
-    """Rows as a markdown table under ``heads``, which are separated by commas."""
+def planned() -> str:
+    """The questions and predictions in the plan's own words: its table."""
+    section = design.PLAN.read_text(encoding="utf-8").split("## Questions and predictions")[1]
+    return "\n".join(line for line in section.split("\n##")[0].splitlines() if line[:1] == "|")
+
+
+def interval(low: float, high: float, digits: int = 2) -> str:
+    """``0.11 to 0.19``."""
+    return f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def signed(one: Estimate, scale: float = 1, digits: int = 2) -> str:
+    """``+0.12 (+0.07 to +0.16)``."""
+    value, low, high = (scale * each for each in (one.value, *one.interval))
+    return f"{value:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
+
+
+def p_value(p: float) -> str:
+    """Three digits; a dash where there is no test."""
+    if np.isnan(p):
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def table(rows: Sequence[Sequence], heads: Sequence[str], digits: int = 2) -> str:
+    """Rows as a markdown table, numbers with so many digits."""
     cells = [[f"{x:.{digits}f}" if isinstance(x, float) else str(x) for x in row] for row in rows]
-    names = heads.split(",")
-    return report.to_markdown(names, cells, "l" + "r" * (len(names) - 1))
+    return report.to_markdown(heads, cells, "l" + "r" * (len(heads) - 1))
+
+
+def predictions(measure: str = analysis.PRIMARY) -> str:
+    """Each prediction of the plan and what became of it."""
+    found = analysis.results(measure)
+    digits = np.where(found["predicted"] == analysis.BELOW, 3, 2)
+    rows = [
+        [
+            row.test,
+            row.question,
+            row.predicted,
+            f"{row.value:.{n}f}",
+            interval(row.low, row.high, n),
+            *(p_value(p) for p in (row.p, row.holm, row.planned_holm)),
+            row.verdict,
+        ]
+        for n, row in zip(digits, found.rename(columns=lambda c: c.replace(" ", "_")).itertuples())
+    ]
+    heads = ["effect", "question", "predicted", "value", "95 % interval", "p", "Holm's p"]
+    return table(rows, [*heads, "Holm's p, plan's shuffling", "what came out"])
+
+
+def by_encoder(measures: Sequence[str] = ("comprehensiveness", "sufficiency")) -> str:
+    """What sparse attention adds to additive softmax over each encoder, and on their average."""
+    columns = [(kind, measure) for measure in measures for kind in exploratory.SPARSE]
+    found = [exploratory.by_encoder(kind, measure) for kind, measure in columns]
+    rows = [[name, *(signed(each[key]) for each in found)] for key, name in ENCODERS.items()]
+    total = analysis.learned()
+    over = [analysis.levels("attention", k, exploratory.USUAL, total, m) for k, m in columns]
+    drawn = [exploratory.of_means(one.value for one in each.values()) for each in found]
+    rows.append(["mean of these four", *map(signed, over)])
+    rows.append(["mean of encoders like these", *map(signed, drawn)])
+    heads = [f"{ATTENTIONS[kind]}, {measure}" for kind, measure in columns]
+    return table(rows, ["encoder", *heads])
+
+
+def same_truth(measure: str = analysis.PRIMARY) -> str:
+    """The measure on planted texts in which the deciding word is first, and the differences in
+    texts in which it is first for both."""
+    first = exploratory.found_first(measure)["mean"]
+    both = [exploratory.found_first_by_both(kind, measure) for kind in exploratory.SPARSE]
+    rows = [
+        [name, *(float(first[key, kind]) for kind in ATTENTIONS), *(signed(b[key]) for b in both)]
+        for key, name in ENCODERS.items()
+    ]
+    gaps = [f"{ATTENTIONS[kind]} − additive, same texts" for kind in exploratory.SPARSE]
+    return table(rows, ["encoder", *ATTENTIONS.values(), *gaps])
+
+
+def accuracies() -> str:
+    """Accuracy in percent by encoder and attention, and what sparse attention costs."""
+    every = analysis.rows().groupby([*analysis.BLOCK, "attention"])["accuracy"].first()
+    mean = every.groupby(["encoder", "attention"]).mean()
+    costs = [exploratory.accuracy_by_encoder(kind) for kind in exploratory.SPARSE]
+    kinds = {"uniform": "uniform"} | ATTENTIONS
+    rows = [
+        [
+            name,
+            *(f"{100 * mean[key, kind]:.1f}" for kind in kinds),
+            *(signed(cost[key], 100, 1) for cost in costs),
+        ]
+        for key, name in ENCODERS.items()
+    ]
+    gaps = [f"{ATTENTIONS[kind]} − additive" for kind in exploratory.SPARSE]
+    return table(rows, ["encoder", *kinds.values(), *gaps])
+
+
+def means(factor: str) -> str:
+    """Means over networks with learned attention, by the levels of a factor."""
+    columns = ["comprehensiveness", "accuracy", "gain", "concentration", "contextuality"]
+    found = analysis.networks().groupby(factor)[columns].mean()
+    names = ENCODERS if factor == "encoder" else ATTENTIONS
+    rows = [[name, *found.loc[key].tolist()] for key, name in names.items()]
+    return table(rows, [factor, *columns[:2], "gain over uniform", *columns[3:]])
+
+
+def planted_settings() -> str:
+    """Truth and measures by setting of the planted corpus."""
+    found = analysis.planted().query("attention != 'uniform'").groupby(["encoder", "attention"])
+    columns = ["truth", "comprehensiveness", "sufficiency", "tau"]
+    mean = found[columns].mean()
+    rows = [
+        [name, title, *mean.loc[key, kind].tolist()]
+        for key, name in ENCODERS.items()
+        for kind, title in ATTENTIONS.items()
+    ]
+    return table(rows, ["encoder", "attention", *columns[:3], "rank agreement"])
+
+
+def satellite() -> str:
+    """What a quarter of the temperature adds to ``PRIMARY`` on SST-2, over each encoder."""
+    each = pd.read_parquet(rows_path("sst2_sentences")).groupby("encoder")
+    rows = [
+        [
+            name,
+            signed(
+                analysis.levels(
+                    "attention", "sharp", "additive", each.get_group(key), analysis.PRIMARY
+                )
+            ),
+        ]
+        for key, name in ENCODERS.items()
+    ]
+    return table(rows, ["encoder", "change of comprehensiveness"])

@@ -1,0 +1,114 @@
+"""What the tables show beyond the plan: looked for after all results were known.
+
+Intervals here are of 95 % each and not corrected for their number.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from course_kit.research.faithful import analysis
+from course_kit.research.faithful.analysis import GROUP, NETWORK, PRIMARY
+from course_kit.research.faithful.cell import rows_path
+from course_kit.research.faithful.measures import SHARES
+from course_lib.faithfulness.erasure import counts
+from course_lib.metrics.statistics import Estimate
+
+ENCODERS = ("projected", "bilstm", "transformer", "minilm")
+SPARSE, USUAL = ("sparsemax", "entmax15"), "additive"
+
+
+def of_means(values: Iterable[float]) -> Estimate:
+    """The mean of independent values as a sample of others like them: a *t* interval."""
+    kept = np.array(list(values))
+    return Estimate(float(kept.mean()), 0.0, 2, kept.var(ddof=1) / len(kept), len(kept) - 1)
+
+
+def by_encoder(attention: str, measure: str = PRIMARY) -> dict[str, Estimate]:
+    """A kind of attention minus additive softmax, over each encoder."""
+    each = analysis.learned().groupby("encoder")
+    return {
+        encoder: analysis.levels("attention", attention, USUAL, each.get_group(encoder), measure)
+        for encoder in ENCODERS
+    }
+
+
+def interaction(attention: str, first: str, second: str, measure: str = PRIMARY) -> Estimate:
+    """How much more a kind of attention adds to additive softmax over the ``first`` encoder than
+    over the ``second``, of networks with the same seed."""
+
+    def gaps(part: pd.DataFrame) -> pd.DataFrame:
+        added = analysis.gaps("attention", attention, USUAL, measure, part)
+        return added.xs(first, level="encoder") - added.xs(second, level="encoder")
+
+    return analysis.over_corpora(analysis.learned(), gaps)
+
+
+def accuracy_by_encoder(attention: str) -> dict[str, Estimate]:
+    """A kind's accuracy on all held-out texts minus that of additive softmax, over each encoder;
+    the interval is over seeds, for these texts."""
+    wide = analysis.networks().pivot(index=[*GROUP, "seed"], columns="attention", values="accuracy")
+    added = wide[attention] - wide[USUAL]
+    found = {}
+    for encoder in ENCODERS:
+        corpora = added.xs(encoder, level="encoder").groupby("corpus")
+        parts = [of_means(part) for _, part in corpora]
+        found[encoder] = analysis.combined(parts, [1 / len(parts)] * len(parts))
+    return found
+
+
+def words_removed() -> pd.DataFrame:
+    """How many words are removed at each share, on average over a corpus's texts, and of corpora:
+    no more than have weight."""
+    rows = analysis.learned()
+    removed = [
+        counts(int(words), SHARES, int(support))
+        for words, support in zip(rows["words"], rows["support"])
+    ]
+    heads = [f"{share:.0%}" for share in SHARES]
+    table = pd.DataFrame(removed, columns=heads).assign(
+        corpus=rows["corpus"].to_numpy(), attention=rows["attention"].to_numpy()
+    )
+    return table.groupby(["attention", "corpus"])[heads].mean().groupby("attention").mean()
+
+
+def planted_rows() -> pd.DataFrame:
+    """Every measured text of the planted corpus with learned attention."""
+    return pd.read_parquet(rows_path("planted")).query("attention != 'uniform'")
+
+
+def found_first(measure: str = PRIMARY) -> pd.DataFrame:
+    """The mean of a measure by encoder and attention over planted texts in which no other word has
+    as much weight as the deciding one, and how many ``texts`` these are."""
+    first = planted_rows().query("truth == 1").groupby(["encoder", "attention"])[measure]
+    return first.agg(["mean", "size"]).rename(columns={"size": "texts"})
+
+
+def found_first_by_both(attention: str, measure: str = PRIMARY) -> dict[str, Estimate]:
+    """A kind minus additive softmax over each encoder, in planted texts in which both, with the
+    same seed, put the deciding word first: the truth is the same. The interval is over seeds."""
+    wide = planted_rows().pivot(
+        index=["encoder", "seed", "text"], columns="attention", values=["truth", measure]
+    )
+    both = wide[(wide["truth", attention] == 1) & (wide["truth", USUAL] == 1)][measure]
+    means = (both[attention] - both[USUAL]).groupby(["encoder", "seed"]).mean()
+    return {encoder: of_means(means.loc[encoder]) for encoder in ENCODERS}
+
+
+def within_encoders(cause: str, outcome: str) -> tuple[float, dict[str, float]]:
+    """The correlation of ranks over the planted networks within encoders, and in each encoder."""
+    means = planted_rows().groupby(NETWORK)[[cause, outcome]].mean().reset_index()
+    x, y = analysis.grouped_ranks(means.assign(corpus="planted"), cause, outcome)
+    names = sorted(ENCODERS)  # the order of the groups
+    each = {
+        name: analysis.grouped_correlation(x[n : n + 1], y[n : n + 1]).value
+        for n, name in enumerate(names)
+    }
+    return analysis.grouped_correlation(x, y).value, each
+
+
+def concentration(condition: str) -> analysis.Correlation:
+    """The planned correlation with concentration, over the networks of a ``condition`` alone."""
+    part = analysis.networks().query(condition)
+    return analysis.grouped_correlation(*analysis.grouped_ranks(part, "concentration", PRIMARY))

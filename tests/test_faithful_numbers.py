@@ -1,0 +1,407 @@
+"""Every number of the study's results a second time, from its tables by another way.
+
+Nothing of ``course_kit.research.faithful`` computes here: plain pandas, NumPy and scipy read the
+committed tables, and what they find is compared with what the study prints.
+"""
+
+import json
+from functools import cache
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+
+from course_kit.research.faithful import analysis, exploratory
+from course_lib.files import REPOSITORY
+
+TABLES = REPOSITORY / "results" / "faithful"
+CORPORA = ["sst2_sentences", "ag_news", "imdb"]
+ENCODERS = ["projected", "bilstm", "transformer", "minilm"]
+KINDS = ["additive", "dot", "entmax15", "sparsemax"]
+SEEDS = range(5)
+MAIN = "comprehensiveness"
+NETWORK = ["corpus", "encoder", "attention", "seed"]
+
+
+@cache
+def table(corpus):
+    return pd.read_parquet(TABLES / f"{corpus}.parquet")
+
+
+@cache
+def grid(corpus, encoder, kind, column):
+    """A network a row, a text a column, in the order of seeds and digests."""
+    rows = table(corpus)
+    part = rows[(rows["encoder"] == encoder) & (rows["attention"] == kind)]
+    found = part.sort_values(["seed", "text"])
+    assert found.groupby("seed").size().nunique() == 1
+    return found[column].to_numpy(float).reshape(len(SEEDS), -1)
+
+
+def anova(gaps):
+    """Mean, and its variance by rows and by columns, from the mean squares of two crossed
+    factors."""
+    gaps = gaps[:, ~np.isnan(gaps).any(0)]
+    rows, columns = gaps.shape
+    effects = gaps.mean(1, keepdims=True) + gaps.mean(0, keepdims=True) - gaps.mean()
+    error = ((gaps - effects) ** 2).sum() / ((rows - 1) * (columns - 1))
+    by_rows = columns * ((gaps.mean(1) - gaps.mean()) ** 2).sum() / (rows - 1)
+    by_columns = rows * ((gaps.mean(0) - gaps.mean()) ** 2).sum() / (columns - 1)
+    size = rows * columns
+    return gaps.mean(), by_rows / size, max((by_columns - error) / size, 0), rows - 1, columns - 1
+
+
+class Sum:
+    """A weighted sum of corpora's means: value, and half its interval at any level."""
+
+    def __init__(self, parts, weights):
+        value, by_rows, by_columns, free, columns = map(np.array, zip(*parts))
+        w = np.array(weights)
+        self.value, self.columns = (w * value).sum(), columns.min()
+        self.by_columns, self.by_rows = (w**2 * by_columns).sum(), (w**2 * by_rows).sum()
+        self.free = self.by_rows**2 / ((w**2 * by_rows) ** 2 / free).sum()
+
+    def half(self, level):
+        quantiles = stats.t.isf((1 - level) / 2, [self.columns, self.free])
+        return np.sqrt((quantiles**2) @ [self.by_columns, self.by_rows])
+
+    @property
+    def interval(self):
+        return self.value - self.half(0.95), self.value + self.half(0.95)
+
+    def level_of(self, distance):
+        """1 − the level whose interval is as wide; no less than the study gives."""
+        if self.half(1 - 1e-9) <= distance:
+            return 1e-9
+        return brentq(lambda p: self.half(1 - p) - distance, 1e-9, 1, xtol=1e-12)
+
+
+def mean_gap(gaps_of, corpora=CORPORA):
+    return Sum([anova(gaps_of(corpus)) for corpus in corpora], [1 / len(corpora)] * len(corpora))
+
+
+def between_encoders(first, second, column=MAIN):
+    def gaps(corpus):
+        one, other = (
+            np.concatenate([grid(corpus, encoder, kind, column) for kind in KINDS])
+            for encoder in (first, second)
+        )
+        return one - other
+
+    return mean_gap(gaps)
+
+
+def between_kinds(first, second="additive", encoders=ENCODERS, column=MAIN):
+    def gaps(corpus):
+        return np.concatenate(
+            [grid(corpus, e, first, column) - grid(corpus, e, second, column) for e in encoders]
+        )
+
+    return mean_gap(gaps)
+
+
+def all_networks(corpus, column):
+    return np.concatenate([grid(corpus, *each, column) for each in product(ENCODERS, KINDS)])
+
+
+def differences():
+    ahead = "comprehensiveness by α‖v‖", "comprehensiveness at random"
+    corpora = [anova(all_networks(corpus, MAIN)) for corpus in ("sst2_sentences", "imdb")]
+    return {
+        "projected − BiLSTM": between_encoders("projected", "bilstm"),
+        "projected − Transformer": between_encoders("projected", "transformer"),
+        "projected − MiniLM": between_encoders("projected", "minilm"),
+        "sparsemax − softmax": between_kinds("sparsemax"),
+        "entmax 1.5 − softmax": between_kinds("entmax15"),
+        "SST-2 − IMDb": Sum(corpora, [1, -1]),
+        "α‖v‖ − α": mean_gap(lambda c: all_networks(c, ahead[0]) - all_networks(c, MAIN)),
+        "α − random": mean_gap(lambda c: all_networks(c, MAIN) - all_networks(c, ahead[1])),
+    }
+
+
+@cache
+def means():
+    """A row a network, uniform attention among them, with accuracy and the gain in texts."""
+    rows = pd.concat([table(corpus) for corpus in CORPORA])
+    rows = rows[rows["attention"] != "sharp"]
+    found = rows.groupby(NETWORK)[[MAIN, "concentration"]].mean()
+    paths = [TABLES / "runs" / f"{'-'.join(key[:3])}-s{key[3]}.json" for key in found.index]
+    found["accuracy"] = [json.loads(path.read_text(encoding="utf-8"))["accuracy"] for path in paths]
+    right = (600 * found["accuracy"]).round()  # of 600 texts
+    line = right.xs("uniform", level="attention")
+    found["gain"] = right - line.reindex(right.droplevel("attention").index).to_numpy()
+    return found.drop("uniform", level="attention")
+
+
+@cache
+def agreements():
+    """A row a setting: Kendall's τ-b of the attentions of two seeds, and the measure."""
+    found = {}
+    for corpus, encoder, kind in product(CORPORA, ENCODERS, KINDS):
+        rows = table(corpus)
+        part = rows[(rows["encoder"] == encoder) & (rows["attention"] == kind)]
+        alphas = part.pivot(index="text", columns="seed", values="alpha")
+        pairs = [
+            np.nanmean([stats.kendalltau(*each).statistic for each in zip(alphas[a], alphas[b])])
+            for a, b in combinations(SEEDS, 2)
+        ]
+        found[corpus, encoder, kind, 0] = {"tau": np.mean(pairs), MAIN: part[MAIN].mean()}
+    made = pd.DataFrame(found).T
+    return made.rename_axis(NETWORK)
+
+
+def centred_ranks(frame, cause):
+    """The ranks of two columns within corpus and encoder."""
+    ranks = frame[[cause, MAIN]].groupby(["corpus", "encoder"]).rank()
+    return ranks - ranks.groupby(["corpus", "encoder"]).transform("mean")
+
+
+def rho(ranks, cause):
+    return np.corrcoef(ranks[cause], ranks[MAIN])[0, 1]
+
+
+def permuted_p(frame, cause, kinds=KINDS):
+    """Each kind gets another kind's outcome, seed by seed, the same in all groups."""
+    ranks = centred_ranks(frame, cause)
+    cause_of = ranks[cause].unstack("attention")[list(kinds)].to_numpy()
+    outcome_of = ranks[MAIN].unstack("attention")[list(kinds)].to_numpy()
+    found = [
+        abs(np.corrcoef(cause_of.ravel(), outcome_of[:, order].ravel())[0, 1])
+        for order in permutations(range(len(kinds)))
+    ]
+    return np.mean(np.array(found) >= found[0] - 1e-9)
+
+
+def drawn_interval(frame, cause, draws=4000, seed=20):
+    """The percentiles of drawing corpora × encoders again."""
+    groups = [part for _, part in centred_ranks(frame, cause).groupby(["corpus", "encoder"])]
+    sums = np.array(
+        [[(g[cause] * g[MAIN]).sum(), (g[cause] ** 2).sum(), (g[MAIN] ** 2).sum()] for g in groups]
+    )
+    random = np.random.default_rng(seed)
+    drawn = [sums[random.choice(len(groups), len(groups))].sum(0) for _ in range(draws)]
+    return np.percentile([xy / np.sqrt(xx * yy) for xy, xx, yy in drawn], [2.5, 97.5])
+
+
+def causes():
+    return {
+        "ρ with concentration": (means(), "concentration"),
+        "ρ with gain": (means(), "gain"),
+        "ρ with agreement of seeds": (agreements(), "tau"),
+    }
+
+
+@cache
+def printed():
+    return analysis.results().set_index("test")
+
+
+def by_holm(p):
+    """Step by step, from the smallest."""
+    left, corrected, least = dict(p), {}, 0.0
+    while left:
+        name = min(left, key=left.get)
+        least = max(least, min(1.0, left[name] * len(left)))
+        corrected[name] = least
+        del left[name]
+    return corrected
+
+
+def test_the_design_is_whole():
+    rows = pd.concat([table(corpus) for corpus in CORPORA])
+    counts = rows[rows["attention"] != "sharp"].groupby(NETWORK).size()
+    assert len(counts) == 3 * 4 * 5 * 5 and len(means()) == 240
+    assert counts.groupby("corpus").unique().map(list).to_dict() == {
+        "ag_news": [32], "imdb": [24], "sst2_sentences": [40],
+    }  # fmt: skip
+    assert means()["accuracy"].min() > 0.6  # nobody is left out
+
+
+def test_values_and_intervals_of_all_differences():
+    for name, one in differences().items():
+        row = printed().loc[name]
+        assert [row["value"], row["low"], row["high"]] == pytest.approx(
+            [one.value, *one.interval], abs=1e-6
+        ), name
+
+
+def test_the_correlations_values_and_intervals():
+    for name, (frame, cause) in causes().items():
+        row = printed().loc[name]
+        assert row["value"] == pytest.approx(rho(centred_ranks(frame, cause), cause), abs=1e-6)
+        # two random ends of 4,000 and 10,000 draws; a null's width would be 0.1 off
+        assert [row["low"], row["high"]] == pytest.approx(
+            list(drawn_interval(frame, cause)), abs=0.03
+        ), name
+
+
+def test_the_p_values_that_decide_holms_and_the_verdicts():
+    """Equivalence rows by the larger of two one-sided tests, correlations by whole kinds."""
+    p = {}
+    for name, one in differences().items():
+        if "softmax" in name:
+            sides = [one.level_of(0.05 + sign * one.value) / 2 for sign in (1, -1)]
+            p[name] = max(sides)
+        else:
+            p[name] = one.level_of(abs(one.value))
+    p |= {name: permuted_p(*each) for name, each in causes().items()}
+    assert len(p) == 11
+    corrected = by_holm(p)
+    for name, value in p.items():
+        assert printed().loc[name, "p"] == pytest.approx(value, rel=1e-4), name
+        assert printed().loc[name, "holm"] == pytest.approx(corrected[name], rel=1e-4), name
+    verdicts = {}
+    for name, value in corrected.items():
+        found = printed().loc[name, "value"]
+        fits = abs(found) < 0.05 if "softmax" in name else found > 0
+        verdicts[name] = ("as predicted" if fits else "against it") if value < 0.05 else "open"
+    verdicts["SD between seeds"] = "against it"  # test_the_deviation_between_seeds
+    assert printed()["verdict"].to_dict() == verdicts
+    assert len(verdicts) == 12 == len(printed())
+
+
+def test_holms_family_with_the_plans_own_shuffling():
+    """Networks shuffled within their group, 20,000 times, in place of whole kinds."""
+    random, p = np.random.default_rng(3), printed()["p"].dropna().to_dict()
+    for name, (frame, cause) in causes().items():
+        ranks = centred_ranks(frame, cause)
+        sides = [ranks[c].to_numpy().reshape(12, -1) for c in (cause, MAIN)]
+        found = abs((sides[0] * sides[1]).sum())
+        shuffled = [
+            abs((sides[0] * random.permuted(sides[1], axis=1)).sum()) for _ in range(20_000)
+        ]
+        p[name] = np.mean(np.array(shuffled) >= found - 1e-9)
+        spread = 5 * np.sqrt(p[name] * (1 - p[name]) / 2000) + 1 / 2000
+        assert printed().loc[name, "planned p"] == pytest.approx(p[name], abs=spread)
+    corrected = by_holm(printed()["planned p"].dropna().to_dict())
+    assert printed()["planned holm"].dropna().to_dict() == pytest.approx(corrected)
+
+
+def test_the_deviation_between_seeds():
+    """With and without the error of few texts, by settings and over groups drawn again."""
+    raw, net = {}, {}
+    for corpus, encoder in product(CORPORA, ENCODERS):
+        variances, errors = [], []
+        for kind in KINDS:
+            values = grid(corpus, encoder, kind, MAIN)
+            _, by_seed, _, _, _ = anova(values)
+            seeds, texts = values.shape
+            interaction = values - values.mean(1, keepdims=True) - values.mean(0) + values.mean()
+            variances.append(seeds * by_seed)
+            errors.append((interaction**2).sum() / ((seeds - 1) * (texts - 1)) / texts)
+        raw[corpus, encoder] = np.mean(variances)
+        net[corpus, encoder] = np.mean(variances) - np.mean(errors)
+    row = printed().loc["SD between seeds"]
+    assert row["value"] == pytest.approx(np.mean(list(raw.values())) ** 0.5, abs=1e-6)
+    every = analysis.seed_variances()
+    shown = analysis.deviation(every["seeds"] - every["by texts"])
+    assert shown[0] == pytest.approx(np.mean(list(net.values())) ** 0.5, abs=1e-6)
+    random = np.random.default_rng(4)
+    for found, (low, high) in ((raw, (row["low"], row["high"])), (net, shown[1:])):
+        drawn = random.choice(list(found.values()), (20_000, 12)).mean(1)
+        assert [low, high] == pytest.approx(np.sqrt(np.percentile(drawn, [2.5, 97.5])), abs=2e-3)
+    assert row["low"] > 0.05 and row["verdict"] == "against it"  # the prediction failed
+    assert shown[1] < 0.05 < shown[0]
+
+
+@pytest.mark.parametrize("column", [MAIN, "sufficiency"])
+@pytest.mark.parametrize("kind", ["sparsemax", "entmax15"])
+def test_sparse_attention_by_encoder_and_the_interaction(kind, column):
+    shown = exploratory.by_encoder(kind, column)
+    for encoder in ENCODERS:
+        one = between_kinds(kind, encoders=[encoder], column=column)
+        found = [shown[encoder].value, *shown[encoder].interval]
+        assert found == pytest.approx([one.value, *one.interval], abs=1e-6)
+
+    def added(corpus, encoder):
+        return grid(corpus, encoder, kind, column) - grid(corpus, encoder, "additive", column)
+
+    crossing = mean_gap(lambda corpus: added(corpus, "bilstm") - added(corpus, "transformer"))
+    one = exploratory.interaction(kind, "bilstm", "transformer", column)
+    found, expected = ([each.value, *each.interval] for each in (one, crossing))
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert one.p == pytest.approx(crossing.level_of(abs(crossing.value)), rel=1e-4)
+    values = [each.value for each in shown.values()]
+    expected = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+    assert exploratory.of_means(values).interval == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["sparsemax", "entmax15"])
+def test_the_accuracy_that_sparse_attention_costs(kind):
+    shown = exploratory.accuracy_by_encoder(kind)
+    wide = means()["accuracy"].unstack("attention")
+    gaps = wide[kind] - wide["additive"]
+    for encoder in ENCODERS:
+        parts = gaps.xs(encoder, level="encoder").groupby("corpus").agg(["mean", "sem"])
+        error = (parts["sem"] ** 2).sum() / 9
+        free = error**2 / ((parts["sem"] ** 2 / 9) ** 2 / 4).sum()
+        half = stats.t.isf(0.025, free) * error**0.5
+        mean = parts["mean"].mean()
+        found = [shown[encoder].value, *shown[encoder].interval]
+        assert found == pytest.approx([mean, mean - half, mean + half], abs=1e-9)
+
+
+@cache
+def planted():
+    return table("planted")[lambda rows: rows["attention"] != "uniform"]
+
+
+def test_the_measure_where_the_deciding_word_is_first():
+    """From the weights' own table: ``truth`` is 1 there and nowhere else."""
+    rows = planted()
+    first = rows[rows["truth"] == 1]
+    assert first["alpha"].map(lambda a: np.sort(a)[-1] > np.sort(a)[-2]).all()
+    mean = first.groupby(["encoder", "attention"])[MAIN].mean()
+    assert exploratory.found_first()["mean"].to_dict() == pytest.approx(mean.to_dict())
+    for kind in ("sparsemax", "entmax15"):
+        shown = exploratory.found_first_by_both(kind)
+        sides = [
+            first[first["attention"] == name].set_index(["encoder", "seed", "text"])[MAIN]
+            for name in (kind, "additive")
+        ]
+        gaps = sides[0].sub(sides[1]).dropna()
+        for encoder in ENCODERS:
+            by_seed = gaps.loc[encoder].groupby("seed").mean()
+            interval = stats.t.interval(0.95, len(by_seed) - 1, by_seed.mean(), stats.sem(by_seed))
+            found = [shown[encoder].value, *shown[encoder].interval]
+            assert found == pytest.approx([by_seed.mean(), *interval], abs=1e-6)
+
+
+def test_correlations_with_concentration_and_truth_by_encoder():
+    networks = planted().groupby(["encoder", "attention", "seed"])
+    frame = networks[["truth", "concentration", MAIN, "tau", "sufficiency"]].mean()
+    for pair in (("truth", MAIN), ("truth", "tau"), ("truth", "sufficiency"),
+                 ("concentration", MAIN), ("concentration", "truth")):  # fmt: skip
+        ranks = frame[list(pair)].groupby("encoder").rank()
+        ranks = ranks - ranks.groupby("encoder").transform("mean")
+        total, each = exploratory.within_encoders(*pair)
+        assert total == pytest.approx(np.corrcoef(ranks.to_numpy().T)[0, 1], abs=1e-6)
+        for encoder, part in frame.groupby("encoder"):
+            expected = stats.spearmanr(*(part[name] for name in pair)).statistic
+            assert each[encoder] == pytest.approx(expected, abs=1e-6)
+    cause, undotted = "concentration", means().drop("dot", level="attention")
+    shown = exploratory.concentration("attention != 'dot'")
+    assert shown.value == pytest.approx(rho(centred_ranks(undotted, cause), cause))
+    expected = list(drawn_interval(undotted, cause))
+    assert [shown.low, shown.high] == pytest.approx(expected, abs=0.04)
+    kinds = [kind for kind in KINDS if kind != "dot"]
+    assert shown.p == pytest.approx(permuted_p(undotted, cause, kinds))
+    for encoder, part in means().groupby("encoder"):
+        shown = exploratory.concentration(f"encoder == '{encoder}'").value
+        assert shown == pytest.approx(rho(centred_ranks(part, cause), cause))
+
+
+def test_how_many_words_are_removed():
+    """A share of the words, rounded up, but no more than have weight."""
+    shown = exploratory.words_removed()
+    for kind, share in product(KINDS, (0.1, 0.2, 0.5)):
+        by_corpus = []
+        for rows in map(table, CORPORA):
+            part = rows[rows["attention"] == kind]
+            asked = np.ceil(np.round(share * part["words"], 6))
+            weights = part["alpha"].map(lambda a: int((a > 0).sum()))
+            by_corpus.append(np.minimum(asked, weights).mean())
+        assert shown.loc[kind, f"{share:.0%}"] == pytest.approx(np.mean(by_corpus), abs=1e-6)
