@@ -8,9 +8,10 @@ name it measures all of ``claims_record.CLAIMS``. A record holds no text. Its ke
 - ``command``, ``seed`` (of the sample and of whatever is random), ``environment`` (device, commit)
   and ``seconds``.
 - ``networks``: by group (those networks that differ by their seed alone), by id, the training
-  ``seed``, the digest of the ``weights``, the ``validation accuracy``, and whether the weights are
-  ``committed``. If not, the network was trained for this record from its ``spec``; where
+  ``seed``, the digest of the ``weights``, and whether they are ``committed``. If not, the network
+  was trained for this record from its ``spec``, with that ``validation accuracy``; where
   ``results/runs`` has a run of that id, it is another training by the same settings.
+  ``sanet_lengths`` needs no weights and has the digest of the ``predictions`` instead.
 - ``texts``: by group the number of texts, their ``seed``, the digest of the ``sample`` and that of
   the ``data``; or how many sentences we made up.
 - ``figures``: by group and name. Each has the ``mean`` of its networks and their 95 % t interval

@@ -50,8 +50,8 @@ class Studied(NamedTuple):
         record = self.run.record
         about = {"seed": record["spec"]["seed"], "committed": self.committed}
         about["weights"] = record[DIGEST if self.committed else "weights"]
-        about["validation accuracy"] = round(records.kept_accuracy(record), DIGITS)
         if not self.committed:
+            about["validation accuracy"] = round(records.kept_accuracy(record), DIGITS)
             about["spec"] = {name: record["spec"][name] for name in SPEC}
         return about
 
