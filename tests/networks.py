@@ -1,8 +1,11 @@
 """A small network of every kind and variant, for the tests of what all of them must keep."""
 
+from functools import cache
+
 import torch
 from strategies import WORDS, batch, document_lengths, ragged_batch, row_lengths, tiny_han
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from torch import nn
 
 from course_lib.models.agt import AGT, AblatedAGT, AGTConfig
 from course_lib.models.bilstm import BiLSTM, BiLSTMConfig
@@ -12,6 +15,19 @@ from course_lib.models.sanet import SANet, SANetConfig
 from course_lib.models.transformer import LowRank, Transformer, TransformerConfig
 
 SIZES = {"embedding": 6, "hidden": 8}
+
+
+@cache
+def has_bfloat16_lstm():
+    """Whether torch can train an LSTM in bfloat16 on this processor; oneDNN has none for some."""
+    with torch.autocast("cpu", torch.bfloat16):
+        try:
+            nn.LSTM(2, 2)(torch.zeros(1, 1, 2))
+        except RuntimeError:
+            return False
+    return True
+
+
 FULL = {"ngrams": 5, "embedding_highway": 2, "context_layers": 2, "query_layers": 1,
         "query_highway": True}  # fmt: skip
 NGRAMS = torch.randint(0, 6, (WORDS, 4), generator=torch.Generator().manual_seed(1)).int()

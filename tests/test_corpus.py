@@ -13,7 +13,7 @@ from strategies import ORIGIN, files_below, made_up_card
 from course_lib.data import catalog, corpus
 from course_lib.data.catalog import CARDS, Source
 from course_lib.data.readers import Row
-from course_lib.files import DataError
+from course_lib.files import WORKROOM, DataError
 
 
 def key_of(text):
@@ -98,7 +98,7 @@ def test_reading_that_stops_leaves_nothing_and_lies_under_one_temporary_name(tmp
 
     with pytest.raises(type(stop)):
         corpus.prepare(made_up_card([Row("train", "x", 0)]), read, ORIGIN, tmp_path / "made-up")
-    assert len(names) == 1 and names[0].startswith(".made-up.")
+    assert len(names) == 1 and names[0].startswith(WORKROOM)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,6 +1,7 @@
 """What learners, teachers and authors do with the course, as commands of ``attention-course``."""
 
 import argparse
+import errno
 import os
 import subprocess
 import sys
@@ -57,21 +58,21 @@ def _path(text: str) -> Path:
 
 def _notebook(text: str) -> Path:
     if not _path(text).is_file():
-        raise argparse.ArgumentTypeError(f"{text}: no such notebook")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
     return Path(text)
 
 
 def _submissions(text: str) -> Path:
     if not _path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text}: no such folder")
+        raise NotADirectoryError(errno.ENOTDIR, "no such folder", text)
     if not any(Path(text).rglob("*.ipynb")):
-        raise argparse.ArgumentTypeError(f"{text}: no notebooks there")
+        raise FileNotFoundError(errno.ENOENT, "holds no notebooks", text)
     return Path(text)
 
 
 def _table(text: str) -> Path:
     if _path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is a folder; give the name of a file")
+        raise IsADirectoryError(errno.EISDIR, "a folder; give the name of a file", text)
     return Path(text)
 
 

@@ -213,6 +213,7 @@ def train_or_load(spec: RunSpec) -> Run:
 
     The lock lies beside the run's folder: another process must not move aside what this one trains.
     """
+    spec.validate()  # before a folder is made
     folder = records.RUNS / spec.id
     locks = records.RUNS / ".locks"
     locks.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ def slides(notebook: NotebookNode) -> list[tuple[str, str]]:
                 body = text if kind == "end" else re.sub(r"^(\d+)\.", r"\1\\.", text)
                 body = body[:1].upper() + body[1:]
                 made.append((kind, f"<h1>{html.escape(head)}</h1>\n{MARKDOWN.render(body)}"))
-        elif shown := [each for output in cell.outputs if (each := _output(output))]:
+        elif shown := [each for output in cell.outputs if (each := _output(output, ()))]:
             made.append(("picture", _shown(shown)))
     return made
 
