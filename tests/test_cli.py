@@ -100,7 +100,7 @@ REFUSED = {
     "run --system han --dataset no.csv": "no.csv: no such file of texts, and no dataset of that",
     "run --system han --dataset toy --text body": "--text is for a file of your own, and toy is no",
     "students nowhere.ipynb": "nowhere.ipynb: No such file or directory",
-    "notebooks nowhere.ipynb": "nowhere.ipynb: no such notebook",
+    "notebooks nowhere.ipynb": "nowhere.ipynb: No such file or directory",
     "COURSE_PROFILE=quick course": "COURSE_PROFILE is 'quick'; it takes one of",
     "COURSE_DATA_DIR=/dev/null/x data": "Not a directory",
     "grid run core --on nowhere": "no profile 'nowhere'",

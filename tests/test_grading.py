@@ -19,6 +19,8 @@ from course_kit.exercises import check_masked_softmax, check_top_words
 from course_kit.exercises.judge import judge
 from course_kit.publishing.grading import inside, isolation, marks, plan
 from course_kit.publishing.grading.submissions import submissions
+from course_kit.publishing.lessons import lesson_paths
+from course_kit.publishing.students import read_notebook
 from course_lib import cli
 from course_lib.models.layers import masked_softmax
 
@@ -133,11 +135,11 @@ assert not found"""
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import os; os._exit(0)", "ended its own process in cell 1, with status 0"),
+        ("import os; os._exit(0)", "ended its own process in cell 2, with status 0"),
         ("while True:\n    try:\n        sum(range(999))\n    except BaseException: pass",
-         "stopped in cell 1: it took too long"),
+         "stopped in cell 2: it took too long"),
         ("import sys; print('{\"of\": \"softmax\"}', file=sys.__stdout__)\n"
-         "import signal; signal.raise_signal(signal.SIGSEGV)", "ended its own process in cell 1"),
+         "import signal; signal.raise_signal(signal.SIGSEGV)", "ended its own process in cell 2"),
     ],
 )  # fmt: skip
 def test_a_process_that_ends_keeps_what_it_had_earned_and_no_more(walls, code, said):
@@ -200,7 +202,7 @@ LAYOUTS = {  # cells, whether the points are earned, and what is told
     "the cell was deleted": ([CHECK], False, "its cell is missing"),
     "metadata lost": ([TOP, CALL], True, "its cell is missing"),
     "the check within the answer's cell": ([("top-words", f"{TOP}\n{CALL}")], True, None),
-    "the answer below its check": ([CHECK, ANSWER], False, None),
+    "the answer below its check": ([CHECK, ANSWER], False, "the check of top-words raised NameErr"),
     "a helper below the check": ([("top-words", CALLING), CHECK, HELPER], False, None),
     "spoiled after its check": ([ANSWER, CHECK, "top_words = None"], True, None),
     "a helper in the check's cell":
@@ -367,6 +369,15 @@ def test_every_lesson_s_exercises_can_be_marked():
     tasks = plan.all_tasks()
     answers = {task.column: task.answer for task in tasks}
     assert len(answers) == len(tasks) >= 50 and answers["02 softmax"] == "my_masked_softmax"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("path", lesson_paths(), ids=lambda path: path.stem)
+def test_our_own_solutions_earn_all_points(path, walls):
+    """Also where a later exercise uses the answer to an earlier one."""
+    tasks = [task for task in plan.all_tasks() if task.lesson == path.stem]
+    found = marks.mark(read_notebook(path), tasks, walls, 300)
+    assert found.points == {task.id: task.points for task in tasks} and found.notes == []
 
 
 def earning(**points):

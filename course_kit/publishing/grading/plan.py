@@ -23,7 +23,8 @@ SETTINGS = 'profile, seed = "smoke", 0'  # after the parameters: nothing trains 
 @dataclass(frozen=True)
 class Task:
     """An exercise of a lesson: what checks it, on which ``answer`` of the notebook, for how many
-    ``points``, the words of our solution's cell, and the source of its check cell."""
+    ``points``, the words of the cells of our solution and of those before it, which it may use, and
+    the source of its check cell."""
 
     lesson: str
     id: str
@@ -43,12 +44,13 @@ def all_tasks() -> list[Task]:
     """The exercises of all lessons."""
     found = []
     for path in lesson_paths():
-        notebook = read_notebook(path)
+        notebook, words = read_notebook(path), set()
         for each in find_exercises(notebook, path.name):
             cell, check = notebook.cells[each.solution], notebook.cells[each.check]
             name, answer = CHECK.fullmatch(check.source).groups()
-            words, points = re.findall(r"\w+", cell.source), check.metadata.nbgrader.points
-            given = (path.stem, each.grade_id, name, answer, points, words, check.source)
+            words |= set(re.findall(r"\w+", cell.source))
+            points = check.metadata.nbgrader.points
+            given = (path.stem, each.grade_id, name, answer, points, sorted(words), check.source)
             found.append(Task(*given))
     return found
 
