@@ -24,6 +24,7 @@ from course_lib import faithfulness
 
 LENDERS = {"the gradient": DETACHED, INTEGRATED: INTEGRATED, LEFT_OUT: LEFT_OUT}
 ALL_FOR = "every word for the decision"  # the sign that knows nothing
+SAME_SIGN = "same_sign_as_leave_one_out"
 TOP_SLOPE = f"{TIMES_SLOPE}, top layer"
 
 
@@ -57,7 +58,7 @@ def record_signs(tested: FaithfulnessRun) -> dict[str, Any]:
         for name, scores in plain.items()
     }
     if model.attended(documents[0]).attention.ndim == 4:  # layers, heads, rows, columns
-        rankings[TOP_SLOPE] = _top_layer(tested)
+        rankings[TOP_SLOPE] = top_layer_slopes(tested)
     say("  comprehensiveness")
     areas = {
         name: faithfulness.aopc(faithfulness.comprehensiveness(model, documents, scores, seed=seed))
@@ -66,7 +67,7 @@ def record_signs(tested: FaithfulnessRun) -> dict[str, Any]:
     signs = lent | {ALL_FOR: [np.ones(len(scores)) for scores in lent[LEFT_OUT]]}
     return tested.about(watch) | {
         "shares": list(faithfulness.SHARES),
-        "same_sign_as_leave_one_out": {
+        SAME_SIGN: {
             name: mean_of(_same_sign(scores, lent[LEFT_OUT]), seed)
             for name, scores in signs.items()
             if name != LEFT_OUT
@@ -87,7 +88,7 @@ def _same_sign(first: list[np.ndarray], second: list[np.ndarray]) -> np.ndarray:
     return np.array([(np.sign(a) == np.sign(b)).mean() for a, b in zip(first, second)])
 
 
-def _top_layer(tested: FaithfulnessRun) -> list[np.ndarray]:
+def top_layer_slopes(tested: FaithfulnessRun) -> list[np.ndarray]:
     """α · ∇α, added up over the rows and heads of the top layer alone."""
     model, documents = tested.model, tested.documents
     layers = len(model.attended(documents[0]).attention)
