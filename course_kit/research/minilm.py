@@ -41,7 +41,8 @@ RANKINGS = (
 )  # fmt: skip
 DRAWN = (  # those that lesson 11 compares
     "leave-one-out", "α · ∇α", "integrated gradients", "gradient × input, attention detached",
-    "attention", "attention × sign of the gradient", "attention, rollout", "random",
+    "|integrated gradients|", "attention", "attention × sign of the gradient",
+    "attention, rollout", "random",
 )  # fmt: skip
 
 
@@ -96,7 +97,8 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     trainings and texts."""
     found = {}
     for network in NETWORKS:
-        tested = {ranking: _of_texts(network, ranking) for ranking in RANKINGS}
+        names = dict.fromkeys((*RANKINGS, *DRAWN))
+        tested = {name: _of_texts(network, name) for name in names}
         estimates = {name: metrics.crossed(each) for name, each in tested.items() if len(each)}
         found[network] = {name: (one.value, *one.interval) for name, one in estimates.items()}
     return found
