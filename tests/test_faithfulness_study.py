@@ -11,8 +11,9 @@ import pytest
 from recorded import spec_of, tiny_vectors
 
 from course_kit.publishing.recorded_weights import publish_weights
-from course_kit.research import report
-from course_kit.research.faithfulness import changed_attention, erasure_record
+from course_kit.research import minilm, report
+from course_kit.research.faithfulness import SIGNS, changed_attention, erasure_record
+from course_kit.research.faithfulness.borrowed_signs import ALL_FOR, SAME_SIGN, record_signs
 from course_kit.research.faithfulness.changed_attention import QUANTILES, TOLERANCES
 from course_kit.research.faithfulness.erasure_record import AGREEMENT, ALL, INTERVENTIONS
 from course_kit.research.faithfulness.faithfulness_run import MASK, choose_run, study_path
@@ -193,7 +194,7 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
         choose_run(str(tmp_path / spec.id))
     monkeypatch.setattr(DocumentModel, "attention", lambda self, documents: {})
     makers = erasure_record.record_faithfulness, erasure_record.record_agreement
-    for make in (*makers, changed_attention.record_interventions):
+    for make in (*makers, changed_attention.record_interventions, record_signs):
         with pytest.raises(SpecError, match="has no attention"):
             make(choose_run(name, 2))
 
@@ -224,6 +225,45 @@ def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_r
     assert mean["mean"] == near(np.nanmean(taus))
     assert mean["deviation"] == near(np.nanstd(taus))
     assert report.study_records("faithfulness") == {name: made}  # no other record was written
+
+
+def test_borrowed_signs_are_those_of_their_lenders_and_random_numbers_borrow_them_too(made, name):
+    found, tested = recorded(name, SIGNS, "--only", "signs"), choose_run(name, TEXTS)
+    assert found["command"].endswith("--only signs") and found["sample"] == made["sample"]
+    rankings = found["removals"]["deletion"]["comprehensiveness"]["rankings"]
+    whole = made["removals"]["deletion"]["comprehensiveness"]["rankings"]
+    shared = "attention × sign of the gradient"
+    assert rankings[shared]["aopc"] == whole[shared]["aopc"]
+    assert not [ranking for ranking in rankings if "top layer" in ranking]  # IRAM has no heads
+    model, documents = tested.model, tested.documents
+    left_out = faithfulness.leave_one_out(model, documents)
+    integrated = faithfulness.integrated_gradients(model.gradients, model, documents)
+    dice = faithfulness.random_importance(documents, 0)
+    for lender, scores in (("leave-one-out", left_out), ("integrated gradients", integrated)):
+        signed = [numbers * np.sign(each) for numbers, each in zip(dice, scores, strict=True)]
+        own = faithfulness.aopc(faithfulness.comprehensiveness(model, documents, signed))
+        mean = rankings[f"random × sign of {lender}"]["aopc"]["mean"]
+        assert mean == near(own.mean()) and len(set(own)) > 1
+    same = [(a * b > 0).mean() for a, b in zip(integrated, left_out, strict=True)]
+    assert found[SAME_SIGN]["integrated gradients"]["mean"] == near(np.mean(same))
+    positive = [(scores > 0).mean() for scores in left_out]
+    assert found[SAME_SIGN][ALL_FOR]["mean"] == near(np.mean(positive))
+    assert np.mean(same) != np.mean(positive)
+    areas = np.load(study_path(name, SIGNS).with_suffix(".npz"))["comprehensiveness"]
+    means = [figures["aopc"]["mean"] for figures in rankings.values()]
+    np.testing.assert_allclose(areas.mean(1), means, atol=1e-4)
+
+
+def test_rankings_are_paired_by_training_not_by_place(monkeypatch):
+    """What all trainings share does not widen the interval, and trainings that one ranking lacks
+    do not count."""
+    texts, source = 40, np.random.default_rng(0)
+    shared = {f"s{n}": n + source.normal(size=texts) for n in range(3)}
+    kinds = {"first": {n: of + 0.5 for n, of in shared.items()},
+             "second": {n: shared[n][:30] for n in ("s2", "s1")}}  # fmt: skip
+    monkeypatch.setattr(minilm, "_of_trainings", lambda network, ranking: kinds[ranking])
+    gap = minilm.paired("first", "second")
+    assert gap.value == pytest.approx(0.5) and gap.interval == pytest.approx((0.5, 0.5))
 
 
 # Attention that changes while the texts stay

@@ -8,6 +8,8 @@ from safetensors.torch import save_file
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
+from course_kit.research.faithfulness.borrowed_signs import top_layer_slopes
+from course_kit.research.faithfulness.faithfulness_run import FaithfulnessRun
 from course_lib.data.corpus import load_corpus
 from course_lib.data.pieces import Pieces, whole_words
 from course_lib.data.toy import read_toy
@@ -174,6 +176,25 @@ def test_the_tests_of_faithfulness_take_its_pieces(trained):
     assert attended.attention.shape == (2, 2, n, n) and attended.real.all()
     same = attended.answer(attended.attention[None])
     np.testing.assert_allclose(same, model(documents[:1]), atol=1e-6)
+
+
+def test_the_slope_of_the_top_layer_is_what_scaling_its_weights_alone_changes(trained):
+    model = DocumentModel(trained[2].system)
+    documents = model.documents(trained[2].corpus.splits["test"].select([0]))
+    tested = FaithfulnessRun(trained[2], "", documents, seed=0)
+    (found,) = top_layer_slopes(tested)
+    attended, step = model.attended(documents[0]), 1e-2
+    chosen = model(documents).argmax(1)[0]
+    for word in range(len(documents[0])):
+        odds = []
+        for sign in (1, -1):
+            scaled = attended.attention.copy()
+            scaled[-1, ..., word] *= 1 + sign * step
+            scaled /= scaled.sum(-1, keepdims=True)
+            p = attended.answer(scaled[None])[0, chosen]
+            odds.append(np.log(p / (1 - p)))
+        assert found[word] == pytest.approx((odds[0] - odds[1]) / (2 * step), abs=5e-3)
+    assert np.ptp(found) > 0.02
 
 
 def test_a_click_on_a_small_matrix_opens_its_head(trained):

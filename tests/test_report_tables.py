@@ -65,6 +65,7 @@ OTHERS = {
     "lexicon": report.lexicon_table,
     "minilm beside others": minilm.beside_others,
     "minilm rankings": minilm.battery_table,
+    "minilm signs": minilm.signs_table,
     "sanity checks": report.sanity_table,
     "shuffles": report.shuffles_table,
     "trained tests": lambda: "\n\n".join(map(report.trained_table, TRAINED)),

@@ -2,7 +2,7 @@
 
 import argparse
 
-from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, TEXTS
+from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, SIGNS, TEXTS
 from course_lib.cli import Command, command_of
 
 
@@ -37,9 +37,10 @@ def _faithfulness(parser: argparse.ArgumentParser) -> None:
         help="only texts of these classes, and the network decides between them",
     )  # fmt: skip
     parser.add_argument(
-        "--only", choices=(AGREEMENT, INTERVENTIONS), dest="kind", default=ALL,
+        "--only", choices=(AGREEMENT, INTERVENTIONS, SIGNS), dest="kind", default=ALL,
         help="measure Jain and Wallace's rank correlations alone; or leave the texts and change "
-        "the attention: shuffled, by an adversary, of another seed",
+        "the attention: shuffled, by an adversary, of another seed; or what the sign is worth that "
+        "attention borrows",
     )  # fmt: skip
     parser.add_argument(
         "--beside", nargs="+", default=[], metavar="OTHER",

@@ -3,6 +3,9 @@
 import numpy as np
 
 from course_kit.research import report
+from course_kit.research.faithfulness import SIGNS
+from course_kit.research.faithfulness.borrowed_signs import LENDERS, SAME_SIGN, borrowed
+from course_kit.research.faithfulness.faithfulness_run import ATTENTION, LEFT_OUT, RANDOM
 from course_kit.research.report.frames import SYSTEM_NAMES, WEIGHTS, Group, shown
 from course_lib import metrics, runs
 from course_lib.metrics import Estimate
@@ -29,7 +32,7 @@ NETWORKS = {
     "IRAM": "iram-sst2-compact-",
     "BiLSTM": "bilstm-sst2-sst2-",
 }
-STUDIES = "faithfulness", "deletion"  # records of all rankings; of those that take little time
+STUDIES = "faithfulness", "deletion", SIGNS  # all rankings; those that take little time; signs
 RANKINGS = (
     "leave-one-out", "α · ∇α", "integrated gradients", "(α · ∇α)⁺, rolled out",
     "gradient × input, attention detached", "attention", "attention × sign of the gradient",
@@ -38,7 +41,8 @@ RANKINGS = (
 )  # fmt: skip
 DRAWN = (  # those that lesson 11 compares
     "leave-one-out", "α · ∇α", "integrated gradients", "gradient × input, attention detached",
-    "attention", "attention × sign of the gradient", "attention, rollout", "random",
+    "|integrated gradients|", "attention", "attention × sign of the gradient",
+    "attention, rollout", "random",
 )  # fmt: skip
 
 
@@ -93,7 +97,8 @@ def battery() -> dict[str, dict[str, tuple[float, float, float]]]:
     trainings and texts."""
     found = {}
     for network in NETWORKS:
-        tested = {ranking: _of_texts(network, ranking) for ranking in RANKINGS}
+        names = dict.fromkeys((*RANKINGS, *DRAWN))
+        tested = {name: _of_texts(network, name) for name in names}
         estimates = {name: metrics.crossed(each) for name, each in tested.items() if len(each)}
         found[network] = {name: (one.value, *one.interval) for name, one in estimates.items()}
     return found
@@ -110,16 +115,56 @@ def battery_table() -> str:
 
 
 def paired(first: str, second: str, network: str = "MiniLM") -> Estimate:
-    """The difference of two rankings' comprehensiveness in a network over the texts that both were
-    measured on: the smaller sample is the beginning of the larger one."""
-    values = _of_texts(network, first), _of_texts(network, second)
-    texts = min(each.shape[1] for each in values)
-    return metrics.crossed(*(each[:, :texts] for each in values))
+    """The difference of two rankings' comprehensiveness in a network, training by training and text
+    by text, over those for which both were measured: the smaller sample of texts is the beginning
+    of the larger one."""
+    sides = [_of_trainings(network, ranking) for ranking in (first, second)]
+    common = [training for training in sides[0] if training in sides[1]]
+    texts = min(len(of[training]) for of in sides for training in common)
+    one, other = (np.stack([of[training][:texts] for training in common]) for of in sides)
+    return metrics.crossed(one - other)
+
+
+def signs() -> dict[str, tuple[float, ...]]:
+    """By whose sign is borrowed, means over MiniLM's trainings: the share of a text's words in
+    which that sign is leave-one-out's; and the comprehensiveness of random numbers and of attention
+    with that sign, and of the ranking itself."""
+    of = _of_trainings("MiniLM", borrowed(RANDOM, LEFT_OUT))
+    records = [report.study_records(SIGNS)[training] for training in of]
+    found = {}
+    for lender, ranking in LENDERS.items():
+        same = [record[SAME_SIGN].get(ranking, {"mean": 1.0})["mean"] for record in records]
+        rankings = borrowed(RANDOM, lender), borrowed(ATTENTION, lender), ranking
+        means = [np.mean(list(_of_trainings("MiniLM", each).values())) for each in rankings]
+        found[ranking] = float(np.mean(same)), *map(float, means)
+    return found
+
+
+def signs_table() -> str:
+    """``signs`` as a markdown table, below a row without a sign."""
+    plain = [np.mean(list(_of_trainings("MiniLM", each).values())) for each in (RANDOM, ATTENTION)]
+    rows = [["none", None, *(f"{mean:.2f}" for mean in plain), None]]
+    for ranking, (same, *means) in signs().items():
+        rows.append([ranking, f"{same:.0%}", *(f"{mean:.2f}" for mean in means)])
+    heads = [
+        "whose sign",
+        "same sign as leave-one-out",
+        "random × sign",
+        "attention × sign",
+        "itself",
+    ]
+    return report.to_markdown(heads, rows, "lrrrr")
 
 
 def _of_texts(network: str, ranking: str) -> np.ndarray:
-    """The comprehensiveness (AOPC by deletion) of each text in each training, ``(trainings,
-    texts)``, from the first of ``STUDIES`` that has the ranking; without any, ``(0, 0)``."""
+    """``_of_trainings`` as ``(trainings, texts)``; ``(0, 0)`` without any."""
+    found = list(_of_trainings(network, ranking).values())
+    return np.stack(found) if found else np.zeros((0, 0))
+
+
+def _of_trainings(network: str, ranking: str) -> dict[str, np.ndarray]:
+    """By training, the comprehensiveness (AOPC by deletion) of each text, from the first of
+    ``STUDIES`` that has the ranking; empty without any."""
     for study in STUDIES:
         some = {
             stem: record
@@ -128,5 +173,6 @@ def _of_texts(network: str, ranking: str) -> np.ndarray:
             and ranking in record["removals"]["deletion"]["comprehensiveness"]["rankings"]
         }
         if some:
-            return report.areas(some, "comprehensiveness", study)[ranking].astype(float)
-    return np.zeros((0, 0))
+            areas = report.areas(some, "comprehensiveness", study)[ranking].astype(float)
+            return dict(zip(some, areas, strict=True))
+    return {}

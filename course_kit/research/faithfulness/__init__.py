@@ -6,5 +6,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__, submod_attrs={"faithfulness_run": ["choose_run"]}
 )
 
-ALL, AGREEMENT, INTERVENTIONS = "faithfulness", "agreement", "interventions"  # records' folders
+ALL, AGREEMENT = "faithfulness", "agreement"  # records' folders
+INTERVENTIONS, SIGNS = "interventions", "signs"
 TEXTS = 100

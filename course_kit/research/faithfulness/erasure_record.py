@@ -5,7 +5,8 @@
 text; and beside it, ``NAME.npz``, the AOPC of every text by deletion. The folder of a finished
 run may stand for a name. ``--only agreement`` measures Jain and Wallace's rank correlations
 alone and writes ``results/agreement/NAME.json``; ``--only interventions`` leaves the texts as they
-are, changes the attention, and writes ``results/interventions/NAME.json``.
+are, changes the attention, and writes ``results/interventions/NAME.json``; ``--only signs`` gives
+attention and random numbers the signs of other rankings and writes ``results/signs/NAME.json``.
 """
 
 import argparse
@@ -17,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS
+from course_kit.research.faithfulness import AGREEMENT, ALL, INTERVENTIONS, SIGNS
+from course_kit.research.faithfulness.borrowed_signs import record_signs
 from course_kit.research.faithfulness.changed_attention import record_interventions
 from course_kit.research.faithfulness.faithfulness_run import (
+    AREAS,
     ATTACHED,
     ATTENTION,
     DETACHED,
@@ -45,7 +48,6 @@ from course_lib.runs.settings import SpecError
 SLOW_TEXTS = 25  # for limits and words to flip, whose cost grows with the square of the length
 REMOVALS = {"deletion": None, "masking": MASK}
 MEASURES = {of.__name__: of for of in (faithfulness.comprehensiveness, faithfulness.sufficiency)}
-AREAS = "areas"  # of every text: in a file beside the record
 Rankings = dict[str, list[np.ndarray]]
 
 
@@ -197,6 +199,7 @@ def command(options: argparse.Namespace) -> int:
         ALL: record_faithfulness,
         AGREEMENT: record_agreement,
         INTERVENTIONS: partial(record_interventions, beside=options.beside),
+        SIGNS: record_signs,
     }[options.kind]
     chosen = {
         name: choose_run(name, options.texts, options.seed, options.classes)

@@ -27,6 +27,7 @@ ATTACHED, DETACHED = "gradient × input", "gradient × input, attention detached
 TIMES_SLOPE, INTEGRATED = "α · ∇α", "integrated gradients"
 LEFT_OUT, RANDOM = "leave-one-out", "random"
 SIGNED_ATTENTION = "attention × sign of the gradient"  # which is DETACHED, Jain and Wallace's
+AREAS = "areas"  # of every text: in a file beside the record
 say = partial(print, flush=True)  # what comes next
 
 
