@@ -285,12 +285,10 @@ def _of_the_same_seeds(first: dict[int, Record], second: dict[int, Record]) -> t
 # The attention ablation: what a network loses whose attention is kept uniform or untrained
 
 
-def ablation_table(
-    records: Records = None, group: str = "attention_ablation", system: str | None = None
-) -> str:
+def ablation_table(records: Records = None, group: str = "attention_ablation") -> str:
     """Test accuracies in % with learned attention weights and with those that the grid's ``group``
     plans, uniform or untrained, as a markdown table, one row for each network and dataset of the
-    group, or of one ``system`` of it.
+    group.
 
     An ablated run is compared with the run that has its settings, its seed and its data, and
     differs only in the attention; both start from the same other weights and read the same
@@ -308,13 +306,12 @@ def ablation_table(
     heads = ["network", "dataset", "learned", *names, *(f"learned − {name}" for name in names),
              "learned attention"]  # fmt: skip
     found = [_ablation(tested, of_one, names) for of_one in trainings.values()]
-    gaps = {(n, name): gap for n, (*_, of) in enumerate(found) for name, gap in of.items() if gap}
+    gaps = {(n, name): gap for n, (_, of) in enumerate(found) for name, gap in of.items() if gap}
     gaps, rows = corrected(gaps, [name for _, name in gaps]), []
-    for n, (of_system, cells, of) in enumerate(found):
-        if system in (None, of_system):
-            of = {name: gaps.get((n, name)) for name in of}
-            told = [gap and f"{gap} ({gap.test}; Holm's {gap.holm:.3f})" for gap in of.values()]
-            rows.append([*cells, *told, _reading(of)])
+    for n, (cells, of) in enumerate(found):
+        of = {name: gaps.get((n, name)) for name in of}
+        told = [gap and f"{gap} ({gap.test}; Holm's {gap.holm:.3f})" for gap in of.values()]
+        rows.append([*cells, *told, _reading(of)])
     return to_markdown(heads, rows, "llr" + "r" * len(names) + "l")
 
 
@@ -324,9 +321,9 @@ def _with_weights(spec: RunSpec, weights: str) -> RunSpec:
 
 def _ablation(
     tested: pd.DataFrame, specs: list[RunSpec], names: list[str]
-) -> tuple[str, list[Any], dict[str, Difference | None]]:
-    """The system of one training, whose ablations the grid plans as ``specs``, the cells of its
-    row, and the difference to each ablation."""
+) -> tuple[list[Any], dict[str, Difference | None]]:
+    """The cells of the row of one training, whose ablations the grid plans as ``specs``, and the
+    difference to each ablation."""
     spec = specs[0]
     frame = tested[tested.seed.isin({spec.seed for spec in specs})]
     learned = frames.by_seed(frame, _with_weights(spec, "learned"))
@@ -338,7 +335,7 @@ def _ablation(
         gaps[name] = difference(*_of_the_same_seeds(learned, runs))
     others = [in_words(*change) for change in spec.overrides.items() if change[0] != frames.WEIGHTS]
     network = ", ".join([frames.SYSTEM_NAMES[spec.system], spec.preset, *others])
-    return spec.system, [network, frames.title_of(spec.dataset), *accuracies], gaps
+    return [network, frames.title_of(spec.dataset), *accuracies], gaps
 
 
 def _content(record: Record) -> str:
