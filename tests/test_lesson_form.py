@@ -63,7 +63,6 @@ def test_a_copy_without_claims_misses_no_name(path, notebook):
 @pytest.mark.parametrize("note", lessons.side_notes(), ids=lambda path: path.stem)
 def test_a_side_note_is_one_question_of_a_lesson_that_links_to_it(note):
     notebook = nbformat.read(note, as_version=4)
-    seen = students.student_copy(notebook, note.name)
     assert students.title_of(notebook, "none").endswith("?")
     assert not students.find_exercises(notebook, note.name)
     (origin,) = re.findall(r"\]\(\.\./(\d\d_\w+\.ipynb)", notebook.cells[0].source)
