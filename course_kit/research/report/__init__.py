@@ -19,7 +19,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "erasure": [
             "RIVALS", "agreement_table", "best_gaps", "best_table", "by_network",
-            "rankings_table", "signs_in_words", "signs_table",
+            "rankings_table", "sign_gaps", "signs_in_words", "signs_table",
         ],
         "figures": [
             "band_by_size", "band_curve", "baselines", "baselines_table", "composition_figure",
