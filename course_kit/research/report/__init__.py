@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "claims": [
             "claims_table", "comprehensiveness_table", "estimates", "every_claim_table",
-            "meanings_table", "other_reading", "verdicts_table",
+            "leads_table", "meanings_table", "other_reading", "verdicts_table",
         ],
         "debate": [
             "adversaries_table", "four_tests_table", "replica_changes_table", "replica_table",
@@ -18,8 +18,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "gaps_table", "papers_table",
         ],
         "erasure": [
-            "RIVALS", "agreement_table", "areas", "best_gaps", "best_table", "by_network",
-            "rankings_table", "signs_in_words", "signs_table",
+            "RIVALS", "agreement_table", "best_gaps", "best_table", "by_network",
+            "rankings_table", "sign_gaps", "signs_in_words", "signs_table",
         ],
         "figures": [
             "band_by_size", "band_curve", "baselines", "baselines_table", "composition_figure",
@@ -27,8 +27,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "losses_figure", "pooled_deviation", "steps_panels", "waterfall_figure",
         ],
         "frames": [
-            "COMPARISONS", "ZHANG", "bounds", "by_seed", "interval", "seeds_of", "show_table",
-            "study_records", "tidy", "to_markdown", "with_film_vectors", "with_other_vectors",
+            "COMPARISONS", "ZHANG", "areas", "bounds", "by_seed", "interval", "seeds_of",
+            "show_table", "study_records", "tidy", "to_markdown", "with_film_vectors",
+            "with_other_vectors",
         ],
         "readme": ["TABLE", "TABLES", "findings", "short_table", "write_readme"],
         "studies": [

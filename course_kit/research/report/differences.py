@@ -184,7 +184,8 @@ def gaps_table(records: Records = None) -> str:
     is missing, or the paper names no figure."""
     frame, rows = tidy(records), []
     chains = recorded_chains(frame)
-    for model, dataset, preset, chain in frames.COMPARISONS["gaps"]:
+    for model, dataset, preset, chain, *others in frames.COMPARISONS["gaps"]:
+        today = others[0] if others else model
         before = frames.runs_of(frame, model, dataset)
         now = frames.runs_of(frame, model, dataset, preset)
         steps = pairwise(chains.get(chain, {}).items())
@@ -192,8 +193,12 @@ def gaps_table(records: Records = None) -> str:
         best = max(gains, key=gains.__getitem__, default=None)
         step = best and f"{best}: {gains[best]:+.1f}"
         accuracies = [paper_cell(model, dataset), shown(before), shown(now)]
-        gaps = difference(now, before), _gap_to_paper(now, model, dataset)
-        rows.append([model, frames.NAMES[dataset], *accuracies, *gaps, step])
+        gaps = difference(now, before), _gap_to_paper(now, today, dataset)
+        name = model if today == model else f"{model}, now {today}"
+        name += (
+            f" (paper: {said})" if today != model and (said := paper_cell(today, dataset)) else ""
+        )
+        rows.append([name, frames.NAMES[dataset], *accuracies, *gaps, step])
     heads = ["network", "dataset", "paper", "first record", "now", "now − first", "now − paper",
              "the step that brought most, on validation"]  # fmt: skip
     return to_markdown(heads, rows, "llrrrrrl")

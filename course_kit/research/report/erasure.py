@@ -15,10 +15,9 @@ from course_kit.research.faithfulness.faithfulness_run import (
 )
 from course_kit.research.report import frames
 from course_kit.research.report.claims import over_seeds
-from course_kit.research.report.frames import ByName, mean_std, study_records, to_markdown
+from course_kit.research.report.frames import ByName, areas, mean_std, study_records, to_markdown
 from course_kit.research.trained_tests import protocols
 from course_lib.metrics.statistics import LEVEL, Estimate, crossed
-from course_lib.runs import records as run_records
 
 RIVALS = {  # of each kind of attention; leave-one-out is no rival, it nearly optimises the measure
     ATTENTION: [unsigned(name) for name in (ATTACHED, INTEGRATED, TIMES_SLOPE)],
@@ -52,17 +51,6 @@ def kind_of(network: str) -> str:
     if network.startswith(frames.SYSTEM_NAMES["minilm"]):
         return "film texts, after pre-training"
     return "news" if network.endswith(frames.NAMES["ag_news"]) else "film texts"
-
-
-def areas(records: ByName, measure: str, study: str = ALL) -> dict[str, np.ndarray]:
-    """The AOPC by deletion, ``(trainings, texts)``, by ranking, of a network's trainings on the
-    texts that all were tested on: a smaller sample is the beginning of a larger one."""
-    texts, trainings = min(record["texts"] for record in records.values()), []
-    for name, record in records.items():
-        rankings = record["removals"]["deletion"][measure]["rankings"]
-        with np.load((run_records.RESULTS / study / name).with_suffix(".npz")) as stored:
-            trainings.append(dict(zip(rankings, stored[measure][:, :texts], strict=True)))
-    return {name: np.stack([one[name] for one in trainings]) for name in trainings[0]}
 
 
 def sign_gaps(records: ByName | None = None) -> Gaps:

@@ -205,6 +205,17 @@ def study_records(study: str) -> ByName:
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
+def areas(records: ByName, measure: str, study: str = "faithfulness") -> dict[str, np.ndarray]:
+    """The AOPC by deletion, ``(trainings, texts)``, by ranking, of a network's trainings on the
+    texts that all were tested on: a smaller sample is the beginning of a larger one."""
+    texts, trainings = min(record["texts"] for record in records.values()), []
+    for name, record in records.items():
+        rankings = record["removals"]["deletion"][measure]["rankings"]
+        with np.load((run_records.RESULTS / study / name).with_suffix(".npz")) as stored:
+            trainings.append(dict(zip(rankings, stored[measure][:, :texts], strict=True)))
+    return {name: np.stack([one[name] for one in trainings]) for name in trainings[0]}
+
+
 # In words
 
 

@@ -16,11 +16,13 @@ import pandas as pd
 from course_kit.research.report import frames, tables
 from course_kit.research.report.differences import PAPER_ACCURACIES
 from course_kit.research.report.frames import Group, Record
-from course_lib.runs.records import kept_accuracy
+from course_lib.runs.records import kept_accuracy, largest_class
+from course_lib.runs.spec import RunSpec
 
 VANILLA = ("iram", "vanilla")
 ATTENTION, GRADIENT = "attention", "gradient × input"
 SCORES = {"accuracy": "accuracy", "f1": "F1"}
+DIVIDED = frames.COMPARISONS["divided"]  # two specs: scores divided by √d, and not
 RULES = {
     "concise": "",
     "relaxed": "relaxed ",
@@ -85,12 +87,23 @@ def _paired(first: Sequence[float], second: Sequence[float], runs: Group) -> Mea
     return Measured(list(np.subtract(first, second)), runs=runs)
 
 
+def _same_seeds(runs: Group, others: Group) -> tuple[Group, Group]:
+    """Both sides; where one is a single training, those of the seeds that both have. TF-IDF, whose
+    fit is not random, has none."""
+    seeds = [{run["spec"]["seed"] for run in side} for side in (runs, others)]
+    bags = any(run["spec"]["system"] == "tfidf" for run in (*runs, *others))
+    if bags or min(map(len, seeds)) != 1 or not (both := seeds[0] & seeds[1]):
+        return runs, others
+    runs, others = ([run for run in side if run["spec"]["seed"] in both] for side in (runs, others))
+    return runs, others
+
+
 # Accuracy
 
 
 @figure(
     "points",
-    "test {of} on {dataset} minus the {paper} in print ({model}, {read})",
+    "test {of} on {dataset} minus the {paper} in print ({which}, {read})",
     "ours is right more often than theirs",
     beside=True,
 )
@@ -100,33 +113,47 @@ def beside_the_paper(
     dataset: str,
     preset: str | None = None,
     score: str = "accuracy",
+    which: str | None = None,
 ) -> Measured:
-    """A score on the test texts, and the paper's; with film vectors where a ``preset`` is given."""
+    """A score on the test texts, and the paper's; with film vectors where a ``preset`` is given.
+    ``which`` names our network where it is not the paper's."""
     runs = frames.runs_of(frame, model, dataset, preset)
     if score == "accuracy":
         paper = PAPER_ACCURACIES[model][dataset] / 100
     else:
         paper = frames.PAPERS["imdb_report"][score]
-    said = {"paper": f"{100 * paper:.4g}", "read": vectors_read(runs), "of": SCORES[score]}
+    said = {"paper": f"{100 * paper:.4g}", "read": vectors_read(runs), "of": SCORES[score],
+            "which": which or model}  # fmt: skip
     return Measured([run["test"][score] for run in runs], paper, runs, words=said)
 
 
 @figure(
     "points",
-    "accuracy on {dataset}: {first} minus {second}{read}",
+    "accuracy on {dataset}: {first} minus {second}{read}{kept}",
     "{first} is right more often than {second}",
 )
 def accuracy_gain(
-    frame: pd.DataFrame, dataset: str, first: str, second: str, film: bool = False
+    frame: pd.DataFrame,
+    dataset: str,
+    first: str,
+    second: str,
+    film: bool = False,
+    learned: bool = False,
 ) -> Measured:
     """Test accuracies of two of our networks, where asked with film vectors, of all that read
-    vectors."""
+    vectors; ``learned`` leaves out trainings that do not beat always answering the largest
+    class."""
     presets = [frames.MODELS[model][1] if film and model not in frames.SIMPLE else None
                for model in (first, second)]  # fmt: skip
     runs, others = (frames.runs_of(frame, model, dataset, preset)
                     for model, preset in zip((first, second), presets, strict=True))  # fmt: skip
+    runs, others = _same_seeds(runs, others)
+    if learned:
+        runs, others = ([run for run in side if frames.accuracy_of(run) > largest_class(run)]
+                        for side in (runs, others))  # fmt: skip
     ours, theirs = (list(map(frames.accuracy_of, group)) for group in (runs, others))
-    return Measured(ours, theirs, runs, others, {"read": ", film vectors" * film})
+    words = {"read": ", film vectors" * film, "kept": ", without failed trainings" * learned}
+    return Measured(ours, theirs, runs, others, words)
 
 
 @figure(
@@ -137,7 +164,7 @@ def accuracy_gain(
 def steps_gain(frame: pd.DataFrame, first: int, second: int, penalty: float = 0.0) -> Measured:
     """Accuracies of IRAM vanilla with so many steps, short trainings on SST-2."""
     by_steps = tables.steps_sweep(penalty, VANILLA, "sst2", frame)
-    runs, others = by_steps[first], by_steps[second]
+    runs, others = _same_seeds(by_steps[first], by_steps[second])
     ours, theirs = (list(map(kept_accuracy, group)) for group in (runs, others))
     return Measured(ours, theirs, runs, others)
 
@@ -195,6 +222,15 @@ def sparsity(
     return Measured(_attention(runs, "gini", state), runs=runs, words={"how": how})
 
 
+@figure("", "Gini on IMDb, 5,000 reviews, {state}: scores divided by √d minus not",
+        "dividing the scores makes the weights sparser")  # fmt: skip
+def divided_gap(frame: pd.DataFrame, state: str = "trained") -> Measured:
+    """The Gini coefficients of two trainings of SANet that differ in that division alone."""
+    runs, others = (frames.planned(frame, [RunSpec(**spec)]) for spec in DIVIDED)
+    sides = (_attention(group, "gini", state) for group in (runs, others))
+    return Measured(*sides, runs, others)
+
+
 @figure("", "Gini: {dataset} minus {other}", "weights are sparser on {dataset} than on {other}")
 def sparsity_gap(frame: pd.DataFrame, dataset: str, other: str) -> Measured:
     """The Gini coefficients of SANet's weights on two datasets."""
@@ -229,6 +265,25 @@ def _of_penalty(frame: pd.DataFrame, penalty: float) -> dict[int, Record]:
     return {run["spec"]["seed"]: run for run in runs}
 
 
+@figure("points", "weight of step 3 on summaries, {model} on {dataset}{read}, {state}",
+        "the step passes on what a step before it has read")  # fmt: skip
+def summaries_of(
+    frame: pd.DataFrame, model: str, dataset: str, film: str | None = None, state: str = "trained"
+) -> Measured:
+    """The same of whole trainings with γ = 0.0003, or of networks before them."""
+    runs = frames.runs_of(frame, model, dataset, film)
+    words = {"read": ", film vectors" * bool(film)}
+    return Measured(_attention(runs, "summary share, step 3", state), runs=runs, words=words)
+
+
+@figure("", "cosine of two steps' weights, {model} on {dataset}{read}", "the steps are more alike")
+def alike_of(frame: pd.DataFrame, model: str, dataset: str, film: str | None = None) -> Measured:
+    """How alike the steps are after whole trainings with γ = 0.0003."""
+    runs = frames.runs_of(frame, model, dataset, film)
+    words = {"read": ", film vectors" * bool(film)}
+    return Measured(_attention(runs, "step cosine"), runs=runs, words=words)
+
+
 @figure("", "cosine of two steps' weights, γ = {penalty}, three epochs", "the steps are more alike")
 def alike(frame: pd.DataFrame, penalty: float) -> Measured:
     """How alike IRAM's steps are."""
@@ -250,7 +305,8 @@ def alike_gap(frame: pd.DataFrame, penalty: float, other: float) -> Measured:
         "the larger penalty helps")  # fmt: skip
 def penalty_gain(frame: pd.DataFrame, penalty: float, other: float) -> Measured:
     """Accuracies of the same trainings."""
-    runs, others = (list(_of_penalty(frame, each).values()) for each in (penalty, other))
+    sides = (list(_of_penalty(frame, each).values()) for each in (penalty, other))
+    runs, others = _same_seeds(*sides)
     ours, theirs = (list(map(kept_accuracy, group)) for group in (runs, others))
     return Measured(ours, theirs, runs, others)
 
@@ -285,14 +341,16 @@ def _agt(frame: pd.DataFrame) -> Group:
     return frames.runs_of(frame, "AGT", "sst5", "paper")
 
 
-@figure("words", "words in a phrase, {rule} rule, minus those of the same words in random order",
+@figure("words",
+        "words in a phrase, {rule} rule{at}, minus those of the same words in random order",
         "layers select neighbours, so that phrases are longer than by chance")  # fmt: skip
-def phrase_gain(frame: pd.DataFrame, rule: str) -> Measured:
-    """The mean over AGT's layers."""
-    runs = _agt(frame)
-    ours, chance = ([phrase_lengths(run, rule, by=by).mean() for run in runs]
+def phrase_gain(frame: pd.DataFrame, rule: str, layers: Sequence[int] = ()) -> Measured:
+    """The mean over AGT's layers, or over some of them."""
+    runs, chosen = _agt(frame), layers or range(1, 16)
+    ours, chance = ([_layers(phrase_lengths(run, rule, by=by), chosen) for run in runs]
                     for by in ("", " by chance"))  # fmt: skip
-    return _paired(ours, chance, runs)
+    at = f", layers {_said(layers)}" if layers else ""
+    return _paired(ours, chance, runs)._replace(words={"at": at})
 
 
 @figure("words", "words in a phrase, {rule} rule, layers {layers}", "the longer the phrases")
@@ -331,6 +389,14 @@ def gate_gap(
     return _paired(*sides, runs)
 
 
+@figure("", "mean gate, layers {layers}", "the layers let in more")
+def gate_level(frame: pd.DataFrame, layers: Sequence[int] = (8, 9)) -> Measured:
+    """How far AGT's transform gates are open."""
+    runs = _agt(frame)
+    values = [_layers(of, layers, first=2) for of in _attention(runs, "gate")]
+    return Measured(values, runs=runs)
+
+
 @figure("", "entropy of a layer's weights ÷ log n: trained minus untrained",
         "training spreads the weights")  # fmt: skip
 def spread_gap(frame: pd.DataFrame) -> Measured:
@@ -349,7 +415,7 @@ def _of_bias(frame: pd.DataFrame, bias: float) -> Group:
         "phrases are longer with the larger bias")  # fmt: skip
 def phrases_by_bias(frame: pd.DataFrame, bias: float, other: float) -> Measured:
     """The mean over AGT's layers, of trainings in batches of 200."""
-    runs, others = _of_bias(frame, bias), _of_bias(frame, other)
+    runs, others = _same_seeds(_of_bias(frame, bias), _of_bias(frame, other))
     ours, theirs = ([phrase_lengths(run, "concise").mean() for run in group]
                     for group in (runs, others))  # fmt: skip
     return Measured(ours, theirs, runs, others)
@@ -359,6 +425,6 @@ def phrases_by_bias(frame: pd.DataFrame, bias: float, other: float) -> Measured:
         "the network with the larger bias is right more often")  # fmt: skip
 def accuracy_by_bias(frame: pd.DataFrame, bias: float, other: float) -> Measured:
     """AGT's test accuracies, of trainings in batches of 200."""
-    runs, others = _of_bias(frame, bias), _of_bias(frame, other)
+    runs, others = _same_seeds(_of_bias(frame, bias), _of_bias(frame, other))
     ours, theirs = (list(map(frames.accuracy_of, group)) for group in (runs, others))
     return Measured(ours, theirs, runs, others)

@@ -28,12 +28,13 @@ def _title(network: str) -> dict[str, str]:
     return {"title": frames.NAMES[network.split("-")[1]], "network": frames.network_title(network)}
 
 
-def _trained(test: str) -> tuple[Record, Group]:
-    """The record of a test that trained networks, and what says on which texts."""
+def _trained(frame: pd.DataFrame, test: str) -> tuple[Record, Group]:
+    """The record of a test that trained networks, and a training that read the same texts, by whose
+    record it is known which part of them these are."""
     record = frames.study_records("faithfulness/trained")[f"{test}-{SENTENCES}"]
-    data = {"dataset": SENTENCES, "subset": False, "content": record["data"]}
-    spec = {"dataset": SENTENCES, "limit": None}
-    return record, [{"spec": spec, "data": data, "settings": {"text": {}}}]
+    texts = record["data"], record["sizes"]
+    runs = list(frame.record)
+    return record, [next(r for r in runs if (r["data"]["content"], r["sizes"]) == texts)]
 
 
 # Jain and Wallace: rank correlations and changed attention
@@ -80,12 +81,18 @@ def leave_one_out_gap(frame: pd.DataFrame, network: str, encoder: str = "BiLSTM"
     return Measured(list(np.subtract(attention, gradient)), runs=runs)
 
 
-@figure("", "divergence of the attention that a search finds within 0.01 of the output ({encoder})",
+@figure("",
+        "divergence of the attention that a search finds within {tolerance} of the output "
+        "({encoder})",
         "the further from the network's own, of at most 0.69")  # fmt: skip
-def adversary(frame: pd.DataFrame, network: str, encoder: str = "BiLSTM") -> Measured:
+def adversary(
+    frame: pd.DataFrame, network: str, encoder: str = "BiLSTM", tolerance: float = 0.01
+) -> Measured:
     """The Jensen–Shannon divergence, mean over texts."""
     records, runs = _study(frame, "interventions", network)
-    found = [one["strict_adversary"]["divergence"]["all"]["mean"] for one in records]
+    searches = ([one[name] for name in ("strict_adversary", "adversary")] for one in records)
+    found = [search["divergence"]["all"]["mean"] for of in searches for search in of
+             if search["epsilon"] == tolerance]  # fmt: skip
     return Measured(found, runs=runs)
 
 
@@ -108,8 +115,8 @@ def shuffle_gap(frame: pd.DataFrame, network: str, weight: str) -> Measured:
 # Wiegreffe and Pinter, ROAR: networks trained for a test
 
 
-def _guided(line: str, score: str) -> tuple[list[float], Group]:
-    record, on = _trained("guided")
+def _guided(frame: pd.DataFrame, line: str, score: str) -> tuple[list[float], Group]:
+    record, on = _trained(frame, "guided")
     if score == "F1":
         return record["f1_by_seed"][line], on
     return record["lines"][line][protocols.ACCURACY]["by_seed"], on
@@ -118,12 +125,12 @@ def _guided(line: str, score: str) -> tuple[list[float], Group]:
 @figure("points", "{score}: {line} minus {other}", "{line} does better")
 def guide_gain(frame: pd.DataFrame, line: str, other: str, score: str) -> Measured:
     """A score of the networks of the test with guides, seed by seed."""
-    (ours, on), (theirs, _) = (_guided(each, score) for each in (line, other))
+    (ours, on), (theirs, _) = (_guided(frame, each, score) for each in (line, other))
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
-def _apart(what: str, line: str) -> tuple[list[float], Group]:
-    record, on = _trained("adversary")
+def _apart(frame: pd.DataFrame, what: str, line: str) -> tuple[list[float], Group]:
+    record, on = _trained(frame, "adversary")
     return record["lines"][line][what]["by_seed"], on
 
 
@@ -131,8 +138,8 @@ def _apart(what: str, line: str) -> tuple[list[float], Group]:
         "the adversary's attention is further from the base's")  # fmt: skip
 def adversary_apart(frame: pd.DataFrame, weight: float) -> Measured:
     """How far training drives attention from the base network's, seed by seed."""
-    ours, on = _apart(protocols.DIVERGENCE, f"adversary, λ = {weight}")
-    theirs, _ = _apart(protocols.DIVERGENCE, "the base, another seed")
+    ours, on = _apart(frame, protocols.DIVERGENCE, f"adversary, λ = {weight}")
+    theirs, _ = _apart(frame, protocols.DIVERGENCE, "the base, another seed")
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
@@ -140,8 +147,17 @@ def adversary_apart(frame: pd.DataFrame, weight: float) -> Measured:
         "the adversary's answers differ more from the base's")  # fmt: skip
 def answers_apart(frame: pd.DataFrame, weight: float) -> Measured:
     """How far the same training moves the predictions, seed by seed."""
-    ours, on = _apart(protocols.VARIATION, f"adversary, λ = {weight}")
-    theirs, _ = _apart(protocols.VARIATION, "the base, another seed")
+    ours, on = _apart(frame, protocols.VARIATION, f"adversary, λ = {weight}")
+    theirs, _ = _apart(frame, protocols.VARIATION, "the base, another seed")
+    return Measured(list(np.subtract(ours, theirs)), runs=on)
+
+
+@figure("points", "accuracy of the adversary, λ = {weight}, minus the base's",
+        "the adversary is right more often than the base")  # fmt: skip
+def adversary_gain(frame: pd.DataFrame, weight: float) -> Measured:
+    """What the same training does to accuracy, seed by seed."""
+    ours, on = _apart(frame, protocols.ACCURACY, f"adversary, λ = {weight}")
+    theirs, _ = _apart(frame, protocols.ACCURACY, "the base network")
     return Measured(list(np.subtract(ours, theirs)), runs=on)
 
 
@@ -149,7 +165,7 @@ def answers_apart(frame: pd.DataFrame, weight: float) -> Measured:
         "what it ranks first is needed less than random words")  # fmt: skip
 def retrained(frame: pd.DataFrame, ranking: str, share: float) -> Measured:
     """Recursive ROAR, seed by seed; below 0 the ranking names what a network needs."""
-    record, on = _trained("roar")
+    record, on = _trained(frame, "roar")
     line = record["lines"][protocols.roar_line(ranking, share)]
     return Measured(line["accuracy minus that of random"]["by_seed"], runs=on)
 
@@ -161,9 +177,36 @@ def retrained(frame: pd.DataFrame, ranking: str, share: float) -> Measured:
         "the words of {ranking} cost more than those of {other}")  # fmt: skip
 def erased(frame: pd.DataFrame, network: str, ranking: str, other: str = "random") -> Measured:
     """What the predicted class loses without the words that a ranking puts first (AOPC)."""
+    return _erased(frame, "comprehensiveness", network, ranking, other)
+
+
+@figure("", "sufficiency, {network}: {ranking} minus {other}",
+        "the words of {ranking} alone leave less of the answer than those of {other}")  # fmt: skip
+def kept_alone(frame: pd.DataFrame, network: str, ranking: str, other: str = "random") -> Measured:
+    """What the predicted class loses if these words alone are left (AOPC): lower is better."""
+    return _erased(frame, "sufficiency", network, ranking, other)
+
+
+def _erased(frame: pd.DataFrame, measure: str, network: str, ranking: str, other: str) -> Measured:
+    """Means over the texts that all trainings share."""
+    _, runs = _study(frame, "faithfulness", network)
+    records = frames.study_records("faithfulness")
+    found = frames.areas({run["id"]: records[run["id"]] for run in runs}, measure)
+    gaps = (found[ranking] - found[other]).mean(1)
+    return Measured(gaps.tolist(), runs=runs, words=_title(network))
+
+
+@figure("", "loss without {share:.0%} of the words, {network}: {ranking} minus random",
+        "these words of {ranking} cost more than as many random ones")  # fmt: skip
+def erased_share(frame: pd.DataFrame, network: str, ranking: str, share: float) -> Measured:
+    """What the predicted class loses without so many of the words that a ranking puts first. Every
+    training has to have read as many texts, since a record has only means here."""
     records, runs = _study(frame, "faithfulness", network)
+    if len({one["texts"] for one in records}) != 1:
+        raise ValueError(f"{network}: its trainings were tested on different numbers of texts")
+    at = records[0]["shares"].index(share)
     found = [one["removals"]["deletion"]["comprehensiveness"]["rankings"] for one in records]
-    sides = ([of[name]["aopc"]["mean"] for of in found] for name in (ranking, other))
+    sides = ([of[name]["by_share"][at]["mean"] for of in found] for name in (ranking, "random"))
     return Measured(list(np.subtract(*sides)), runs=runs, words=_title(network))
 
 
