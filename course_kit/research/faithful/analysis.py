@@ -223,7 +223,8 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
 @cache
 def results(measure: str = PRIMARY, mean: Mean = crossed) -> pd.DataFrame:
     """A row for each prediction of the plan, in its order: the effect with its 95 % interval, the
-    p-value that decides and Holm's, and what became of the prediction. A difference within a corpus is estimated by ``mean``.
+    p-value that decides and Holm's, and what became of the prediction.
+    A difference within a corpus is estimated by ``mean``.
 
     ``planned holm`` is Holm's with the correlations tested as the plan says. ``least`` is half the
     width of the interval. The deviation between seeds has no p-value; its interval decides.
@@ -255,10 +256,8 @@ def results(measure: str = PRIMARY, mean: Mean = crossed) -> pd.DataFrame:
 
 def _verdict(row: pd.Series, holm: float) -> str:
     """What became of a prediction: ``open`` unless Holm's p, or the interval, decides it."""
-    if np.isnan(holm):
-        decided = row["high"] < MARGIN or row["low"] > MARGIN
-    else:
-        decided = holm < LEVEL
+    outside = row["high"] < MARGIN or row["low"] > MARGIN
+    decided = outside if np.isnan(holm) else holm < LEVEL
     holds = {ABOVE: row["value"] > 0, WITHIN: abs(row["value"]) < MARGIN}
     if not decided:
         return "open"
