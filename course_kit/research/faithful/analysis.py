@@ -32,7 +32,8 @@ VALUE, LINE = " by α‖v‖", " at random"
 ABOVE, WITHIN, BELOW = "above 0", f"within ±{MARGIN}", f"below {MARGIN}"  # what was predicted
 QUESTIONS = ("a", "b", "c", "d", "e", "value", "line")  # in the plan's order
 DRAWS = 10_000  # of whole groups, for an interval
-Effect = Callable[[pd.DataFrame, str], Estimate]
+Effect = Callable[..., Estimate]  # of a table, a measure, and how a corpus's mean is estimated
+Mean = Callable[[pd.DataFrame], list[Estimate]]  # of networks × texts
 NOTHING = Estimate(np.nan, np.nan, 2)
 
 
@@ -73,6 +74,27 @@ def crossed(gaps: pd.DataFrame) -> list[Estimate]:
     return [metrics.crossed(kept)] if len(kept) and kept.shape[1] > 1 else []
 
 
+def fixed(gaps: pd.DataFrame) -> list[Estimate]:
+    """``crossed`` with encoders and kinds of attention as fixed levels: only the seeds of a level
+    vary, so what differs between levels is no error."""
+    kept = gaps.loc[:, gaps.notna().all()]
+    if not len(kept) or kept.shape[1] < 2:
+        return []
+    names = [name for name in kept.index.names if name != "seed"]
+    levels = [level.to_numpy() for _, level in kept.groupby(names)]
+    over_texts, errors = [], []
+    for level in levels:
+        seeds, texts = level.shape
+        left = level - level.mean(1, keepdims=True) - level.mean(0) + level.mean()
+        errors.append((left**2).sum() / ((seeds - 1) * (texts - 1)) / (seeds * texts))
+        variance = level.mean(1).var(ddof=1) / seeds / len(levels) ** 2
+        over_texts.append((float(variance), seeds - 1))
+    means = np.mean([level.mean(0) for level in levels], axis=0)
+    by_texts = means.var(ddof=1) / len(means) - np.mean(errors) / len(levels)
+    freedom = welch([each for each in over_texts if each[0]])
+    return [Estimate(float(means.mean()), max(float(by_texts), 0.0), len(means), *freedom)]
+
+
 def combined(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     """The weighted sum of independent estimates, as the mean of studies with texts of their own."""
     by_seeds = [(w**2 * part.by_seeds, part.freedom) for w, part in zip(weights, parts)]
@@ -84,9 +106,11 @@ def combined(parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     )
 
 
-def over_corpora(table: pd.DataFrame, gaps: Callable[[pd.DataFrame], pd.DataFrame]) -> Estimate:
+def over_corpora(
+    table: pd.DataFrame, gaps: Callable[[pd.DataFrame], pd.DataFrame], mean: Mean = crossed
+) -> Estimate:
     """The mean of ``gaps`` in each corpus that has any, and of these corpora."""
-    parts = [each for _, part in table.groupby("corpus") for each in crossed(gaps(part))]
+    parts = [each for _, part in table.groupby("corpus") for each in mean(gaps(part))]
     if not parts:
         return NOTHING
     return combined(parts, [1 / len(parts)] * len(parts))
@@ -102,17 +126,26 @@ def gaps(factor: str, first: str, second: str, measure: str, part: pd.DataFrame)
     return next(sides).sub(next(sides)).dropna(how="all")
 
 
-def levels(factor: str, first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
+def levels(
+    factor: str,
+    first: str,
+    second: str,
+    table: pd.DataFrame,
+    measure: str,
+    mean: Mean = crossed,
+) -> Estimate:
     """The ``first`` minus the ``second`` level of a factor."""
-    return over_corpora(table, partial(gaps, factor, first, second, measure))
+    return over_corpora(table, partial(gaps, factor, first, second, measure), mean)
 
 
-def rankings(first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
+def rankings(
+    first: str, second: str, table: pd.DataFrame, measure: str, mean: Mean = crossed
+) -> Estimate:
     """One ranking's measure minus another's, in the same network."""
     one, other = with_suffix(measure, first), with_suffix(measure, second)
     if not {one, other} <= set(table):
         return NOTHING
-    return over_corpora(table, lambda part: matrix(part, one) - matrix(part, other))
+    return over_corpora(table, lambda part: matrix(part, one) - matrix(part, other), mean)
 
 
 def with_suffix(measure: str, suffix: str) -> str:
@@ -121,10 +154,12 @@ def with_suffix(measure: str, suffix: str) -> str:
     return f"{name}{suffix}{comma}{removal}"
 
 
-def corpora(first: str, second: str, table: pd.DataFrame, measure: str) -> Estimate:
+def corpora(
+    first: str, second: str, table: pd.DataFrame, measure: str, mean: Mean = crossed
+) -> Estimate:
     """The mean in one corpus minus that in another."""
     parts = [table[table["corpus"] == corpus] for corpus in (first, second)]
-    found = [each for part in parts for each in crossed(matrix(part, measure))]
+    found = [each for part in parts for each in mean(matrix(part, measure))]
     return combined(found, [1, -1]) if len(found) == 2 else NOTHING
 
 
@@ -185,9 +220,11 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
     return sums[0] / np.sqrt(sums[1] * sums[2])
 
 
-def results(measure: str = PRIMARY) -> pd.DataFrame:
+@cache
+def results(measure: str = PRIMARY, mean: Mean = crossed) -> pd.DataFrame:
     """A row for each prediction of the plan, in its order: the effect with its 95 % interval, the
     p-value that decides and Holm's, and what became of the prediction.
+    A difference within a corpus is estimated by ``mean``.
 
     ``planned holm`` is Holm's with the correlations tested as the plan says. ``least`` is half the
     width of the interval. The deviation between seeds has no p-value; its interval decides.
@@ -201,7 +238,7 @@ def results(measure: str = PRIMARY) -> pd.DataFrame:
         one = grouped_correlation(*grouped_ranks(part, cause, measure))
         found.append([f"ρ with {cause}", question, ABOVE, *one])
     for name, question, predicted, effect in TESTS:
-        one = effect(table, measure)
+        one = effect(table, measure, mean=mean)
         if np.isfinite(one.value):
             p = one.margin_p(MARGIN) if predicted == WITHIN else one.p
             found.append([name, question, predicted, one.value, *one.interval, p, p])
@@ -212,15 +249,15 @@ def results(measure: str = PRIMARY) -> pd.DataFrame:
         made.loc[tested, holm] = metrics.holm(made.loc[tested, p].tolist())
     made["least"] = (made["high"] - made["low"]) / 2
     order = made["question"].map(QUESTIONS.index).sort_values(kind="stable").index
-    return made.assign(verdict=made.apply(_verdict, axis=1)).loc[order].reset_index(drop=True)
+    for holm, verdict in (("holm", "verdict"), ("planned holm", "planned verdict")):
+        made[verdict] = [_verdict(row, row[holm]) for _, row in made.iterrows()]
+    return made.loc[order].reset_index(drop=True)
 
 
-def _verdict(row: pd.Series) -> str:
+def _verdict(row: pd.Series, holm: float) -> str:
     """What became of a prediction: ``open`` unless Holm's p, or the interval, decides it."""
-    if np.isnan(row["holm"]):
-        decided = row["high"] < MARGIN or row["low"] > MARGIN
-    else:
-        decided = row["holm"] < LEVEL
+    outside = row["high"] < MARGIN or row["low"] > MARGIN
+    decided = outside if np.isnan(holm) else holm < LEVEL
     holds = {ABOVE: row["value"] > 0, WITHIN: abs(row["value"]) < MARGIN}
     if not decided:
         return "open"

@@ -96,6 +96,70 @@ def found_first_by_both(attention: str, measure: str = PRIMARY) -> dict[str, Est
     return {encoder: of_means(means.loc[encoder]) for encoder in ENCODERS}
 
 
+def found_first_by_encoders(
+    first: str, second: str, kinds: Iterable[str] = (USUAL,), measure: str = PRIMARY
+) -> Estimate:
+    """One encoder minus another with the same kind of attention and seed, in planted texts in which
+    both put the deciding word first; the mean over ``kinds``. The interval is over seeds."""
+    wide = planted_rows().pivot(
+        index=["attention", "seed", "text"], columns="encoder", values=["truth", measure]
+    )
+    wide = wide[wide.index.get_level_values("attention").isin(list(kinds))]
+    both = wide[(wide["truth", first] == 1) & (wide["truth", second] == 1)][measure]
+    by_network = (both[first] - both[second]).groupby(["attention", "seed"]).mean()
+    return of_means(by_network.groupby("seed").mean())
+
+
+def texts_found_first_by_both(attention: str, encoder: str) -> tuple[int, int]:
+    """How many texts, and seeds, ``found_first_by_both`` compares over an encoder."""
+    wide = (
+        planted_rows()
+        .query("encoder == @encoder")
+        .pivot(index=["seed", "text"], columns="attention", values="truth")
+    )
+    both = wide[(wide[attention] == 1) & (wide[USUAL] == 1)]
+    return len(both), both.index.get_level_values("seed").nunique()
+
+
+def by_corpus(first: str, second: str, measure: str = PRIMARY) -> dict[str, Estimate]:
+    """One encoder minus another, in each corpus."""
+    each = analysis.learned().groupby("corpus")
+    return {
+        corpus: analysis.levels("encoder", first, second, each.get_group(corpus), measure)
+        for corpus in analysis.MAIN
+    }
+
+
+def value_by_attention(measure: str = PRIMARY) -> dict[str, float]:
+    """α‖v‖ minus α by kind of attention."""
+    each = analysis.learned().groupby("attention")
+    return {kind: analysis.rankings(analysis.VALUE, "", part, measure).value for kind, part in each}
+
+
+def seed_deviation(condition: str = "") -> tuple[Estimate, float]:
+    """The mean variance between seeds as an estimate over groups of corpus and encoder, which a
+    condition may select, with a *t* interval; and the p-value of "it is the margin's square"."""
+    variances = analysis.seed_variances().reset_index()
+    part = variances.query(condition) if condition else variances
+    one = of_means(part.groupby(GROUP)["seeds"].mean())
+    return one, one._replace(value=one.value - analysis.MARGIN**2).p
+
+
+def planted_correlation(measure: str) -> tuple[float, float]:
+    """The 95 % interval of a measure's correlation with the truth over planted networks, from
+    drawing settings of encoder and attention again: seeds of a setting are alike."""
+    means = analysis.planted().query("attention != 'uniform'")[["truth", measure]]
+    settings = [part for _, part in means.groupby(["encoder", "attention"])]
+    random = np.random.default_rng(0)
+    drawn = [
+        pd.concat([settings[n] for n in random.integers(0, len(settings), len(settings))])
+        for _ in range(1000)
+    ]
+    rhos = [each.corr("spearman").iloc[0, 1] for each in drawn]
+    low, high = np.quantile(rhos, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def within_encoders(cause: str, outcome: str) -> tuple[float, dict[str, float]]:
     """The correlation of ranks over the planted networks within encoders, and in each encoder."""
     means = planted_rows().groupby(NETWORK)[[cause, outcome]].mean().reset_index()

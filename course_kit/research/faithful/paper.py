@@ -41,12 +41,14 @@ def write(path: Path = PAPER) -> Path:
     """Fill the template; a name that it uses and nobody defines is an error."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     tables = (predictions, by_encoder, same_truth, accuracies, means, planted_settings, satellite)
+    tables += (other_measures, with_fixed_levels)
     filled = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         analysis=analysis,
         exploratory=exploratory,
         records=list(analysis.records().values()),
         cells=design.cells(),
         blocks=analysis.rows().groupby(analysis.GROUP)["seed"].nunique().to_dict(),
+        fixed=analysis.results(mean=analysis.fixed).set_index("test").to_dict("index"),
         tests=analysis.results().set_index("test").to_dict("index"),
         encoders=ENCODERS,
         measures=MEASURES,
@@ -113,6 +115,42 @@ def predictions(measure: str = analysis.PRIMARY) -> str:
     ]
     heads = ["effect", "question", "predicted", "value", "95 % interval", "p", "Holm's p"]
     return table(rows, [*heads, "Holm's p, plan's shuffling", "what came out"])
+
+
+def with_fixed_levels() -> str:
+    """The planned differences once more, with encoders and kinds of attention as fixed levels."""
+    found = analysis.results(mean=analysis.fixed).set_index("test")
+    rows = [
+        [
+            name,
+            f"{row['value']:.3f}",
+            interval(row["low"], row["high"], 3),
+            p_value(row["p"]),
+            p_value(row["holm"]),
+        ]
+        for name, row in found.loc[[test[0] for test in analysis.TESTS]].iterrows()
+    ]
+    return table(rows, ["effect", "value", "95 % interval", "p", "Holm's p"])
+
+
+def other_measures() -> str:
+    """The planned effects by the other measures and removals, each with Holm's p of its own."""
+    names = ["sufficiency", "tau", *(n for n in MEASURES if n.endswith(("masking", "vector")))]
+    found = {name: analysis.results(name).set_index("test") for name in names}
+    rows = [
+        [
+            test,
+            *(
+                f"{one.value[test]:.2f} ({interval(one.low[test], one.high[test])}), "
+                f"{p_value(one.holm[test])}"
+                if test in one.index
+                else "–"
+                for one in found.values()
+            ),
+        ]
+        for test in analysis.results()["test"]
+    ]
+    return table(rows, ["effect", *(MEASURES[name] for name in names)])
 
 
 def by_encoder(measures: Sequence[str] = ("comprehensiveness", "sufficiency")) -> str:
