@@ -18,7 +18,7 @@ PATHS = {path.stem[:2]: path for path in lessons.lesson_paths()}
 @pytest.mark.parametrize("number", PATHS)
 def test_a_page_says_what_a_lesson_shows_asks_and_answers(number):
     text = (FOLDER / f"{number}.md").read_text(encoding="utf-8")
-    assert len(text.split()) <= 1_200 and f"](../{PATHS[number].name})" in text
+    assert f"](../{PATHS[number].name})" in text
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == PARTS
     parts = dict(zip(PARTS, re.split(r"^## .*$", text, flags=re.MULTILINE)[1:], strict=True))
     exercises = find_exercises(read_notebook(PATHS[number]), number)
