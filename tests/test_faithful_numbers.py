@@ -5,7 +5,7 @@ committed tables, and what they find is compared with what the study prints.
 """
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -405,3 +405,96 @@ def test_how_many_words_are_removed():
             weights = part["alpha"].map(lambda a: int((a > 0).sum()))
             by_corpus.append(np.minimum(asked, weights).mean())
         assert shown.loc[kind, f"{share:.0%}"] == pytest.approx(np.mean(by_corpus), abs=1e-6)
+
+
+def with_fixed_levels(gaps_of):
+    """Corpora's means of ``(levels, seeds, texts)``, whose variance has a part by the seeds of each
+    level, by Welch, and a part by texts."""
+    value, seeds_part, texts_part, squares, fewest = 0, 0, 0, 0, np.inf
+    for corpus in CORPORA:
+        gaps = gaps_of(corpus)
+        gaps = gaps[..., ~np.isnan(gaps).any((0, 1))]
+        levels, seeds, texts = gaps.shape
+        each = gaps.mean(2).var(1, ddof=1) / seeds / levels**2 / 9
+        rest = gaps - gaps.mean(1, keepdims=True) - gaps.mean(2, keepdims=True)
+        rest = rest + gaps.mean((1, 2), keepdims=True)
+        noise = (rest**2).sum() / (levels * (seeds - 1) * (texts - 1)) / gaps.size
+        value += gaps.mean() / 3
+        seeds_part += each.sum()
+        squares += (each**2).sum() / (seeds - 1)
+        texts_part += max(gaps.mean((0, 1)).var(ddof=1) / texts * (1 / 9) - noise / 9, 0)
+        fewest = min(fewest, texts - 1)
+    quantiles = stats.t.isf(0.025, [fewest, seeds_part**2 / squares])
+    half = np.sqrt(quantiles**2 @ [texts_part, seeds_part])
+    return [value, value - half, value + half]
+
+
+def test_differences_with_encoders_and_kinds_as_fixed_levels():
+    shown = analysis.results(mean=analysis.fixed).set_index("test")[["value", "low", "high"]]
+
+    def added(kind, corpus):
+        pairs = [[grid(corpus, e, k, MAIN) for k in (kind, "additive")] for e in ENCODERS]
+        return np.stack([one - other for one, other in pairs])
+
+    for name, kind in (("sparsemax", "sparsemax"), ("entmax 1.5", "entmax15")):
+        expected = with_fixed_levels(partial(added, kind))
+        assert shown.loc[f"{name} − softmax"].tolist() == pytest.approx(expected, abs=1e-6)
+    expected = with_fixed_levels(
+        lambda c: np.stack(
+            [grid(c, "projected", k, MAIN) - grid(c, "minilm", k, MAIN) for k in KINDS]
+        )
+    )
+    assert shown.loc["projected − MiniLM"].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_encoders_by_corpus_and_where_the_truth_is_the_same():
+    for other in ENCODERS[1:]:
+        for corpus, one in exploratory.by_corpus("projected", other).items():
+            gaps = [
+                grid(corpus, "projected", k, MAIN) - grid(corpus, other, k, MAIN) for k in KINDS
+            ]
+            expected = Sum([anova(np.concatenate(gaps))], [1])
+            assert [one.value, *one.interval] == pytest.approx(
+                [expected.value, *expected.interval], abs=1e-6
+            )
+        for kinds in (["additive"], KINDS):
+            rows = planted()
+            first = rows[(rows["truth"] == 1) & rows["attention"].isin(kinds)]
+            keys = ["attention", "seed", "text"]
+            sides = [
+                first[first["encoder"] == name].set_index(keys)[MAIN]
+                for name in ("projected", other)
+            ]
+            gaps = sides[0].sub(sides[1]).dropna().groupby(["seed", "attention"]).mean()
+            by_seed = gaps.groupby("seed").mean()
+            interval = stats.t.interval(0.95, len(by_seed) - 1, by_seed.mean(), stats.sem(by_seed))
+            one = exploratory.found_first_by_encoders("projected", other, kinds)
+            assert [one.value, *one.interval] == pytest.approx(
+                [by_seed.mean(), *interval], abs=1e-6
+            )
+
+
+def test_how_weak_the_evidence_on_seeds_is_and_who_owns_the_gain_of_values():
+    for left, condition in (([], ""), (["transformer"], "encoder != 'transformer'")):
+        groups = [
+            np.mean([np.nanmean(drop(grid(c, e, k, MAIN)), 1).var(ddof=1) for k in KINDS])
+            for c, e in product(CORPORA, ENCODERS)
+            if e not in left
+        ]
+        one, p = exploratory.seed_deviation(condition)
+        interval = stats.t.interval(0.95, len(groups) - 1, np.mean(groups), stats.sem(groups))
+        assert [one.value, *one.interval] == pytest.approx([np.mean(groups), *interval], abs=1e-8)
+        assert p == pytest.approx(stats.ttest_1samp(groups, 0.05**2).pvalue, rel=1e-4)
+    for kind, value in exploratory.value_by_attention().items():
+        gaps = [
+            np.concatenate(
+                [grid(c, e, kind, f"{MAIN} by α‖v‖") - grid(c, e, kind, MAIN) for e in ENCODERS]
+            )
+            for c in CORPORA
+        ]
+        assert value == pytest.approx(np.mean([drop(each).mean() for each in gaps]), abs=1e-6)
+
+
+def drop(grid):
+    """Without texts that some network cannot be measured on."""
+    return grid[:, ~np.isnan(grid).any(0)]
