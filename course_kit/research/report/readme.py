@@ -89,8 +89,8 @@ def findings(records: Records = None) -> str:
         f"({statistics.mean(none):.0f} %; {len(weak)} seeds each). Trained to the end it depends "
         f"on the network: {statistics.mean(whole[0]):.0f} % in IRAM full without character n-grams "
         f"and {statistics.mean(whole[1]):.0f} % in IRAM vanilla, over film vectors "
-        f"({len(whole[1])} seeds each). No network over film vectors was trained without a penalty, so it need not "
-        "be the cause."
+        f"({len(whole[1])} seeds each). No network over film vectors was trained without a "
+        "penalty, so it need not be the cause."
     )
 
 
