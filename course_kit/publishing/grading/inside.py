@@ -26,6 +26,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from course_kit import exercises
 from course_kit.exercises import judge
+from course_kit.exercises.building import Written
+from course_kit.exercises.cases import Case
 from course_lib.files import REPOSITORY
 
 CELL = "<ipython-input"  # how the names of cells begin in frames
@@ -59,7 +61,8 @@ def encode(value: Any) -> Any:
         if value.numel() > MOST_NUMBERS:
             return {"other": f"{type(value).__name__} of {value.numel()} numbers"}
         plain = {"": value.detach().cpu().clone().contiguous()}
-        return {"tensor": base64.b64encode(safetensors.torch.save(plain)).decode()}
+        saved = base64.b64encode(safetensors.torch.save(plain)).decode()
+        return {"tensor": saved, "gradient": value.requires_grad}
     return {"other": type(value).__name__}
 
 
@@ -113,7 +116,8 @@ def answer_cases(step: dict, checker: judge.Checker, names: dict[str, Any], say:
     solution = getattr(checker.reference, "__code__", None)
     for case in checker.cases() if callable(function) else ():
         given = copy.deepcopy(case.inputs)
-        sys.setprofile(partial(_note, step["words"], solution, ours))
+        words = {*step["words"], *_handed(function, case)}
+        sys.setprofile(partial(_note, words, solution, ours))
         try:
             said = {"answer": encode(function(*given))}
         except NotImplementedError:
@@ -130,8 +134,14 @@ def answer_cases(step: dict, checker: judge.Checker, names: dict[str, Any], say:
         say(calls=name, of=step["of"])
 
 
+def _handed(function: Callable, case: Case) -> set[str]:
+    """The names of the layers that a case hands to a learner's class, which may call them."""
+    sizes = function.sizes(case.inputs[0]) if isinstance(function, Written) else ()
+    return {each.__name__ for each in sizes if isinstance(each, type)}
+
+
 def _note(
-    words: list[str],
+    words: set[str],
     solution: CodeType | None,
     ours: set[str],
     frame: FrameType,

@@ -151,7 +151,8 @@ def decode(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "tensor" in value:
-        return safetensors.torch.load(base64.b64decode(value["tensor"]))[""]
+        tensor = safetensors.torch.load(base64.b64decode(value["tensor"]))[""]
+        return tensor.requires_grad_(value.get("gradient") is True)
     for kind in (list, tuple):
         if kind.__name__ in value:
             return kind(decode(each) for each in value[kind.__name__])
