@@ -66,7 +66,7 @@ def _submissions(text: str) -> Path:
     if not _path(text).is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "no such folder", text)
     if not any(Path(text).rglob("*.ipynb")):
-        raise FileNotFoundError(errno.ENOENT, "holds no notebooks", text)
+        raise FileNotFoundError(errno.ENOENT, "no notebooks there", text)
     return Path(text)
 
 
