@@ -16,8 +16,8 @@ from course_lib.files import REPOSITORY
 LONGEST_CELL = 25
 # words with folded ones, lines of code and cells that a learner sees, predictions, minutes with all
 # exercises
-MOST = 2_000, 220, 60, 5, 120
-LONGEST_NOTE = 15, 700  # cells, words
+MOST = 3_000, 260, 80, 6, 150
+LONGEST_NOTE = 15, 1_000  # cells, words
 PREDICTION, ANSWER = "**Before you ", "<details><summary>Answer"
 FIVE_LINES = re.compile(r"^## In five lines\n\n(1\. .*?\n)\n", re.MULTILINE | re.DOTALL)
 EXERCISE, HINT = re.compile(r"^### Exercise \d+ (●+○*) ", re.MULTILINE), "<summary>Hint"
