@@ -517,6 +517,8 @@ def found_again(label):
     for path in (RESULTS / "seed_claims").glob("*.json"):
         record = json.loads(path.read_text("utf-8"))
         for network, of in record.get("figures", {}).items():
+            if "-compact" not in network:  # the page shows the recorded, compact networks
+                continue
             system, dataset = network.split("-")[:2]
             title = f"{SYSTEMS[system]} on {TEXTS[dataset]}"
             for name, one in of.items():
