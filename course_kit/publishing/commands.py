@@ -72,7 +72,7 @@ def _submissions(text: str) -> Path:
 
 def _table(text: str) -> Path:
     if _path(text).is_dir():
-        raise IsADirectoryError(errno.EISDIR, "a folder; give the name of a file", text)
+        raise IsADirectoryError(errno.EISDIR, "is a folder; give the name of a file", text)
     return Path(text)
 
 
