@@ -561,7 +561,7 @@ print(heavy & sys.modules.keys())"""
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600)
     assert done.stdout == "set()\n", done.stderr
     lines = done.stderr.splitlines()
-    told = [*MISTAKES.values(), "no such notebook", "the name is empty", "holds no copies"]
+    told = [*MISTAKES.values(), "No such file or directory", "the name is empty", "holds no copies"]
     for line, status, says in zip(lines[::2], lines[1::2], told, strict=True):
         assert says in line and line.startswith("error: ") and status == "2"
 
