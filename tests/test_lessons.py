@@ -201,7 +201,7 @@ def test_a_lesson_has_at_most_ten_import_lines_and_enters_the_library_by_its_pac
     code = [ast.parse(cell.source) for cell in cells if cell.cell_type == "code"]
     nodes = [node for tree in code for node in ast.walk(tree)]
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert 0 < len(imports) <= 12
+    assert 0 < len(imports) <= 10
     for node in imports:
         module, names = getattr(node, "module", ""), {name.name for name in node.names}
         if module in PACKAGES:

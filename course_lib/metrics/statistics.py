@@ -103,7 +103,8 @@ class Estimate(NamedTuple):
         least = 1e-9
         if self.half(1 - least) <= distance:
             return least
-        return brentq(lambda p: self.half(1 - p) - distance, least, 1)
+        # its default tolerance is as large as the last digits of a p of 1e-8
+        return brentq(lambda p: self.half(1 - p) - distance, least, 1, xtol=1e-16)
 
 
 def crossed(first: np.ndarray, second: np.ndarray | None = None) -> Estimate:
