@@ -183,8 +183,8 @@ class Survey:
         number: dict[str, int] = {}
         keys, labels, splits = array("Q"), array("i"), array("b")
         empty, rewritten, ascii_letters = 0, 0, []
-        for at, split, text, label in self._read():
-            rewritten += self.rewritten
+        for at, split, text, label, changed in self._read():
+            rewritten += changed
             self.first.setdefault(label, at)
             if len(self.first) > MOST_CLASSES:
                 raise DataError(
@@ -220,17 +220,18 @@ class Survey:
 
     def rows(self) -> Iterator[Row]:
         """The second reading: the rows with their splits."""
-        for (_, _, text, label), split in zip(self._read(), self.splits):
+        for (_, _, text, label, _), split in zip(self._read(), self.splits):
             yield Row(split, text, self.class_of.get(label, len(self.classes)))
 
-    def _read(self) -> Iterator[tuple[str, str | None, str, str]]:
-        """Place, given split, text and label of every row; ``DataError`` for what is no such."""
+    def _read(self) -> Iterator[tuple[str, str | None, str, str, bool]]:
+        """Place, given split, text and label of every row, and whether the text was rewritten;
+        ``DataError`` for what is no such."""
         for part in self.parts:
             for number, (text, label) in part.rows():
                 at = f"{part.place} {number}"
-                written, text = text, checked_text(text, at, self.columns.text)
-                self.rewritten = text != clean(written)
-                yield at, part.split, text, _checked_label(label, at, self.columns.label)
+                read = checked_text(text, at, self.columns.text)
+                label = _checked_label(label, at, self.columns.label)
+                yield at, part.split, read, label, read != clean(text)
 
     def _classes(self) -> tuple[tuple[str, ...], dict[str, int]]:
         """The classes in order, and the class of each label: ``1.0`` is ``1`` where both occur."""
