@@ -33,7 +33,8 @@ from course_lib.data.encoding import encode_sentences
 from course_lib.data.readers import clean
 from course_lib.data.text import fetch_punkt, trained_punkt, treebank_words
 from course_lib.files import data_root
-from course_lib.runs.records import RESULTS, describe_environment, write_json
+from course_lib.runs.folders import RESULTS
+from course_lib.runs.records import describe_environment, write_json
 from course_lib.runs.run import Run
 from course_lib.runs.systems.system import as_tokens
 from course_lib.runs.weights import DIGEST

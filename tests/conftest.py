@@ -53,8 +53,8 @@ def own_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def places(tmp_path, monkeypatch):
     """A folder in which ``runs/`` and ``results/`` are empty ones of its own."""
-    monkeypatch.setattr("course_lib.runs.records.RUNS", tmp_path / "runs")
-    monkeypatch.setattr("course_lib.runs.records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("course_lib.runs.folders.RUNS", tmp_path / "runs")
+    monkeypatch.setattr("course_lib.runs.folders.RESULTS", tmp_path / "results")
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from course_lib.data import catalog
 from course_lib.data.catalog import Card, Download, Source
 from course_lib.data.corpus import load_corpus
 from course_lib.files import file_digest
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.spec import RunSpec
 
 TEXT = {
@@ -29,7 +29,7 @@ FROZEN = {
 
 def record_file(name):
     """The file of a published record."""
-    return next((records.RESULTS / "runs").glob(f"*/*/{name}.json"))
+    return next((folders.RESULTS / "runs").glob(f"*/*/{name}.json"))
 
 
 def spec_of(system, **changes):

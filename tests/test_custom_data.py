@@ -21,7 +21,7 @@ from course_lib.data.readers import order_key
 from course_lib.data.tables import read_table
 from course_lib.explore import explore_documents, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.run import train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
@@ -232,7 +232,7 @@ def test_a_run_is_shown_read_in_another_process_and_stands_in_the_table(tmp_path
     name = custom_texts(write(tmp_path / "films.csv", rows), UNICODE)
     spec = RunSpec("han", name, "small", TINY, device="cpu", threads=1)
     assert spec.id.startswith("han-films.csv_") and "@" not in spec.id
-    folder = records.RUNS / spec.id
+    folder = folders.RUNS / spec.id
     run = train(spec, folder)
     assert run.record["data"]["reading"]["counts"]["train"] == {"bad": 5, "fine": 5, "good": 5}
     assert run.record["sizes"] == {"train": 15, "validation": 3, "test": 6}

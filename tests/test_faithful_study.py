@@ -17,7 +17,7 @@ from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.files import data_root
-from course_lib.runs.records import RESULTS
+from course_lib.runs.folders import RESULTS
 
 DATA = data_root()  # looked up before a fixture hides it
 STUDIES = ("faithfulness", "agreement", "interventions", "levels")

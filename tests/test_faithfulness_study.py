@@ -22,7 +22,7 @@ from course_lib import cli, faithfulness
 from course_lib.faithfulness import agreement, interventions
 from course_lib.faithfulness.document_model import DocumentModel
 from course_lib.faithfulness.documents import predicted
-from course_lib.runs import records
+from course_lib.runs import folders, records
 from course_lib.runs.records import StaleRun, load_records
 from course_lib.runs.run import train
 from course_lib.runs.settings import SpecError
@@ -47,15 +47,15 @@ def names(tmp_path_factory):
     place, spec = tmp_path_factory.mktemp("recorded"), spec_of("iram")
     other = replace(spec, seed=7)
     with pytest.MonkeyPatch.context() as patch, tiny_vectors(place):
-        patch.setattr(records, "RUNS", place / "runs")
-        patch.setattr(records, "RESULTS", place / "results")
+        patch.setattr(folders, "RUNS", place / "runs")
+        patch.setattr(folders, "RESULTS", place / "results")
         patch.setattr(erasure_record, "SLOW_TEXTS", SLOW)
         patch.setattr(agreement, "DRAWS", 100)
         patch.setattr(interventions, "ROUNDS", 3)
-        train(spec, records.RUNS / spec.id)
-        publish_weights(records.RUNS / spec.id)
-        train(other, records.RUNS / other.id)
-        yield spec.id, str(records.RUNS / other.id)
+        train(spec, folders.RUNS / spec.id)
+        publish_weights(folders.RUNS / spec.id)
+        train(other, folders.RUNS / other.id)
+        yield spec.id, str(folders.RUNS / other.id)
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ def test_a_run_without_a_network_or_without_attention_is_refused(name, tmp_path,
 
 def test_agreement_alone_is_that_of_the_whole_record_and_takes_the_folder_of_a_run(made, name):
     """A recorded network differs from its run by float16 alone. Gradients are absolute."""
-    folder = str(records.RUNS / name)
+    folder = str(folders.RUNS / name)
     found, tested = recorded(folder, AGREEMENT, "--only", "agreement"), choose_run(folder, TEXTS)
     assert study_path(folder, AGREEMENT) == study_path(name, AGREEMENT)
     assert found["command"] == (
@@ -339,8 +339,8 @@ def test_only_another_seed_of_the_same_network_may_stand_beside_it(names):
     tested = choose_run(names[0], 2)
     spec = spec_of(names[0].split("-")[0])
     other = replace(spec, seed=7, overrides={"training.epochs": 1})
-    train(other, records.RUNS / other.id)
-    for beside in (names[0], str(records.RUNS / other.id)):
+    train(other, folders.RUNS / other.id)
+    for beside in (names[0], str(folders.RUNS / other.id)):
         with pytest.raises(SpecError, match=r"differs from .* in more than its seed"):
             changed_attention.record_interventions(tested, beside=[beside])
 

@@ -14,7 +14,7 @@ from course_kit.research.grid import scheduler
 from course_lib import cli
 from course_lib.data.catalog import CARDS
 from course_lib.data.corpus import load_corpus
-from course_lib.runs import records
+from course_lib.runs import folders, records
 from course_lib.runs.records import StaleRun, check_data, load_records, state
 from course_lib.runs.run import note_progress
 from course_lib.runs.settings import SpecError
@@ -92,7 +92,7 @@ def test_a_path_of_vectors_is_one_from_the_repository_and_becomes_a_name(
 
 def test_the_committed_grid_is_valid_and_holds_every_committed_record(monkeypatch, tmp_path):
     """Whoever adds a record adds the entry that made it, and both agree to the last setting."""
-    monkeypatch.setattr(records, "RUNS", tmp_path)  # what was run here must not count
+    monkeypatch.setattr(folders, "RUNS", tmp_path)  # what was run here must not count
     specs = {spec.id: spec for spec in grid.choose(grid.read_grid())}
     outside = [record["id"] for record in load_records() if record["id"] not in specs]
     assert outside == []
@@ -108,7 +108,7 @@ SPEC = RunSpec("han", "toy", "small")
 def place(places):
     """``place(where, **changes)`` puts a record of SPEC into ``runs/`` or ``results/``."""
     (folder := records.published_record(SPEC).parent).mkdir(parents=True)
-    (records.RUNS / SPEC.id).mkdir(parents=True)
+    (folders.RUNS / SPEC.id).mkdir(parents=True)
     content = load_corpus("toy").provenance.content
 
     def put(where, **changes):
@@ -119,7 +119,7 @@ def place(places):
             record["identity"] = identity_of(record["spec"], record["settings"])
         path = folder / f"{SPEC.id}.json"
         if where == "runs":
-            path = records.RUNS / SPEC.id / "record.json"
+            path = folders.RUNS / SPEC.id / "record.json"
         path.write_text(json.dumps(record))
         return path
 
@@ -149,16 +149,16 @@ def test_a_record_of_rows_that_the_catalog_does_not_know_does_not_count(place, m
     """The catalog knows IMDb's digest, AG News' of a subset alone, and none of DBPedia."""
     made = {"data": {"content": "0" * 64}}
     with pytest.raises(StaleRun, match="other data than imdb"):
-        check_data(made, "imdb", records.RESULTS)
-    assert check_data({"data": {"content": CARDS["imdb"].content}}, "imdb", records.RESULTS) is None
-    assert check_data(made, "dbpedia", records.RESULTS) is None
+        check_data(made, "imdb", folders.RESULTS)
+    assert check_data({"data": {"content": CARDS["imdb"].content}}, "imdb", folders.RESULTS) is None
+    assert check_data(made, "dbpedia", folders.RESULTS) is None
     spec = replace(SPEC, dataset="ag_news")
     (subset,) = (source for source in CARDS["ag_news"].sources if source.subset)
     made = {"spec": asdict(spec), "data": {"content": subset.content}}
-    assert check_data(made, "ag_news", records.RESULTS) is None
+    assert check_data(made, "ag_news", folders.RESULTS) is None
     monkeypatch.setattr(records, "prepared_content", lambda name: "f" * 64)
     with pytest.raises(SpecError, match="other data than ag_news"):
-        check_data(made, "ag_news", records.RESULTS)
+        check_data(made, "ag_news", folders.RESULTS)
 
 
 def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
@@ -167,8 +167,8 @@ def test_a_stale_run_is_moved_aside_and_nothing_is_lost(place):
     weights.write_bytes(b"a night of training")
     said = "\n".join(grid.clear_stale([SPEC]))
     assert "holds another run" in said and "training again" in said
-    assert records.RESULTS.is_dir()
-    (kept,) = records.RUNS.iterdir()
+    assert folders.RESULTS.is_dir()
+    (kept,) = folders.RUNS.iterdir()
     assert kept.name.startswith(f"{SPEC.id}.stale-") and str(kept) in said
     assert (kept / "model.safetensors").read_bytes() == b"a night of training"
     assert grid.clear_stale([SPEC]) == []
@@ -186,7 +186,7 @@ def test_missing_is_what_neither_runs_nor_results_hold(place):
 
 def test_progress_is_that_of_the_epochs_and_one_with_a_record(place):
     assert scheduler.progress(SPEC.id) == 0
-    note = note_progress(records.RUNS / SPEC.id, 4)
+    note = note_progress(folders.RUNS / SPEC.id, 4)
     note(History(epochs=[Epoch(0.5, 0.7, 0.5, 0.7, 1.0)]))
     assert scheduler.progress(SPEC.id) == 0.25
     place("runs")

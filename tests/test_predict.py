@@ -14,7 +14,7 @@ from course_kit.research.faithfulness.faithfulness_run import study_path
 from course_lib import cli
 from course_lib.data import custom_texts
 from course_lib.files import DataError
-from course_lib.runs import predict, records, weights
+from course_lib.runs import folders, predict, records, weights
 from course_lib.runs.predict import HEAVIEST, predict_file
 from course_lib.runs.run import load_run, train
 from course_lib.runs.settings import SpecError
@@ -131,7 +131,7 @@ def test_what_is_refused_leaves_no_folder(han, tmp_path):
 def test_a_folder_may_be_told_from_the_repository(han, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr(records, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(folders, "REPOSITORY", tmp_path)
     assert weights.any_run("run").record == load_run(Path("run")).record == han.record
     assert study_path("run", "faithfulness") == tmp_path / "run" / "faithfulness.json"
 

@@ -13,7 +13,7 @@ import torch
 from course_lib.data.corpus import load_corpus
 from course_lib.files import REPOSITORY, DataError, file_digest
 from course_lib.metrics import Predictions, classification_metrics
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.predictions import read_predictions, write_predictions
 from course_lib.runs.records import load_records, predictions_of, publish
 from course_lib.runs.run import train
@@ -79,8 +79,8 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def kept(finished, places):
     """The predictions of a finished run in ``runs/``; ``results/`` is empty."""
-    shutil.copytree(finished[0], records.RUNS)
-    return records.RUNS / SPEC.id / "predictions.npz"
+    shutil.copytree(finished[0], folders.RUNS)
+    return folders.RUNS / SPEC.id / "predictions.npz"
 
 
 def test_a_run_keeps_its_test_predictions_and_publishes_them_with_its_record(finished, kept):
@@ -118,7 +118,7 @@ def test_damaged_predictions_are_one_error_and_nothing_is_published(kept, damage
     damage(kept)
     with pytest.raises(DataError, match=r"predictions\.npz"):
         publish(SPEC)
-    assert not records.RESULTS.exists()
+    assert not folders.RESULTS.exists()
 
 
 @pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)

@@ -7,7 +7,7 @@ from recorded import record_file
 
 from course_kit.reading_room import PRETRAINED, ROOM
 from course_kit.reading_room.page.examples import TRANSFORMER
-from course_lib.runs.records import RESULTS
+from course_lib.runs.folders import RESULTS
 from course_lib.runs.weights import DIGEST
 
 FOLDER = RESULTS / "reading_room"

@@ -20,7 +20,7 @@ from course_lib import cli
 from course_lib.data.corpus import load_corpus
 from course_lib.files import WORKROOM, DataError, file_digest
 from course_lib.models.han import HAN
-from course_lib.runs import records, run
+from course_lib.runs import folders, records, run
 from course_lib.runs.records import StaleRun, publish, read_record
 from course_lib.runs.run import execute, load_run, split_rows, train, train_or_load
 from course_lib.runs.settings import SpecError
@@ -468,7 +468,7 @@ TESTED = {
 def executed(tmp_path, monkeypatch):
     """What the command line would have executed."""
     calls = []
-    monkeypatch.setattr(records, "RUNS", run.REPOSITORY / "runs")
+    monkeypatch.setattr(folders, "RUNS", run.REPOSITORY / "runs")
     monkeypatch.setattr(run, "execute", lambda spec: calls.append(spec) or run.REPOSITORY)
     monkeypatch.setattr(run, "read_record", lambda path: TESTED)
     return calls

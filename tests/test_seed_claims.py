@@ -26,7 +26,7 @@ from course_lib import cli
 from course_lib.data.corpus import load_corpus
 from course_lib.data.readers import read_tree
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs import records
+from course_lib.runs import folders, records
 from course_lib.runs.run import split_rows, system_of, train
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.weights import DIGEST
@@ -88,7 +88,7 @@ def test_a_jackknife_leaves_out_every_text_once():
 def test_a_network_without_committed_weights_is_found_in_its_run_and_can_be_trained_again(places):
     changes = {"training.epochs": 1}
     spec = RunSpec("sanet", "toy", "small", changes, seed=1, threads=1, test=False, device="cpu")
-    train(spec, records.RUNS / spec.id)
+    train(spec, folders.RUNS / spec.id)
     prefix = spec.id.removesuffix("-s1")
     found = studied.groups(["sanet-toy-nowhere", prefix])
     assert found.keys() == {prefix} and found[prefix].keys() == {spec.id}
@@ -107,7 +107,7 @@ def test_a_wrong_claim_lists_those_there_are(capsys):
 
 
 def test_the_command_writes_a_record(monkeypatch, tmp_path):
-    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    monkeypatch.setattr(folders, "RESULTS", tmp_path)
     monkeypatch.setitem(claims_record.CLAIMS, "han_words", lambda seed: {"figures": {"g": seed}})
     assert cli.main(["author", "seed-claims", "han_words", "--seed", "3"]) == 0
     record = json.loads((tmp_path / "seed_claims" / "han_words.json").read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.runs import records, run
+from course_lib.runs import folders, run
 from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import LATER, RunSpec, identity_of
 from course_lib.runs.systems import known_systems
@@ -72,7 +72,7 @@ def test_what_cannot_run_is_refused_by_name_before_anything_starts(
     monkeypatch, tmp_path, says, change
 ):
     monkeypatch.setattr(run, "load_corpus", None)
-    monkeypatch.setattr(records, "RUNS", tmp_path)
+    monkeypatch.setattr(folders, "RUNS", tmp_path)
     spec = RunSpec(**change)
     for act in (RunSpec.validate, run.train, run.train_or_load, run.execute):
         with pytest.raises(SpecError, match=re.escape(says)):

@@ -25,7 +25,7 @@ from course_lib.faithfulness import agreement
 from course_lib.metrics.invariants import check_order_blindness, check_padding
 from course_lib.models.bilstm import BiLSTMOutput
 from course_lib.models.layers import masked_softmax
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.training.config import TrainingError
 
 
@@ -158,7 +158,7 @@ def test_each_removal_is_ranked_on_the_texts_as_they_are_then():
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
     """The setup ``planted`` with few texts, and a ``results/`` of its own."""
-    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    monkeypatch.setattr(folders, "RESULTS", tmp_path)
     monkeypatch.setattr(agreement, "DRAWS", 100)
     monkeypatch.setattr(synthetic, "HELD_OUT", 40)
     few = partial(training_setup.synthetic, "planted", rows=40)

@@ -18,13 +18,14 @@ from course_lib.data import catalog
 from course_lib.data.text import TokenisedText
 from course_lib.explore import explore_text, read_text
 from course_lib.files import REPOSITORY, DataError, file_digest
-from course_lib.runs import records, run
+from course_lib.runs import folders, records, run
+from course_lib.runs.folders import recorded_names, weights_path
 from course_lib.runs.records import StaleRun, load_records, publish, read_record
 from course_lib.runs.run import load_run, train
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
 from course_lib.runs.systems import known_systems
-from course_lib.runs.weights import DIGEST, load_recorded, recorded_names, weights_path
+from course_lib.runs.weights import DIGEST, load_recorded
 
 OURS = TokenisedText(["A", "tender", "film", ".", "The", "acting", "is", "dull"], [4, 4])
 
@@ -41,10 +42,10 @@ def published(request, tmp_path_factory):
     place = tmp_path_factory.mktemp("published")
     spec = spec_of(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "RUNS", place / "runs")
-        patch.setattr(records, "RESULTS", place / "results")
-        done = train(spec, records.RUNS / spec.id)
-        publish_weights(records.RUNS / spec.id)
+        patch.setattr(folders, "RUNS", place / "runs")
+        patch.setattr(folders, "RESULTS", place / "results")
+        done = train(spec, folders.RUNS / spec.id)
+        publish_weights(folders.RUNS / spec.id)
         yield spec, done
 
 
@@ -60,8 +61,8 @@ def finished(tmp_path_factory):
 @pytest.fixture
 def folder(finished, places):
     """That run in ``runs/``."""
-    shutil.copytree(finished, records.RUNS)
-    return records.RUNS / spec_of("agt").id
+    shutil.copytree(finished, folders.RUNS)
+    return folders.RUNS / spec_of("agt").id
 
 
 def logits(system, rows):
@@ -113,7 +114,7 @@ def test_the_file_holds_halves_of_the_parameters_and_no_word(published):
     data = path.read_bytes()
     assert not any(word.encode() in data for word in done.vocabulary.words if len(word) > 4)
     made = {f"weights/{spec.id}.safetensors", f"weights/{spec.id}.md"}
-    assert made <= {*files_below(records.RESULTS)}
+    assert made <= {*files_below(folders.RESULTS)}
 
 
 def test_the_record_names_the_file_also_when_the_run_is_published_again(published):
@@ -123,7 +124,7 @@ def test_the_record_names_the_file_also_when_the_run_is_published_again(publishe
     again = read_record(publish(spec))
     assert first == again == json.loads(json.dumps(done.record)) | {DIGEST: digest}
     assert recorded_names() == [spec.id]
-    assert load_run(records.RUNS / spec.id, spec).record == first
+    assert load_run(folders.RUNS / spec.id, spec).record == first
     assert records.state(spec).record is not None
 
 
@@ -149,8 +150,8 @@ def test_the_card_says_what_it_was_made_of_how_good_it_is_and_what_it_is_not_for
 @pytest.mark.usefixtures("places")
 def test_a_card_says_when_the_test_half_was_left_unread():
     spec = replace(spec_of("agt"), test=False, limit=200)
-    train(spec, records.RUNS / spec.id)
-    card = publish_weights(records.RUNS / spec.id).with_suffix(".md").read_text(encoding="utf-8")
+    train(spec, folders.RUNS / spec.id)
+    card = publish_weights(folders.RUNS / spec.id).with_suffix(".md").read_text(encoding="utf-8")
     assert "not measured: the run left the test half unread" in card
     assert "180 training texts, a part of the dataset" in card
 
@@ -167,12 +168,12 @@ UNFIT = {
 @pytest.mark.parametrize(("changes", "says"), UNFIT.values(), ids=UNFIT)
 def test_settings_that_do_not_suffice_are_refused_with_those_that_do(changes, says):
     spec = spec_of("agt", **changes)
-    train(spec, records.RUNS / spec.id)
+    train(spec, folders.RUNS / spec.id)
     with pytest.raises(SpecError, match=says) as refused:
-        publish_weights(records.RUNS / spec.id)
+        publish_weights(folders.RUNS / spec.id)
     for needed in ("vocabulary_from='vectors'", "model.frozen=true", "embedding_rate=0"):
         assert needed in str(refused.value)
-    assert not records.RESULTS.exists()
+    assert not folders.RESULTS.exists()
 
 
 def test_vectors_of_ones_own_and_what_is_no_network_are_refused(tmp_path):
@@ -194,7 +195,7 @@ def test_too_large_or_too_different_and_nothing_is_kept(folder, monkeypatch, lim
     monkeypatch.setattr(recorded_weights, limit, value)
     with pytest.raises(DataError, match=says):
         publish_weights(folder)
-    assert files_below(records.RESULTS) == [] and (folder / "record.json").read_bytes() == before
+    assert files_below(folders.RESULTS) == [] and (folder / "record.json").read_bytes() == before
     assert recorded_names() == []
 
 
@@ -212,8 +213,8 @@ def test_an_unknown_id_is_answered_with_those_there_are(folder, name):
     with pytest.raises(DataError, match="there are: none yet"):
         load_recorded(name)
     publish_weights(folder)
-    (records.RESULTS / "weights" / "nope.safetensors").write_bytes(b"not one of ours")
-    (records.RUNS / "x.safetensors").write_bytes(b"not one of ours")
+    (folders.RESULTS / "weights" / "nope.safetensors").write_bytes(b"not one of ours")
+    (folders.RUNS / "x.safetensors").write_bytes(b"not one of ours")
     with pytest.raises(DataError, match=f"no recorded network .*; there are: {folder.name}"):
         load_recorded(name)
 
@@ -293,7 +294,7 @@ def test_the_command_writes_them_or_says_in_one_sentence_why_not(folder, capsys)
 def test_committed_networks_can_be_loaded_and_read_and_each_file_has_its_record(
     no_network, monkeypatch
 ):
-    monkeypatch.setattr(records, "RESULTS", REPOSITORY / "results")  # not those made here
+    monkeypatch.setattr(folders, "RESULTS", REPOSITORY / "results")  # not those made here
     committed = {r["id"]: r for r in load_records() if DIGEST in r}
     paths = (REPOSITORY / "results" / "weights").glob("*")
     expected = {f"{name}.{end}" for name in committed for end in ("safetensors", "md")}

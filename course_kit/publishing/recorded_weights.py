@@ -18,9 +18,10 @@ from course_lib.data.catalog import CARDS, card
 from course_lib.data.config import OF_VECTORS
 from course_lib.files import DataError, atomic_path, file_digest, write_text
 from course_lib.metrics.classification import Predictions, classification_metrics
-from course_lib.runs import records, weights
+from course_lib.runs import folders, records, weights
+from course_lib.runs.folders import run_folder
 from course_lib.runs.predictions import FILE, read_predictions
-from course_lib.runs.records import StaleRun, publish, run_folder, write_json
+from course_lib.runs.records import StaleRun, publish, write_json
 from course_lib.runs.run import Run, load_run, recorded_spec, split_rows
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
@@ -51,8 +52,8 @@ def publish_weights(folder: Path) -> Path:
     """
     run, folder = load_run(folder), run_folder(folder)
     spec = recorded_spec(run.record, folder)
-    if folder.resolve() != (records.RUNS / spec.id).resolve():
-        raise StaleRun(f"{folder} holds {spec.id}: move it to {records.RUNS / spec.id} first")
+    if folder.resolve() != (folders.RUNS / spec.id).resolve():
+        raise StaleRun(f"{folder} holds {spec.id}: move it to {folders.RUNS / spec.id} first")
     if "predictions" in run.record:  # published below with the record: nothing is kept without
         read_predictions(folder / FILE, run.record["predictions"])
     check_recordable(spec)
@@ -112,7 +113,7 @@ def model_card(record: dict[str, Any], measured: dict[str, float]) -> str:
     text = TEMPLATES.get_template("model_card.md.in").render(
         record=record, spec=spec, data=card(spec.dataset), cards=cards, digest=record[DIGEST],
         what="network" if cards[0][0].kind == "network" else "vectors", measured=measured,
-        path=records.published_record(spec).relative_to(records.RESULTS).as_posix(),
+        path=records.published_record(spec).relative_to(folders.RESULTS).as_posix(),
         kept=records.kept_accuracy(record), kept_epoch=records.KEPT_EPOCH,
     )  # fmt: skip
     return f"{text}\n"

@@ -18,7 +18,7 @@ from course_kit.research.recording import CPU
 from course_lib import faithfulness
 from course_lib.faithfulness import Document
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.runs.records import RESULTS
+from course_lib.runs.folders import RESULTS
 from course_lib.runs.settings import with_overrides
 from course_lib.runs.systems.system import Rows
 from course_lib.runs.systems.transformer_system import TransformerSystem

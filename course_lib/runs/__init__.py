@@ -5,6 +5,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "folders": ["recorded_names"],
         "records": ["KEPT_EPOCH", "StaleRun", "kept_accuracy", "load_records", "predictions_of"],
         "run": [
             "REPOSITORY",
@@ -19,6 +20,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "settings": ["Settings", "SpecError"],
         "spec": ["RunSpec"],
         "systems": ["known_systems", "register"],
-        "weights": ["load_recorded", "recorded_names"],
+        "weights": ["load_recorded"],
     },
 )

@@ -22,10 +22,11 @@ from course_lib.data.tables import encoding_of, read_table
 from course_lib.faithfulness import AuditError, Document, HubModel, audit, words_of
 from course_lib.faithfulness.document_model import Attended, DocumentModel
 from course_lib.faithfulness.verdict import MARKS, report_files
-from course_lib.runs.records import StaleRun, read_record, recorded_path, run_folder
+from course_lib.runs.folders import recorded_names, recorded_path, run_folder
+from course_lib.runs.records import StaleRun, read_record
 from course_lib.runs.run import Run
 from course_lib.runs.systems import Network
-from course_lib.runs.weights import any_run, recorded_names
+from course_lib.runs.weights import any_run
 
 SAMPLE = 100  # test texts
 

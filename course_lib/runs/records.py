@@ -1,6 +1,5 @@
 """The records of finished runs, and whether they still match their specs."""
 
-import glob
 import json
 import platform
 import shutil
@@ -16,13 +15,12 @@ import torch
 from course_lib.data.catalog import card
 from course_lib.data.corpus import prepared_content
 from course_lib.files import REPOSITORY, atomic_path, write_text
+from course_lib.runs import folders
 from course_lib.runs.predictions import FILE, ItemPredictions, read_predictions
 from course_lib.runs.settings import SpecError, flat_settings
 from course_lib.runs.spec import BESIDE_SETTINGS, LATER, RunSpec, identity_of
 from course_lib.training.parallel import processes
 
-RUNS = REPOSITORY / "runs"
-RESULTS = REPOSITORY / "results"
 CPUINFO = Path("/proc/cpuinfo")  # of Linux
 VERSIONS = ("torch", "numpy", "nltk", "datasets", "accelerate", "scikit-learn", "torchmetrics")
 ASIDE = ".stale-"  # in the names of folders that were moved aside
@@ -84,14 +82,6 @@ def current_commit() -> str:
 def _git(*arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
     return done.stdout.strip()
-
-
-def run_folder(name: str | Path) -> Path:
-    """The folder of a run as it is named from here, or from the repository, as ``attention-course
-    run`` prints it, where only that holds a finished run."""
-    here, there = Path(name), REPOSITORY / name
-    only_there = not (here / "record.json").exists() and (there / "record.json").exists()
-    return there if only_there else here
 
 
 def read_record(path: Path, ended: bool = True) -> dict[str, Any]:
@@ -188,7 +178,7 @@ def state(spec: RunSpec) -> State:
     """Whether a run is done: it has a complete record in ``runs/`` or ``results/`` with today's
     settings and data."""
     stale = {}
-    for path in (RUNS / spec.id / "record.json", published_record(spec)):
+    for path in (folders.RUNS / spec.id / "record.json", published_record(spec)):
         if path.exists():
             try:
                 check_record(read_record(path), spec, path)
@@ -219,7 +209,7 @@ def publish(spec: RunSpec) -> Path:
     ``StaleRun`` if ``runs/`` holds no complete record of this spec and today's data, ``DataError``
     if the predictions that it names are missing or damaged.
     """
-    folder = RUNS / spec.id
+    folder = folders.RUNS / spec.id
     record = read_record(folder / "record.json")
     check_record(record, spec, folder)
     if "predictions" in record:
@@ -232,12 +222,12 @@ def publish(spec: RunSpec) -> Path:
 
 def published_record(spec: RunSpec) -> Path:
     """Where the record of a published run is."""
-    return RESULTS / "runs" / spec.system / spec.dataset_name / f"{spec.id}.json"
+    return folders.RESULTS / "runs" / spec.system / spec.dataset_name / f"{spec.id}.json"
 
 
 def published_predictions(name: str) -> Path:
     """Where the test predictions of the published run with that id are."""
-    return RESULTS / "predictions" / f"{name}.npz"
+    return folders.RESULTS / "predictions" / f"{name}.npz"
 
 
 def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
@@ -252,13 +242,8 @@ def predictions_of(record: dict[str, Any]) -> ItemPredictions | None:
 
 def load_records() -> list[dict[str, Any]]:
     """All records in ``results/``, sorted by id; ``StaleRun`` names a file that is no record."""
-    paths = (RESULTS / "runs").glob("*/*/*.json")
+    paths = (folders.RESULTS / "runs").glob("*/*/*.json")
     return [read_record(path) for path in sorted(paths, key=lambda path: path.name)]
-
-
-def recorded_path(name: str) -> Path | None:
-    """The file of the published record with that id; None if there is none."""
-    return next((RESULTS / "runs").glob(f"*/*/{glob.escape(name)}.json"), None)
 
 
 def kept_accuracy(record: dict[str, Any]) -> float:

@@ -36,9 +36,10 @@ from course_lib.files import (
     write_text,
 )
 from course_lib.metrics.classification import Predictions, classification_metrics
-from course_lib.runs import records
+from course_lib.runs import folders, records
+from course_lib.runs.folders import run_folder
 from course_lib.runs.predictions import FILE, write_predictions
-from course_lib.runs.records import StaleRun, check_record, read_record, run_folder, write_json
+from course_lib.runs.records import StaleRun, check_record, read_record, write_json
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec, choose
 from course_lib.runs.systems import System, known_systems
@@ -214,8 +215,8 @@ def train_or_load(spec: RunSpec) -> Run:
     The lock lies beside the run's folder: another process must not move aside what this one trains.
     """
     spec.validate()  # before a folder is made
-    folder = records.RUNS / spec.id
-    locks = records.RUNS / ".locks"
+    folder = folders.RUNS / spec.id
+    locks = folders.RUNS / ".locks"
     locks.mkdir(parents=True, exist_ok=True)
     with FileLock(locks / spec.id):
         try:
@@ -323,7 +324,7 @@ def execute(spec: RunSpec) -> Path:
 
     spec.validate()
     choose_device(spec.device)  # refused here, before a notebook starts
-    folder = records.RUNS / spec.id
+    folder = folders.RUNS / spec.id
     if records.state(spec).record != folder / "record.json":
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -371,7 +372,7 @@ def command(options: argparse.Namespace) -> int:
     arguments["dataset"] = prepared_texts(arguments.get("dataset", RunSpec.dataset), options)
     spec = RunSpec(overrides={name: _value(text) for name, _, text in pairs}, **arguments)
     if processes() > 1:
-        train(spec, records.RUNS / spec.id)
+        train(spec, folders.RUNS / spec.id)
     else:
         folder = execute(spec)
         print(folder.relative_to(REPOSITORY))

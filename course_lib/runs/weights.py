@@ -16,8 +16,15 @@ from course_lib.checking import instead
 from course_lib.data.catalog import card
 from course_lib.data.sources import verify
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs import records
-from course_lib.runs.records import check_settings, read_record, run_folder
+from course_lib.runs.folders import (
+    check_network,
+    is_run,
+    recorded_names,
+    recorded_path,
+    run_folder,
+    weights_path,
+)
+from course_lib.runs.records import check_settings, read_record
 from course_lib.runs.run import Run, load_run, recorded_spec
 from course_lib.runs.systems import Network, known_systems
 
@@ -25,22 +32,13 @@ DIGEST = "published_weights"  # the key of a record that holds the digest of the
 EMBEDDING = "embedding.weight"
 
 
-def recorded_names() -> list[str]:
-    """The ids of all runs whose weights are committed."""
-    paths = sorted(weights_path("*").parent.glob("*.safetensors"))
-    return [path.stem for path in paths if records.recorded_path(path.stem)]
-
-
 def any_run(name: str) -> Run:
     """A finished run by its folder (see ``run_folder``), or a recorded network by its id; raises as
     ``load_run`` and ``load_recorded``, and ``DataError`` for a folder that holds no finished run.
     """
+    check_network(name)
     folder = run_folder(name)
-    if (folder / "record.json").exists():
-        return load_run(folder)
-    if len(Path(name).parts) > 1 or Path(name).is_dir():
-        raise DataError(f"{name}: no finished run; attention-course run prints the folder of one")
-    return load_recorded(name)
+    return load_run(folder) if is_run(folder) else load_recorded(name)
 
 
 def load_recorded(name: str) -> Run:
@@ -50,7 +48,7 @@ def load_recorded(name: str) -> Run:
     lists what there is if nothing of that id is recorded; it names a file that is missing, damaged
     or not the record's, or vectors that are not. ``StaleRun`` if the settings have changed.
     """
-    recorded, path = records.recorded_path(name), weights_path(name)
+    recorded, path = recorded_path(name), weights_path(name)
     record = read_record(recorded) if recorded else {}
     if DIGEST not in record:
         raise DataError(f"no recorded network {name!r}; {instead(name, recorded_names())}")
@@ -62,11 +60,6 @@ def load_recorded(name: str) -> Run:
     system = untrained(record, path)
     fill(system.model, path, advice)
     return Run(record, system)
-
-
-def weights_path(name: str) -> Path:
-    """Where the weights of the run with that id are; the model card stands beside them."""
-    return records.RESULTS / "weights" / f"{name}.safetensors"
 
 
 def untrained(record: dict[str, Any], where: Path) -> Network:

@@ -12,7 +12,7 @@ from course_lib.data.catalog import card
 from course_lib.data.vocabulary import UNKNOWN
 from course_lib.faithfulness import DocumentModel, Variant, ask, kendall, whole, words_of
 from course_lib.runs import Run
-from course_lib.runs.records import RESULTS
+from course_lib.runs.folders import RESULTS
 from course_lib.runs.systems.transformer_system import TransformerSystem
 from course_lib.views.reading import Attention, Reading
 

@@ -12,7 +12,7 @@ import numpy as np
 from course_kit.research.sanity_checks.synthetic import write_texts
 from course_lib.data.corpus import load_corpus
 from course_lib.files import DataError
-from course_lib.runs.records import RESULTS
+from course_lib.runs.folders import RESULTS
 
 FOLDER = RESULTS / "faithful"
 HELD_OUT = FOLDER / "held_out.json"

@@ -8,7 +8,7 @@ import yaml
 
 from course_kit.research.faithful.corpora import FOLDER
 from course_lib.files import REPOSITORY
-from course_lib.runs.records import RUNS
+from course_lib.runs.folders import RUNS
 
 HERE = REPOSITORY / "notebooks" / "experiments" / "faithful"
 DESIGN, PLAN = HERE / "design.yaml", HERE / "plan.md"

@@ -14,7 +14,7 @@ from course_kit.research.faithfulness import TEXTS
 from course_kit.research.recording import Stopwatch
 from course_lib.faithfulness import Document, words_of
 from course_lib.faithfulness.document_model import DocumentModel
-from course_lib.runs import records
+from course_lib.runs import folders, records
 from course_lib.runs.run import Run
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import RunSpec
@@ -130,16 +130,16 @@ def only_classes(run: Run, classes: Sequence[str]) -> Run:
 
 def is_run(name: str) -> bool:
     """Whether a name is that of a finished run's folder, and not of a recorded network."""
-    return (records.run_folder(name) / "record.json").exists()
+    return (folders.run_folder(name) / "record.json").exists()
 
 
 def study_path(name: str, kind: str) -> Path:
     """Where a study's record of a network is: in the folder ``kind`` of ``results/`` by the
     network's id, or in the folder ``name`` of a run that ``results/`` does not hold."""
     if not is_run(name):
-        return records.RESULTS / kind / f"{name}.json"
-    folder = records.run_folder(name)
+        return folders.RESULTS / kind / f"{name}.json"
+    folder = folders.run_folder(name)
     run = RunSpec(**records.read_record(folder / "record.json")["spec"])
     if records.published_record(run).exists():
-        return records.RESULTS / kind / f"{run.id}.json"
+        return folders.RESULTS / kind / f"{run.id}.json"
     return folder / f"{kind}.json"

@@ -13,7 +13,7 @@ from course_lib.data.custom_data import named_texts
 from course_lib.data.vector_files import named_vectors
 from course_lib.data.vectors import load_vectors
 from course_lib.files import REPOSITORY, DataError
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.records import move_aside, state
 from course_lib.runs.settings import SpecError
 from course_lib.runs.spec import NAMED_VECTORS, VECTORS, RunSpec
@@ -103,7 +103,7 @@ def missing(specs: Iterable[RunSpec], again: bool = False) -> list[RunSpec]:
     return [
         spec
         for spec in specs
-        if not (path := state(spec).record) or (again and records.RESULTS in path.parents)
+        if not (path := state(spec).record) or (again and folders.RESULTS in path.parents)
     ]
 
 
@@ -115,7 +115,7 @@ def clear_stale(specs: Iterable[RunSpec]) -> list[str]:
     for spec in specs:
         for path, reason in state(spec).stale.items():
             lines.append(reason)
-            if records.RESULTS not in path.parents:
+            if folders.RESULTS not in path.parents:
                 lines.append(f"  moved to {move_aside(path.parent)}; training again")
     return lines
 

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from course_kit.research.grid import groups as grid
 from course_kit.research.grid.groups import choose, missing
 from course_lib.files import REPOSITORY
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.records import publish
 from course_lib.runs.run import execute
 from course_lib.runs.settings import SpecError
@@ -50,16 +50,16 @@ def run_groups(
         return []
     grid.prepare_data(to_run)
     for spec in to_run:
-        folder = records.RUNS / spec.id
+        folder = folders.RUNS / spec.id
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "done").unlink(missing_ok=True)  # a mark whose record somebody removed
     chosen = ["--config", f"groups={','.join(groups)}", f"again={again}"]
     succeeded = _snakemake([*place, *snakemake, *chosen], to_run)
     failures = [spec.id for spec in missing(to_run, again)]
     for name in failures:
-        print(f"{name} failed: {_last_words(records.RUNS / name)}", file=sys.stderr)
+        print(f"{name} failed: {_last_words(folders.RUNS / name)}", file=sys.stderr)
     if not failures and not succeeded:
-        raise SpecError(f"snakemake failed; {records.RUNS / 'snakemake.log'} says why")
+        raise SpecError(f"snakemake failed; {folders.RUNS / 'snakemake.log'} says why")
     return failures
 
 
@@ -71,12 +71,12 @@ def _snakemake(arguments: list[str], specs: list[RunSpec]) -> bool:
     """
     from snakemake.cli import main as snakemake  # slow to import, and only needed here
 
-    places = ["--directory", str(records.RUNS), "--snakefile", str(EXPERIMENTS / "Snakefile")]
+    places = ["--directory", str(folders.RUNS), "--snakefile", str(EXPERIMENTS / "Snakefile")]
     bar, ended = tqdm(total=len(specs), unit="run", file=sys.stderr), threading.Event()
     watch = threading.Thread(target=_watch, args=(bar, ended, specs))
     watch.start()
     try:
-        log = (records.RUNS / "snakemake.log").open("w")
+        log = (folders.RUNS / "snakemake.log").open("w")
         with log, redirect_stdout(log), redirect_stderr(log):
             snakemake([*SNAKEMAKE, *places, *arguments])
     except SystemExit as end:
@@ -100,7 +100,7 @@ def _watch(bar: tqdm, ended: threading.Event, specs: list[RunSpec]) -> None:
 
 def progress(name: str) -> float:
     """How much of the run with that id is done, from 0 to 1, as a share of its planned epochs."""
-    folder = records.RUNS / name
+    folder = folders.RUNS / name
     if (folder / "record.json").exists():
         return 1.0
     try:
@@ -151,7 +151,7 @@ def free_device(spec: RunSpec) -> Iterator[RunSpec]:
     """
     count = torch.cuda.device_count() if spec.device == "auto" else 0
     for number in range(count if count > 1 else 0):
-        with suppress(Timeout), FileLock(records.RUNS / f".gpu{number}.lock", timeout=0):
+        with suppress(Timeout), FileLock(folders.RUNS / f".gpu{number}.lock", timeout=0):
             yield replace(spec, device=f"cuda:{number}")
             return
     yield spec
@@ -178,4 +178,4 @@ def command(options: argparse.Namespace) -> int:
 
 def publish_all(specs: Iterable[RunSpec]) -> list[Path]:
     """Publish every run that was finished here."""
-    return [publish(spec) for spec in specs if (records.RUNS / spec.id / "record.json").exists()]
+    return [publish(spec) for spec in specs if (folders.RUNS / spec.id / "record.json").exists()]

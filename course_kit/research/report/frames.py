@@ -18,7 +18,7 @@ import yaml
 
 from course_lib.data.catalog import CARDS
 from course_lib.metrics.statistics import holm
-from course_lib.runs import records as run_records
+from course_lib.runs import folders
 from course_lib.runs.records import KEPT_EPOCH, kept_accuracy, load_records
 from course_lib.runs.settings import flat_settings, in_words
 from course_lib.runs.spec import RunSpec, identity_of
@@ -201,7 +201,7 @@ def study_records(study: str) -> ByName:
     """The committed records of a study by name, from its folder in ``results/``: ``"faithfulness"``
     and ``"interventions"`` by network, ``"faithfulness/trained"``, ``"sanity_checks"``,
     ``"extensions"``, ``"vectors"``; empty if there are none."""
-    paths = sorted((run_records.RESULTS / study).glob("*.json"))
+    paths = sorted((folders.RESULTS / study).glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
@@ -211,7 +211,7 @@ def areas(records: ByName, measure: str, study: str = "faithfulness") -> dict[st
     texts, trainings = min(record["texts"] for record in records.values()), []
     for name, record in records.items():
         rankings = record["removals"]["deletion"][measure]["rankings"]
-        with np.load((run_records.RESULTS / study / name).with_suffix(".npz")) as stored:
+        with np.load((folders.RESULTS / study / name).with_suffix(".npz")) as stored:
             trainings.append(dict(zip(rankings, stored[measure][:, :texts], strict=True)))
     return {name: np.stack([one[name] for one in trainings]) for name in trainings[0]}
 

@@ -16,7 +16,7 @@ from course_kit.research.seed_claims import (
 )
 from course_kit.research.seed_claims.studied import Claim
 from course_lib.checking import instead
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
 
@@ -40,7 +40,7 @@ def command(options: argparse.Namespace) -> int:
     for name in options.names or CLAIMS:
         watch, seed = Stopwatch(1), options.seed
         found = CLAIMS[name](seed)
-        path = records.RESULTS / "seed_claims" / f"{name}.json"
+        path = folders.RESULTS / "seed_claims" / f"{name}.json"
         done = f"attention-course author seed-claims {name} --seed {seed}"
         write_json(path, {"command": done, "seed": seed} | found | watch.about())
         print(f"results in {path}")

@@ -13,10 +13,11 @@ from scipy.special import stdtrit
 
 from course_kit.research.recording import DIGITS, mean_of
 from course_lib.files import DataError
-from course_lib.runs import records
+from course_lib.runs import folders, records
+from course_lib.runs.folders import recorded_names
 from course_lib.runs.run import Run, load_run
 from course_lib.runs.systems import Network
-from course_lib.runs.weights import DIGEST, load_recorded, recorded_names
+from course_lib.runs.weights import DIGEST, load_recorded
 
 SEEDS = (0, 1, 2)
 SPEC = ("system", "dataset", "preset", "overrides", "threads", "test")  # what trains it again
@@ -61,7 +62,7 @@ def group(prefix: str, seeds: Sequence[int] = SEEDS) -> dict[str, Studied]:
     weights are not committed. Those that are nowhere are left out; ``DataError`` if all are."""
     found, recorded = {}, recorded_names()
     for name in (f"{prefix}-s{seed}" for seed in seeds):
-        folder = records.RUNS / name
+        folder = folders.RUNS / name
         if name in recorded:
             found[name] = Studied(load_recorded(name), True)
         elif (folder / "record.json").exists():

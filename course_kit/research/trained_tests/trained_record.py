@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 from course_kit.research.recording import DIGITS, Stopwatch, mean_of
 from course_kit.research.trained_tests import protocols
 from course_kit.research.trained_tests.training_setup import SETUPS, TrainingSetup, setup_of
-from course_lib.runs import records
+from course_lib.runs import folders
 from course_lib.runs.records import write_json
 from course_lib.runs.settings import SpecError
 
@@ -89,7 +89,7 @@ def summary(values: np.ndarray) -> dict[str, Any]:
 
 def record_path(name: str, on: str) -> Path:
     """Where the record of a test is."""
-    return records.RESULTS / "faithfulness" / "trained" / f"{name}-{on}.json"
+    return folders.RESULTS / "faithfulness" / "trained" / f"{name}-{on}.json"
 
 
 def command(options: argparse.Namespace) -> int:
