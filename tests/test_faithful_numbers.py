@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from course_kit.research.faithful import analysis, exploratory
+from course_kit.research.faithful import analysis, corpora, exploratory
 from course_lib.files import REPOSITORY
 
 TABLES = REPOSITORY / "results" / "faithful"
@@ -23,6 +23,7 @@ ENCODERS = ["projected", "bilstm", "transformer", "minilm"]
 KINDS = ["additive", "dot", "entmax15", "sparsemax"]
 SEEDS = range(5)
 MAIN = "comprehensiveness"
+AREAS = [MAIN, "sufficiency", f"{MAIN} above random", "sufficiency above random"]
 NETWORK = ["corpus", "encoder", "attention", "seed"]
 
 
@@ -38,6 +39,10 @@ def grid(corpus, encoder, kind, column):
     part = rows[(rows["encoder"] == encoder) & (rows["attention"] == kind)]
     found = part.sort_values(["seed", "text"])
     assert found.groupby("seed").size().nunique() == 1
+    if column.endswith(" above random"):
+        name = column.removesuffix(" above random")
+        ahead = found[name].to_numpy() - found[f"{name} at random"].to_numpy()
+        return ahead.astype(float).reshape(len(SEEDS), -1)
     return found[column].to_numpy(float).reshape(len(SEEDS), -1)
 
 
@@ -79,14 +84,14 @@ class Sum:
         return brentq(lambda p: self.half(1 - p) - distance, 1e-9, 1, xtol=1e-16, rtol=1e-13)
 
 
-def mean_gap(gaps_of, corpora=CORPORA):
-    return Sum([anova(gaps_of(corpus)) for corpus in corpora], [1 / len(corpora)] * len(corpora))
+def mean_gap(gaps_of, of=tuple(CORPORA)):
+    return Sum([anova(gaps_of(corpus)) for corpus in of], [1 / len(of)] * len(of))
 
 
-def between_encoders(first, second, column=MAIN):
+def between_encoders(first, second, column=MAIN, kinds=tuple(KINDS)):
     def gaps(corpus):
         one, other = (
-            np.concatenate([grid(corpus, encoder, kind, column) for kind in KINDS])
+            np.concatenate([grid(corpus, encoder, kind, column) for kind in kinds])
             for encoder in (first, second)
         )
         return one - other
@@ -94,13 +99,13 @@ def between_encoders(first, second, column=MAIN):
     return mean_gap(gaps)
 
 
-def between_kinds(first, second="additive", encoders=ENCODERS, column=MAIN):
+def between_kinds(first, second="additive", encoders=ENCODERS, column=MAIN, of=tuple(CORPORA)):
     def gaps(corpus):
         return np.concatenate(
             [grid(corpus, e, first, column) - grid(corpus, e, second, column) for e in encoders]
         )
 
-    return mean_gap(gaps)
+    return mean_gap(gaps, of)
 
 
 def all_networks(corpus, column):
@@ -109,14 +114,14 @@ def all_networks(corpus, column):
 
 def differences():
     ahead = "comprehensiveness by α‖v‖", "comprehensiveness at random"
-    corpora = [anova(all_networks(corpus, MAIN)) for corpus in ("sst2_sentences", "imdb")]
+    ends = [anova(all_networks(corpus, MAIN)) for corpus in ("sst2_sentences", "imdb")]
     return {
         "projected − BiLSTM": between_encoders("projected", "bilstm"),
         "projected − Transformer": between_encoders("projected", "transformer"),
         "projected − MiniLM": between_encoders("projected", "minilm"),
         "sparsemax − softmax": between_kinds("sparsemax"),
         "entmax 1.5 − softmax": between_kinds("entmax15"),
-        "SST-2 − IMDb": Sum(corpora, [1, -1]),
+        "SST-2 − IMDb": Sum(ends, [1, -1]),
         "α‖v‖ − α": mean_gap(lambda c: all_networks(c, ahead[0]) - all_networks(c, MAIN)),
         "α − random": mean_gap(lambda c: all_networks(c, MAIN) - all_networks(c, ahead[1])),
     }
@@ -307,7 +312,7 @@ def test_the_deviation_between_seeds():
     assert shown[1] < 0.05 < shown[0]
 
 
-@pytest.mark.parametrize("column", [MAIN, "sufficiency"])
+@pytest.mark.parametrize("column", AREAS)
 @pytest.mark.parametrize("kind", ["sparsemax", "entmax15"])
 def test_sparse_attention_by_encoder_and_the_interaction(kind, column):
     shown = exploratory.by_encoder(kind, column)
@@ -327,6 +332,173 @@ def test_sparse_attention_by_encoder_and_the_interaction(kind, column):
     values = [each.value for each in shown.values()]
     expected = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
     assert exploratory.of_means(values).interval == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["sparsemax", "entmax15"])
+def test_sparse_attention_by_corpus(kind):
+    """Over projected words the sign differs, and most of the contrast is in AG News."""
+    gaps = {}
+    for corpus in CORPORA:
+        shown = exploratory.by_encoder(kind, corpora=[corpus])
+        for encoder in ENCODERS:
+            one = between_kinds(kind, encoders=[encoder], of=[corpus])
+            found = [shown[encoder].value, *shown[encoder].interval]
+            assert found == pytest.approx([one.value, *one.interval], abs=1e-6)
+        over = [
+            grid(corpus, e, kind, MAIN) - grid(corpus, e, "additive", MAIN)
+            for e in ("projected", "bilstm", "transformer")
+        ]
+        gaps[corpus] = anova(over[0]), anova(over[1] - over[2])
+        one = exploratory.interaction(kind, "bilstm", "transformer", corpora=[corpus])
+        expected = Sum([gaps[corpus][1]], [1])
+        found = [one.value, *one.interval]
+        assert found == pytest.approx([expected.value, *expected.interval], abs=1e-6)
+    if kind == "sparsemax":
+        assert gaps["ag_news"][0][0] < 0 < gaps["imdb"][0][0]
+        for (first, second), side in ((("imdb", "ag_news"), 0), (("ag_news", "sst2_sentences"), 1)):
+            one = Sum([gaps[first][side], gaps[second][side]], [1, -1])
+            assert round(one.level_of(abs(one.value)), 3) == 0.002
+        contrasts = {corpus: pair[1][0] for corpus, pair in gaps.items()}
+        assert contrasts["ag_news"] > sum(contrasts.values()) / 2
+
+
+@pytest.mark.parametrize("column", AREAS[:2])
+def test_where_a_random_ranking_lies(column):
+    shown = exploratory.random_level(column)
+    for encoder, kind in product(ENCODERS, KINDS):
+        name = f"{column} at random"
+        level = np.mean([grid(corpus, encoder, kind, name).mean() for corpus in CORPORA])
+        assert shown[encoder, kind] == pytest.approx(level, abs=1e-6)
+    for other, name in product(ENCODERS[1:], (column, f"{column} above random")):
+        one = analysis.levels("encoder", "projected", other, exploratory.rows(), name)
+        expected = between_encoders("projected", other, name)
+        found = [one.value, *one.interval]
+        assert found == pytest.approx([expected.value, *expected.interval], abs=1e-6)
+    name = "sufficiency at random"
+    one = analysis.levels("attention", "sparsemax", "additive", exploratory.rows(), name)
+    expected = between_kinds("sparsemax", column=name)
+    assert [one.value, *one.interval] == pytest.approx(
+        [expected.value, *expected.interval], abs=1e-6
+    )
+
+
+def test_which_gains_depend_on_the_scale():
+    """What would have changed our mind, on the plan's scale and from a random ranking."""
+    for kind, encoders in product(("sparsemax", "entmax15"), [ENCODERS, *([e] for e in ENCODERS)]):
+        gains = [between_kinds(kind, encoders=encoders, column=c).value for c in AREAS]
+        assert min(gains[:2]) < 0.05
+        both = encoders == ["bilstm"] or (kind, encoders) == ("sparsemax", ["projected"])
+        assert (min(gains[2:]) > 0.05) == both
+
+
+def test_what_else_the_paper_says_of_encoders():
+    """By kind of attention, with kinds as units, and of seeds on one kind of processor."""
+    for other in ENCODERS[1:]:
+        each = {kind: between_encoders("projected", other, MAIN, [kind]) for kind in KINDS}
+        established = {kind for kind, one in each.items() if one.interval[0] > 0}
+        assert established == ({"sparsemax"} if other == "minilm" else set(KINDS))
+        values = [one.value for one in each.values()]
+        expected = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+        assert exploratory.by_kinds("projected", other).interval == pytest.approx(
+            expected, abs=1e-6
+        )
+        wider = exploratory.by_kinds("projected", other).half() > between_encoders(
+            "projected", other
+        ).half(0.95)
+        assert wider
+    for seeds, condition in ((slice(3, 5), "seed > 2"), (slice(0, 3), "seed < 3")):
+        one = analysis.levels(
+            "encoder", "projected", "minilm", exploratory.rows().query(condition), MAIN
+        )
+        expected = mean_gap(
+            lambda c, seeds=seeds: np.concatenate(
+                [(grid(c, "projected", k, MAIN) - grid(c, "minilm", k, MAIN))[seeds] for k in KINDS]
+            )
+        )
+        assert [one.value, *one.interval] == pytest.approx(
+            [expected.value, *expected.interval], abs=1e-6
+        )
+    settings = [
+        setting
+        for setting in product(CORPORA, ENCODERS, KINDS)
+        if Sum([anova(grid(*setting, AREAS[2]))], [1]).interval[0] <= 0
+    ]
+    assert sorted(settings) == sorted(exploratory.settings_not_ahead())
+    assert settings == [("sst2_sentences", e, "dot") for e in ("bilstm", "transformer")]
+
+
+def test_processors_are_mixed_up_with_corpus_encoder_and_seed():
+    for path in (TABLES / "runs").glob("*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        cell, intel = record["cell"], "Intel" in record["environment"]["device"]
+        if cell["encoder"] == "minilm" or cell["corpus"] == "imdb" or cell["seed"] > 2:
+            assert intel, path.stem
+        elif cell["seed"] < 2:
+            assert not intel, path.stem
+
+
+def test_agreement_of_seeds_within_groups_and_over_settings():
+    frame = agreements()
+    expected = rho(centred_ranks(frame, "tau"), "tau"), frame.corr("spearman").iloc[0, 1]
+    assert exploratory.agreement() == pytest.approx(expected, abs=1e-6)
+    for encoder in ENCODERS:
+        part = frame.query("encoder == @encoder")
+        expected = rho(centred_ranks(part, "tau"), "tau")
+        found = exploratory.agreement(f"encoder == '{encoder}'")[0]
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_planted_texts_are_twins_of_which_one_may_not_need_its_word():
+    """Without the deciding word both are one text, of which the probabilities are known."""
+    split = corpora.load("planted")["test"].part(range(40))
+    rest = [words[:n] + words[n + 1 :] for words, n in zip(split.words, split.decides)]
+    assert rest[::2] == rest[1::2] and split.decides[::2] == split.decides[1::2]
+    assert len(set(map(tuple, rest))) == 20 and (split.labels[::2] + split.labels[1::2] == 1).all()
+    place = pd.Series(range(40), split.digests)
+    rows = planted().assign(n=planted()["text"].map(place)).sort_values("n")
+    names = ["truth", f"{MAIN}, raw", "confidence"]
+    assert rows["n"].notna().all()
+    first, second = (
+        rows[rows["n"] % 2 == side]
+        .assign(n=rows["n"] // 2)
+        .set_index(["encoder", "attention", "seed", "n"])[names]
+        .astype(float)
+        .sort_index()
+        for side in (0, 1)
+    )
+    both = (first["truth"] == 1) & (second["truth"] == 1)
+    total = (first + second)[both]
+    assert both.sum() > 800
+    assert (total[names[1]] - total["confidence"] + 1).abs().median() < 1e-6
+
+
+def test_texts_in_which_the_probability_hardly_changes():
+    assert not pd.concat(map(table, CORPORA))[AREAS[:2]].isna().any().any()  # nothing left out
+    assert not table("planted")[AREAS[:2]].isna().any().any()
+    rows = pd.concat(map(table, CORPORA))
+    rows, kept = rows[rows["attention"].isin(KINDS)], planted()
+    small = [each[f"{MAIN}, raw"].abs() < 0.01 for each in (rows, kept)]
+    by_kind = small[1].groupby([kept["encoder"], kept["attention"]]).mean().unstack()
+    shown = 1 - exploratory.changed(kept).groupby([kept["encoder"], kept["attention"]]).mean()
+    assert shown.unstack().to_numpy() == pytest.approx(by_kind.to_numpy())
+    assert by_kind.loc["transformer"].min() > 0.3 > by_kind.drop("transformer").max().max()
+    left = kept[~small[1]].groupby(["encoder", "attention", "seed"])[["truth", MAIN]].mean()
+    found, gaps = exploratory.where_changed()
+    assert found == pytest.approx(stats.spearmanr(left["truth"], left[MAIN]).statistic)
+    left = rows[~small[0]].pivot_table(index="corpus", columns="encoder", values=MAIN)
+    for encoder in ENCODERS[1:]:
+        expected = (left["projected"] - left[encoder]).mean()
+        assert gaps[encoder] == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_check_with_uniform_weights():
+    columns = [MAIN, "sufficiency", f"{MAIN}, raw"]
+    means = table("planted").groupby(["encoder", "attention", "seed"])[["truth", *columns]].mean()
+    shown = analysis.planted().corr("spearman")["truth"]
+    for column in columns:
+        expected = stats.spearmanr(means["truth"], means[column]).statistic
+        assert shown[column] == pytest.approx(expected)
+    assert shown[columns[2]] > 0.5
 
 
 @pytest.mark.parametrize("kind", ["sparsemax", "entmax15"])
@@ -356,7 +528,7 @@ def test_the_measure_where_the_deciding_word_is_first():
     assert first["alpha"].map(lambda a: np.sort(a)[-1] > np.sort(a)[-2]).all()
     mean = first.groupby(["encoder", "attention"])[MAIN].mean()
     assert exploratory.found_first()["mean"].to_dict() == pytest.approx(mean.to_dict())
-    for kind in ("sparsemax", "entmax15"):
+    for kind in ("sparsemax", "entmax15", "dot"):
         shown = exploratory.found_first_by_both(kind)
         sides = [
             first[first["attention"] == name].set_index(["encoder", "seed", "text"])[MAIN]
@@ -368,6 +540,8 @@ def test_the_measure_where_the_deciding_word_is_first():
             interval = stats.t.interval(0.95, len(by_seed) - 1, by_seed.mean(), stats.sem(by_seed))
             found = [shown[encoder].value, *shown[encoder].interval]
             assert found == pytest.approx([by_seed.mean(), *interval], abs=1e-6)
+            texts = len(gaps.loc[encoder]), len(by_seed)
+            assert exploratory.texts_found_first_by_both(kind, encoder) == texts
 
 
 def test_correlations_with_concentration_and_truth_by_encoder():

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import product
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from course_kit.research.faithful.states import MEAN, States, WordStates
 from course_lib import faithfulness
 from course_lib.data.corpus import load_corpus
 from course_lib.data.vocabulary import Vocabulary
+from course_lib.faithfulness.erasure import orders
 from course_lib.files import data_root
 from course_lib.runs.folders import RESULTS
 
@@ -218,6 +220,35 @@ def test_every_record_names_the_one_commit_of_the_plan():
         assert record["plan"] == commits[0][:12], name
         assert "dirty" not in record["environment"]["commit"]
         assert len(json.dumps(record, indent=1, ensure_ascii=False)) < 6000
+
+
+def test_the_code_of_the_plans_commit_gives_the_effects_of_today():
+    """What the paper says: the analysis was rewritten, and no effect depends on that."""
+    if cell._git("rev-parse", "--is-shallow-repository") == "true":
+        pytest.skip("a shallow clone does not know the plan's commit")
+    commit = next(iter(analysis.records().values()))["plan"]
+    planned = ModuleType("planned")
+    exec(cell._git("show", f"{commit}:course_kit/research/faithful/analysis.py"), vars(planned))
+    found, today = planned.tests(), analysis.results().set_index("test")
+    assert len(found) == 11
+    for one in found:
+        row = today.loc[one.name.replace("seeds' agreement", "agreement of seeds")]
+        gain = one.name == "ρ with gain"  # equal gains were not always ties
+        assert one.value == pytest.approx(row["value"], abs=0.01 if gain else 1e-9)
+        if "ρ" not in one.name:
+            assert [one.low, one.high] == pytest.approx([row["low"], row["high"]])
+        if one.sign and not gain:
+            assert one.p == pytest.approx(row["planned p"], rel=1e-3, abs=5e-3)
+
+
+def test_uniform_attention_is_the_reverse_of_its_random_ranking():
+    """A limit that the paper states: ties and the random ranking draw the same numbers."""
+    uniform = [np.full(len(text), 1 / len(text)) for text in TEXTS]
+    for seed in range(3):
+        random = faithfulness.random_importance(TEXTS, seed)
+        sides = (orders(TEXTS, ranking, seed) for ranking in (uniform, random))
+        for first, second in zip(*sides):
+            assert first.tolist() == second.tolist()[::-1]
 
 
 def test_tables_are_published_once(tmp_path, monkeypatch):

@@ -275,20 +275,27 @@ def networks(measure: str = PRIMARY) -> pd.DataFrame:
     return found.assign(gain=gain)
 
 
-def seed_agreement(measure: str = PRIMARY) -> pd.DataFrame:
+@cache
+def agreements() -> pd.Series:
     """For each setting with two seeds: the mean τ-b of two seeds' attention over texts and pairs of
-    seeds, beside the mean of a measure."""
-    found = []
+    seeds."""
+    found = {}
     for setting, part in learned().groupby([*GROUP, "attention"]):
         by_seed = [each.set_index("text")["alpha"] for _, each in part.groupby("seed")]
         if len(by_seed) > 1:
-            taus = [
-                np.nanmean(faithfulness.kendall(list(a), list(b.loc[a.index])))
-                for a, b in combinations(by_seed, 2)
-            ]
-            found.append([*setting, np.mean(taus), part[measure].mean()])
-    columns = [*GROUP, "attention", "agreement of seeds", measure]
-    return pd.DataFrame(found, columns=columns)
+            found[setting] = np.mean(
+                [
+                    np.nanmean(faithfulness.kendall(list(a), list(b.loc[a.index])))
+                    for a, b in combinations(by_seed, 2)
+                ]
+            )
+    return pd.Series(found, name="agreement of seeds").rename_axis([*GROUP, "attention"])
+
+
+def seed_agreement(measure: str = PRIMARY) -> pd.DataFrame:
+    """``agreements`` beside the mean of a measure."""
+    means = learned().groupby([*GROUP, "attention"])[measure].mean()
+    return pd.concat([agreements(), means], axis=1, join="inner").reset_index()
 
 
 def seed_variances(measure: str = PRIMARY) -> pd.DataFrame:

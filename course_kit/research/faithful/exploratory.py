@@ -3,7 +3,8 @@
 Intervals here are of 95 % each and not corrected for their number.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,16 @@ from course_lib.metrics.statistics import Estimate
 
 ENCODERS = ("projected", "bilstm", "transformer", "minilm")
 SPARSE, USUAL = ("sparsemax", "entmax15"), "additive"
+AREAS = ("comprehensiveness", "sufficiency")
+FROM_RANDOM = " above random"  # suffix of a measure minus that of the random ranking
+
+
+@cache
+def rows() -> pd.DataFrame:
+    """``analysis.learned`` with columns for how far α lies above the random ranking."""
+    found = analysis.learned()
+    ahead = {name + FROM_RANDOM: found[name] - found[name + analysis.LINE] for name in AREAS}
+    return found.assign(**ahead)
 
 
 def of_means(values: Iterable[float]) -> Estimate:
@@ -25,16 +36,24 @@ def of_means(values: Iterable[float]) -> Estimate:
     return Estimate(float(kept.mean()), 0.0, 2, kept.var(ddof=1) / len(kept), len(kept) - 1)
 
 
-def by_encoder(attention: str, measure: str = PRIMARY) -> dict[str, Estimate]:
-    """A kind of attention minus additive softmax, over each encoder."""
-    each = analysis.learned().groupby("encoder")
+def by_encoder(
+    attention: str, measure: str = PRIMARY, corpora: Sequence[str] = analysis.MAIN
+) -> dict[str, Estimate]:
+    """A kind of attention minus additive softmax, over each encoder, on average over corpora."""
+    each = rows().query("corpus in @corpora").groupby("encoder")
     return {
         encoder: analysis.levels("attention", attention, USUAL, each.get_group(encoder), measure)
         for encoder in ENCODERS
     }
 
 
-def interaction(attention: str, first: str, second: str, measure: str = PRIMARY) -> Estimate:
+def interaction(
+    attention: str,
+    first: str,
+    second: str,
+    measure: str = PRIMARY,
+    corpora: Sequence[str] = analysis.MAIN,
+) -> Estimate:
     """How much more a kind of attention adds to additive softmax over the ``first`` encoder than
     over the ``second``, of networks with the same seed."""
 
@@ -42,7 +61,56 @@ def interaction(attention: str, first: str, second: str, measure: str = PRIMARY)
         added = analysis.gaps("attention", attention, USUAL, measure, part)
         return added.xs(first, level="encoder") - added.xs(second, level="encoder")
 
-    return analysis.over_corpora(analysis.learned(), gaps)
+    return analysis.over_corpora(rows().query("corpus in @corpora"), gaps)
+
+
+def random_level(measure: str) -> pd.Series:
+    """Where a random ranking lies, by encoder and attention; corpora count equally."""
+    setting = ["encoder", "attention", "corpus"]
+    return rows().groupby(setting)[measure + analysis.LINE].mean().groupby(setting[:2]).mean()
+
+
+def by_kinds(first: str, second: str) -> Estimate:
+    """One encoder minus another, with the kinds of attention as units: a *t* interval."""
+    each = rows().groupby("attention")
+    return of_means(
+        analysis.levels("encoder", first, second, part, PRIMARY).value for _, part in each
+    )
+
+
+def settings_not_ahead() -> list[tuple[str, str, str]]:
+    """Corpus, encoder and attention where the interval of α minus a random ranking reaches 0."""
+    each = rows().groupby([*GROUP, "attention"])
+    return [
+        name
+        for name, part in each
+        if analysis.rankings("", analysis.LINE, part, PRIMARY).interval[0] <= 0
+    ]
+
+
+def agreement(condition: str = "") -> tuple[float, float]:
+    """The correlation of the agreement of seeds with the measure, over settings that a condition
+    may select: of ranks within corpus and encoder, and of ranks over all settings."""
+    each = analysis.seed_agreement()
+    part = each.query(condition) if condition else each
+    names = ["agreement of seeds", PRIMARY]
+    within = analysis.grouped_correlation(*analysis.grouped_ranks(part, *names)).value
+    return within, part[names].corr("spearman").iloc[0, 1]
+
+
+def changed(table: pd.DataFrame) -> pd.Series:
+    """Whether deleting the words that α puts first changes the probability by 0.01 or more."""
+    return table["comprehensiveness, raw"].abs() >= 0.01
+
+
+def where_changed() -> tuple[float, dict[str, float]]:
+    """The correlation of the truth with the measure over planted networks, and projected words
+    minus each other encoder, if only ``changed`` texts count."""
+    planted, main = (part[changed(part)] for part in (planted_rows(), rows()))
+    means = planted.groupby(NETWORK)[["truth", PRIMARY]].mean()
+    each = main.groupby(GROUP)[PRIMARY].mean().groupby("encoder").mean()
+    gaps = {name: float(each["projected"] - each[name]) for name in ENCODERS[1:]}
+    return means.corr("spearman").iloc[0, 1], gaps
 
 
 def accuracy_by_encoder(attention: str) -> dict[str, Estimate]:

@@ -20,6 +20,7 @@ ENCODERS = {
     "transformer": "Transformer",
     "minilm": "MiniLM",
 }
+CORPORA = {"sst2_sentences": "SST-2", "ag_news": "AG News", "imdb": "IMDb"}
 ATTENTIONS = {
     "additive": "softmax, additive",
     "dot": "softmax, dot",
@@ -41,7 +42,7 @@ def write(path: Path = PAPER) -> Path:
     """Fill the template; a name that it uses and nobody defines is an error."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     tables = (predictions, by_encoder, same_truth, accuracies, means, planted_settings, satellite)
-    tables += (other_measures, with_fixed_levels)
+    tables += (other_measures, with_fixed_levels, by_corpus, random_levels, encoders_from_random)
     filled = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         analysis=analysis,
         exploratory=exploratory,
@@ -153,12 +154,12 @@ def other_measures() -> str:
     return table(rows, ["effect", *(MEASURES[name] for name in names)])
 
 
-def by_encoder(measures: Sequence[str] = ("comprehensiveness", "sufficiency")) -> str:
+def by_encoder(measures: Sequence[str] = exploratory.AREAS) -> str:
     """What sparse attention adds to additive softmax over each encoder, and on their average."""
     columns = [(kind, measure) for measure in measures for kind in exploratory.SPARSE]
     found = [exploratory.by_encoder(kind, measure) for kind, measure in columns]
     rows = [[name, *(signed(each[key]) for each in found)] for key, name in ENCODERS.items()]
-    total = analysis.learned()
+    total = exploratory.rows()
     over = [analysis.levels("attention", k, exploratory.USUAL, total, m) for k, m in columns]
     drawn = [exploratory.of_means(one.value for one in each.values()) for each in found]
     rows.append(["mean of these four", *map(signed, over)])
@@ -167,16 +168,63 @@ def by_encoder(measures: Sequence[str] = ("comprehensiveness", "sufficiency")) -
     return table(rows, ["encoder", *heads])
 
 
+def by_corpus(attention: str = "sparsemax") -> str:
+    """What a kind of attention adds to additive softmax in each corpus, over each encoder, and how
+    much more over the BiLSTM than over the Transformer."""
+    found = [exploratory.by_encoder(attention, corpora=[corpus]) for corpus in CORPORA]
+    rows = [[name, *(signed(each[key]) for each in found)] for key, name in ENCODERS.items()]
+    crossing = [
+        exploratory.interaction(attention, "bilstm", "transformer", corpora=[c]) for c in CORPORA
+    ]
+    rows.append(["BiLSTM − Transformer", *map(signed, crossing)])
+    return table(rows, ["encoder", *CORPORA.values()])
+
+
+def random_levels() -> str:
+    """Where a random ranking lies, by encoder and attention."""
+    columns = [(measure, kind) for measure in exploratory.AREAS for kind in ATTENTIONS]
+    level = {measure: exploratory.random_level(measure) for measure in exploratory.AREAS}
+    rows = [
+        [name, *(float(level[m][key, k]) for m, k in columns)] for key, name in ENCODERS.items()
+    ]
+    return table(rows, ["encoder", *(f"{ATTENTIONS[kind]}, {m}" for m, kind in columns)])
+
+
+def encoders_from_random() -> str:
+    """Projected words minus each other encoder, on the plan's scale and from a random ranking."""
+    ends = ("", exploratory.FROM_RANDOM)
+    columns = [measure + end for measure in exploratory.AREAS for end in ends]
+    rows = [
+        [
+            f"projected − {name}",
+            *(
+                signed(analysis.levels("encoder", "projected", key, exploratory.rows(), m))
+                for m in columns
+            ),
+        ]
+        for key, name in list(ENCODERS.items())[1:]
+    ]
+    return table(rows, ["effect", *columns])
+
+
 def same_truth(measure: str = analysis.PRIMARY) -> str:
     """The measure on planted texts in which the deciding word is first, and the differences in
-    texts in which it is first for both."""
+    texts in which it is first for both, with the number of these texts."""
     first = exploratory.found_first(measure)["mean"]
-    both = [exploratory.found_first_by_both(kind, measure) for kind in exploratory.SPARSE]
+    kinds = (*exploratory.SPARSE, "dot")
+    both = {kind: exploratory.found_first_by_both(kind, measure) for kind in kinds}
     rows = [
-        [name, *(float(first[key, kind]) for kind in ATTENTIONS), *(signed(b[key]) for b in both)]
+        [
+            name,
+            *(float(first[key, kind]) for kind in ATTENTIONS),
+            *(
+                f"{signed(both[kind][key])}; {exploratory.texts_found_first_by_both(kind, key)[0]}"
+                for kind in kinds
+            ),
+        ]
         for key, name in ENCODERS.items()
     ]
-    gaps = [f"{ATTENTIONS[kind]} − additive, same texts" for kind in exploratory.SPARSE]
+    gaps = [f"{ATTENTIONS[kind]} − additive; texts" for kind in kinds]
     return table(rows, ["encoder", *ATTENTIONS.values(), *gaps])
 
 
