@@ -52,8 +52,8 @@ PARTS = (
 def write_page(folders: Sequence[Path] = (), target: Path = PAGE, in_site: bool = False) -> Path:
     """Write the page with all recorded networks and the runs in ``folders``; returns its path.
 
-    ``in_site``: with links to the site's pages beside it. Raises what ``load_run`` does for a folder that holds no finished run, and ``DataError`` for a
-    network that the page cannot run.
+    ``in_site``: with links to the site's pages beside it. Raises what ``load_run`` does for a
+    folder that holds no finished run, and ``DataError`` for a network that the page cannot run.
     """
     own = {run.record["id"]: run for run in open_runs(folders)}
     runs = {run.record["id"]: run for run in open_runs(RECORDED)} | own
